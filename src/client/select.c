@@ -17,6 +17,9 @@ struct selection {
         const struct view **found;
         int n;
         unsigned depth;
+        int slaves;   /* number of all that were seen */
+        bool others;  /* also a disk that is not in `views` */
+        bool unknown; /* also a device whose disks cannot be found */
 };
 
 static void add(struct selection *s, const struct view *v)
@@ -75,25 +78,38 @@ static int add_below(struct selection *s, const char *block);
 
 static int add_slave(const char *name, void *data)
 {
-        return add_below(data, name);
+        struct selection *s = data;
+
+        s->slaves++;
+        return add_below(s, name);
 }
 
 static int add_below(struct selection *s, const char *block)
 {
-        char interface[INTERFACE_NAME_MAX], slaves[BLOCK_NAME_MAX + sizeof("class/block//slaves")];
-        int r;
+        char interface[INTERFACE_NAME_MAX], path[BLOCK_NAME_MAX + sizeof("class/block//loop/backing_file")];
+        int r = usb_disk_of_block(s->roots, block, interface), before = s->n, slaves = s->slaves;
 
-        r = usb_disk_of_block(s->roots, block, interface);
         if (r >= 0) {
                 add_matching(s, fits_interface, interface);
+                s->others = s->others || s->n == before;
                 return 0;
         }
-        if (strlen(block) >= BLOCK_NAME_MAX || s->depth >= 8)
+        if (strlen(block) >= BLOCK_NAME_MAX || s->depth >= 8) {
+                s->unknown = true;
                 return 0;
-        (void) snprintf(slaves, sizeof(slaves), "class/block/%s/slaves", block);
+        }
+        (void) snprintf(path, sizeof(path), "class/block/%s/slaves", block);
         s->depth++;
-        r = dir_each(s->roots->sys, slaves, add_slave, s);
+        r = dir_each(s->roots->sys, path, add_slave, s);
         s->depth--;
+        if (s->slaves > slaves)
+                return r;
+        /* A device without slaves is a disk or a partition, or a loop device on a file. */
+        (void) snprintf(path, sizeof(path), "class/block/%s/loop/backing_file", block);
+        if (faccessat(s->roots->sys, path, F_OK, 0) == 0)
+                s->unknown = true;
+        else
+                s->others = true;
         return r == -ENOENT ? 0 : r;
 }
 
@@ -151,19 +167,21 @@ static int device_of_path(const char *what, dev_t *ret)
         return 0;
 }
 
-static int add_path(struct selection *s, const char *what)
+static int add_device(struct selection *s, dev_t dev)
 {
         char link[64], block[BLOCK_NAME_MAX];
-        dev_t dev = 0;
-        int r;
 
-        r = device_of_path(what, &dev);
-        if (r < 0)
-                return r;
         (void) snprintf(link, sizeof(link), "dev/block/%u:%u", major(dev), minor(dev));
-        if (link_basename(s->roots->sys, link, block, sizeof(block)) < 0)
-                return -EXDEV;
-        r = add_below(s, block);
+        return link_basename(s->roots->sys, link, block, sizeof(block)) < 0 ? -EXDEV : add_below(s, block);
+}
+
+static int add_path(struct selection *s, const char *what)
+{
+        dev_t dev = 0;
+        int r = device_of_path(what, &dev);
+
+        if (r >= 0)
+                r = add_device(s, dev);
         if (r < 0)
                 return r;
         return s->n > 0 ? 0 : -EXDEV;
@@ -221,4 +239,15 @@ int select_disks(const struct roots *r, const struct views *v, const char *what,
                 else if (r->sys >= 0)
                         k = kinds[i].add(&s, what);
         return k < 0 ? k : s.n;
+}
+
+int select_below(const struct roots *r, const struct views *v, dev_t dev, const struct view **found, bool *ret_known,
+                 bool *ret_others)
+{
+        struct selection s = {.roots = r, .views = v, .found = found};
+        int k = add_device(&s, dev);
+
+        *ret_known = k >= 0 && !s.unknown;
+        *ret_others = s.others;
+        return s.n;
 }

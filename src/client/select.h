@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <sys/types.h>
+
 #include "client/view.h"
 #include "sys/io/roots.h"
 
@@ -13,3 +15,10 @@
  * point. Other -errno.
  */
 int select_disks(const struct roots *r, const struct views *v, const char *what, const struct view **found);
+
+/*
+ * The same for the block device of a file (st_dev), through device mapper, md and so on. ret_known: false if a disk below it
+ * cannot be found, for example for btrfs, ZFS and loop devices. ret_others: it is also on a disk that is not in v.
+ */
+int select_below(const struct roots *r, const struct views *v, dev_t dev, const struct view **found, bool *ret_known,
+                 bool *ret_others);

@@ -65,17 +65,23 @@ class BenchFiles(BenchCase):
         open(f'{self.dir}/empty', 'w').close()
         self.bench(f'--file={self.dir}/empty', *QUICK, code=1)
 
+    def device(self, number, name, *slaves):
+        """A block device that stands on others."""
+        os.makedirs(self.tree.path(f'sys/class/block/{name}/slaves'), exist_ok=True)
+        for slave in slaves:
+            self.tree.write(f'sys/class/block/{name}/slaves/{slave}/dev', '')
+        path = self.tree.path(f'sys/dev/block/{number}')
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if os.path.lexists(path):
+            os.unlink(path)
+        os.symlink(f'../../class/block/{name}', path)
+
     def stand_on(self, *names):
-        """Puts the file system of our folder on top of that device, through a device mapper."""
+        """Puts the file system of our folder on top of these devices, through a device mapper."""
         device = os.stat(self.dir).st_dev
-        top = f'sys/dev/block/{os.major(device)}:{os.minor(device)}'
-        shutil.rmtree(self.tree.path(top), ignore_errors=True)
-        self.tree.write(f'{top}/slaves/dm-7/dev', '253:7\n')
-        shutil.rmtree(self.tree.path('sys/dev/block/253:7'), ignore_errors=True)
-        for name, number in names:
-            self.tree.write(f'sys/dev/block/253:7/slaves/{name}/dev', number + '\n')
-            if number != '253:7':  # a whole disk has an empty slaves/
-                os.makedirs(self.tree.path(f'sys/dev/block/{number}/slaves'), exist_ok=True)
+        shutil.rmtree(self.tree.path('sys/class/block/dm-7'), ignore_errors=True)
+        self.device(f'{os.major(device)}:{os.minor(device)}', 'dm-8', 'dm-7')
+        self.device('253:7', 'dm-7', *names)
 
     def below(self, *names):
         """The output for a file on that."""
@@ -90,22 +96,22 @@ class BenchFiles(BenchCase):
         """Through LUKS, LVM or md to the disk; not if there are two disks, or another one."""
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
-        self.assertEqual(self.below(('sdb', '8:16')), 'BUSY')
-        self.assertIsNone(self.below(('sdb', '8:16'), ('sdc', '8:32')))
-        self.assertIsNone(self.below(('sdb', '8:16'), ('nvme0n1', '259:0')))
-        self.assertIsNone(self.below(('nvme0n1', '259:0'), ('sdb', '8:16')))
-        self.assertIsNone(self.below(('sdb', '8:16'), ('sdz', '8:400')))
-        self.assertIsNone(self.below(('sdz', '8:400')))
+        self.device('259:0', 'nvme0n1')
+        self.assertEqual(self.below('sdb'), 'BUSY')
+        self.assertIsNone(self.below('sdb', 'sdc'))
+        self.assertIsNone(self.below('sdb', 'nvme0n1'))
+        self.assertIsNone(self.below('nvme0n1', 'sdb'))
         self.assertIsNone(self.below())
-        self.assertIsNone(self.below(('dm-7', '253:7')))
+        self.assertIsNone(self.below('dm-7'))
 
     def test_named(self):
         """A disk that does not have the file gets no figures. If nothing contradicts the user, the named disk is taken."""
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
-        self.tree.write('sys/dev/block/259:0/size', '8\n')
-        self.tree.write('sys/dev/block/7:0/loop/backing_file', '/mnt/image\n')
-        usb, more, other, loop = ('sdb', '8:16'), ('sdc', '8:32'), ('nvme0n1', '259:0'), ('loop0', '7:0')
+        self.device('259:0', 'nvme0n1')
+        self.device('7:0', 'loop0')
+        self.tree.write('sys/class/block/loop0/loop/backing_file', '/mnt/image\n')
+        usb, more, other, loop = 'sdb', 'sdc', 'nvme0n1', 'loop0'
         args = f'--file={self.dir}/data', *QUICK, '--json'
         for names, where in ((usb,), 'sdb'), ((usb, more), 'another disk'), ((other,), 'another disk'), ((usb, other), 'another disk'):
             self.stand_on(*names)
@@ -115,7 +121,7 @@ class BenchFiles(BenchCase):
             self.assertEqual((p.stdout, self.kept()), ('', kept))
             if usb in names:
                 self.assertEqual(json.loads(self.bench('sdb', *args).stdout)['conditions']['serial'], 'BUSY')
-        for names in (), (loop,), (usb, loop):
+        for names in (loop,), (usb, loop):
             self.stand_on(*names)
             self.assertEqual(json.loads(self.bench('sda', *args).stdout)['conditions']['serial'], 'FREE')
         self.stand_on(other)
@@ -275,9 +281,10 @@ class BenchFiles(BenchCase):
         taken."""
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
-        self.tree.write('sys/dev/block/259:0/size', '8\n')
-        self.tree.write('sys/dev/block/7:0/loop/backing_file', '/mnt/image\n')
-        usb, other, loop = ('sdb', '8:16'), ('nvme0n1', '259:0'), ('loop0', '7:0')
+        self.device('259:0', 'nvme0n1')
+        self.device('7:0', 'loop0')
+        self.tree.write('sys/class/block/loop0/loop/backing_file', '/mnt/image\n')
+        usb, other, loop = 'sdb', 'nvme0n1', 'loop0'
         rows = ((usb, 'sdb', 'data', 0), (usb, 'sda', 'data', 2), (other, 'sda', 'data', 2), (loop, 'sda', 'data', 0), (usb, 'sda', 'elsewhere', 0),
                 (usb, '', 'data', 0))
         for below, disk, name, code in rows:

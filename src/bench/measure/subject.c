@@ -5,13 +5,14 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "bench/measure/below.h"
 #include "bench/measure/clients.h"
 #include "client/local.h"
 #include "client/plan.h"
+#include "client/select.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/explain.h"
+#include "term/program.h"
 
 /* Minimum of a scratch file, unless the user sets a size. Below that, caches of hard disks answered. */
 #define SCRATCH_SIZE (5ULL << 30)
@@ -224,6 +225,37 @@ static void take_disk(struct found *f, const char *what)
         (void) copy_string(f->subject.block, sizeof(f->subject.block), lun->disk.name);
 }
 
+/* The disks of this machine below a file. */
+struct below {
+        struct views views;
+        const struct view **list;
+        int n;
+        bool known, others; /* as from select_below() */
+};
+
+static void below_done(struct below *b)
+{
+        views_done(&b->views);
+        free(b->list);
+}
+
+/* Only the kernel knows the partition of a file system. uasd names only whole disks. */
+static bool below_read(const struct bench_context *c, const struct stat *st, struct below *ret)
+{
+        if (local_read(&c->client.roots, false, &ret->views) < 0)
+                return false;
+        ret->list = need(calloc(ret->views.n + 1, sizeof(*ret->list)));
+        if (st)
+                ret->n = select_below(&c->client.roots, &ret->views, st->st_dev, ret->list, &ret->known, &ret->others);
+        return true;
+}
+
+/* The only disk, or NULL: several links, drivers or queues. */
+static const struct view *below_one(const struct below *b)
+{
+        return b->n == 1 && b->known && !b->others ? b->list[0] : NULL;
+}
+
 /*
  * The user names the disk, and the result is stored under its name. So the disk is refused only if it is known to be wrong. st:
  * of the file, if this machine sees it.
@@ -231,8 +263,8 @@ static void take_disk(struct found *f, const char *what)
 static int find_named_disk(const struct bench_context *c, const char *what, const struct stat *st, struct found *f)
 {
         char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
-        _cleanup_(views_done) struct views views = {};
-        struct below below = {};
+        _cleanup_(below_done) struct below below = {};
+        bool asked = false;
         int code;
 
         code = source_read(&c->client, DETAIL_NO_USERS, &f->views);
@@ -240,13 +272,13 @@ static int find_named_disk(const struct bench_context *c, const char *what, cons
                 code = source_select(&c->client, &f->views, what, &f->view);
         if (code != UASD_EXIT_OK)
                 return code;
-        /* Only the kernel knows the partition of a file system. uasd names only whole disks. */
-        if (st && local_read(&c->client.roots, false, &views) >= 0)
-                disks_below(&c->client.roots, &views, st->st_dev, f->view->disk.facts.interface, &below);
-        if (below.known && !below.asked) {
-                log_error("'%s' is not on %s but on %s: its figures would be told of a disk that was not measured.",
-                          c->options->file, view_label(f->view, label),
-                          below.one ? view_label(below.one, other) : "another disk");
+        if (st)
+                (void) below_read(c, st, &below);
+        for (int i = 0; i < below.n; i++)
+                asked = asked || streq(below.list[i]->disk.facts.interface, f->view->disk.facts.interface);
+        if (below.known && !asked) {
+                log_error("'%s' is not on %s but on %s.", c->options->file, view_label(f->view, label),
+                          below_one(&below) ? view_label(below_one(&below), other) : "another disk");
                 log_info(c->options->clients ? "Without a disk beside --clients the figures are told of none."
                                              : "Without a disk beside --file the one it is on is found.");
                 return UASD_EXIT_USAGE;
@@ -258,18 +290,20 @@ static int find_named_disk(const struct bench_context *c, const char *what, cons
 /* The file may be on any file system. Its disk is needed only for the record. */
 static void find_its_disk(const struct bench_context *c, const struct stat *st, struct found *f)
 {
-        struct below below = {};
+        _cleanup_(below_done) struct below below = {};
 
-        if (local_read(&c->client.roots, false, &f->views) < 0)
+        if (!below_read(c, st, &below))
                 return;
-        if (st)
-                disks_below(&c->client.roots, &f->views, st->st_dev, NULL, &below);
-        f->view = below.one;
-        if (f->view)
-                take_disk(f, "");
-        else if (!below.known || below.ours)
-                log_info("Which disk it is on is not known, or it is on more than one: name it as well, and its link, "
-                         "driver and errors stand beside the figures.");
+        f->view = below_one(&below);
+        if (!f->view) {
+                if (!below.known || below.n > 0)
+                        log_info("Which disk it is on is not known, or it is on more than one: name it as well, and its link, "
+                                 "driver and errors stand beside the figures.");
+                return;
+        }
+        f->views = below.views;
+        below.views = (struct views){};
+        take_disk(f, "");
 }
 
 int find_file(const struct bench_context *c, const char *what, struct found *f)
