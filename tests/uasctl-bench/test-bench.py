@@ -204,7 +204,7 @@ class Bench(BenchCase):
         self.assertIn('There are:\nuasctl:   quick', p.stderr)
         self.bench('sda', '--profile=../quick', code=2)
         self.assertIn('RND4K-Q1T1-read', self.bench('sda', '--profile=quick', '--pattern=RND8K', code=2).stderr)
-        self.tree.write('etc/uasd/bench/bad.fio', '[x]\nrw=randread\nfilename=/etc/passwd\n')
+        self.tree.write('etc/uasd/bench/bad.fio', '[x]\nbs=4k\nrw=trim\n')
         self.assertIn('bad.fio:3', self.bench('sda', '--profile=bad', code=1).stderr)
         self.tree.write('etc/uasd/bench/odd.fio', '[x]\nrw=randread\nno_such_option=1\n')
         p = self.bench('sda', '--profile=odd', code=1)

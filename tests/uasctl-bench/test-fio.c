@@ -100,6 +100,8 @@ static void runs(void **state)
                 bool writes;
         } rows[] = {
                 {"[a]\nrw=read\nbs=1m\nsize=4m\n", 4 * MIB, 4 * MIB, 1, false},
+                /* bench decides what is measured. */
+                {"[a]\nrw=read\nbs=1m\nsize=4m\nfilename=/none/x\ndirectory=/none\noffset=15m\n", 4 * MIB, 4 * MIB, 1, false},
                 {"[a]\nrw=randread\nbs=4k\nsize=4m\niodepth=8\nioengine=libaio\ndirect=1\n", 4 * MIB, 4 * MIB, 0.9, false},
                 /* Each of four jobs has its own quarter of the file. */
                 {"[a]\nrw=read\nbs=64k\nnumjobs=4\n", FILE_SIZE, FILE_SIZE, 1, false},

@@ -23,9 +23,10 @@ uint64_t fio_region(const struct bench_pattern *p, uint64_t available)
 static bool is_ours(const struct fio_job *job, const char *line)
 {
         static const char *const names[] = {
-                "runtime",   "time_based", "timeout",    "description",   "group_reporting", "iodepth",
-                "new_group", "numjobs",    "randrepeat", "randseed",      "readwrite",       "rw",
-                "size",      "stonewall",  "thread",     "allrandrepeat",
+                "runtime",         "time_based", "timeout",   "description", "directory", "filename",         "filesize",
+                "group_reporting", "iodepth",    "new_group", "numjobs",     "offset",    "offset_increment", "opendir",
+                "randrepeat",      "randseed",   "readwrite", "rw",          "size",      "stonewall",        "thread",
+                "allrandrepeat",
         };
         size_t n = strcspn(line, "=");
 

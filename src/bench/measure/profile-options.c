@@ -19,7 +19,6 @@ enum kind {
         KIND_SECONDS,
         KIND_FLAG,
         KIND_PERCENT,
-        KIND_ZERO, /* can only be switched off */
 };
 
 struct known_option {
@@ -51,17 +50,6 @@ static const struct known_option options[] = {
         {"rwmixwrite", KIND_PERCENT, true, AT(read_percent)},
         {"fsync", KIND_COUNT, false, AT(fsync), 0, INT_MAX},
         {"fdatasync", KIND_COUNT, false, AT(fdatasync), 0, INT_MAX},
-        {"verify", KIND_ZERO},
-};
-
-/*
- * Prefixes of all other options that a profile cannot have. bench itself selects what is measured. A result has no place for
- * several block sizes. A rate or a pause slows the disk down. Random requests are described as uniform.
- */
-static const char *const refused[] = {
-        "filename", "directory",  "offset",      "bs",       "blocksize",         "rate",
-        "latency_", "thinktime",  "verify",      "opendir",  "percentage_random", "random_distribution",
-        "zone",     "number_ios", "fill_device", "filesize",
 };
 
 /* When an engine waits for a request before it submits the next one. */
@@ -96,14 +84,6 @@ static const struct known_option *find_option(const char *name)
                 if (streq(options[i].name, name))
                         return &options[i];
         return NULL;
-}
-
-static bool is_refused(const char *name)
-{
-        for (size_t i = 0; i < ELEMENTSOF(refused); i++)
-                if (strncmp(name, refused[i], strlen(refused[i])) == 0)
-                        return true;
-        return false;
 }
 
 static int find_engine(const char *name)
@@ -198,7 +178,7 @@ int profile_pattern_apply(struct bench_pattern *p, const char *name, const char 
         int r = 0;
 
         if (!o)
-                return is_refused(name) ? -EPERM : 0;
+                return 0;
         switch (o->kind) {
         case KIND_RW:
                 return find_direction(value) < 0 || !copy_string(p->rw, sizeof(p->rw), value) ? -EINVAL : 0;
@@ -224,8 +204,6 @@ int profile_pattern_apply(struct bench_pattern *p, const char *name, const char 
                 if (r >= 0)
                         *(bool *) member = (n == 1) != o->inverted;
                 return r;
-        case KIND_ZERO:
-                return streq(value, "0") ? 0 : -EINVAL;
         }
         if (r >= 0)
                 *(unsigned *) member = (unsigned) n;

@@ -97,10 +97,8 @@ static int read_option(struct profile_reader *r, char *line)
         if (!r->section)
                 return fault(r, "an option before the first section");
         k = profile_pattern_apply(r->pattern, line, value);
-        if (k == -EINVAL)
+        if (k < 0)
                 return fault(r, "%.64s=%.200s: value not understood", line, value);
-        if (k == -EPERM)
-                return fault(r, "%.64s=%.200s: a profile cannot have this option", line, value);
         add_option(r->section, line, value);
         return 0;
 }

@@ -6,7 +6,7 @@
 
 /*
  * Profiles are fio job files, NAME.fio in /etc/uasd/bench or otherwise in /usr/share/uasd/bench. Every section except [global] is
- * a pattern. They define how to measure, never what: a file that names files or devices is refused.
+ * a pattern. They define how to measure. bench decides what, so options that name files or places are ignored.
  */
 
 #define PROFILE_NAME_MAX 64
@@ -50,7 +50,7 @@ int profile_size(const char *s, uint64_t *ret);
 
 /* The defaults of fio on Linux. */
 extern const struct bench_pattern profile_default;
-/* Applies one option. Returns 0. -EINVAL: invalid value. -EPERM: not allowed in a profile. */
+/* Applies one option, if bench interprets it. Returns 0, or -EINVAL for an invalid value. */
 int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value);
 /* Derives the members that depend on several options. Returns NULL, or the contradiction. */
 const char *profile_pattern_finish(struct bench_pattern *p);
