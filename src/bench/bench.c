@@ -108,8 +108,9 @@ const struct field conditions_fields[] = {
 };
 
 static const char *const axes[_BENCH_AXIS_MAX] = {
-        [BENCH_AXIS_NONE] = "none",     [BENCH_AXIS_DEPTH] = "depth",     [BENCH_AXIS_JOBS] = "jobs",
-        [BENCH_AXIS_REGION] = "region", [BENCH_AXIS_CLIENTS] = "clients",
+        [BENCH_AXIS_NONE] = "none",       [BENCH_AXIS_DEPTH] = "depth",     [BENCH_AXIS_JOBS] = "jobs",
+        [BENCH_AXIS_REGION] = "region",   [BENCH_AXIS_RUNTIME] = "runtime", [BENCH_AXIS_RAMP] = "ramp",
+        [BENCH_AXIS_CLIENTS] = "clients",
 };
 
 const char *bench_axis_to_string(enum bench_axis a)

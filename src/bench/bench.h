@@ -18,12 +18,14 @@
  * are empty if nothing is known.
  */
 
-/* The quantity that a sweep varies. Public words: "none", "depth", "jobs", "region", "clients". */
+/* The quantity that a sweep varies. Public words: as the axes in bench.c. */
 enum bench_axis {
         BENCH_AXIS_NONE, /* no sweep: a comparison */
         BENCH_AXIS_DEPTH,
         BENCH_AXIS_JOBS,
         BENCH_AXIS_REGION,
+        BENCH_AXIS_RUNTIME, /* seconds that are measured */
+        BENCH_AXIS_RAMP,    /* seconds before those */
         BENCH_AXIS_CLIENTS,
         _BENCH_AXIS_MAX,
 };
@@ -43,7 +45,7 @@ struct bench_pattern {
         bool random;
         bool direct;
         bool sync_engine;     /* the depth is always 1: also libaio, if buffered */
-        double axis;          /* value of a sweep's point, each of which is a pattern: depth, jobs, bytes or clients */
+        double axis;          /* value of a sweep's point, each of which is a pattern: depth, jobs, bytes, seconds or clients */
         unsigned runtime_sec; /* maximum, or exact if time_based; 0: until all of size is done */
         unsigned ramp_sec;    /* before runtime_sec, not measured */
         bool time_based;

@@ -54,8 +54,8 @@ static const struct option_row rows[] = {
         {"profile", "NAME", "cdm, gcp, matrix, engines, pi, or one in " BENCH_DIR_SHOWN, "the name of a profile", AT(profile),
          OPTION_WORD, 0, true},
         {"pattern", "NAME", "One pattern of the profile", "a section of the profile", AT(pattern), OPTION_WORD, 0, true},
-        {"sweep", "AXIS[=LIST]", "With one figure varied: depth, jobs or region",
-         "depth, jobs or region, and a list if one likes: depth=1,8,32", AT(sweep), OPTION_WORD, 0, true},
+        {"sweep", "AXIS[=LIST]", "With one figure varied: depth, jobs, region, runtime or ramp",
+         "depth, jobs, region, runtime or ramp, and perhaps a list: depth=1,8,32", AT(sweep), OPTION_WORD, 0, true},
         {"rounds", "N", "Rounds that count; 5", "a number from 1 to 60", AT(rounds), OPTION_ROUNDS, 'n', true},
         {"runtime", "SECONDS", "Of each run of fio", "whole seconds, from 1 s to 24 h", AT(runtime_sec), OPTION_RUNTIME, 0, true},
         {"pause", "SECONDS", "Between two runs; 5", "a time", AT(pause_usec), OPTION_TIME, 0, true},
@@ -234,6 +234,8 @@ const char *bench_options_wrong(const struct bench_options *o, enum bench_verb v
                 return "A mounted disk stays on its driver: --file takes no --driver.";
         if (o->clients && !o->file)
                 return "--clients needs --file=PATH, the file as all of them see it.";
+        if (o->sweep && o->runtime_sec && strncmp(o->sweep, "runtime", strlen("runtime")) == 0)
+                return "--sweep=runtime varies what --runtime sets: one of them at a time.";
         if (o->clients && o->sweep)
                 return "--clients varies the number of machines, --sweep something else: one at a time.";
         return NULL;

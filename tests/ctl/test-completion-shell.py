@@ -75,7 +75,7 @@ class Completion(unittest.TestCase):
         columns, etc = cls.spoken.columns, cls.tree.path('etc')
         return {'uasctl list -o ': columns, 'uasctl list --output=': columns, 'uasctl list --output=DR': {'DRIVER'},
                 'uasctl list --output=+ID,REASO': {'REASON', 'REASON-ID'}, 'uasctl list --output=ID,NONE': set(),
-                'uasctl bench --driver=': DRIVERS, 'uasctl bench sda --driver us': {'usb-storage'}, 'uasctl bench --sweep=': {'depth', 'jobs', 'region'},
+                'uasctl bench --driver=': DRIVERS, 'uasctl bench sda --driver us': {'usb-storage'}, 'uasctl bench --sweep=': {'depth', 'jobs', 'ramp', 'region', 'runtime'},
                 'uasctl bench -n ': set(), 'uasctl bench --rounds=': set(), 'uasctl bench --file=/dev/nul': {'/dev/null'},
                 'uasctl inhibit --disk=': DISKS, 'uasctl inhibit --disk s': {'sda', 'sdb', 'sdc'}, 'uasctl inhibit --why=': set(),
                 'uasctl inhibit --why ': set(), 'uasctl report --hwdb=2': {'2-1'},

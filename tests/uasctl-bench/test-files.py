@@ -194,6 +194,20 @@ class BenchFiles(BenchCase):
         self.assertEqual([r['region'] for r in json.loads(p.stdout)['runs'] if r['round'] == 1], [MIB, 4 * MIB])
         self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=region=1M,4G', code=1)
 
+    def test_sweep_of_times(self):
+        with open(f'{self.dir}/data', 'wb') as f:
+            f.write(content(3))
+        args = f'--file={self.dir}/data', *QUICK, '--json'
+        out = json.loads(self.bench(*args, '--sweep=runtime=1,2').stdout)
+        self.assertEqual([(p['axis'], p['runtime_sec'], p['ramp_sec']) for p in out['patterns']], [(1, 1, 0), (2, 2, 0)])
+        for run in out['runs']:
+            self.assertAlmostEqual(run['runtime_usec'] / 1e6, 1 + run['pattern'], delta=0.5)
+        out = json.loads(self.bench(*args, '--sweep=ramp=0,2').stdout)
+        self.assertEqual([(p['axis'], p['runtime_sec'], p['ramp_sec']) for p in out['patterns']], [(0, 1, 0), (2, 1, 2)])
+        for run in out['runs']:
+            self.assertAlmostEqual(run['runtime_usec'] / 1e6, 1, delta=0.5)
+        self.assertIn('one of them', self.bench(*args, '--sweep=runtime', '--runtime=3', code=2).stderr)
+
     def test_sweep_of_twins(self):
         """Patterns that differ only in the varied figure are measured once. Other fio options make them different."""
         with open(f'{self.dir}/data', 'wb') as f:

@@ -60,7 +60,7 @@ static void fio_accepts(void **state)
                 assert_true((f = fopen(file, "re")) && fread(text, 1, sizeof(text) - 1, f) > 0 && fclose(f) == 0);
                 p = make_profile(text);
                 for (size_t j = 0; j < p->n_patterns; j++) {
-                        struct fio_job job = {.pattern = &p->patterns[j], .section = p->sections[j], .runtime_sec = j % 2};
+                        struct fio_job job = {.pattern = &p->patterns[j], .section = p->sections[j]};
 
                         jobs[j] = fio_job_text(&job, "/proc/self/fd/4", MIB);
                         assert_non_null(jobs[j]);

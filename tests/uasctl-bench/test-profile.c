@@ -327,7 +327,7 @@ static void search(void **state)
         assert_null(list[ELEMENTSOF(names)]);
         strv_free(list);
 
-        put(BENCH_DIR "/pi.fio", "[b]\nfilename=x\n");
+        put(BENCH_DIR "/pi.fio", "[b]\nrw=trim\n");
         assert_int_equal(profile_load(&roots, "pi", complain, &c, &broken), -EBADMSG);
         assert_int_equal(c.line, 2);
         assert_string_equal(c.file, "/etc/uasd/bench/pi.fio");

@@ -237,6 +237,10 @@ static void pattern_texts(void **state)
                  BENCH_AXIS_CLIENTS, "sequential read, 512 B, depth 1, 1 machine"},
                 {{.block_size = 512, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true, .axis = 4},
                  BENCH_AXIS_CLIENTS, "sequential read, 512 B, depth 1, 4 machines"},
+                {{.block_size = 512, .iodepth = 4, .numjobs = 1, .read_percent = 100, .direct = true, .runtime_sec = 20, .ramp_sec = 5},
+                 BENCH_AXIS_RUNTIME, "sequential read, 512 B, depth 4, 20 s"},
+                {{.block_size = 512, .iodepth = 4, .numjobs = 1, .read_percent = 100, .direct = true, .runtime_sec = 20, .ramp_sec = 5},
+                 BENCH_AXIS_RAMP, "sequential read, 512 B, depth 4, after 5 s"},
                 {{.block_size = 512, .iodepth = 4, .numjobs = 1, .read_percent = 100, .direct = true, .axis = 4},
                  BENCH_AXIS_DEPTH, "sequential read, 512 B, depth 4"},
                 /* clang-format on */

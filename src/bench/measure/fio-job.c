@@ -20,17 +20,17 @@ uint64_t fio_region(const struct bench_pattern *p, uint64_t available)
 }
 
 /* Whether the job sets this option itself. */
-static bool is_ours(const struct fio_job *job, const char *line)
+static bool is_ours(const char *line)
 {
         static const char *const names[] = {
                 "runtime",         "time_based", "timeout",   "description", "directory", "filename",         "filesize",
                 "group_reporting", "iodepth",    "new_group", "numjobs",     "offset",    "offset_increment", "opendir",
                 "randrepeat",      "randseed",   "readwrite", "rw",          "size",      "stonewall",        "thread",
-                "allrandrepeat",
+                "allrandrepeat",   "ramp_time",
         };
         size_t n = strcspn(line, "=");
 
-        for (size_t i = job->runtime_sec ? 0 : 3; i < ELEMENTSOF(names); i++)
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 if (strlen(names[i]) == n && strncmp(line, names[i], n) == 0)
                         return true;
         return false;
@@ -52,8 +52,7 @@ static void print_ours(const struct fio_job *job, const char *filename, uint64_t
         (void) fputs("clat_percentiles=0\nlat_percentiles=1\npercentile_list=50:95:99\n", f);
         /* With randrepeat=1, the default, fio uses its own seed instead of this one. */
         (void) fprintf(f, "randrepeat=0\nrandseed=%" PRIu64 "\n", job->seed + 1);
-        if (job->runtime_sec)
-                (void) fprintf(f, "time_based=1\nruntime=%u\n", job->runtime_sec);
+        (void) fprintf(f, "runtime=%u\ntime_based=%i\nramp_time=%u\n", p->runtime_sec, p->time_based, p->ramp_sec);
 }
 
 char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t each)
@@ -65,7 +64,7 @@ char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t eac
         (void) fputs("[bench]\n", f);
         for (const char *line = job->section, *next; line && *line; line = next) {
                 next = strchr(line, '\n') + 1;
-                if (!is_ours(job, line))
+                if (!is_ours(line))
                         (void) fwrite(line, 1, (size_t) (next - line), f);
         }
         print_ours(job, filename, each, f);

@@ -161,7 +161,6 @@ int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, 
         /* A region smaller than a block needs no preparation. */
         if (once.region < ONCE_BLOCK)
                 return once.region ? 0 : -ENOSPC;
-        once.runtime_sec = 0;
         once.writes = false;
         return run_once(once, "read", job->pattern->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n", cb,
                         userdata, ret_why);

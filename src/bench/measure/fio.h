@@ -7,12 +7,11 @@
 
 struct fio_job {
         const char *program;                 /* NULL: fio_find() */
-        const struct bench_pattern *pattern; /* its depth, jobs and size override those of the section */
+        const struct bench_pattern *pattern; /* its depth, jobs, size and times override those of the section */
         const char *section;                 /* of a profile: all other options */
         const char *path;                    /* an existing block device or file; opened once */
         uint64_t offset;                     /* start of the region */
         uint64_t region;                     /* bytes; 0: to the end. The jobs share it: none reads a block of another one */
-        unsigned runtime_sec;                /* 0: as in the section */
         uint64_t seed;                       /* of random offsets; a new one for every run, because caches know the old places */
         bool writes;                         /* false: a pattern that writes is refused, and fio gets --readonly */
 };

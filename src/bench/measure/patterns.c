@@ -14,12 +14,14 @@ static int wrong_sweep(const char *sweep, int error, const char *word)
         int n = word ? (int) strcspn(word, ",") : 0;
 
         if (error == -ERANGE)
-                log_error("--sweep=%s: '%.*s' is out of range: depth and jobs go from 1 to 32, a region begins at 1M.", sweep, n,
-                          word);
+                log_error(
+                        "--sweep=%s: '%.*s' is out of range: depth and jobs go from 1 to 32, a region begins at 1M, runtime goes "
+                        "from 1 to 3600 s, ramp from 0.",
+                        sweep, n, word);
         else if (error == -EEXIST)
                 log_error("--sweep=%s: '%.*s' is there twice.", sweep, n, word);
         else
-                log_error("--sweep=%s: it takes depth, jobs or region, and perhaps a list: depth=1,8,32.", sweep);
+                log_error("--sweep=%s: it takes depth, jobs, region, runtime or ramp, and perhaps a list: depth=1,8,32.", sweep);
         return UASD_EXIT_USAGE;
 }
 
@@ -30,7 +32,7 @@ static bool is_there(const struct bench *b, const struct asked *asked, const str
         bool found = false;
 
         for (size_t i = 0; i < b->n_patterns && !found; i++) {
-                struct fio_job other = {.pattern = &b->patterns[i], .section = asked[i].section, .runtime_sec = job->runtime_sec};
+                struct fio_job other = {.pattern = &b->patterns[i], .section = asked[i].section};
                 _cleanup_free_ char *told = fio_job_text(&other, "", fio_region_each(other.pattern, available));
 
                 found = streq(told, text) && other.pattern->axis == job->pattern->axis;
@@ -41,24 +43,29 @@ static bool is_there(const struct bench *b, const struct asked *asked, const str
 static int add_pattern(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available,
                        const struct sweep *s, struct bench *b, struct asked *asked)
 {
-        const struct bench_pattern *base = &profile->patterns[i];
-        struct bench_pattern points[SWEEP_VALUES_MAX];
-        int n = sweep_make(base, s, available, points), left = 0;
+        struct bench_pattern base = profile->patterns[i], points[SWEEP_VALUES_MAX];
+        int n, left = 0;
+
+        if (o->runtime_sec) {
+                base.runtime_sec = o->runtime_sec;
+                base.time_based = true;
+        }
+        n = sweep_make(&base, s, available, points);
 
         if (n == -EOPNOTSUPP) {
-                log_info("%s: its engine does one thing at a time, so there is no depth to vary.", base->name);
+                log_info("%s: its engine does one thing at a time, so there is no depth to vary.", base.name);
                 return UASD_EXIT_OK;
         }
         if (n == -ENOSPC) {
                 if (s->listed)
                         log_error("--sweep=%s: there is not that much room for '%s'; smaller values, or more to read.", o->sweep,
-                                  base->name);
+                                  base.name);
                 else
                         log_error("There is no room for even the smallest region.");
                 return UASD_EXIT_FAILED;
         }
         for (int k = 0; k < n; k++) {
-                struct fio_job job = {.pattern = &points[k], .section = profile->sections[i], .runtime_sec = o->runtime_sec};
+                struct fio_job job = {.pattern = &points[k], .section = profile->sections[i]};
 
                 if (o->sweep && is_there(b, asked, &job, available)) {
                         left++;
@@ -68,7 +75,7 @@ static int add_pattern(const struct profile *profile, size_t i, const struct ben
                 b->patterns[b->n_patterns++] = points[k];
         }
         if (left > 0)
-                log_info("%s: %i of %i points are the same as those of another pattern, and are left out.", base->name, left, n);
+                log_info("%s: %i of %i points are the same as those of another pattern, and are left out.", base.name, left, n);
         return UASD_EXIT_OK;
 }
 
@@ -114,10 +121,6 @@ int patterns_make(const struct profile *profile, const struct bench_options *o, 
 
                 if (code != UASD_EXIT_OK)
                         return code;
-        }
-        for (size_t i = 0; i < b->n_patterns && o->runtime_sec; i++) {
-                b->patterns[i].runtime_sec = o->runtime_sec;
-                b->patterns[i].time_based = true; /* fio gets this option, too */
         }
         return b->n_patterns > 0 ? UASD_EXIT_OK : nothing_left(profile, o);
 }

@@ -5,7 +5,7 @@
 
 /* The progress of a session, as a line of term/progress.h. */
 struct bench_progress {
-        char what[320];                 /* "uas, RND4K-Q32T1, round 2 of 5" */
+        char what[320];                 /* "uas, round 2 of 5: random read, 4 KiB, depth 32" */
         uint64_t begin, drawn;          /* CLOCK_BOOTTIME in usec; drawn is 0 in a new step */
         uint64_t done_usec;             /* duration of the earlier steps */
         uint64_t step_usec, total_usec; /* expected duration of this step, and of all steps */

@@ -263,7 +263,6 @@ int run_pattern(struct session *s, const struct step *step)
                 .section = s->asked[step->pattern].section,
                 .path = path_of(s, path, sizeof(path)),
                 .region = s->subject->hosts || s->options->size ? region_of(s) : 0,
-                .runtime_sec = s->options->runtime_sec,
                 .seed = SEED_OF(step->pattern, step->round),
                 .writes = s->subject->writes && bench_pattern_writes(p),
         };

@@ -190,12 +190,12 @@ static void describe(const struct session *s, const struct step *step, char *ret
                 (void) snprintf(ret, size, s->subject->lay_out ? "writing the scratch file" : "reading the region once");
                 break;
         case STEP_RUN:
-                (void) snprintf(ret, size, "%s%s%s, ", driver, *driver ? ": " : "",
-                                pattern_text(s->bench, step->pattern, pattern));
+                (void) snprintf(ret, size, "%s%s", driver, *driver ? ", " : "");
                 if (step->round == 0)
-                        (void) snprintf(ret + strlen(ret), size - strlen(ret), "warming up");
+                        text_add(ret, size, "warming up");
                 else
-                        (void) snprintf(ret + strlen(ret), size - strlen(ret), "round %u of %u", step->round, session_rounds(s));
+                        text_add(ret, size, "round %u of %u", step->round, session_rounds(s));
+                text_add(ret, size, ": %s", pattern_text(s->bench, step->pattern, pattern));
                 break;
         case STEP_PAUSE:
                 (void) snprintf(ret, size, "pausing");

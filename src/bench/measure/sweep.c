@@ -5,7 +5,6 @@
 #include "bench/measure/profile.h"
 
 #define MIB (1ULL << 20)
-#define COUNT_MAX 32
 
 /* The values of the study behind the profile cdm. */
 static const struct sweep usual[_BENCH_AXIS_MAX] = {
@@ -14,6 +13,15 @@ static const struct sweep usual[_BENCH_AXIS_MAX] = {
         [BENCH_AXIS_REGION] = {BENCH_AXIS_REGION,
                                {256 * MIB, 512 * MIB, 1024 * MIB, 3072 * MIB, 5120 * MIB, 8192 * MIB, 10240 * MIB},
                                7},
+        [BENCH_AXIS_RUNTIME] = {BENCH_AXIS_RUNTIME, {5, 10, 20}, 3},
+        [BENCH_AXIS_RAMP] = {BENCH_AXIS_RAMP, {0, 5, 10}, 3},
+};
+
+static const struct {
+        uint64_t min, max;
+} limits[_BENCH_AXIS_MAX] = {
+        [BENCH_AXIS_DEPTH] = {1, 32},     [BENCH_AXIS_JOBS] = {1, 32},   [BENCH_AXIS_REGION] = {MIB, UINT64_MAX},
+        [BENCH_AXIS_RUNTIME] = {1, 3600}, [BENCH_AXIS_RAMP] = {0, 3600},
 };
 
 static int parse_value(enum bench_axis axis, const char *word, size_t n, uint64_t *ret)
@@ -25,13 +33,13 @@ static int parse_value(enum bench_axis axis, const char *word, size_t n, uint64_
         if (n >= sizeof(text))
                 return -EINVAL;
         memcpy(text, word, n);
-        if (axis == BENCH_AXIS_REGION) {
+        if (axis == BENCH_AXIS_REGION)
                 r = profile_size(text, ret);
-                return r < 0 ? r : *ret < MIB ? -ERANGE : 0;
+        else {
+                r = parse_uint(text, 10, UINT64_MAX, &count);
+                *ret = count;
         }
-        r = parse_uint(text, 10, UINT64_MAX, &count);
-        *ret = count;
-        return r < 0 ? r : count == 0 || count > COUNT_MAX ? -ERANGE : 0;
+        return r < 0 ? r : *ret < limits[axis].min || *ret > limits[axis].max ? -ERANGE : 0;
 }
 
 /* Inserts the value in its place. */
@@ -57,7 +65,7 @@ int sweep_parse(const char *s, struct sweep *ret, const char **ret_word)
         struct sweep sweep = {};
 
         *ret_word = NULL;
-        for (enum bench_axis axis = BENCH_AXIS_DEPTH; axis <= BENCH_AXIS_REGION; axis++)
+        for (enum bench_axis axis = BENCH_AXIS_DEPTH; axis < BENCH_AXIS_CLIENTS; axis++)
                 if (strncmp(s, bench_axis_to_string(axis), n) == 0 && strlen(bench_axis_to_string(axis)) == n)
                         sweep.axis = axis;
         if (sweep.axis == BENCH_AXIS_NONE)
@@ -104,14 +112,29 @@ static int vary(struct bench_pattern *p, enum bench_axis axis, uint64_t value, u
                                  : *unit == 'G' ? 1024 * MIB
                                                 : 1),
                         unit);
-        if (axis == BENCH_AXIS_CLIENTS)
-                return 0;
-        if (axis == BENCH_AXIS_DEPTH)
+        switch (axis) {
+        case BENCH_AXIS_DEPTH:
                 p->iodepth = (unsigned) value;
-        if (axis == BENCH_AXIS_JOBS)
+                break;
+        case BENCH_AXIS_JOBS:
                 p->numjobs = (unsigned) value;
-        if (axis != BENCH_AXIS_DEPTH)
                 p->size = region / p->numjobs;
+                break;
+        case BENCH_AXIS_REGION:
+                p->size = region / p->numjobs;
+                break;
+        case BENCH_AXIS_RUNTIME:
+                p->runtime_sec = (unsigned) value;
+                p->time_based = true;
+                break;
+        case BENCH_AXIS_RAMP:
+                p->ramp_sec = (unsigned) value;
+                break;
+        case BENCH_AXIS_NONE:
+        case BENCH_AXIS_CLIENTS: /* all points have the same job, and none of them needs more room */
+        case _BENCH_AXIS_MAX:
+                return 0;
+        }
         return region > available || (p->size ? p->size < p->block_size : region < p->block_size) ? -ENOSPC : 0;
 }
 

@@ -8,14 +8,14 @@
 #define SWEEP_VALUES_MAX 32
 struct sweep {
         enum bench_axis axis;              /* BENCH_AXIS_NONE: the pattern as it is, with one value */
-        uint64_t values[SWEEP_VALUES_MAX]; /* depth, jobs, bytes of the whole region, machines; rising */
+        uint64_t values[SWEEP_VALUES_MAX]; /* depth, jobs, bytes of the whole region, seconds, machines; rising */
         size_t n;
         bool listed; /* the user listed them */
 };
 
 /*
- * Parses "depth", "jobs=1,4", "region=256M,1G". Returns 0. -EINVAL: not such a list. -ERANGE: depth and jobs go from 1 to 32, a
- * region begins at 1 MiB. -EEXIST: a value occurs twice. ret_word is the wrong value within s, or NULL if another part is wrong.
+ * Parses "depth", "jobs=1,4", "region=256M,1G". Returns 0. -EINVAL: not such a list. -ERANGE: a value is too small or too large.
+ * -EEXIST: a value occurs twice. ret_word is the wrong value within s, or NULL if another part is wrong.
  */
 int sweep_parse(const char *s, struct sweep *ret, const char **ret_word);
 /* Numbers of machines that take part: 1, 2, 4, 8 ... and n. Without machines (0) nothing is varied. */

@@ -37,7 +37,8 @@ static bool in_panel(const struct bench *b, unsigned pattern, enum driver d, enu
 {
         struct samples s;
 
-        if (stats_figure(&b->patterns[pattern]) != m || (b->axis != BENCH_AXIS_NONE && !(b->patterns[pattern].axis > 0)))
+        if (stats_figure(&b->patterns[pattern]) != m ||
+            (b->axis != BENCH_AXIS_NONE && b->axis != BENCH_AXIS_RAMP && !(b->patterns[pattern].axis > 0)))
                 return false;
         stats_samples(b, pattern, d, m, &s);
         return s.n > 0;
@@ -167,7 +168,8 @@ struct chart_line {
 /* Lines over the axis, with the range of the rounds. */
 static void lines(FILE *f, const struct bench *b, enum stats_measure m)
 {
-        static const char *const names[_BENCH_AXIS_MAX] = {"", "queue depth", "jobs", "region in GiB", "machines"};
+        static const char *const names[_BENCH_AXIS_MAX] = {
+                "", "queue depth", "jobs", "region in GiB", "measured seconds", "seconds before", "machines"};
         struct chart_line all[SERIES_MAX];
         size_t n = 0;
 
@@ -183,7 +185,8 @@ static void lines(FILE *f, const struct bench *b, enum stats_measure m)
         (void) fprintf(
                 f,
                 "set xlabel '%s'\nset xtics autofreq norotate\n%s\nset xrange [*:*]\nset offsets graph 0.03, graph 0.03, 0, 0\nplot",
-                names[b->axis], b->axis == BENCH_AXIS_REGION ? "unset logscale" : "set logscale x 2");
+                names[b->axis],
+                b->axis == BENCH_AXIS_REGION || b->axis == BENCH_AXIS_RAMP ? "unset logscale" : "set logscale x 2");
         for (size_t i = 0; i < n; i++) {
                 const struct bench_pattern *p = &b->patterns[all[i].pattern];
                 char name[sizeof(p->name)];

@@ -91,6 +91,12 @@ static void add_axis(const struct bench *b, const struct bench_pattern *p, char 
         case BENCH_AXIS_CLIENTS:
                 text_add(ret, PATTERN_TEXT_MAX, ", %.0f machine%s", p->axis, p->axis > 1 ? "s" : "");
                 break;
+        case BENCH_AXIS_RUNTIME:
+                text_add(ret, PATTERN_TEXT_MAX, ", %u s", p->runtime_sec);
+                break;
+        case BENCH_AXIS_RAMP:
+                text_add(ret, PATTERN_TEXT_MAX, ", after %u s", p->ramp_sec);
+                break;
         case BENCH_AXIS_NONE:
         case BENCH_AXIS_DEPTH: /* always part of the text */
         case BENCH_AXIS_JOBS:

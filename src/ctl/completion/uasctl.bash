@@ -103,7 +103,7 @@ _uasctl() {
         elif [[ $option == --driver ]]; then
                 words='uas usb-storage'
         elif [[ $option == --sweep ]]; then
-                words='depth jobs region'
+                words='depth jobs ramp region runtime'
         elif [[ $option == --profile ]]; then
                 words=$(_uasctl_profiles)
         elif [[ $option ]]; then
