@@ -63,6 +63,8 @@ static const struct option_row rows[] = {
         {"file", "PATH", "Through the file system: a file, or with --write a directory", "a file or a directory", AT(file),
          OPTION_WORD, 0, true},
         {"write", "", "Write as well, to a scratch file", NULL, AT(write), OPTION_FLAG, 0, true},
+        {"remount", "", "With --write: compare both drivers, and unmount the file system for each switch", NULL, AT(remount),
+         OPTION_FLAG, 0, true},
         {"destroy-data", "", "Write to the raw disk; its serial number has to be typed", NULL, AT(destroy_data), OPTION_FLAG, 0,
          true},
         {"clients", "HOST,...", "From several machines that run fio --server", "hosts that run fio --server", AT(clients),
@@ -228,10 +230,12 @@ const char *bench_options_wrong(const struct bench_options *o, enum bench_verb v
                 return "Which disk? uasctl bench DISK, or --file=PATH alone for any file system.";
         if (o->write && !o->file)
                 return "--write needs --file=DIRECTORY: it writes to a scratch file of its own.";
+        if (o->remount && (!o->write || o->clients))
+                return "--remount needs --file=DIRECTORY and --write, and takes no --clients.";
         if (o->file && o->destroy_data)
                 return "--destroy-data writes to the raw disk; with --file there is --write.";
-        if (o->file && o->driver != DRIVER_NONE)
-                return "A mounted disk stays on its driver: --file takes no --driver.";
+        if (o->file && o->driver != DRIVER_NONE && !o->remount)
+                return "A mounted disk stays on its driver: --file takes --driver only with --remount.";
         if (o->clients && !o->file)
                 return "--clients needs --file=PATH, the file as all of them see it.";
         if (o->sweep && o->runtime_sec && strncmp(o->sweep, "runtime", strlen("runtime")) == 0)

@@ -27,7 +27,7 @@ struct bench_options {
         const char *clients; /* "HOST,..." */
         const char *file;    /* a file, or the directory for one */
         const char *chart;
-        bool write, destroy_data, csv, markdown, history, diff, show, remove;
+        bool write, remount, destroy_data, csv, markdown, history, diff, show, remove;
         unsigned rounds;      /* number that counts; 0: the default */
         unsigned runtime_sec; /* of one run; 0: as in the profile */
         uint64_t pause_usec;  /* UINT64_MAX: the default */

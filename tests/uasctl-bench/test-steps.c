@@ -51,6 +51,9 @@ static void orders(void **state)
                 {{BOT, BOT, UAS, 1, 2, true}, "r a0 . a1 |uas a0 . a1 . a2 |bot a0 . a2 "},
                 {{UAS, UAS, BOT, 1, 2, true}, "r a0 . a1 |bot a0 . a1 . a2 |uas a0 . a2 "},
                 {{BOT, BOT, UAS, 1, 3, false}, "a0 . a1 . a2 |uas a0 . a1 . a2 . a3 |bot a0 . a3 "},
+                /* a file system that is mounted again has a new scratch file after each switch */
+                {{BOT, BOT, UAS, 1, 2, true, true}, "r a0 . a1 |uas r a0 . a1 . a2 |bot r a0 . a2 "},
+                {{UAS, BOT, DRIVER_NONE, 1, 1, true, true}, "|bot r a0 . a1 "},
                 /* one pattern after another */
                 {{BOT, BOT, UAS, 2, 2, false}, "a0 . a1 . b0 . b1 |uas a0 . a1 . a2 . b0 . b1 . b2 |bot a0 . a2 . b0 . b2 "},
                 /* one round has no second half, and needs no switch back */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/measure/lease.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 
@@ -53,10 +52,9 @@ static int take_descriptor(sd_bus_message *reply, int *ret)
         return 0;
 }
 
-int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l)
+int lease_watch(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l)
 {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int code, k;
+        int k;
 
         *l = LEASE_NULL;
         l->context = c;
@@ -68,16 +66,26 @@ int lease_take(const struct bench_context *c, struct remote *r, const struct vie
         k = daemon_watch_open(&l->watch, r);
         if (k < 0)
                 return source_lost(k);
-        code = request_reply(&c->client, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
+        if (!find_node(v, l))
+                return UASD_EXIT_NO_DISK;
+        take_history(l, v);
+        l->distrusted = false; /* an earlier record is not new */
+        return UASD_EXIT_OK;
+}
+
+int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int code = lease_watch(c, r, v, lun, l);
+
+        if (code == UASD_EXIT_OK)
+                code = request_reply(&c->client, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
         if (code != UASD_EXIT_OK)
                 return code;
-        k = take_descriptor(reply, &l->fd);
-        if (k < 0 || !find_node(v, l)) {
+        if (take_descriptor(reply, &l->fd) < 0) {
                 log_error("uasd's answer is not understood.");
                 return UASD_EXIT_FAILED;
         }
-        take_history(l, v);
-        l->distrusted = false; /* an earlier record is not new */
         return UASD_EXIT_OK;
 }
 
@@ -92,7 +100,7 @@ void lease_end(struct bench_lease *l)
 /* The daemon has closed its end. */
 static bool hung_up(const struct bench_lease *l)
 {
-        struct pollfd p = {l->fd, 0, 0};
+        struct pollfd p = {l->fd, 0, 0}; /* without a lease it is -1, which poll() ignores */
 
         return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
@@ -180,7 +188,6 @@ int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t s
         _cleanup_free_ char *job = NULL;
         int code;
 
-        assert(l->fd >= 0); /* only the lease switches the disk back, so nothing is switched without one */
         ret_text[0] = '\0';
         code = request_call(&l->context->client, l->remote,
                             &(struct remote_call){.method = "Switch", .disk = l->interface, .value = driver_to_string(to)}, &job);
@@ -192,6 +199,11 @@ int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t s
         l->watch.ended = false;
         code = await_job(l, ret_text, size);
         l->watch.job = NULL;
+        if (l->fd < 0 && code != UASD_EXIT_OK && code != UASD_EXIT_ROLLED_BACK) { /* it must not happen later */
+                _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+
+                (void) remote_call(l->remote, &(struct remote_call){.method = "Cancel", .disk = l->interface}, NULL, &error);
+        }
         if (!await_node(l) && code == UASD_EXIT_OK) {
                 (void) copy_string(ret_text, size, "its node did not come back");
                 code = UASD_EXIT_FAILED;

@@ -27,6 +27,8 @@ struct bench_lease {
  * or UNAUTHORIZED. l must keep its address.
  */
 int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l);
+/* The same without a lease, for a disk that is mounted between its switches: only the connection and the watch. */
+int lease_watch(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l);
 void lease_end(struct bench_lease *l);
 
 /* The state of a lease. */

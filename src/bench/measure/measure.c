@@ -10,6 +10,7 @@
 #include "bench/tell/history.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
+#include "client/request.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
@@ -132,7 +133,10 @@ static void tell_plan(const struct session *s, const struct found *f, size_t n_r
         else
                 log_info("%zu runs of fio, in about %s%s.", n_runs, bench_progress_time(usec, time), guess);
         if (f->subject.lay_out)
-                log_info("A scratch file of %s is written before.", bytes_text(f->subject.available, size));
+                log_info("A scratch file of %s is written before%s.", bytes_text(f->subject.available, size),
+                         f->subject.remount ? ", and after each switch" : "");
+        if (f->subject.remount)
+                log_info("'%s' is unmounted for each switch, and mounted again.", f->remount.target);
         if (f->second != DRIVER_NONE && session_rounds(s) < verdict_rounds_needed())
                 log_info(
                         "With less than %zu rounds of each, chance could explain even the clearest difference. There will be figures, "
@@ -159,6 +163,46 @@ static int tell(const struct bench_context *c, const struct bench *b, int code)
         return code == UASD_EXIT_OK ? k : code;
 }
 
+/* Both switches of --remount are overrides, which would outlive the measurement. */
+static int go_back(struct session *s, enum driver before, bool overridden)
+{
+        struct bench_lease *l = s->subject->lease;
+        int code;
+
+        if (s->ended[DRIVER_UAS] && before == DRIVER_UAS) {
+                log_info("It failed under uas, so it stays on usb-storage until it is unplugged. 'uasctl switch %s' ends that.",
+                         l->interface);
+                return UASD_EXIT_OK;
+        }
+        code = session_switch(s, before);
+        if (code != UASD_EXIT_OK || overridden)
+                return code;
+        return request_call(&s->context->client, l->remote,
+                            &(struct remote_call){.method = "Switch", .disk = l->interface, .value = ""}, NULL);
+}
+
+static int measure_mounted(const struct bench_context *c, struct found *f, struct session *s, const struct step *steps,
+                           size_t n_steps)
+{
+        bool overridden = streq(f->view->reason_id, "override");
+        enum driver before = f->subject.driver;
+        struct bench_lease lease = LEASE_NULL;
+        int code = lease_watch(c, &f->remote, f->view, f->lun, &lease), back = UASD_EXIT_OK;
+
+        if (code == UASD_EXIT_OK)
+                code = remount_try(&f->remount, lease.block);
+        if (code == UASD_EXIT_OK)
+                code = make_scratch(c, &f->subject);
+        if (code == UASD_EXIT_OK) {
+                f->subject.lease = &lease;
+                code = session_run(s, steps, n_steps);
+                back = go_back(s, before, overridden);
+                f->subject.lease = NULL;
+        }
+        lease_end(&lease);
+        return code == UASD_EXIT_OK ? back : code;
+}
+
 /* All checks are done. From here on the disk or file is ours. */
 static int measure(const struct bench_context *c, struct found *f, struct session *s, const struct step *steps, size_t n_steps)
 {
@@ -167,8 +211,10 @@ static int measure(const struct bench_context *c, struct found *f, struct sessio
         int code;
 
         run_catch_signals();
+        if (f->subject.remount)
+                return measure_mounted(c, f, s, steps, n_steps);
         if (f->subject.path) {
-                code = f->subject.lay_out ? make_scratch(c, f) : UASD_EXIT_OK;
+                code = f->subject.lay_out ? make_scratch(c, &f->subject) : UASD_EXIT_OK;
                 return code == UASD_EXIT_OK ? session_run(s, steps, n_steps) : code;
         }
         code = lease_take(c, &f->remote, f->view, f->lun, &lease);
@@ -220,7 +266,7 @@ int bench_measure(const struct bench_context *c, const char *what)
         if (code == UASD_EXIT_OK)
                 code = load_profile(c, o->write || o->destroy_data, &profile, &dropped);
         if (code == UASD_EXIT_OK)
-                code = o->file ? find_file(c, what, &f) : find_disk(c, what, &f);
+                code = o->remount ? find_mounted(c, what, &f) : o->file ? find_file(c, what, &f) : find_disk(c, what, &f);
         if (code != UASD_EXIT_OK)
                 return code;
         size_scratch(o, profile, &f);

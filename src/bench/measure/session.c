@@ -7,6 +7,7 @@
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
 #include "bench/measure/run.h"
+#include "bench/measure/subject.h"
 #include "bench/tell/verdict.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -70,6 +71,7 @@ struct step *session_plan(struct session *s, enum driver first, enum driver seco
                 .n_patterns = (unsigned) b->n_patterns,
                 .rounds = session_rounds(s),
                 .read_all = !s->subject->hosts,
+                .read_again = s->subject->remount,
         };
 
         s->pause_usec = s->options->pause_usec == UINT64_MAX ? PAUSE_DEFAULT_USEC : s->options->pause_usec;
@@ -136,7 +138,22 @@ static void arrive(struct session *s, enum driver d)
                 subject->lease->distrusted = false;
 }
 
-static int step_switch(struct session *s, enum driver to)
+/* A scratch file ends with its mount. The next one is written again. */
+static int switch_and_mount(struct session *s, enum driver to, char *text, size_t size)
+{
+        struct subject *subject = s->subject;
+        int code;
+
+        scratch_end(&subject->scratch);
+        code = remount_switch(subject->remount, subject->lease, to, text, size);
+        if (!subject->remount->away && make_scratch(s->context, subject) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
+                (void) copy_string(text, size, "there is no new scratch file");
+                code = UASD_EXIT_FAILED;
+        }
+        return code;
+}
+
+int session_switch(struct session *s, enum driver to)
 {
         enum driver from = s->subject->driver;
         char text[256], what[320];
@@ -144,9 +161,12 @@ static int step_switch(struct session *s, enum driver to)
 
         if (from == to)
                 return UASD_EXIT_OK;
-        if (s->subject->lease->fd < 0 || lease_look(s->subject->lease) != LEASE_GOOD)
+        if (lease_look(s->subject->lease) != LEASE_GOOD)
                 return run_lost(s);
-        code = lease_switch(s->subject->lease, to, text, sizeof(text));
+        if (s->subject->remount)
+                code = switch_and_mount(s, to, text, sizeof(text));
+        else
+                code = lease_switch(s->subject->lease, to, text, sizeof(text));
         if (code == UASD_EXIT_OK) {
                 arrive(s, to);
                 log_info("On %s now.", driver_to_string(to));
@@ -230,7 +250,7 @@ static int do_step(struct session *s, const struct step *step)
 {
         switch (step->kind) {
         case STEP_SWITCH:
-                return step_switch(s, step->driver);
+                return session_switch(s, step->driver);
         case STEP_READ_ALL:
                 return after(s, run_read_all(s));
         case STEP_RUN:
@@ -264,7 +284,7 @@ int session_run(struct session *s, const struct step *steps, size_t n)
         progress_clear();
         /* A disk that fails under uas is not left there, even if it was there before. */
         if (s->bench->finding.found && s->subject->lease && s->subject->driver == DRIVER_UAS && s->ended[DRIVER_UAS] &&
-            step_switch(s, DRIVER_USB_STORAGE) != UASD_EXIT_OK)
+            session_switch(s, DRIVER_USB_STORAGE) != UASD_EXIT_OK)
                 code = UASD_EXIT_FAILED;
         if (code == UASD_EXIT_OK && s->bench->finding.found)
                 code = UASD_EXIT_ROLLED_BACK;

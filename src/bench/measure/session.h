@@ -5,13 +5,17 @@
 #include "bench/measure/lease.h"
 #include "bench/measure/patterns.h"
 #include "bench/measure/progress.h"
+#include "bench/measure/remount.h"
+#include "bench/measure/scratch.h"
 #include "bench/measure/steps.h"
 
 /* The subject of a measurement. */
 struct subject {
-        struct bench_lease *lease; /* the raw disk; NULL: a file */
-        char *path;                /* of the file; NULL with a lease */
-        const char *interface;     /* the disk below; NULL: none that uasd manages, or several */
+        struct bench_lease *lease; /* the raw disk, or a file with `remount`; else NULL */
+        char *path;                /* of the file; NULL: the raw disk */
+        struct remount *remount;   /* the file system is unmounted for each switch; else NULL */
+        struct scratch scratch;
+        const char *interface; /* the disk below; NULL: none that uasd manages, or several */
         char block[BLOCK_NAME_MAX];
         enum driver driver; /* present driver; DRIVER_NONE: not known (file) */
         uint64_t available; /* bytes */
@@ -49,4 +53,6 @@ uint64_t session_expected(const struct bench_pattern *p, uint64_t available);
  * others the result in the bench is incomplete.
  */
 int session_run(struct session *s, const struct step *steps, size_t n);
+/* Switches the disk, unless it is on that driver. Reports errors. Returns an enum uasd_exit. */
+int session_switch(struct session *s, enum driver to);
 void session_done(struct session *s);

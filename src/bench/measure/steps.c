@@ -35,6 +35,13 @@ static void add_block(struct list *l, const struct steps_shape *shape, enum driv
         }
 }
 
+static void add_switch(struct list *l, const struct steps_shape *shape, enum driver to)
+{
+        add(l, &(struct step){.kind = STEP_SWITCH, .driver = to});
+        if (shape->read_again)
+                add(l, &(struct step){.kind = STEP_READ_ALL, .driver = to});
+}
+
 struct step *steps_make(const struct steps_shape *shape, size_t *ret_n)
 {
         unsigned half = shape->second == DRIVER_NONE ? shape->rounds : (shape->rounds + 1) / 2;
@@ -48,11 +55,11 @@ struct step *steps_make(const struct steps_shape *shape, size_t *ret_n)
                 add(&l, &(struct step){.kind = STEP_READ_ALL, .driver = shape->first});
         add_block(&l, shape, shape->first, 1, half);
         if (shape->second != DRIVER_NONE) {
-                add(&l, &(struct step){.kind = STEP_SWITCH, .driver = shape->second});
+                add_switch(&l, shape, shape->second);
                 add_block(&l, shape, shape->second, 1, shape->rounds);
         }
         if (half < shape->rounds) { /* a single round has no second half */
-                add(&l, &(struct step){.kind = STEP_SWITCH, .driver = shape->first});
+                add_switch(&l, shape, shape->first);
                 add_block(&l, shape, shape->first, half + 1, shape->rounds);
         }
         *ret_n = l.n;

@@ -36,6 +36,7 @@ struct steps_shape {
         unsigned n_patterns;
         unsigned rounds; /* that count */
         bool read_all;
+        bool read_again; /* also after each switch */
 };
 
 /* A list to be freed. */

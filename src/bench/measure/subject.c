@@ -19,7 +19,8 @@
 
 void found_done(struct found *f)
 {
-        scratch_end(&f->scratch);
+        scratch_end(&f->subject.scratch);
+        remount_done(&f->remount);
         strv_free(f->subject.hosts);
         free(f->subject.path);
         views_done(&f->views);
@@ -329,6 +330,45 @@ int find_file(const struct bench_context *c, const char *what, struct found *f)
         return f->subject.path ? UASD_EXIT_OK : UASD_EXIT_FAILED;
 }
 
+int find_mounted(const struct bench_context *c, const char *what, struct found *f)
+{
+        _cleanup_(views_done) struct views kernel = {};
+        char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
+        const struct view *v = NULL, *asked = NULL;
+        const char *name = NULL;
+        struct stat st;
+        int code;
+
+        if (geteuid() != 0) {
+                log_error("Not permitted: only root may unmount a file system.");
+                return UASD_EXIT_UNAUTHORIZED;
+        }
+        code = look_at_path(c->options, f, &st);
+        if (code == UASD_EXIT_OK)
+                code = source_connect(&c->client, &f->remote, &f->views);
+        if (code == UASD_EXIT_OK)
+                code = source_local(&c->client, false, &kernel);
+        if (code == UASD_EXIT_OK)
+                code = remount_find(c->options->file, &kernel, &f->remount, &v, &name);
+        if (code == UASD_EXIT_OK && what)
+                code = source_select(&c->client, &f->views, what, &asked);
+        if (code != UASD_EXIT_OK)
+                return code;
+        f->view = views_find(&f->views, v->disk.facts.interface);
+        if (!f->view || (asked && asked != f->view)) {
+                log_error("'%s' is not on %s but on %s.", c->options->file, asked ? view_label(asked, label) : "a disk of uasd",
+                          view_label(v, other));
+                return UASD_EXIT_USAGE;
+        }
+        if (!remount_is_alone(&f->remount, f->view))
+                return UASD_EXIT_REFUSED;
+        take_disk(f, name);
+        f->subject.path = need(strdup(c->options->file));
+        f->subject.remount = &f->remount;
+        code = choose_drivers(c->options, f->view, f);
+        return code == UASD_EXIT_OK ? look_at_switch(c, f) : code;
+}
+
 void size_scratch(const struct bench_options *o, const struct profile *profile, struct found *f)
 {
         uint64_t wanted = 0;
@@ -342,30 +382,29 @@ void size_scratch(const struct bench_options *o, const struct profile *profile, 
                 if (asked > wanted && (!o->pattern || strcasecmp(o->pattern, p->name) == 0))
                         wanted = asked;
         }
-        f->subject.available = scratch_fitting(f->subject.path, wanted, SCRATCH_SIZE);
+        f->subject.available = scratch_fitting(o->file, wanted, SCRATCH_SIZE);
 }
 
-int make_scratch(const struct bench_context *c, struct found *f)
+int make_scratch(const struct bench_context *c, struct subject *s)
 {
-        uint64_t room = 0;
+        const char *directory = c->options->file;
         char wanted[32], there[32];
+        uint64_t room = 0;
         int k;
 
-        k = scratch_make(f->subject.path, f->subject.available, &f->scratch, &room);
+        k = scratch_make(directory, s->available, &s->scratch, &room);
         if (k == -ENOSPC) {
-                log_error("There is no room for a scratch file of %s in '%s': %s are free, and some of it is "
-                          "to stay so; --size=SIZE.",
-                          size_text(f->subject.available, wanted, sizeof(wanted)), f->subject.path,
-                          size_text(room, there, sizeof(there)));
+                log_error("Cannot make a scratch file of %s in '%s': %s are free, and a twentieth stays free. --size= limits it.",
+                          size_text(s->available, wanted, sizeof(wanted)), directory, size_text(room, there, sizeof(there)));
                 return UASD_EXIT_FAILED;
         }
         if (k < 0) {
-                log_error("Cannot make a scratch file in '%s': %s", f->subject.path, strerror(-k));
+                log_error("Cannot make a scratch file in '%s': %s", directory, strerror(-k));
                 return UASD_EXIT_FAILED;
         }
-        free(f->subject.path);
-        f->subject.path = strdup(f->scratch.path);
-        return f->subject.path ? UASD_EXIT_OK : UASD_EXIT_FAILED;
+        free(s->path);
+        s->path = need(strdup(s->scratch.path));
+        return UASD_EXIT_OK;
 }
 
 /* Reads a line, without its end. Returns false if there is none. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "bench/measure/scratch.h"
 #include "bench/measure/session.h"
 #include "client/source.h"
 
@@ -14,12 +13,12 @@ struct found {
         struct views views;
         const struct view *view; /* the disk; NULL: a file on none that uasd manages */
         unsigned lun;
-        struct scratch scratch;
+        struct remount remount;
         struct subject subject;
         enum driver first, second; /* second is DRIVER_NONE without a comparison */
 };
 
-#define FOUND_NULL ((struct found){.scratch = SCRATCH_NULL})
+#define FOUND_NULL ((struct found){.subject = {.scratch = SCRATCH_NULL}})
 
 void found_done(struct found *f);
 
@@ -27,10 +26,12 @@ void found_done(struct found *f);
 int find_disk(const struct bench_context *c, const char *what, struct found *f);
 /* A file on any file system. what: its disk, or NULL to find it, if uasd manages it. */
 int find_file(const struct bench_context *c, const char *what, struct found *f);
+/* --remount: a directory on a file system that is the only user of its disk. */
+int find_mounted(const struct bench_context *c, const char *what, struct found *f);
 /* --write without --size: the region of the largest pattern, limited by the free space. */
 void size_scratch(const struct bench_options *o, const struct profile *profile, struct found *f);
 /* --write: makes the scratch file, after all questions. */
-int make_scratch(const struct bench_context *c, struct found *f);
+int make_scratch(const struct bench_context *c, struct subject *s);
 
 /*
  * --destroy-data: the user must type the disk's serial number. Without a terminal it comes from the standard input. A disk

@@ -47,7 +47,7 @@ _uasctl() {
                 [cancel]='DISK...' [release]='DISK...' [forget]='DISK...' [inhibit]='' [trim]='DISK on,off'
                 [bench]='DISK' [metrics]='' [report]='DISK...' [help]='VERB'
         )
-        local -A options=([list]='-o --output= --tree' [explain]='--all' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel --write --dry-run' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since= -n --lines= -f --follow' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --destroy-data --clients= --csv --markdown --chart= --history --diff --show --remove' [metrics]='--textfile=' [report]='--redact --hwdb=' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [explain]='--all' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel --write --dry-run' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since= -n --lines= -f --follow' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --remount --destroy-data --clients= --csv --markdown --chart= --history --diff --show --remove' [metrics]='--textfile=' [report]='--redact --hwdb=' [wait]='--wait --wait=')
         local common='-h --help --version -j --json --json= --no-legend --no-pager -q --quiet -H --host= --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.

@@ -323,6 +323,45 @@ def in_use(vm):
     nothing_left(guest, disk, "uas")
 
 
+@case(tier="full", limit=500)
+def both_drivers_on_a_file(vm):
+    "With --remount a disk with data is measured under both drivers: it is unmounted for each switch, and mounted again with its options. It ends on its driver, also after Ctrl-C. A process in the mount keeps everything as it was."
+    guest, disk = begin(vm, label="DATA", size="64M")
+    guest.run("mount -o noatime LABEL=DATA /mnt && dd if=/dev/urandom of=/mnt/file bs=1M count=8 conv=fsync status=none", check=True)
+    total = guest.out("sha256sum </mnt/file")
+
+    def as_before():
+        assert guest.out("sha256sum </mnt/file") == total
+        assert guest.out("ls -A /mnt").split() == ["file", "lost+found"]
+        assert "noatime" in guest.out("findmnt -no OPTIONS /mnt"), guest.out("findmnt /mnt")
+        assert guest.driver(disk.interface) == "uas"
+        [one] = guest.uasctl("list")["disks"]
+        assert one["reason_id"] != "override", one
+
+    options = "--file=/mnt --write --remount --size=8M --pattern=rw_iops "
+    result, said = bench(guest, options + "-n 2")
+    order = [run["driver"] for run in sorted(result["runs"], key=lambda run: run["order"])]
+    assert order == ["uas"] * 2 + ["usb-storage"] * 3 + ["uas"] * 2, order
+    assert all(run["write"]["ios"] > 0 and run["error"] == 0 for run in result["runs"]), result["runs"]
+    assert not result["single"] and result["conditions"]["path"] == "/mnt" and "unmounted for each switch" in said, said
+    as_before()
+    job = guest.spawn("uasctl bench --profile=small --pause=1 -n 9 " + options)
+    under(guest, disk, "usb-storage")
+    guest.run("pkill -INT -x uasctl-bench", check=True)
+    done = job.wait(120)
+    assert done.rc == 1 and "Interrupted" in done.err, (done.rc, done.err)
+    as_before()
+    job = guest.spawn("cd /mnt && exec sleep 100")
+    guest.until(lambda: guest.run("pgrep -x sleep").rc == 0 or None, 30, "a process in the mount")
+    _none, said = bench(guest, options + "-n 1", code=6)
+    assert "Cannot unmount" in said, said
+    as_before()
+    guest.run("pkill -x sleep", check=True)
+    job.wait(30)
+    guest.run("umount /mnt", check=True)
+    nothing_left(guest, disk, "uas")
+
+
 @case(tier="full", limit=3000)
 def against_itself(vm):
     "Forty comparisons of a disk with itself, each of two measurements of its own: no difference seen, but for two at most."

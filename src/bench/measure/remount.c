@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/measure/remount.h"
+
+#include <limits.h>
+#include <mntent.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "common/child.h"
+#include "common/log.h"
+#include "common/util.h"
+#include "sys/io/clock.h"
+#include "term/program.h"
+
+#define MOUNTS "/proc/self/mounts"
+#define NODE_USEC (10 * USEC_PER_SEC)
+/* systemd unmounts a file system of fstab if it does not know the new device yet. So the mount counts if it lasts. */
+#define LASTS_USEC (500 * USEC_PER_MSEC)
+#define ATTEMPTS 5
+
+void remount_done(struct remount *m)
+{
+        free(m->target);
+        free(m->type);
+        free(m->options);
+        *m = (struct remount){};
+}
+
+static bool is_below(const char *path, const char *directory)
+{
+        size_t n = strlen(directory);
+
+        return streq(directory, "/") || (strncmp(path, directory, n) == 0 && (path[n] == '/' || !path[n]));
+}
+
+/* The last mount with the longest path hides the others. device: gets the node, "" for none. */
+static int read_mount(const char *path, struct remount *ret, char *device, size_t size)
+{
+        FILE *f = setmntent(MOUNTS, "re");
+        size_t longest = 0;
+
+        if (!f)
+                return -errno;
+        for (struct mntent *e; (e = getmntent(f));) {
+                if (!is_below(path, e->mnt_dir) || strlen(e->mnt_dir) < longest)
+                        continue;
+                longest = strlen(e->mnt_dir);
+                remount_done(ret);
+                ret->target = need(strdup(e->mnt_dir));
+                ret->type = need(strdup(e->mnt_type));
+                ret->options = need(strdup(e->mnt_opts));
+                (void) copy_string(device, size, e->mnt_fsname);
+        }
+        (void) endmntent(f);
+        return longest > 0 ? 0 : -ENOENT;
+}
+
+/* The whole disk of a partition, by its name. */
+static const char *disk_of(const struct view *v, const char *name)
+{
+        for (size_t i = 0; i < v->disk.n_luns; i++) {
+                const char *disk = v->disk.luns[i].disk.name;
+
+                if (disk[0] && strncmp(name, disk, strlen(disk)) == 0)
+                        return disk;
+        }
+        return name;
+}
+
+int remount_find(const char *path, const struct views *views, struct remount *ret, const struct view **ret_view,
+                 const char **ret_name)
+{
+        _cleanup_free_ char *real = realpath(path, NULL);
+        const char *name = NULL;
+        char device[PATH_MAX] = "";
+        struct stat st;
+        int r = real ? read_mount(real, ret, device, sizeof(device)) : -errno;
+
+        *ret_view = NULL;
+        if (r < 0) {
+                log_error("Cannot find the file system of '%s': %s", path, strerror(-r));
+                return UASD_EXIT_FAILED;
+        }
+        for (size_t i = 0; i < views->n && !*ret_view && stat(device, &st) == 0 && S_ISBLK(st.st_mode); i++) {
+                const struct disk *d = &views->list[i].disk;
+
+                if (luns_have(d->luns, d->n_luns, major(st.st_rdev), minor(st.st_rdev), &name))
+                        *ret_view = &views->list[i];
+        }
+        if (!*ret_view || strncmp(ret->type, "fuse", strlen("fuse")) == 0) {
+                log_error("Cannot unmount and mount '%s': it is no file system of the kernel directly on a USB disk.",
+                          ret->target);
+                return UASD_EXIT_REFUSED;
+        }
+        *ret_name = disk_of(*ret_view, name);
+        (void) copy_string(ret->partition, sizeof(ret->partition), name + strlen(*ret_name));
+        return UASD_EXIT_OK;
+}
+
+bool remount_is_alone(const struct remount *m, const struct view *v)
+{
+        char label[VIEW_LABEL_MAX], text[512];
+
+        for (size_t i = 0; i < v->disk.n_users; i++) {
+                const struct user *u = &v->disk.users[i];
+
+                if (u->kind == USER_MOUNT && !u->namespace && u->where && streq(u->where, m->target))
+                        continue;
+                log_error("%s: cannot be unmounted for a switch. It is also in use: %s", view_label(v, label),
+                          user_text(u, text, sizeof(text)));
+                return false;
+        }
+        return true;
+}
+
+/* Runs mount(8) or umount(8), which print their own errors. Returns 0 or -EPROTO, or another -errno. */
+static int run(const char *program, char *const *arguments)
+{
+        pid_t pid = child_fork(NULL, 0);
+        int status;
+
+        if (pid < 0)
+                return pid;
+        if (pid == 0) {
+                (void) setpgid(0, 0); /* Ctrl+C does not stop it halfway */
+                (void) execv(program, arguments);
+                _exit(EXIT_FAILURE);
+        }
+        while (waitpid(pid, &status, 0) < 0)
+                if (errno != EINTR)
+                        return -errno;
+        return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPROTO;
+}
+
+static bool is_mounted(const struct remount *m, const char *node)
+{
+        struct stat device;
+        FILE *f = setmntent(MOUNTS, "re");
+        bool found = false;
+
+        if (!f || stat(node, &device) < 0)
+                node = NULL;
+        for (struct mntent *e; node && (e = getmntent(f));) {
+                struct stat st;
+
+                if (streq(e->mnt_dir, m->target))
+                        found = stat(e->mnt_fsname, &st) == 0 && st.st_rdev == device.st_rdev;
+        }
+        if (f)
+                (void) endmntent(f);
+        return found;
+}
+
+/* Waits for udev's node, and mounts, if no other program has. */
+static int bring_back(struct remount *m, const char *block)
+{
+        uint64_t deadline = now_boottime() + NODE_USEC;
+        char node[sizeof("/dev/") + 2 * BLOCK_NAME_MAX];
+        int r = -ENOENT;
+
+        (void) snprintf(node, sizeof(node), "/dev/%s%s", block, m->partition);
+        while (access(node, F_OK) < 0 && now_boottime() < deadline)
+                (void) usleep(100 * USEC_PER_MSEC);
+        for (unsigned i = 0; i < ATTEMPTS; i++) {
+                if (!is_mounted(m, node))
+                        r = run("/bin/mount", (char *[]){"mount", "-t", m->type, "-o", m->options, node, m->target, NULL});
+                (void) usleep(LASTS_USEC);
+                if (is_mounted(m, node)) {
+                        m->away = false;
+                        return 0;
+                }
+        }
+        log_error("Cannot mount %s on %s again. Its options were: -t %s -o %s", node, m->target, m->type, m->options);
+        return r < 0 ? r : -EPROTO;
+}
+
+static int take_away(struct remount *m)
+{
+        int r = m->away ? 0 : run("/bin/umount", (char *[]){"umount", m->target, NULL});
+
+        m->away = m->away || r >= 0;
+        return r;
+}
+
+int remount_try(struct remount *m, const char *block)
+{
+        if (take_away(m) < 0) {
+                log_error("Cannot unmount '%s', so the drivers cannot be compared.", m->target);
+                return UASD_EXIT_REFUSED;
+        }
+        return bring_back(m, block) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}
+
+int remount_switch(struct remount *m, struct bench_lease *l, enum driver to, char *ret_text, size_t size)
+{
+        int code;
+
+        if (take_away(m) < 0) {
+                (void) snprintf(ret_text, size, "'%.200s' cannot be unmounted", m->target);
+                return UASD_EXIT_REFUSED;
+        }
+        code = lease_switch(l, to, ret_text, size);
+        if (bring_back(m, l->block) < 0 && code == UASD_EXIT_OK) {
+                (void) snprintf(ret_text, size, "'%.200s' is not mounted again", m->target);
+                code = UASD_EXIT_FAILED;
+        }
+        return code;
+}
