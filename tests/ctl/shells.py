@@ -55,7 +55,8 @@ def environment(home, sysfs, program):
     if not os.path.lexists(os.path.join(bin, 'uasctl')):
         os.symlink(os.path.abspath(program), os.path.join(bin, 'uasctl'))
     return dict(os.environ, HOME=home, ZDOTDIR=home, XDG_CONFIG_HOME=home, XDG_DATA_HOME=home, XDG_CACHE_HOME=home,
-                PATH=bin + ':' + os.environ['PATH'], _UASCTL_SYSFS=sysfs, TERM='dumb', LC_ALL='C.UTF-8')
+                PATH=bin + ':' + os.environ['PATH'], _UASCTL_SYSFS=sysfs,
+                _UASCTL_RESULTS=os.path.join(os.path.dirname(sysfs), 'var/lib/uasd/bench'), TERM='dumb', LC_ALL='C.UTF-8')
 
 
 def by_line(text, lines):

@@ -14,6 +14,7 @@ PROGRAM, TOLD, SHELL = sys.argv[1:4]
 COMPLETION = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/ctl/completion')
 DISKS = {'2-1', 'sda', '1-1.4', 'sdb', '1-2', 'sdc'}
 DRIVERS = {'uas', 'usb-storage'}
+RESULTS = {'last', '0f3c2a4e', '1f3c2a4e'}
 
 
 class Completion(unittest.TestCase):
@@ -39,6 +40,8 @@ class Completion(unittest.TestCase):
         for name, value in {'bInterfaceClass': '03', 'bInterfaceSubClass': '01'}.items():
             cls.tree.write(f'sys/bus/usb/devices/1-3:1.0/{name}', value + '\n')
         cls.tree.write('sys/bus/usb/devices/9-9:1.0/bInterfaceClass', '08\n')
+        for name in '20251124T121320Z-0f3c2a4e-6b1d-4c77-9a55-000000000001', '20251125T121320Z-1f3c2a4e-6b1d-4c77-9a55-000000000002', 'x':
+            cls.tree.write(f'var/lib/uasd/bench/{name}.json', '{}')
 
     # Lines, and the expected offers
 
@@ -68,7 +71,8 @@ class Completion(unittest.TestCase):
         return lines | {'uasctl help ': set(cls.spoken.verbs), 'uasctl help log ': set(), 'uasctl status 9': set(), 'uasctl status 1-3': set(), 'uasctl status /dev/nul': {'/dev/null'},
                         'uasctl -H nas switch sda us': {'usb-storage'}, 'uasctl switch --wait=5 ': DISKS, 'uasctl switch --wait ': DISKS,
                         'uasctl log --since 1h ': DISKS, 'uasctl bench -n 5 ': DISKS, 'uasctl bench --driver uas --size=1G s': {'sda', 'sdb', 'sdc'},
-                        'uasctl policy --kernel 2': {'2-1'}}
+                        'uasctl policy --kernel 2': {'2-1'}, 'uasctl bench show ': RESULTS, 'uasctl bench --show ': RESULTS,
+                        'uasctl bench diff last ': RESULTS, 'uasctl bench --csv show 1': {'1f3c2a4e'}}
 
     @classmethod
     def of_options(cls):

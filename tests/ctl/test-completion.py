@@ -66,7 +66,7 @@ class Completion(unittest.TestCase):
                   '((${#COMPREPLY[@]} == 0)) || printf "%s\\n" "${COMPREPLY[@]}"')
         p = subprocess.run(['bash', '--norc', '-u', '-c', script, 'bash', f'{COMPLETION}/uasctl.bash', 'uasctl', *words],
                            capture_output=True, text=True, timeout=20,
-                           env=dict(os.environ, _UASCTL_SYSFS=self.tree.path('sys'), LC_ALL='C.UTF-8'))
+                           env=dict(os.environ, _UASCTL_SYSFS=self.tree.path('sys'), _UASCTL_RESULTS=self.tree.path('var/lib/uasd/bench'), LC_ALL='C.UTF-8'))
         self.assertEqual((p.returncode, p.stderr), (0, ''), words)
         offered = p.stdout.splitlines()
         self.assertEqual(len(offered), len(set(offered)), offered)
@@ -129,6 +129,15 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash('bench', '--file', '/dev/nul'), {'/dev/null'})
         self.assertEqual(self.bash('bench', '-n', ''), set())
 
+    def test_bash_results(self):
+        for words in ['show', ''], ['--show', ''], ['diff', 'last', '']:
+            self.assertEqual(self.bash('bench', *words), {'last'}, words)
+        for name in '20251124T121320Z-0f3c2a4e-6b1d-4c77-9a55-000000000001.json', '20251125T121320Z-1f3c2a4e-6b1d-4c77-9a55-000000000002.json', 'x.json':
+            self.tree.write('var/lib/uasd/bench/' + name, '{}')
+        for words in ['show', ''], ['--show', ''], ['--csv', 'show', ''], ['diff', ''], ['diff', 'last', ''], ['--remove', '']:
+            self.assertEqual(self.bash('bench', *words), {'last', '0f3c2a4e', '1f3c2a4e'}, words)
+        self.assertEqual(self.bash('bench', 'show', '1'), {'1f3c2a4e'})
+
     def test_bash_columns(self):
         self.assertEqual(self.bash('list', '-o', ''), self.columns)
         self.assertEqual(self.bash('list', '--output', '=', 'DR'), {'DRIVER'})
@@ -183,7 +192,7 @@ class Completion(unittest.TestCase):
                 told[verb] = options(part)
                 m = re.search(r"'2:[a-z]+:\(([a-z -]+)\)'", part)
                 values[verb] = set(m[1].split()) if m else set()
-                takes |= {verb} if '1:disk:_uasctl_disks' in part else set()
+                takes |= {verb} if re.search('1:disk:(_uasctl_disks| _uasctl_bench)', part) else set()
                 several |= {verb} if '*:disk:_uasctl_disks' in part else set()
         self.assertLessEqual(set(told), set(self.verbs) | {'*'})
         self.assertEqual({v: told.get(v, told['*']) for v in self.verbs}, self.of_verb)

@@ -25,6 +25,16 @@ _uasctl_profiles() {
         done
 }
 
+# Ids of the results that bench stores, as "uasctl bench list" prints them.
+_uasctl_results() {
+        local file
+        echo last
+        for file in "${_UASCTL_RESULTS:-/var/lib/uasd/bench}"/*.json; do
+                file=${file##*/} file=${file#*-}
+                [[ $file == ????????-* ]] && echo "${file:0:8}"
+        done
+}
+
 # The command of inhibit, which begins at that word, as if it stood alone: where bash-completion is there, by that.
 _uasctl_command() {
         local by
@@ -115,6 +125,8 @@ _uasctl() {
         elif [[ $verb == inhibit ]]; then
                 _uasctl_command "$COMP_CWORD"
                 return
+        elif [[ $verb == bench && " ${COMP_WORDS[*]:0:COMP_CWORD} " =~ ' '(--)?(show|diff|remove)' ' ]]; then
+                words=$(_uasctl_results)
         else
                 read -ra i <<<"${arguments[$verb]:-}"
                 [[ ${i[0]:-} == DISK... ]] && words=DISK || words=${i[n]:-}

@@ -26,6 +26,16 @@ function __uasctl_profiles
     end
 end
 
+# Ids of the results that bench stores, as "uasctl bench list" prints them.
+function __uasctl_results
+    set -l results /var/lib/uasd/bench
+    set -q _UASCTL_RESULTS; and set results $_UASCTL_RESULTS
+    echo last
+    for file in $results/*.json
+        string replace -rf '.*/\w+-(\w{8})-.*' '$1' $file
+    end
+end
+
 # Names with commas in between, and perhaps a + in front of all.
 function __uasctl_columns
     set -l before (commandline -ct | string replace -r '^(--output=|-o)' '' | string replace -r '[^,+]*$' '')
@@ -58,6 +68,11 @@ function __uasctl_at
     set -l words (__uasctl_words)
     test (count $words) -eq $argv[1]; or return
     test $argv[1] -eq 0; or contains -- $words[1] $argv[2..-1]
+end
+
+# It is bench about a stored result.
+function __uasctl_kept
+    contains -- bench (__uasctl_words)[1]; and string match -qr '^(--)?(show|diff|remove)$' -- (commandline -opc)
 end
 
 # The first word is one of these verbs, which take any number of disks.
@@ -102,7 +117,8 @@ complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks,
 complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print a summary and the facts, for a bug report'
 complete -c uasctl -n '__uasctl_at 0' -a help -d 'Show this help, or that of a verb'
 
-complete -c uasctl -n '__uasctl_at 1 db switch policy trim bench' -a '(__uasctl_disks)'
+complete -c uasctl -n __uasctl_kept -a '(__uasctl_results)'
+complete -c uasctl -n '__uasctl_at 1 db switch policy trim bench; and not __uasctl_kept' -a '(__uasctl_disks)'
 complete -c uasctl -n '__uasctl_at 1 db switch policy trim bench; and string match -q "/*" -- (commandline -ct)' -F
 complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget report' -a '(__uasctl_disks)'
 complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget report; and string match -q "/*" -- (commandline -ct)' -F
