@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -262,6 +263,28 @@ class BenchFiles(BenchCase):
             for quantile in 'p50_ns', 'p95_ns', 'p99_ns':
                 values = [r['read'][quantile] for r in parts]
                 self.assertTrue(min(values) <= whole[0]['read'][quantile] <= max(values), quantile)
+
+    def test_clients_write(self):
+        """Each machine writes its own part of one file, which is gone at the end, also after Ctrl-C."""
+        shared = f'{self.dir}/shared'
+        os.mkdir(shared)
+        _servers, hosts = self.serve(2)
+        args = f'--file={shared}', '--write', f'--clients={",".join(hosts)}', '--size=8M', '--pause=0', '--profile=quick'
+        out = json.loads(self.bench(*args, '-n', '1', '--json').stdout)
+        self.assertEqual([(p['rw'], p['axis']) for p in out['patterns']], [('randread', 1), ('randread', 2), ('write', 1), ('write', 2)])
+        for run in out['runs']:
+            side = 'write' if out['patterns'][run['pattern']]['rw'] == 'write' else 'read'
+            self.assertGreater(run[side]['ios'], 0, run)
+            self.assertEqual(run['error'], 0)
+        self.assertEqual(os.listdir(shared), [])
+        p = self.begin(*args, '-n', '20')
+        end = time.monotonic() + 30
+        while not os.listdir(shared):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        p.send_signal(signal.SIGINT)
+        p.wait(60)
+        self.assertEqual((p.returncode, os.listdir(shared)), (1, []))
 
     def test_clients(self):
         with open(f'{self.dir}/data', 'wb') as f:

@@ -22,6 +22,13 @@ bool clients_path_ok(const char *path);
 int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_progress_t cb, void *userdata,
                 struct bench_run **ret, char **ret_why);
 
+/*
+ * A scratch file for several machines: the first of hosts writes it, as fio_lay_out() does, and removes it. It has a name, since
+ * each server opens it. clients_remove() gives up after a minute.
+ */
+int clients_lay_out(const char *path, uint64_t size, char *const *hosts, fio_progress_t cb, void *userdata, char **ret_why);
+int clients_remove(const char *path, char *const *hosts);
+
 /* Default port of `fio --server` */
 #define FIO_PORT 8765
 

@@ -40,7 +40,7 @@ static void print_ours(const struct fio_job *job, const char *filename, uint64_t
 {
         const struct bench_pattern *p = job->pattern;
 
-        (void) fprintf(f, "filename=%s\nallow_file_create=0\nrw=%s\n", filename, p->rw);
+        (void) fprintf(f, "filename=%s\nallow_file_create=%i\nrw=%s\n", filename, job->creates, p->rw);
         (void) fprintf(f, "iodepth=%u\nnumjobs=%u\nsize=%" PRIu64 "\noffset=%" PRIu64 "\n", p->iodepth, p->numjobs, each,
                        job->offset);
         /* As if each job had its own file: a block that one job has read would come to another one from a cache. */

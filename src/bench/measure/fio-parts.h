@@ -24,6 +24,9 @@ struct fio_result {
         uint64_t read_bytes, written_bytes; /* from and to devices, by all its processes, as the kernel counted them */
 };
 
+/* Options that fill a file. A file system reads zeros, and blocks that were never written, without the disk. */
+#define FIO_LAY_OUT "ioengine=psync\nbs=1m\nrefill_buffers=1\nend_fsync=1\n"
+
 struct fio_call {
         const char *program;                  /* NULL: fio_find() */
         const char *options[FIO_OPTIONS_MAX]; /* the first ones, up to NULL */

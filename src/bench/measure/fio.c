@@ -170,6 +170,5 @@ int fio_lay_out(const char *path, uint64_t size, fio_progress_t cb, void *userda
 {
         struct fio_job job = {.path = path, .region = size, .writes = true};
 
-        /* A file system reads zeros, and blocks that were never written, without the disk. */
-        return run_once(job, "write", "ioengine=psync\nbs=1m\nrefill_buffers=1\nend_fsync=1\n", cb, userdata, ret_why);
+        return run_once(job, "write", FIO_LAY_OUT, cb, userdata, ret_why);
 }

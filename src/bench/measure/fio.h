@@ -13,6 +13,7 @@ struct fio_job {
         uint64_t offset;                     /* start of the region */
         uint64_t region;                     /* bytes; 0: to the end. The jobs share it: none reads a block of another one */
         uint64_t seed;                       /* of random offsets; a new one for every run, because caches know the old places */
+        bool creates;                        /* the file need not exist */
         bool writes;                         /* false: a pattern that writes is refused, and fio gets --readonly */
 };
 

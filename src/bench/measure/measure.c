@@ -2,6 +2,7 @@
 #include <systemd/sd-id128.h>
 
 #include "bench/context.h"
+#include "bench/measure/clients.h"
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
 #include "bench/measure/run.h"
@@ -14,6 +15,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
+#include "term/program.h"
 
 #define PROFILE_DEFAULT "cdm"
 
@@ -203,6 +205,23 @@ static int measure_mounted(const struct bench_context *c, struct found *f, struc
         return code == UASD_EXIT_OK ? back : code;
 }
 
+/* The file has the id of the result as its name, so it cannot exist before. */
+static int measure_shared(struct found *f, struct session *s, const struct step *steps, size_t n_steps)
+{
+        struct subject *subject = &f->subject;
+        char *path = NULL;
+        int code;
+
+        if (asprintf(&path, "%s/uasctl-bench-%s", subject->path, s->bench->id) < 0)
+                no_memory();
+        free(subject->path);
+        subject->path = path;
+        code = session_run(s, steps, n_steps);
+        if (clients_remove(subject->path, subject->hosts) < 0)
+                log_error("Cannot remove the scratch file '%s' on %s. Remove it there.", subject->path, subject->hosts[0]);
+        return code;
+}
+
 /* All checks are done. From here on the disk or file is ours. */
 static int measure(const struct bench_context *c, struct found *f, struct session *s, const struct step *steps, size_t n_steps)
 {
@@ -213,6 +232,8 @@ static int measure(const struct bench_context *c, struct found *f, struct sessio
         run_catch_signals();
         if (f->subject.remount)
                 return measure_mounted(c, f, s, steps, n_steps);
+        if (f->subject.hosts && f->subject.lay_out)
+                return measure_shared(f, s, steps, n_steps);
         if (f->subject.path) {
                 code = f->subject.lay_out ? make_scratch(c, &f->subject) : UASD_EXIT_OK;
                 return code == UASD_EXIT_OK ? session_run(s, steps, n_steps) : code;

@@ -172,7 +172,9 @@ int run_read_all(struct session *s)
         int k;
 
         s->stop = 0;
-        if (s->subject->lay_out)
+        if (s->subject->lay_out && s->subject->hosts)
+                k = clients_lay_out(job.path, s->subject->available, s->subject->hosts, run_tick, s, &words);
+        else if (s->subject->lay_out)
                 k = fio_lay_out(job.path, s->subject->available, run_tick, s, &words);
         else
                 k = fio_read_once(&job, run_tick, s, &words);

@@ -70,7 +70,7 @@ struct step *session_plan(struct session *s, enum driver first, enum driver seco
                 .second = second,
                 .n_patterns = (unsigned) b->n_patterns,
                 .rounds = session_rounds(s),
-                .read_all = !s->subject->hosts,
+                .read_all = !s->subject->hosts || s->subject->lay_out,
                 .read_again = s->subject->remount,
         };
 

@@ -200,8 +200,9 @@ static int look_at_clients(const struct bench_options *o, struct found *f)
                 return UASD_EXIT_USAGE;
         }
         if (o->write) {
-                log_error("--clients only reads: a scratch file would be of this machine alone.");
-                return UASD_EXIT_USAGE;
+                f->subject.available = o->size ?: SCRATCH_SIZE;
+                f->subject.writes = f->subject.lay_out = true;
+                return UASD_EXIT_OK;
         }
         if (o->size)
                 f->subject.available = o->size;
@@ -326,8 +327,8 @@ int find_file(const struct bench_context *c, const char *what, struct found *f)
                 return code;
         f->first = f->subject.driver;
         f->second = DRIVER_NONE;
-        f->subject.path = strdup(o->file);
-        return f->subject.path ? UASD_EXIT_OK : UASD_EXIT_FAILED;
+        f->subject.path = need(strdup(o->file));
+        return UASD_EXIT_OK;
 }
 
 int find_mounted(const struct bench_context *c, const char *what, struct found *f)
