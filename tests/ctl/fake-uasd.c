@@ -15,7 +15,7 @@
 
 enum part {
         PART_FREE, /* switching, then done */
-        PART_BUSY, /* waiting, freed after 2.5 s, then as above */
+        PART_BUSY, /* waiting, freed after 2.5 s ($BUSY_MSEC), then as above */
         PART_BAD,  /* switching, then rolled back */
         PART_INCAPABLE,
         PART_REFUSED,
@@ -182,7 +182,7 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
                 f->state = "settled";
                 job_removed(f, UASD_EXIT_OK, "", "It is there already.");
         } else
-                after(f, f->busy ? 2500 : 300);
+                after(f, !f->busy ? 300 : getenv("BUSY_MSEC") ? strtoull(getenv("BUSY_MSEC"), NULL, 10) : 2500);
         changed(f);
         return r < 0 ? r : 1;
 }

@@ -181,6 +181,7 @@ class Bench(BenchCase):
     # What is refused
 
     def test_refused(self):
+        self.env['BUSY_MSEC'] = '600000'
         self.start()
         self.assertIn('does not offer both', self.bench('sdd', *QUICK, code=5).stderr)
         self.bench('sdd', *QUICK, '--driver=usb-storage', code=5)
