@@ -48,30 +48,31 @@ static const struct option_row rows[] = {
         {"quiet", "", "Print only errors", NULL, AT(quiet), OPTION_COMMON, 'q'},
         {"host", "[USER@]HOST", "Refused: run uasctl bench there", "a machine: [USER@]HOST", AT(host), OPTION_WORD, 'H'},
         {"no-ask-password", "", "Do not ask for a password", NULL, AT(no_ask_password), OPTION_COMMON},
-        {"dry-run", "", "Say what would be measured, and measure nothing", NULL, AT(dry_run), OPTION_COMMON},
+        {"dry-run", "", "Print what would be measured, and measure nothing", NULL, AT(dry_run), OPTION_COMMON},
         {"driver", "DRIVER", "Measure only this driver: uas or usb-storage", DRIVER_NAME_UAS " or " DRIVER_NAME_BOT, AT(driver),
          OPTION_DRIVER, 0, true},
         {"profile", "NAME", "cdm, gcp, matrix, engines, pi, or one in " BENCH_DIR_SHOWN, "the name of a profile", AT(profile),
          OPTION_WORD, 0, true},
         {"pattern", "NAME", "One pattern of the profile", "a section of the profile", AT(pattern), OPTION_WORD, 0, true},
-        {"sweep", "AXIS[=LIST]", "With one figure varied: depth, jobs, region, runtime or ramp",
+        {"sweep", "AXIS[=LIST]", "Vary one figure: depth, jobs, region, runtime or ramp",
          "depth, jobs, region, runtime or ramp, and perhaps a list: depth=1,8,32", AT(sweep), OPTION_WORD, 0, true},
-        {"rounds", "N", "Rounds that count; 5", "a number from 1 to 60", AT(rounds), OPTION_ROUNDS, 'n', true},
-        {"runtime", "SECONDS", "Of each run of fio", "whole seconds, from 1 s to 24 h", AT(runtime_sec), OPTION_RUNTIME, 0, true},
-        {"pause", "SECONDS", "Between two runs; 5", "a time", AT(pause_usec), OPTION_TIME, 0, true},
-        {"size", "SIZE", "Of the region, at most", "a size of 1M or more: 512M, 4G", AT(size), OPTION_SIZE, 0, true},
-        {"file", "PATH", "Through the file system: a file, or with --write a directory", "a file or a directory", AT(file),
+        {"rounds", "N", "Number of rounds that count; 5", "a number from 1 to 60", AT(rounds), OPTION_ROUNDS, 'n', true},
+        {"runtime", "SECONDS", "Duration of each run of fio", "whole seconds, from 1 s to 24 h", AT(runtime_sec), OPTION_RUNTIME,
+         0, true},
+        {"pause", "SECONDS", "Pause between two runs; 5", "a time", AT(pause_usec), OPTION_TIME, 0, true},
+        {"size", "SIZE", "Maximum size of the region", "a size of 1M or more: 512M, 4G", AT(size), OPTION_SIZE, 0, true},
+        {"file", "PATH", "Measure a file, or with --write a scratch file in a directory", "a file or a directory", AT(file),
          OPTION_WORD, 0, true},
         {"write", "", "Write as well, to a scratch file", NULL, AT(write), OPTION_FLAG, 0, true},
         {"remount", "", "With --write: compare both drivers, and unmount the file system for each switch", NULL, AT(remount),
          OPTION_FLAG, 0, true},
         {"destroy-data", "", "Write to the raw disk; its serial number has to be typed", NULL, AT(destroy_data), OPTION_FLAG, 0,
          true},
-        {"clients", "HOST,...", "From several machines that run fio --server", "hosts that run fio --server", AT(clients),
+        {"clients", "HOST,...", "Measure from several machines that run fio --server", "hosts that run fio --server", AT(clients),
          OPTION_WORD, 0, true},
         {"csv", "", "Print a line for each run", NULL, AT(csv), OPTION_FLAG},
         {"markdown", "", "Print a table for a forum", NULL, AT(markdown), OPTION_FLAG},
-        {"chart", "FILE", "Draw it, as .svg or .png", "a file: result.svg", AT(chart), OPTION_WORD},
+        {"chart", "FILE", "Draw the result, as .svg or .png", "a file: result.svg", AT(chart), OPTION_WORD},
         {"history", "", "As the verb list", NULL, AT(history), OPTION_FLAG},
         {"diff", "", "As the verb diff", NULL, AT(diff), OPTION_FLAG},
         {"show", "", "As the verb show", NULL, AT(show), OPTION_FLAG},
@@ -82,7 +83,7 @@ static const struct {
         const char *name, *arguments, *help;
 } verbs[_BENCH_VERB_MAX] = {
         [BENCH_RUN] = {"run", "DISK", "Measure a disk, and compare its drivers (also without a verb)"},
-        [BENCH_LIST] = {"list", "[DISK]", "List the results that are kept"},
+        [BENCH_LIST] = {"list", "[DISK]", "List the stored results"},
         [BENCH_SHOW] = {"show", "ID", "Print one of them again, as a table, --csv, --markdown, --json, --chart"},
         [BENCH_DIFF] = {"diff", "A B", "Compare two of them"},
         [BENCH_REMOVE] = {"remove", "ID", "Delete one of them"},
@@ -201,18 +202,18 @@ enum bench_verb bench_options_verb(const struct bench_options *o, char *const *w
 static const char *wrong_with_kept(const struct bench_options *o, enum bench_verb verb, unsigned n_words)
 {
         if (o->history + o->diff + o->show + o->remove > 1)
-                return "--history, --diff, --show and --remove are about what is kept: one of them at a time.";
+                return "Only one of --history, --diff, --show and --remove can be used at a time.";
         if (o->measures || o->dry_run)
-                return "--history, --diff, --show and --remove are about what is kept; they measure nothing.";
+                return "--history, --diff, --show and --remove measure nothing. They take no options of a measurement.";
         if (verb != BENCH_SHOW && (o->csv || o->markdown || o->chart))
-                return "--csv, --markdown and --chart tell one result: uasctl bench --show ID.";
+                return "--csv, --markdown and --chart need one result: uasctl bench show ID.";
         if (verb == BENCH_DIFF && n_words != 2)
-                return "--diff takes two results: uasctl bench --diff A B; --history lists them.";
+                return "--diff takes two results: uasctl bench diff A B. 'uasctl bench list' lists them.";
         if ((verb == BENCH_SHOW || verb == BENCH_REMOVE) && n_words != 1)
-                return "--show and --remove take one result, by its id; --history lists them.";
+                return "--show and --remove take the id of one result. 'uasctl bench list' lists them.";
         if (verb == BENCH_LIST && n_words > 1)
                 return "--history takes one disk at most.";
-        return verb == BENCH_REMOVE && o->json ? "--remove has nothing to print: it takes no --json." : NULL;
+        return verb == BENCH_REMOVE && o->json ? "--remove prints nothing, so it takes no --json." : NULL;
 }
 
 const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, unsigned n_words)
@@ -222,25 +223,24 @@ const char *bench_options_wrong(const struct bench_options *o, enum bench_verb v
         if (verb != BENCH_RUN)
                 return wrong_with_kept(o, verb, n_words);
         if (o->dry_run && (o->json || o->csv || o->markdown || o->chart))
-                return "--dry-run measures nothing, so there is nothing to print or to draw: it takes no --json, --csv, "
-                       "--markdown or --chart.";
+                return "--dry-run measures nothing. It takes no --json, --csv, --markdown or --chart.";
         if (n_words > 1)
                 return "One disk at a time.";
         if (n_words == 0 && !o->file)
-                return "Which disk? uasctl bench DISK, or --file=PATH alone for any file system.";
+                return "A disk or a file is missing: uasctl bench DISK, or uasctl bench --file=PATH.";
         if (o->write && !o->file)
-                return "--write needs --file=DIRECTORY: it writes to a scratch file of its own.";
+                return "--write needs --file=DIRECTORY, for its scratch file.";
         if (o->remount && (!o->write || o->clients))
                 return "--remount needs --file=DIRECTORY and --write, and takes no --clients.";
         if (o->file && o->destroy_data)
-                return "--destroy-data writes to the raw disk; with --file there is --write.";
+                return "--destroy-data writes to the raw disk. Use --write with --file.";
         if (o->file && o->driver != DRIVER_NONE && !o->remount)
                 return "A mounted disk stays on its driver: --file takes --driver only with --remount.";
         if (o->clients && !o->file)
-                return "--clients needs --file=PATH, the file as all of them see it.";
+                return "--clients needs --file=PATH, the path on those machines.";
         if (o->sweep && o->runtime_sec && strncmp(o->sweep, "runtime", strlen("runtime")) == 0)
-                return "--sweep=runtime varies what --runtime sets: one of them at a time.";
+                return "--sweep=runtime and --runtime exclude each other.";
         if (o->clients && o->sweep)
-                return "--clients varies the number of machines, --sweep something else: one at a time.";
+                return "--clients and --sweep exclude each other, because each varies one figure.";
         return NULL;
 }

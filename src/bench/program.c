@@ -47,7 +47,7 @@ static int run(int argc, char **argv, const char *root)
                 return UASD_EXIT_OK;
         }
         if (o.host) {
-                log_error("'bench' looks at the machine it runs on; there: ssh %s uasctl bench ...", o.host);
+                log_error("bench measures only the machine on which it runs. For another one: ssh %s uasctl bench ...", o.host);
                 return UASD_EXIT_USAGE;
         }
         words = argv + r;
@@ -63,7 +63,7 @@ static int run(int argc, char **argv, const char *root)
         }
         r = roots_open(&roots, root);
         if (r < 0) {
-                log_error("There is no sysfs to look at: %s", strerror(-r));
+                log_error("Cannot read sysfs: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
         return run_verb(&(struct bench_context){&o, {roots, NULL, !o.no_ask_password}}, verb, words);

@@ -32,8 +32,8 @@ class Bench(BenchCase):
             self.assertEqual(r['error'], 0)
         self.assertEqual([self.asked() for _ in range(3)], ['Lease 2-1:1.0', 'Switch 2-1:1.0 uas', 'LeaseEnded 2-1:1.0'])
         self.assertEqual(len(self.kept()), 1)
-        self.assertRegex(p.stderr, 'usb-storage and uas are compared, by 4 runs of fio')
-        self.assertIn('what writes is left out', p.stderr)
+        self.assertRegex(p.stderr, 'usb-storage and uas: 4 runs of fio')
+        self.assertIn('Patterns that write are left out', p.stderr)
         self.untouched()
 
     def test_order(self):
@@ -146,14 +146,14 @@ class Bench(BenchCase):
             self.skipTest(f'no file system in memory that takes O_DIRECT: {e}')
         self.assertEqual(out['runs'][-1]['device_written_bytes'], 0)
         doubts = {d['doubt']: d['text'] for d in out['results'][0]['doubts']}
-        self.assertIn('of what was written 0 % went to a device', doubts['memory'])
+        self.assertIn('only 0 % of the bytes reached a device', doubts['memory'])
 
     def test_dry_run(self):
         self.start()
         p = self.bench('sda', '--profile=quick', '-n', '21', '--dry-run')
         self.assertNotIn('no verdict', p.stderr)
         self.assertEqual(p.stdout, '')
-        self.assertRegex(p.stderr, r'compared, by \d+ runs of fio, in about \d+ min')
+        self.assertRegex(p.stderr, r'uas: \d+ runs of fio, about \d+ min')
         self.assertEqual(self.kept(), [])
         self.bench('sda', *QUICK, '--driver=usb-storage', '-q')
         self.assertEqual(self.asked(), 'Lease 2-1:1.0') # the first call to the daemon
@@ -161,7 +161,7 @@ class Bench(BenchCase):
     def test_too_few_rounds(self):
         """A verdict that is impossible is reported before hours of measuring. With only one driver none is expected."""
         self.start()
-        self.assertIn('With less than 5 rounds of each', self.bench('sda', '--profile=quick', '-n', '4', '--dry-run').stderr)
+        self.assertIn('With fewer than 5 rounds for each driver', self.bench('sda', '--profile=quick', '-n', '4', '--dry-run').stderr)
         for args in ('-n', '5'), (), ('-n', '4', '--driver=usb-storage'):
             self.assertNotIn('no verdict', self.bench('sda', '--profile=quick', *args, '--dry-run').stderr, args)
 
@@ -204,7 +204,7 @@ class Bench(BenchCase):
     def test_profiles(self):
         self.start()
         p = self.bench('sda', '--profile=none', code=2)
-        self.assertIn('There are:\nuasctl:   quick', p.stderr)
+        self.assertIn('The profiles are:\nuasctl:   quick', p.stderr)
         self.bench('sda', '--profile=../quick', code=2)
         self.assertIn('RND4K-Q1T1-read', self.bench('sda', '--profile=quick', '--pattern=RND8K', code=2).stderr)
         self.tree.write('etc/uasd/bench/bad.fio', '[x]\nbs=4k\nrw=trim\n')
@@ -212,7 +212,7 @@ class Bench(BenchCase):
         self.tree.write('etc/uasd/bench/odd.fio', '[x]\nrw=randread\nno_such_option=1\n')
         p = self.bench('sda', '--profile=odd', code=1)
         self.assertIn('Bad option <no_such_option=1>', p.stderr)
-        self.assertIn("fio does not take the profile 'odd'", p.stderr)
+        self.assertIn("fio rejects the profile 'odd'", p.stderr)
         self.tree.write('etc/uasd/bench/writes.fio', '[x]\nrw=write\nbs=1m\n')
         self.assertIn('only writes', self.bench('sda', '--profile=writes', code=2).stderr)
 
@@ -250,7 +250,7 @@ class Bench(BenchCase):
         p.send_signal(signal.SIGINT)
         out, err = p.communicate(timeout=20)
         self.assertEqual(p.returncode, 1)
-        self.assertIn('not kept', err)
+        self.assertIn('is not stored', err)
         out = json.loads(out)
         self.assertTrue(out['interrupted'] and out['single'])
         self.assertIsNone(out['verdict'])
@@ -293,7 +293,7 @@ class Bench(BenchCase):
         self.assertLess(len([r for r in out['runs'] if r['driver'] == 'uas' and not r['error']]), 5)
         self.assertEqual([self.asked() for _ in range(4)],
                          ['Lease 2-9:1.0', 'Switch 2-9:1.0 uas', 'Switch 2-9:1.0 usb-storage', 'LeaseEnded 2-9:1.0'])
-        self.assertIn('That half is over', p.stderr)
+        self.assertIn('Its half ends here', p.stderr)
 
     def test_distrusted_from_the_start(self):
         """It was on uas before, where the end of the lease would return it. So bench requests usb-storage after the lease."""
@@ -336,12 +336,12 @@ class Bench(BenchCase):
 
     def test_pulled_out(self):
         self.start()
-        self.assertIn('not there any more', self.bench('sdg', '--profile=quick', code=4).stderr)
+        self.assertIn('The disk was unplugged', self.bench('sdg', '--profile=quick', code=4).stderr)
         self.assertEqual(self.kept(), [])
 
     def test_lease_lost(self):
         self.start()
-        self.assertIn('has ended the lease', self.bench('sde', '--profile=quick', code=1).stderr)
+        self.assertIn('uasd ended the lease', self.bench('sde', '--profile=quick', code=1).stderr)
         self.assertEqual(self.kept(), [])
 
     def test_daemon_dies(self):

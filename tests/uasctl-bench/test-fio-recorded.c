@@ -156,8 +156,8 @@ static void synced_too_often(void **state)
 
                 assert_row(i, !!(doubts_of(&b, 0, DRIVER_UAS) & 1U << DOUBT_SYNCS) == rows[i].doubted);
                 if (i == 0)
-                        assert_non_null(strstr(doubt_text(&b, 0, DRIVER_UAS, DOUBT_SYNCS, told),
-                                               "synced 47 times where 20 were asked for: "));
+                        assert_non_null(
+                                strstr(doubt_text(&b, 0, DRIVER_UAS, DOUBT_SYNCS, told), "synced 47 times instead of 20: "));
         }
 }
 

@@ -173,7 +173,7 @@ static void many_patterns(void **state)
         check_overall(
                 &b,
                 "random read, 4 KiB, depth 2: 2.0 times faster on UAS; 4 random patterns: no difference seen; 2 random patterns: "
-                "not enough rounds to say (0 and 0; 5 of each will do, and the first one that is dropped)");
+                "too few rounds for a verdict (0 and 0; it needs 5 of each, and the first one does not count)");
 }
 
 /* The cause that ended a half comes first, in plain words. */
@@ -192,8 +192,8 @@ static void findings(void **state)
         b.finding.run = 9999;
         b.finding.driver = DRIVER_USB_STORAGE;
         assert_non_null(strstr(finding_text(&b, text, sizeof(text)), "usb-storage failed: 2 commands"));
-        assert_non_null(strstr(text, "no matter of UAS"));
-        /* A missing half is not reported as "not enough rounds". */
+        assert_non_null(strstr(text, "UAS is not the cause"));
+        /* A missing half is not reported as "too few rounds". */
         for (size_t i = 0; i < b.n_runs; i++)
                 if (b.runs[i].pattern == 0 && b.runs[i].driver == DRIVER_UAS)
                         b.runs[i].error = -EIO;

@@ -93,7 +93,7 @@ class Table(unittest.TestCase):
 
     def test_doubts(self):
         text = told('doubted', 'table')
-        note = re.search(r'\[(\d)\] depth 32 was reached by 40 % of the requests alone\n', text)[1]
+        note = re.search(r'\[(\d)\] only 40 % of the requests reached depth 32\n', text)[1]
         usb2 = re.search(r'\[(\d)\] linked at 480 Mbit/s', text)[1]
         for line in text.split('\n'):
             if ' IOPS ' in line:
@@ -235,10 +235,10 @@ class Chart(unittest.TestCase):
         xml.dom.minidom.parse(name)
 
     def test_what_goes_wrong(self):
-        self.assertIn('it has to end with .svg or .png', told('comparison', 'chart', self.path('a.pdf'), code=2))
+        self.assertIn('must end with .svg or .png', told('comparison', 'chart', self.path('a.pdf'), code=2))
         self.assertIn('There is nothing to draw', told('none', 'chart', self.path('a.svg'), code=1))
         self.assertIn('Cannot write the chart', told('comparison', 'chart', self.path('none/a.svg'), code=1))
-        self.assertIn('there is none. Install it', told('comparison', 'chart', self.path('a.svg'), code=77, PATH='/nonexistent'))
+        self.assertIn('gnuplot is not installed. Install it', told('comparison', 'chart', self.path('a.svg'), code=77, PATH='/nonexistent'))
         with open(self.path('gnuplot'), 'w') as f:
             f.write('#!/bin/sh\necho "no such terminal" >&2\nexit 1\n')
         os.chmod(self.path('gnuplot'), 0o755)
@@ -405,7 +405,7 @@ class Kept(unittest.TestCase):
         self.assertIn('More than one result', self.diff('0f3c', 'last', code=1))
         self.assertIn('There is no result', self.diff('ffff', 'last', code=1))
         self.assertIn('There is no result', self.diff('', 'last', code=1))
-        self.assertIn('is no result of uasctl bench', self.diff('/dev/null', 'last', code=1))
+        self.assertIn('is not a result of uasctl bench', self.diff('/dev/null', 'last', code=1))
         self.assertIn('no pattern in common', self.diff(IDS[1], IDS[2], code=1))
         said = self.diff(IDS[1], IDS[2], code=1, JSON='1')
         self.assertRegex(said, r'"comparisons": \[\s*\]')
@@ -430,7 +430,7 @@ class Kept(unittest.TestCase):
         self.assertEqual(len(rows), len(kept['runs']))
         self.assertTrue(self.bench('--show', IDS[1], '--markdown').startswith('### uasctl bench\n'))
         self.assertIn('There is no result', self.bench('--show', 'ffff', code=1))
-        self.assertIn('has to end with .svg', self.bench('--show', IDS[1], '--chart=x', code=2))
+        self.assertIn('must end with .svg', self.bench('--show', IDS[1], '--chart=x', code=2))
 
     @unittest.skipUnless(shutil.which('gnuplot'), 'no gnuplot')
     def test_show_chart(self):

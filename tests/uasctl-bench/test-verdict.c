@@ -30,11 +30,12 @@ static void table_of_verdicts(void **state)
                 {VALUES(100, 101, 99, 102, 98), VALUES(100, 101, 99, 102, 98), BENCH_SAME, "no difference seen"},
                 /* Four against four show this by chance once in 35 times. */
                 {VALUES(100, 101, 99, 102), VALUES(300, 301, 299, 302), BENCH_ROUNDS,
-                 "not enough rounds to say (4 and 4; 5 of each"},
-                {VALUES(100, 101, 99, 102, 98), VALUES(300), BENCH_ROUNDS, "not enough rounds to say (5 and 1; 5 of each"},
+                 "too few rounds for a verdict (4 and 4; it needs 5 of each"},
+                {VALUES(100, 101, 99, 102, 98), VALUES(300), BENCH_ROUNDS,
+                 "too few rounds for a verdict (5 and 1; it needs 5 of each"},
                 /* More rounds of one driver make up for fewer of the other. */
                 {VALUES(100, 101, 99, 102, 98, 100), VALUES(300, 301, 299, 302), BENCH_FASTER, "3.0 times faster on UAS"},
-                {{.n = 0}, {.n = 0}, BENCH_ROUNDS, "not enough rounds to say (0 and 0; 5"},
+                {{.n = 0}, {.n = 0}, BENCH_ROUNDS, "too few rounds for a verdict (0 and 0; it needs 5"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {

@@ -83,7 +83,7 @@ int lease_take(const struct bench_context *c, struct remote *r, const struct vie
         if (code != UASD_EXIT_OK)
                 return code;
         if (take_descriptor(reply, &l->fd) < 0) {
-                log_error("uasd's answer is not understood.");
+                log_error("Cannot read the answer of uasd.");
                 return UASD_EXIT_FAILED;
         }
         return UASD_EXIT_OK;
@@ -227,13 +227,13 @@ void lease_keep_off_uas(const struct bench_context *c, const char *interface)
                         return;
                 k = remote_call(&remote, &call, NULL, &error);
                 if (k >= 0) {
-                        log_info("Since it failed under uas it stays on usb-storage until it is unplugged; "
-                                 "'uasctl switch %s' takes that back.",
+                        log_info("The disk failed under uas, so it stays on usb-storage until it is unplugged. "
+                                 "'uasctl switch %s' ends that.",
                                  interface);
                         return;
                 }
                 if (!sd_bus_error_has_name(&error, UASD_BUS_ERROR_IN_USE) || now_boottime() >= deadline) {
-                        log_info("It failed under uas, and goes back there all the same: %s", error.message ?: strerror(-k));
+                        log_info("The disk failed under uas, but goes back to it: %s", error.message ?: strerror(-k));
                         return;
                 }
                 (void) usleep(AGAIN_USEC);

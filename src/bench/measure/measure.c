@@ -31,7 +31,7 @@ static void tell_profiles(const struct bench_context *c, const char *name)
 {
         char **names = profile_names(&c->client.roots);
 
-        log_error("There is no profile '%s'. There are:", name);
+        log_error("There is no profile '%s'. The profiles are:", name);
         for (char **i = names; *i; i++)
                 log_error("  %s", *i);
         strv_free(names);
@@ -50,7 +50,7 @@ static int check_profile(const struct profile *p)
                 return UASD_EXIT_OK;
         if (words)
                 bench_log_words(words);
-        log_error("fio does not take the profile '%s'%s%s", p->name, words ? "." : ": ", words ? "" : strerror(-k));
+        log_error("fio rejects the profile '%s'%s%s", p->name, words ? "." : ": ", words ? "" : strerror(-k));
         return UASD_EXIT_FAILED;
 }
 
@@ -65,7 +65,7 @@ static int load_profile(const struct bench_context *c, bool writes, struct profi
                 tell_profiles(c, name);
                 return UASD_EXIT_USAGE;
         case -EINVAL:
-                log_error("'%s' is no name of a profile.", name);
+                log_error("'%s' is not a valid name of a profile.", name);
                 return UASD_EXIT_USAGE;
         case -EBADMSG: /* reported */
                 return UASD_EXIT_FAILED;
@@ -85,11 +85,11 @@ static int find_tools(const struct bench_options *o, char **ret_version)
         const char *program;
 
         if (fio_find(&program) < 0) {
-                log_error("All I/O is fio's, and there is no fio: install the package of that name.");
+                log_error("fio is not installed. Install the package fio.");
                 return UASD_EXIT_TOOL_MISSING;
         }
         if (fio_version(program, ret_version) < 0) {
-                log_error("%s does not say its version.", program);
+                log_error("Cannot read the version of %s.", program);
                 return UASD_EXIT_TOOL_MISSING;
         }
         return o->chart ? bench_chart_possible(o->chart) : UASD_EXIT_OK;
@@ -126,24 +126,22 @@ static void tell_plan(const struct session *s, const struct found *f, size_t n_r
 {
         const char *guess = by_the_clock(s->bench) || s->options->runtime_sec
                                     ? ""
-                                    : ", as a hard disk would: what ends with its region takes as long as the disk";
+                                    : " on a hard disk. A run that ends with its region takes as long as the disk needs";
         char time[PROGRESS_TIME_MAX], size[UNIT_TEXT_MAX], pattern[PATTERN_TEXT_MAX];
 
         if (f->second != DRIVER_NONE)
-                log_info("%s and %s are compared, by %zu runs of fio, in about %s%s.", driver_to_string(f->first),
-                         driver_to_string(f->second), n_runs, bench_progress_time(usec, time), guess);
+                log_info("%s and %s: %zu runs of fio, about %s%s.", driver_to_string(f->first), driver_to_string(f->second),
+                         n_runs, bench_progress_time(usec, time), guess);
         else
-                log_info("%zu runs of fio, in about %s%s.", n_runs, bench_progress_time(usec, time), guess);
+                log_info("%zu runs of fio, about %s%s.", n_runs, bench_progress_time(usec, time), guess);
         if (f->subject.lay_out)
                 log_info("A scratch file of %s is written before%s.", bytes_text(f->subject.available, size),
                          f->subject.remount ? ", and after each switch" : "");
         if (f->subject.remount)
                 log_info("'%s' is unmounted for each switch, and mounted again.", f->remount.target);
         if (f->second != DRIVER_NONE && session_rounds(s) < verdict_rounds_needed())
-                log_info(
-                        "With less than %zu rounds of each, chance could explain even the clearest difference. There will be figures, "
-                        "and no verdict.",
-                        verdict_rounds_needed());
+                log_info("With fewer than %zu rounds for each driver, any difference could be chance. There will be no verdict.",
+                         verdict_rounds_needed());
         for (size_t i = 0; i < s->bench->n_patterns; i++)
                 log_info("  %s: %s", s->bench->patterns[i].name, pattern_text(s->bench, (unsigned) i, pattern));
 }
@@ -158,9 +156,9 @@ static int tell(const struct bench_context *c, const struct bench *b, int code)
         if (!b->interrupted && (code == UASD_EXIT_OK || code == UASD_EXIT_ROLLED_BACK)) {
                 k = bench_keep(&c->client.roots, b, NULL);
                 if (k < 0)
-                        log_info("The result is not kept: %s", strerror(-k));
+                        log_info("Cannot store the result: %s", strerror(-k));
         } else
-                log_info("This is not all of it, and is not kept:");
+                log_info("The measurement is not complete, so its result is not stored:");
         k = bench_tell_as_asked(c, b);
         return code == UASD_EXIT_OK ? k : code;
 }
@@ -172,8 +170,9 @@ static int go_back(struct session *s, enum driver before, bool overridden)
         int code;
 
         if (s->ended[DRIVER_UAS] && before == DRIVER_UAS) {
-                log_info("It failed under uas, so it stays on usb-storage until it is unplugged. 'uasctl switch %s' ends that.",
-                         l->interface);
+                log_info(
+                        "The disk failed under uas, so it stays on usb-storage until it is unplugged. 'uasctl switch %s' ends that.",
+                        l->interface);
                 return UASD_EXIT_OK;
         }
         code = session_switch(s, before);
@@ -298,9 +297,9 @@ int bench_measure(const struct bench_context *c, const char *what)
         if (code != UASD_EXIT_OK)
                 return code;
         if (dropped)
-                log_info("Nothing is written: what writes is left out.");
+                log_info("Patterns that write are left out. --write or --destroy-data permits them.");
         if (describe(c, &f, fio, &b) < 0) {
-                log_error("What it is measured on cannot be read.");
+                log_error("Cannot make an id for the result.");
                 return UASD_EXIT_FAILED;
         }
         b.single = f.second == DRIVER_NONE;

@@ -19,7 +19,7 @@ static int wrong_sweep(const char *sweep, int error, const char *word)
                         "from 1 to 3600 s, ramp from 0.",
                         sweep, n, word);
         else if (error == -EEXIST)
-                log_error("--sweep=%s: '%.*s' is there twice.", sweep, n, word);
+                log_error("--sweep=%s: '%.*s' occurs twice.", sweep, n, word);
         else
                 log_error("--sweep=%s: it takes depth, jobs, region, runtime or ramp, and perhaps a list: depth=1,8,32.", sweep);
         return UASD_EXIT_USAGE;
@@ -53,15 +53,15 @@ static int add_pattern(const struct profile *profile, size_t i, const struct ben
         n = sweep_make(&base, s, available, points);
 
         if (n == -EOPNOTSUPP) {
-                log_info("%s: its engine does one thing at a time, so there is no depth to vary.", base.name);
+                log_info("%s: the engine is synchronous, so the depth has no effect.", base.name);
                 return UASD_EXIT_OK;
         }
         if (n == -ENOSPC) {
                 if (s->listed)
-                        log_error("--sweep=%s: there is not that much room for '%s'; smaller values, or more to read.", o->sweep,
+                        log_error("--sweep=%s: too little room for '%s'. Use smaller values or a larger file.", o->sweep,
                                   base.name);
                 else
-                        log_error("There is no room for even the smallest region.");
+                        log_error("The smallest region does not fit.");
                 return UASD_EXIT_FAILED;
         }
         for (int k = 0; k < n; k++) {
@@ -98,7 +98,7 @@ static int nothing_left(const struct profile *profile, const struct bench_option
         } else if (o->sweep)
                 log_error("There is nothing to vary in the profile '%s' by --sweep=%s.", profile->name, o->sweep);
         else
-                log_error("The profile '%s' only writes: --write with --file=DIRECTORY, or --destroy-data.", profile->name);
+                log_error("The profile '%s' only writes. Use --write with --file=DIRECTORY, or --destroy-data.", profile->name);
         return UASD_EXIT_USAGE;
 }
 

@@ -221,7 +221,7 @@ const char *profile_pattern_finish(struct bench_pattern *p)
                 return "time_based without runtime= would never end";
         /* fio would open it for writing, but it would look like a read. */
         if (reads && writes && (p->read_percent == 0 || p->read_percent == 100))
-                return "what reads and writes takes an rwmixread= from 1 to 99";
+                return "a pattern that reads and writes needs an rwmixread= from 1 to 99";
         if (!reads || !writes)
                 p->read_percent = reads ? 100 : 0;
         p->random = directions[rw].random;

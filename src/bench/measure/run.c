@@ -291,9 +291,9 @@ int run_lost(struct session *s)
 {
         s->bench->interrupted = true;
         if (!is_there(s) || (s->subject->lease && lease_look(s->subject->lease) == LEASE_GONE)) {
-                log_error("The disk is not there any more.");
+                log_error("The disk was unplugged.");
                 return UASD_EXIT_NO_DISK;
         }
-        log_error("uasd has ended the lease: somebody else has taken the disk, or uasd was stopped.");
+        log_error("uasd ended the lease: another program took the disk, or uasd was stopped.");
         return UASD_EXIT_FAILED;
 }

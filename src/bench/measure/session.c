@@ -100,7 +100,7 @@ static void end_half(struct session *s, const char *what)
         enum driver d = s->subject->driver;
 
         s->ended[d] = true;
-        log_error("On %s: %s. That half is over.", driver_to_string(d), what);
+        log_error("%s: %s. Its half ends here.", driver_to_string(d), what);
         if (f->found)
                 return;
         f->found = true;
@@ -133,7 +133,7 @@ static void arrive(struct session *s, enum driver d)
                 (void) copy_string(subject->block, sizeof(subject->block), subject->lease->block);
         conditions_driver(&s->context->client.roots, subject->block, d, &s->bench->conditions);
         if (subject->interface && errors_begin(&s->errors, &s->context->client.roots, subject->interface, subject->block) < 0)
-                log_info("What goes wrong with the disk meanwhile cannot be seen.");
+                log_info("Cannot watch the disk for errors.");
         if (subject->lease)
                 subject->lease->distrusted = false;
 }
@@ -169,11 +169,11 @@ int session_switch(struct session *s, enum driver to)
                 code = lease_switch(s->subject->lease, to, text, sizeof(text));
         if (code == UASD_EXIT_OK) {
                 arrive(s, to);
-                log_info("On %s now.", driver_to_string(to));
+                log_info("Switched to %s.", driver_to_string(to));
                 return code;
         }
         if (code != UASD_EXIT_ROLLED_BACK) {
-                log_error("It was not switched to %s: %s.", driver_to_string(to), text);
+                log_error("Cannot switch to %s: %s.", driver_to_string(to), text);
                 return lease_look(s->subject->lease) == LEASE_GOOD ? code : run_lost(s);
         }
         arrive(s, from);

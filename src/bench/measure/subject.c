@@ -51,7 +51,7 @@ static int tell_users(const struct view *v)
 {
         char label[VIEW_LABEL_MAX], text[512];
 
-        log_error("%s is in use, and is measured only while nobody else has it:", view_label(v, label));
+        log_error("%s is in use. Only an unused disk can be measured:", view_label(v, label));
         for (size_t i = 0; i < v->disk.n_users; i++)
                 log_error("  %s", user_text(&v->disk.users[i], text, sizeof(text)));
         log_info("Unmount it, or measure through its file system: --file=PATH.");
@@ -66,12 +66,11 @@ static int choose_drivers(const struct bench_options *o, const struct view *v, s
 
         (void) view_label(v, label);
         if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE) {
-                log_error("%s: it is on %s, and nothing can be read of it.", label, view_driver(v) ?: "no driver");
+                log_error("%s: cannot be measured on %s.", label, view_driver(v) ?: "no driver");
                 return UASD_EXIT_FAILED;
         }
         if (!view_capable(v) && o->driver != now) {
-                log_error("%s: it cannot be compared, since it does not offer both drivers; --driver=%s "
-                          "measures the one it has.",
+                log_error("%s: cannot be compared, since it does not offer both drivers. --driver=%s measures the present one.",
                           label, driver_to_string(now));
                 return UASD_EXIT_INCAPABLE;
         }
@@ -100,7 +99,7 @@ static int look_at_switch(const struct bench_context *c, const struct found *f)
                 return UASD_EXIT_OK;
         log_error("%s: would not be switched to %s. %s", view_label(f->view, label), driver_to_string(to),
                   reason_sentence(plan.decision.reason));
-        log_info("--driver=%s measures the one it has.", driver_to_string(f->subject.driver));
+        log_info("--driver=%s measures the present driver.", driver_to_string(f->subject.driver));
         return plan.code;
 }
 
@@ -112,7 +111,7 @@ static int look_at_node(const struct bench_context *c, bool writes, const char *
                 log_error("Not permitted: only root may %s /dev/%s.", writes ? "write to" : "read", block);
                 return UASD_EXIT_UNAUTHORIZED;
         }
-        log_error("Cannot look at /dev/%s: %s", block, strerror(errno));
+        log_error("Cannot open /dev/%s: %s", block, strerror(errno));
         return UASD_EXIT_FAILED;
 }
 
@@ -128,7 +127,7 @@ int find_disk(const struct bench_context *c, const char *what, struct found *f)
                 return code;
         lun = pick_lun(f->view, what);
         if (!lun) {
-                log_error("%s: there is no disk behind it.", view_label(f->view, label));
+                log_error("%s: has no disk.", view_label(f->view, label));
                 return UASD_EXIT_FAILED;
         }
         f->lun = lun->lun;
@@ -151,14 +150,12 @@ static int look_at_path(const struct bench_options *o, struct found *f, struct s
         const char *path = o->file;
 
         if (stat(path, ret) < 0) {
-                log_error("Cannot look at '%s': %s", path, strerror(errno));
+                log_error("Cannot open '%s': %s", path, strerror(errno));
                 return UASD_EXIT_FAILED;
         }
         if (S_ISDIR(ret->st_mode)) {
                 if (!o->write) {
-                        log_error("'%s' is a directory: --write measures with a scratch file in it, else name "
-                                  "a file to be read.",
-                                  path);
+                        log_error("'%s' is a directory. Name a file, or add --write for a scratch file in it.", path);
                         return UASD_EXIT_USAGE;
                 }
                 f->subject.available = o->size ?: SCRATCH_SIZE;
@@ -166,11 +163,11 @@ static int look_at_path(const struct bench_options *o, struct found *f, struct s
                 return UASD_EXIT_OK;
         }
         if (!S_ISREG(ret->st_mode)) {
-                log_error("'%s' is neither file nor directory; a disk is measured without --file.", path);
+                log_error("'%s' is neither a file nor a directory. A disk is measured without --file.", path);
                 return UASD_EXIT_USAGE;
         }
         if (o->write) {
-                log_error("'%s' is a file, and --write never writes to one that is there: name a directory.", path);
+                log_error("'%s' is a file, and --write never writes to an existing one. Name a directory.", path);
                 return UASD_EXIT_REFUSED;
         }
         if (ret->st_size == 0) {
@@ -209,7 +206,7 @@ static int look_at_clients(const struct bench_options *o, struct found *f)
         else if (stat(o->file, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
                 f->subject.available = (uint64_t) st.st_size;
         else {
-                log_error("How much of '%s' is to be read? It is not seen here: --size=SIZE.", o->file);
+                log_error("The size of '%s' is not known here. Add --size=SIZE.", o->file);
                 return UASD_EXIT_USAGE;
         }
         return UASD_EXIT_OK;
@@ -281,8 +278,8 @@ static int find_named_disk(const struct bench_context *c, const char *what, cons
         if (below.known && !asked) {
                 log_error("'%s' is not on %s but on %s.", c->options->file, view_label(f->view, label),
                           below_one(&below) ? view_label(below_one(&below), other) : "another disk");
-                log_info(c->options->clients ? "Without a disk beside --clients the figures are told of none."
-                                             : "Without a disk beside --file the one it is on is found.");
+                log_info(c->options->clients ? "Omit the disk: the result then names none."
+                                             : "Omit the disk: uasctl then finds it.");
                 return UASD_EXIT_USAGE;
         }
         take_disk(f, what);
@@ -299,8 +296,8 @@ static void find_its_disk(const struct bench_context *c, const struct stat *st, 
         f->view = below_one(&below);
         if (!f->view) {
                 if (!below.known || below.n > 0)
-                        log_info("Which disk it is on is not known, or it is on more than one: name it as well, and its link, "
-                                 "driver and errors stand beside the figures.");
+                        log_info(
+                                "The file is on an unknown disk, or on more than one. Name a disk to get its link, driver and errors.");
                 return;
         }
         f->views = below.views;
@@ -437,6 +434,6 @@ bool ask_destroy(const struct view *v)
         }
         if (read_line(&line) && streq(line, expected))
                 return true;
-        log_error("That is not its %s: nothing has been written.", f->serial[0] ? "serial number" : "interface");
+        log_error("Wrong %s: nothing has been written.", f->serial[0] ? "serial number" : "interface");
         return false;
 }

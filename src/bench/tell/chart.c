@@ -28,7 +28,7 @@ static bool is_svg(const char *path)
 
 static int tell_missing(void)
 {
-        log_error("Charts are drawn by gnuplot, and there is none. Install it (Debian: gnuplot-nox), or use --csv.");
+        log_error("gnuplot is not installed. Install it for charts (Debian: gnuplot-nox), or use --csv.");
         return UASD_EXIT_TOOL_MISSING;
 }
 
@@ -95,7 +95,7 @@ int bench_chart_possible(const char *path)
         int r;
 
         if (!is_svg(path) && !ends_with(path, ".png")) {
-                log_error("'%s' is no name of a chart: it has to end with .svg or .png.", path);
+                log_error("'%s': the name of a chart must end with .svg or .png.", path);
                 return UASD_EXIT_USAGE;
         }
         if (!is_there())
@@ -178,7 +178,7 @@ int bench_chart(const struct bench *b, const char *path)
         if (r == 0)
                 return UASD_EXIT_OK;
         if (r == -ENODATA)
-                log_error("There is nothing to draw: no round came to its end.");
+                log_error("There is nothing to draw: no round is complete.");
         else if (r == -EPROTO)
                 tell_words(words);
         else

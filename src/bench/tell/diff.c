@@ -301,7 +301,7 @@ int bench_diff(const struct bench_context *c, const char *a, const char *b)
         size_t n;
 
         if (r < 0) {
-                log_warning("Cannot read the results that are kept: %s", strerror(-r));
+                log_warning("Cannot read the stored results: %s", strerror(-r));
                 r = 0;
         }
         code = bench_load(&k, a, &first);
@@ -315,6 +315,6 @@ int bench_diff(const struct bench_context *c, const char *a, const char *b)
         else if (n > 0)
                 r = print_text(c, &first, &second, list, n);
         if (n == 0)
-                log_error("The two have no pattern in common: there is nothing to compare.");
+                log_error("The two results have no pattern in common.");
         return r < 0 || n == 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -201,15 +201,15 @@ static bool depth(const struct doubt_row *row, char *ret)
         unsigned given = row->driver == DRIVER_UAS ? row->b->conditions.queues[DRIVER_UAS].queue_depth : 0;
 
         if (wanted > 1 && row->p->sync_engine)
-                return say(ret, "depth %u does nothing with %s: it was 1", wanted,
+                return say(ret, "depth %u has no effect with %s: it was 1", wanted,
                            streq(row->p->engine, "libaio") ? "libaio that is buffered" : "a synchronous engine");
         if (wanted > 1 && row->depth_share < DEPTH_SHARE)
-                return say(ret, "depth %u%s was reached by %.0f %% of the requests alone",
-                           wanted < DEPTH_SEEN ? wanted : DEPTH_SEEN, wanted > DEPTH_SEEN ? " or more" : "",
-                           100 * row->depth_share);
+                return say(ret, "only %.0f %% of the requests reached depth %u%s", 100 * row->depth_share,
+                           wanted < DEPTH_SEEN ? wanted : DEPTH_SEEN, wanted > DEPTH_SEEN ? " or more" : "");
         /* The disk decides this limit, but it differs from the question. */
         return given > 0 && row->at_once > 2 * (size_t) given &&
-               say(ret, "the disk is given %u requests at once, not %zu: the others wait in the kernel", given, row->at_once);
+               say(ret, "the disk gets %u requests at once instead of %zu, and the others wait in the kernel", given,
+                   row->at_once);
 }
 
 /*
@@ -224,14 +224,11 @@ static bool submission(const struct doubt_row *row, char *ret)
                 return false;
         (void) figure_text(row->lat, STATS_MEAN, false, all);
         (void) figure_text(row->slat, STATS_MEAN, false, part);
-        return row->slat < row->lat ? say(ret,
-                                          "of %s on average %s went by before a request was handed over: perhaps since the "
-                                          "kernel's queue was full",
-                                          all, part)
-                                    : say(ret,
-                                          "nearly all of the %s on average went by before a request was handed over: perhaps "
-                                          "since the kernel's queue was full",
-                                          all);
+        return row->slat < row->lat
+                       ? say(ret, "%s of the average latency of %s was submission: the kernel's queue may have been full", part,
+                             all)
+                       : say(ret, "nearly all of the average latency of %s was submission: the kernel's queue may have been full",
+                             all);
 }
 
 static bool cache(const struct doubt_row *row, char *ret)
@@ -241,7 +238,7 @@ static bool cache(const struct doubt_row *row, char *ret)
 
         (void) bytes_text(row->region, size);
         if (!row->p->direct && memory > 0 && row->region / MEMORY_TIMES < memory)
-                return say(ret, "buffered, and of %s the machine's memory (%.0f GB) can answer", size, (double) memory / 1e9);
+                return say(ret, "buffered, and the machine's memory (%.0f GB) can hold much of %s", (double) memory / 1e9, size);
         return row->region > 0 && row->region < CACHE_REGION &&
                say(ret, "%s is small: below %s caches of the disk and its bridge answer", size, bytes_text(CACHE_REGION, limit));
 }
@@ -285,19 +282,17 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[st
         case DOUBT_REGION:
                 return region(row, ret);
         case DOUBT_SYNCS:
-                return row->syncs > 0 && say(ret,
-                                             "synced %.0f times where %.0f were asked for: older versions of fio sync again with "
-                                             "each read that follows",
-                                             row->syncs, row->syncs_asked);
+                return row->syncs > 0 &&
+                       say(ret, "fio synced %.0f times instead of %.0f: older versions sync again with each following read",
+                           row->syncs, row->syncs_asked);
         case DOUBT_MEMORY:
                 return row->device_share < DEVICE_SHARE &&
-                       say(ret, "%sof what was %s %.0f %% %s a device: memory %s the rest",
-                           row->p->direct ? "O_DIRECT is not honoured, " : "", row->device_written ? "written" : "read",
-                           100 * row->device_share, row->device_written ? "went to" : "came from",
-                           row->device_written ? "took" : "answered");
+                       say(ret, "%sonly %.0f %% of the bytes %s a device, and memory %s the rest",
+                           row->p->direct ? "O_DIRECT is not honoured: " : "", 100 * row->device_share,
+                           row->device_written ? "reached" : "came from", row->device_written ? "took" : "answered");
         case DOUBT_DISK:
                 return quicker_than_a_disk(row) &&
-                       say(ret, "no spinning disk is so quick: a cache answered, or it does not spin");
+                       say(ret, "too fast for a spinning disk: a cache answered, or the disk does not spin");
         case DOUBT_SPREAD:
                 return row->rate.spread_percent > SPREAD_PERCENT &&
                        say(ret, "the rounds differ by %.0f %% of their average", row->rate.spread_percent);
@@ -306,15 +301,16 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[st
                        say(ret, "slower round by round, by %.0f %% in all: heat, or garbage collection", 100 * share);
         case DOUBT_HALVES:
                 return row->halves > HALVES &&
-                       say(ret, "%.0f %% apart before and after the other driver: less between the two is no difference",
+                       say(ret,
+                           "it differs by %.0f %% before and after the other driver, and a smaller difference does not count",
                            100 * (row->halves - 1));
         case DOUBT_LOAD:
                 return row->load > (ceiling > 0 ? ceiling * LOAD_SHARE : LOAD_UNKNOWN) &&
-                       say(ret, "others moved up to %s on the same bus, or on the disk itself",
+                       say(ret, "other programs moved up to %s on the same bus, or on the disk itself",
                            figure_text(row->load, STATS_BYTES, false, one));
         case DOUBT_ERRORS:
                 return row->failed > 0 &&
-                       say(ret, "%zu of its runs failed and %s not counted", row->failed, row->failed == 1 ? "is" : "are");
+                       say(ret, "%zu of its runs failed and %s not count", row->failed, row->failed == 1 ? "does" : "do");
         case _BENCH_DOUBT_MAX:
                 break;
         }

@@ -158,7 +158,7 @@ static int print_results(const struct bench_context *c, const struct kept_result
 
         if (each(k, disk, v, add_result, t) == 0) {
                 scols_unref_table(t);
-                log_info("No result is kept%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
+                log_info("No result is stored%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
                 return 0;
         }
         pager_open(!c->options->no_pager);
@@ -173,7 +173,7 @@ int bench_history(const struct bench_context *c, const char *disk)
         int r = kept_open(&c->client.roots, &k), code;
 
         if (r < 0) {
-                log_error("Cannot read the results that are kept: %s", strerror(-r));
+                log_error("Cannot read the stored results: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
         code = disk ? find_disk(c, &k, disk, &views, &v) : UASD_EXIT_OK;

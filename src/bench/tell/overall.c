@@ -144,6 +144,6 @@ char *finding_text(const struct bench *b, char *ret, size_t size)
                          " This disk is not safe on uas here: leave it on " DRIVER_NAME_BOT
                          " (uasctl policy DISK " DRIVER_NAME_BOT "), whatever the figures say.");
         else
-                text_add(ret, size, " That is no matter of UAS: look at cable, power and the disk itself.");
+                text_add(ret, size, " UAS is not the cause: check cable, power and the disk itself.");
         return ret;
 }

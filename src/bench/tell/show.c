@@ -15,13 +15,13 @@
 static int tell_not_found(int error, const char *what)
 {
         if (error == -ENOENT)
-                log_error("There is no result '%s'. uasctl bench --history lists those that are kept.", HARMLESS(what));
+                log_error("There is no result '%s'. 'uasctl bench list' lists the stored ones.", HARMLESS(what));
         else if (error == -ENOTUNIQ)
-                log_error("More than one result begins with '%s': give more of it.", HARMLESS(what));
+                log_error("More than one result begins with '%s'. Give more letters.", HARMLESS(what));
         else if (error == -EPROTONOSUPPORT)
                 log_error("'%s' was written by a later version.", HARMLESS(what));
         else
-                log_error("'%s' is no result of uasctl bench: %s", HARMLESS(what), strerror(-error));
+                log_error("'%s' is not a result of uasctl bench: %s", HARMLESS(what), strerror(-error));
         return UASD_EXIT_FAILED;
 }
 
@@ -82,7 +82,7 @@ int bench_show(const struct bench_context *c, const char *what)
                 return code;
         r = kept_open(&c->client.roots, &k);
         if (r < 0) /* a path needs no stored results */
-                log_warning("Cannot read the results that are kept: %s", strerror(-r));
+                log_warning("Cannot read the stored results: %s", strerror(-r));
         code = bench_load(&k, what, &b);
         return code == UASD_EXIT_OK ? bench_tell_as_asked(c, &b) : code;
 }
@@ -94,11 +94,11 @@ int bench_remove(const struct bench_context *c, const char *what)
         size_t i;
 
         if (r < 0) {
-                log_error("Cannot read the results that are kept: %s", strerror(-r));
+                log_error("Cannot read the stored results: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
         if (strlen(what) < ID_MIN) {
-                log_error("--remove takes %i letters of an id or more, as --history shows them.", ID_MIN);
+                log_error("--remove takes at least %i letters of an id.", ID_MIN);
                 return UASD_EXIT_USAGE;
         }
         r = kept_index(&k, what, &i);
@@ -106,13 +106,13 @@ int bench_remove(const struct bench_context *c, const char *what)
                 return tell_not_found(r, what);
         r = kept_remove(&k, i);
         if (r == -EACCES || r == -EPERM || r == -EROFS) {
-                log_error("Not permitted: %s: the results are root's.", strerror(-r));
+                log_error("Not permitted: only root may remove results (%s).", strerror(-r));
                 return UASD_EXIT_UNAUTHORIZED;
         }
         if (r < 0) {
                 log_error("Cannot remove %s: %s", k.names[i], strerror(-r));
                 return UASD_EXIT_FAILED;
         }
-        log_info("%s is removed.", k.names[i]);
+        log_info("Removed %s.", k.names[i]);
         return UASD_EXIT_OK;
 }

@@ -151,9 +151,10 @@ char *verdict_text(const struct bench_verdict *v, const char *on, char ret[stati
                 (void) copy_string(ret, VERDICT_TEXT_MAX, "no difference seen");
                 break;
         case BENCH_ROUNDS:
-                (void) snprintf(ret, VERDICT_TEXT_MAX,
-                                "not enough rounds to say (%zu and %zu; %zu of each will do, and the first one that is dropped)",
-                                v->rounds[0], v->rounds[1], verdict_rounds_needed());
+                (void) snprintf(
+                        ret, VERDICT_TEXT_MAX,
+                        "too few rounds for a verdict (%zu and %zu; it needs %zu of each, and the first one does not count)",
+                        v->rounds[0], v->rounds[1], verdict_rounds_needed());
                 break;
         case BENCH_FAILED:
                 (void) copy_string(ret, VERDICT_TEXT_MAX, "ended before its time");

@@ -169,7 +169,7 @@ def file_over_several_disks(vm):
               "conv=fsync status=none", check=True, timeout=120)
     common = "uasctl bench %s --json --profile=small --pause=0 -n 2 --file=/mnt/file --pattern=%s"
     done = guest.run(common % ("", "read_iops"), timeout=120)
-    assert done.rc == 0 and "name it" in done.err, done.err
+    assert done.rc == 0 and "Name a disk" in done.err, done.err
     result = json.loads(done.out)
     assert all(run["error"] == 0 and run["read"]["ios"] > 0 for run in result["runs"]), result["runs"]
     done = guest.run(common % ("sda", "read_throughput"), timeout=120)
@@ -204,7 +204,7 @@ def file_on_zfs(vm):
         return result, done.err, {each["doubt"] for each in result["results"][0]["doubts"]}
 
     result, said, _doubts = of_file("--file=/tank/file --pattern=read_iops")
-    assert "name it" in said and result["conditions"]["bridge"] is None, (said, result["conditions"])
+    assert "Name a disk" in said and result["conditions"]["bridge"] is None, (said, result["conditions"])
     for options in "sda --file=/tank/file --pattern=read_throughput", "sda --file=/tank/file --pattern=cached":
         result, _said, doubts = of_file(options)
         assert result["conditions"]["bridge"], result["conditions"]
@@ -260,7 +260,7 @@ def pulled_in_the_middle(vm):
     under(guest, disk, "usb-storage")
     gone(guest, disk)
     done = job.wait(90)
-    assert done.rc == 4 and "not there any more" in done.err, (done.rc, done.err)
+    assert done.rc == 4 and "was unplugged" in done.err, (done.rc, done.err)
     assert guest.run("pgrep -x fio").rc != 0
     disk.plug()
     guest.wait_disk(disk.interface, driver="uas")
