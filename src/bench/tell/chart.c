@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -32,7 +31,8 @@ static int tell_missing(void)
         return UASD_EXIT_TOOL_MISSING;
 }
 
-/* Runs gnuplot without a shell, with these descriptors. Returns 0. -ENOENT: not installed. -EPROTO: it failed. Or -errno. */
+/* Runs gnuplot without a shell, with these descriptors. Returns 0. -ENOENT: not installed. -EPROTO:
+ * it failed. Or -errno. */
 static int run(const char *first, const char *second, int in, int out, int words)
 {
         pid_t pid = child_fork((int[]){in, out, words}, 3);
@@ -104,44 +104,6 @@ int bench_chart_possible(const char *path)
         return r < 0 ? tell_not_written(path, r) : UASD_EXIT_OK;
 }
 
-/* A file in memory, positioned at its beginning. */
-static int script_fd(const struct bench *b, bool svg)
-{
-        _cleanup_close_ int fd = memfd_create("chart", MFD_CLOEXEC);
-        _cleanup_fclose_ FILE *f = NULL;
-        int copy, r;
-
-        if (fd < 0)
-                return -errno;
-        copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        if (copy < 0)
-                return -errno;
-        f = fdopen(copy, "we");
-        if (!f) {
-                (void) close_keep_errno(copy);
-                return -errno;
-        }
-        r = chart_script(b, svg, f);
-        if (r < 0)
-                return r;
-        if (fflush(f) != 0 || lseek(fd, 0, SEEK_SET) < 0)
-                return -errno;
-        return TAKE_FD(fd);
-}
-
-/* Reports the first line of gnuplot's output. */
-static void tell_words(int words)
-{
-        char line[256] = "";
-        ssize_t n = pread(words, line, sizeof(line) - 1, 0);
-
-        line[n > 0 ? n : 0] = '\0';
-        for (char *at = line; *at == '\n';)
-                memmove(at, at + 1, strlen(at));
-        line[strcspn(line, "\n")] = '\0';
-        log_error("gnuplot could not draw the chart%s%s", *line ? ": " : ".", make_harmless(line, (char[1024]){}, 1024));
-}
-
 static int draw(const char *path, int script, int words)
 {
         _cleanup_close_ int picture = -1;
@@ -165,16 +127,33 @@ static int draw(const char *path, int script, int words)
         return r;
 }
 
+/* gnuplot also prints warnings about fonts, so its words are shown only if it fails. */
+static void tell_words(FILE *words)
+{
+        char line[256] = "";
+
+        rewind(words);
+        do
+                line[0] = '\0';
+        while (fgets(line, sizeof(line), words) && line[0] == '\n');
+        line[strcspn(line, "\n")] = '\0';
+        log_error("gnuplot could not draw the chart%s%s", *line ? ": " : ".", make_harmless(line, (char[1024]){}, 1024));
+}
+
 int bench_chart(const struct bench *b, const char *path)
 {
-        _cleanup_close_ int script = -1, words = -1;
+        _cleanup_fclose_ FILE *script = NULL, *words = NULL;
         int r = bench_chart_possible(path);
 
         if (r != UASD_EXIT_OK)
                 return r;
-        script = script_fd(b, is_svg(path));
-        words = memfd_create("words", MFD_CLOEXEC);
-        r = script < 0 ? script : words < 0 ? -errno : draw(path, script, words);
+        script = tmpfile();
+        words = tmpfile();
+        r = script && words ? chart_script(b, is_svg(path), script) : -errno;
+        if (r >= 0 && (fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) < 0))
+                r = -errno;
+        if (r >= 0)
+                r = draw(path, fileno(script), fileno(words));
         if (r == 0)
                 return UASD_EXIT_OK;
         if (r == -ENODATA)
