@@ -82,23 +82,23 @@ const char *options_name(unsigned bits)
 /* Parses a point in time as journalctl(1) does: a local date, a time of day, a word, or a time span before now. */
 static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
 {
-        static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%H:%M", "%H:%M:%S"};
+        static const char *const formats[] = {"today", "yesterday", "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S",
+                                              "%H:%M", "%H:%M:%S"};
         uint64_t ago, now_usec = (uint64_t) now * USEC_PER_SEC;
         char text[32], *t;
-        struct tm today;
+        struct tm day;
 
-        if (!localtime_r(&now, &today) || !copy_string(text, sizeof(text), s))
+        if (!localtime_r(&now, &day) || !copy_string(text, sizeof(text), s))
                 return -EINVAL;
-        today.tm_hour = today.tm_min = today.tm_sec = 0;
-        today.tm_isdst = -1;
+        day.tm_hour = day.tm_min = day.tm_sec = 0;
+        day.tm_isdst = -1;
+        day.tm_mday -= streq(text, "yesterday");
         t = strchr(text, 'T');
         if (t)
                 *t = ' ';
-        today.tm_mday -= streq(text, "yesterday");
         for (size_t i = 0; i < ELEMENTSOF(formats); i++) {
-                bool word = streq(text, "today") || streq(text, "yesterday");
-                struct tm tm = today;
-                const char *end = word ? "" : strptime(text, formats[i], &tm);
+                struct tm tm = day;
+                const char *end = strptime(text, formats[i], &tm);
                 time_t at;
 
                 if (!end || *end)

@@ -104,9 +104,9 @@ char *fold_parts(const char *s, unsigned width)
         return fold_at(s, width, fold_longest_word(s) > width, true);
 }
 
-char *fold_indented(const char *s, unsigned indent)
+static char *indented(const char *s, unsigned width, unsigned indent)
 {
-        unsigned width = style_width(), room = width == 0 ? 0 : width > indent + READABLE ? width - indent : READABLE;
+        unsigned room = width == 0 ? 0 : width > indent + READABLE ? width - indent : READABLE;
         _cleanup_free_ char *lines = fold_at(s, room, false, false);
         size_t n = 1;
         char *ret, *to;
@@ -120,6 +120,11 @@ char *fold_indented(const char *s, unsigned indent)
                 if (*from == '\n')
                         to += sprintf(to, "%*s", (int) indent, "");
         return ret;
+}
+
+char *fold_indented(const char *s, unsigned indent)
+{
+        return indented(s, style_width(), indent);
 }
 
 int fold_print(FILE *out, const char *s, unsigned indent)
@@ -138,37 +143,33 @@ int fold_print(FILE *out, const char *s, unsigned indent)
         return 0;
 }
 
-#define HELP_WIDTH 80
+/* ---- help texts ---- */
+
 #define NARROW 60 /* no room for two columns */
 
-/* Prints text in lines of that width. The first line begins after `used` cells; the others are indented by that of `next`. */
-static void print_lines(const char *text, unsigned width, unsigned used, unsigned first, unsigned next)
+static char *help_lines(const char *s, unsigned width, unsigned indent)
 {
-        _cleanup_free_ char *lines = need(fold(text, width > next ? width - next : READABLE));
-        char *rest = lines;
+        return need(indented(s, width, indent));
+}
 
-        for (const char *line; (line = strsep(&rest, "\n")); used = 0, first = next)
-                printf("%*s%s\n", (int) (first > used ? first - used : 0), "", line);
+static unsigned help_width(void)
+{
+        return style_width() ?: 80;
 }
 
 void fold_paragraph(const char *s)
 {
-        print_lines(s, style_width() ?: HELP_WIDTH, 0, 0, 0);
+        _cleanup_free_ char *lines = help_lines(s, help_width(), 0);
+
+        puts(lines);
 }
 
 void fold_row(const char *left, const char *text, unsigned column)
 {
-        unsigned width = style_width() ?: HELP_WIDTH, used = fold_width(left) + 2;
+        unsigned width = help_width(), at = width < NARROW ? INDENT : column, used = fold_width(left) + 2;
+        _cleanup_free_ char *first = help_lines(left, width, INDENT), *second = help_lines(text, width, at);
 
-        if (width < NARROW)
-                column = INDENT;
-        if (used < column)
-                printf("  %s", left);
-        else {
-                print_lines(left, width, 0, 2, INDENT);
-                used = 0;
-        }
-        print_lines(text, width, used, column, column);
+        printf("  %s%s%*s%s\n", first, used < at ? "" : "\n", (int) (used < at ? at - used : at), "", second);
 }
 
 int fold_column(struct libscols_column *c)
