@@ -246,7 +246,7 @@ static void print_commands(const char *key, const struct lun_health *l)
         output_field(key, text);
 }
 
-void health_print_trim(const struct health *h, const struct view *v)
+bool health_print_trim(const struct health *h, const struct view *v)
 {
         bool first = true;
 
@@ -262,6 +262,7 @@ void health_print_trim(const struct health *h, const struct view *v)
                 output_sentence(first ? "TRIM" : "", text);
                 first = false;
         }
+        return !first;
 }
 
 static void print_smart(const struct lun_health *l)
@@ -284,7 +285,7 @@ void health_print_commands(const struct health *h)
 void health_print(const struct health *h, const struct view *v)
 {
         health_print_commands(h);
-        health_print_trim(h, v);
+        (void) health_print_trim(h, v);
         for (size_t i = 0; i < h->n_luns; i++)
                 print_smart(h->luns + i);
 }

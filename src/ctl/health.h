@@ -43,5 +43,5 @@ void health_done(struct health *h);
 /* The fields about commands, TRIM and SMART. */
 void health_print(const struct health *h, const struct view *v);
 void health_print_commands(const struct health *h);
-/* Only the line on TRIM. */
-void health_print_trim(const struct health *h, const struct view *v);
+/* Only the lines on TRIM. False: nothing is known, and nothing was printed. */
+bool health_print_trim(const struct health *h, const struct view *v);

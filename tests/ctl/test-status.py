@@ -82,6 +82,13 @@ class Status(unittest.TestCase):
         self.assertEqual(self.disk('sda')['trim'], [dict(one, used=True, kept=True, mode='unmap', max_bytes=2146435072, advice=None)])
         self.assertIn('TRIM: sda: in use under either driver, as it is kept on.\n', self.text())
 
+    def test_trim_unknown(self):
+        """A disk whose SCSI disk has no attributes yet."""
+        self.tree.disk('2-1', 'sda', serial='S1')
+        p = self.tree.run('trim', 'sda')
+        self.assertEqual((p.returncode, p.stdout), (0, ''))
+        self.assertIn('2-1:1.0: the kernel does not show whether it uses TRIM.', p.stderr)
+
     def test_trim_by_port(self):
         """Two disks differ only in their ports, and one has TRIM on."""
         self.tree.disk('2-1', 'sda', serial='')
