@@ -71,6 +71,14 @@ static const struct ctl_option *row_of(int c)
         return NULL;
 }
 
+bool options_find(const char *name)
+{
+        for (size_t i = 0; i < n_option_rows; i++)
+                if (streq(option_rows[i].name, name))
+                        return true;
+        return false;
+}
+
 const char *options_name(unsigned bits)
 {
         for (size_t i = 0; i < n_option_rows; i++)

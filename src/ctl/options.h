@@ -71,5 +71,6 @@ extern const size_t n_option_rows;
 int options_first_word(int argc, char **argv);
 /* Returns the index of the first argument that is not an option (argc: none), or -EINVAL, reported. Reorders argv. */
 int options_parse(int argc, char **argv, struct options *ret);
+bool options_find(const char *name);
 /* The name of one of these options; NULL: none is set. */
 const char *options_name(unsigned bits);

@@ -62,7 +62,9 @@ void tell_unknown_verb(const char *word)
 {
         const char *near = near_verb(word);
 
-        if (is_disk_name(word))
+        if (options_find(word))
+                log_error("There is no verb '%s', but an option: uasctl --%s", word, word);
+        else if (is_disk_name(word))
                 log_error("There is no verb '%s'. To see a disk: uasctl status %s", word, word);
         else if (near)
                 log_error("There is no verb '%s'. Did you mean '%s'? uasctl --help lists all.", word, near);

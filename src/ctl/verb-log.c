@@ -64,8 +64,12 @@ static int follow(struct events *e, const struct events_filter *filter)
 {
         int r;
 
-        if (fflush(stdout) != 0 || !e->journal)
-                return UASD_EXIT_FAILED; /* both are reported */
+        if (fflush(stdout) != 0) /* reported at the end */
+                return UASD_EXIT_FAILED;
+        if (!e->journal) {
+                log_error("There is no journal to follow.");
+                return UASD_EXIT_FAILED;
+        }
         r = events_follow(e, filter, print_event);
         if (r < 0)
                 log_error("Cannot follow the journal: %s", strerror(-r));

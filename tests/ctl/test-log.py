@@ -156,7 +156,7 @@ class Log(unittest.TestCase):
         self.assertEqual((p.wait(20), p.stderr.read()), (0, ''))
 
     def test_follow_nothing(self):
-        self.log('-f', code=1, talk=self.NO_JOURNAL + 'uasctl: There are no events.\n')
+        self.log('-f', code=1, talk=self.NO_JOURNAL + 'uasctl: There are no events.\nuasctl: There is no journal to follow.\n')
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_every_ending(self):
