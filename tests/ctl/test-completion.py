@@ -174,6 +174,14 @@ class Completion(unittest.TestCase):
         self.assertEqual({v: set(w.split()) for v, w in re.findall(r"'__uasctl_at 2 ([a-z]+)' -a '(.*)'", text)},
                          {v: self.values(v) for v in self.verbs if self.values(v)})
 
+    def test_descriptions(self):
+        """fish and zsh describe a verb with the words of --help."""
+        table, fish, zsh = (read(f'src/ctl/{name}') for name in ('verbs.c', 'completion/uasctl.fish', 'completion/_uasctl'))
+        told = re.findall(r"""'__uasctl_at 0' -a [a-z]+ -d ['"](.*)['"]""", fish) + re.findall(r"(?m)^ +'[a-z]+:(.*)'$", zsh)
+        self.assertEqual(len(told), 2 * len(self.verbs))
+        for text in told:
+            self.assertIn(f'"{text}"', table)
+
     # zsh
 
     def test_zsh_text(self):
