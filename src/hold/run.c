@@ -58,7 +58,6 @@ static int run(char *const argv[], usec_t end)
         }
         (void) kill(pid, SIGKILL);
         (void) sigtimedwait(&sigchld, NULL, &(struct timespec){.tv_sec = 1});
-        (void) waitpid(pid, &status, WNOHANG);
         return RUN_KILLED;
 }
 
