@@ -182,9 +182,12 @@ void tree_remove(struct tree *t)
 
 void tree_uas_alone(struct tree *t)
 {
-        unsigned char alone[sizeof(descriptors)];
+        enum { CONFIG = 18, FIRST = CONFIG + 9, SIZE = 9 + 7 + 7 }; /* offset of both; size of the alternate setting for BOT */
+        unsigned char alone[sizeof(descriptors) - SIZE];
 
-        memcpy(alone, descriptors, sizeof(alone));
-        alone[34] = 0x62; /* bInterfaceProtocol of its alternate setting 0 */
+        memcpy(alone, descriptors, FIRST);
+        memcpy(alone + FIRST, descriptors + FIRST + SIZE, sizeof(alone) - FIRST);
+        alone[CONFIG + 2] = sizeof(alone) - CONFIG; /* wTotalLength */
+        alone[FIRST + 3] = 0;                       /* bAlternateSetting */
         write_bytes(t, "sys/devices/pci0/usb2/2-1/descriptors", alone, sizeof(alone));
 }

@@ -45,6 +45,8 @@ static void test_contract(void **state)
         for (size_t i = 0; i < ELEMENTSOF(policies); i++)
                 assert_row(i, policy_from_string(policies[i]) >= 0);
         assert_int_equal(ELEMENTSOF(policies), _POLICY_MAX);
+        assert_string_equal(driver_or_empty(DRIVER_UAS), "uas");
+        assert_string_equal(driver_or_empty(DRIVER_NONE), "");
 }
 
 int main(void)
