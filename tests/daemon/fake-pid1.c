@@ -9,8 +9,8 @@
 /*
  * A PID 1 that stays busy until a test lets it answer. It listens at argv[1], and prints "ready" and each call. A line on stdin
  * is an order. "state WORD" sets SystemState. "loaded USEC" sets the time at which the units were loaded, "array USEC" the end of
- * a timer of mdadm. "answer" serves all present and future connections. "finished" sends StartupFinished. "hang up" closes all
- * connections.
+ * a timer of mdadm. "answer" serves all present and future connections. "finished" sends StartupFinished. "job" ends the jobs
+ * that were begun. "hang up" closes all connections.
  */
 
 #define PEERS_MAX 16
@@ -31,6 +31,15 @@ static int on_call(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
+static int job_removed(sd_bus *bus, uint32_t id)
+{
+        char job[64];
+
+        (void) snprintf(job, sizeof(job), PATH "/job/%u", id);
+        return sd_bus_emit_signal(bus, PATH, MANAGER, "JobRemoved", "uoss", id, job, "x.service", "done");
+}
+
+/* Another job ends at once, this one when the test orders it. */
 static int on_unit(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *unit;
@@ -39,7 +48,8 @@ static int on_unit(sd_bus_message *m, void *data, sd_bus_error *e)
         if (r < 0)
                 return r;
         printf("%s %s\n", sd_bus_message_get_member(m), unit);
-        return sd_bus_reply_method_return(m, "o", PATH "/job/1");
+        r = sd_bus_reply_method_return(m, "o", PATH "/job/1");
+        return r < 0 ? r : job_removed(sd_bus_message_get_bus(m), 2);
 }
 
 static int on_state(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
@@ -137,6 +147,8 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
         for (size_t i = 0; i < PEERS_MAX; i++)
                 if (peers[i] && streq(line, "hang up"))
                         peers[i] = sd_bus_close_unref(peers[i]);
+                else if (peers[i] && streq(line, "job"))
+                        (void) job_removed(peers[i], 1);
                 else if (peers[i] && streq(line, "finished"))
                         (void) sd_bus_emit_signal(peers[i], PATH, MANAGER, "StartupFinished", "tttttt", (uint64_t) 0,
                                                   (uint64_t) 0, (uint64_t) 0, (uint64_t) 0, (uint64_t) 0, (uint64_t) 0);

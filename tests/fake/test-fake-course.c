@@ -186,6 +186,50 @@ static void test_written_since(void **state)
         scene_remove();
 }
 
+/* Writes to the disk count. A flush of the drive's cache does not. */
+static void test_written(void **state)
+{
+        struct claimed node = {.name = "sda", .whole = true};
+        struct claim c = {.nodes = &node, .n = 1, .inotify = -1};
+        uint64_t before;
+
+        fakesys_make();
+        (void) fakesys_add_usb_disk("2-1", DRIVER_UAS, 1, 1);
+        tree_write("9 1 99 5 3 2 64 7 0 8 9 0 0 0 0 4 1\n", "sys/class/block/sda/stat");
+        before = claim_written(&fake->roots, &c);
+        tree_write("12 1 105 6 4 2 64 7 0 8 9 0 0 0 0 5 1\n", "sys/class/block/sda/stat"); /* a read and a flush */
+        assert_int_equal(claim_written(&fake->roots, &c), before);
+        tree_write("12 1 105 6 5 2 72 7 0 8 9 0 0 0 0 5 1\n", "sys/class/block/sda/stat");
+        assert_int_not_equal(claim_written(&fake->roots, &c), before);
+        tree_write("12 1 105 6 4 2 64 7 0 8 9 1 0 2048 3 5 1\n", "sys/class/block/sda/stat");
+        assert_int_not_equal(claim_written(&fake->roots, &c), before);
+        tree_write("12 1 105 6 4 2 72 7 0 8 9\n", "sys/class/block/sda/stat"); /* the format of Linux 4.17 and older */
+        assert_int_not_equal(claim_written(&fake->roots, &c), before);
+        fakesys_remove();
+}
+
+/* A user of the disk cannot forge the end of a switch, neither with a process name nor with a mount point. */
+static void test_end_is_a_line(void **state)
+{
+        struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1};
+        struct transaction t = {.code = UASD_EXIT_FAILED, .step = "fingerprint"};
+        char line[END_LINE_MAX];
+        struct result r;
+
+        s.hooks[0] = (struct fake_hook){.op = "lock", .nth = 1, .what = HOOK_OPEN};
+        assert_true(scene_play(&s, "opened", &r));
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_non_null(strstr(r.text, "x\nEND 0"));
+        t.code = r.code;
+        memcpy(t.text, r.text, sizeof(t.text));
+        end_line(&t, line);
+        assert_string_equal(line, "END 3 fingerprint in use: open of sda by x\\x0aEND 0 a b\n");
+
+        memset(t.text, '\n', sizeof(t.text) - 1);
+        end_line(&t, line);
+        assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+}
+
 /* ---- holds ---- */
 
 /* Fails as soon as it has appeared: until it is back the disk is held, so that its name is free and no process mounts it. */
@@ -434,6 +478,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_time),           cmocka_unit_test(test_last_moment),
+                cmocka_unit_test(test_written),        cmocka_unit_test(test_end_is_a_line),
                 cmocka_unit_test(test_unnamed),        cmocka_unit_test(test_held_while_examined),
                 cmocka_unit_test(test_written_since),  cmocka_unit_test(test_held_on_the_way_back),
                 cmocka_unit_test(test_not_held),       cmocka_unit_test(test_hold_never),

@@ -9,12 +9,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "common/names.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
 
-/* A PID 1 that does not answer, in a /run of the test's own. One deadline covers connection, handshake and answer. */
+/*
+ * A PID 1 in a /run of the test's own: one that does not answer, and the one of tests/daemon/fake-pid1.c, which is the first
+ * argument. One deadline covers connection, handshake and answer.
+ */
 
 #define SHORT (200 * USEC_PER_MSEC)
 #define LONG (5 * USEC_PER_SEC) /* sd-bus gives up a handshake after 90 s, a call after 25 s */
@@ -126,6 +130,117 @@ static void test_mute(void **state)
         (void) close(fd);
 }
 
+/* ---- one that answers ---- */
+
+static const char *program;
+static pid_t child;
+static int orders = -1;
+
+static void order(const char *line)
+{
+        assert_int_equal(write(orders, line, strlen(line)), (ssize_t) strlen(line));
+}
+
+static sd_bus *answering(void)
+{
+        char path[64];
+        sd_bus *pid1 = NULL;
+        int fds[2];
+
+        (void) unlinkat(roots.run, RUN_PID1_SOCKET, 0);
+        (void) snprintf(path, sizeof(path), "%s/" RUN_PID1_SOCKET, top);
+        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+        child = fork();
+        if (child == 0) {
+                (void) dup2(fds[0], STDIN_FILENO);
+                (void) dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+                (void) execl(program, program, path, NULL);
+                _exit(127);
+        }
+        (void) close(fds[0]);
+        orders = fds[1];
+        order("answer\n");
+        while (faccessat(roots.run, RUN_PID1_SOCKET, F_OK, 0) < 0)
+                (void) usleep(1000);
+        /* It is bound a moment before it listens. */
+        while (pid1_open(&roots, &pid1) < 0)
+                (void) usleep(1000);
+        return pid1;
+}
+
+static void over(sd_bus *pid1)
+{
+        sd_bus_close_unref(pid1);
+        (void) close(orders);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void test_states(void **state)
+{
+        static const struct {
+                const char *word;
+                enum pid1_state state;
+        } table[] = {
+                {"initializing", PID1_STARTING}, {"starting", PID1_STARTING},   {"running", PID1_RUNNING},
+                {"degraded", PID1_RUNNING},      {"maintenance", PID1_RUNNING}, {"stopping", PID1_STOPPING},
+        };
+        sd_bus *pid1 = answering();
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct pid1_question q = {0};
+                enum pid1_state s = PID1_STOPPING;
+                char line[64];
+
+                (void) snprintf(line, sizeof(line), "state %s\n", table[i].word);
+                order(line);
+                for (int tries = 0; tries < 500 && (tries == 0 || s != table[i].state); tries++) {
+                        assert_int_equal(pid1_state(pid1, awake_in(LONG), &s), 0);
+                        (void) usleep((useconds_t) tries * 100);
+                }
+                assert_int_equal(s, table[i].state);
+                assert_int_equal(pid1_ask(pid1, &q), 0);
+                assert_int_equal(pid1_answer(pid1, awake_in(LONG), &q, &s), 0);
+                assert_int_equal(s, table[i].state);
+                assert_null(q.slot);
+        }
+        over(pid1);
+}
+
+static void test_numbers(void **state)
+{
+        sd_bus *pid1 = answering();
+        usec_t v = 1;
+
+        assert_true(pid1_get_usec(pid1, awake_in(LONG), PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &v) < 0);
+        assert_true(pid1_get_usec(pid1, awake_in(LONG), PID1_PATH, PID1_MANAGER, "NoSuchProperty", &v) < 0);
+        assert_int_equal(v, 1);
+        order("loaded 12345678901\n");
+        while (pid1_get_usec(pid1, awake_in(LONG), PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &v) < 0)
+                (void) usleep(1000);
+        assert_true(v == 12345678901);
+        assert_true(pid1_arm_release(pid1, awake_in(LONG), "2-1:1.0") >= 0);
+        over(pid1);
+}
+
+/* The call returns when its own job has ended, not when another one has. */
+static void test_module(void **state)
+{
+        sd_bus *pid1 = answering();
+        struct awake began = now_awake();
+        pid_t later = fork();
+
+        if (later == 0) {
+                (void) usleep(2 * SHORT);
+                order("job\n");
+                _exit(0);
+        }
+        assert_true(pid1_load_module(&roots, "uas", awake_in(LONG)) >= 0);
+        assert_in_range(awake_since(began), 2 * SHORT, LONG);
+        (void) waitpid(later, NULL, 0);
+        assert_int_equal(pid1_load_module(&roots, "uas", awake_in(SHORT)), -ETIMEDOUT);
+        over(pid1);
+}
+
 static int set_up(void **state)
 {
         if (!mkdtemp(top))
@@ -144,10 +259,14 @@ static int tear_down(void **state)
         return rmdir(top);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_none), cmocka_unit_test(test_unreachable),
-                                           cmocka_unit_test(test_mute_bus), cmocka_unit_test(test_mute)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_none),     cmocka_unit_test(test_unreachable),
+                                           cmocka_unit_test(test_mute_bus), cmocka_unit_test(test_mute),
+                                           cmocka_unit_test(test_states),   cmocka_unit_test(test_numbers),
+                                           cmocka_unit_test(test_module)};
 
+        assert_true(argc > 1);
+        program = argv[1];
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }
