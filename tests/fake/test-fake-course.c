@@ -273,6 +273,34 @@ static void test_not_held(void **state)
         scene_remove();
 }
 
+static void was_released(struct fake_usb *u)
+{
+        struct facts f = {.interface = "2-1:1.0", .busnum = u->bus, .devnum = u->dev};
+
+        assert_int_equal(attachment_change(&fake->roots, &f, MARK_RELEASED, &(struct attachment_mark){.released = true}), 0);
+}
+
+/* An earlier hold of this attachment has ended. That does not end the hold of the switch. */
+static void test_held_again(void **state)
+{
+        static const struct scene s = {BOT,
+                                       UAS,
+                                       .partitions = 1,
+                                       .plugged = true,
+                                       .prepare = was_released,
+                                       .hooks = {{.op = "bind uas", .nth = 1, .what = HOOK_KILL}}};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch_in_child(&s, &r);
+        assert_int_equal(r.code, -1);
+        assert_true(rule_holds(&fake->usb[0]));
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        assert_int_equal(scene_recover(&s), 0);
+        assert_null(scene_held());
+        scene_remove();
+}
+
 static void is_slow(struct fake_usb *u)
 {
         u->slow_on_uas = true;
@@ -477,13 +505,21 @@ static void test_error_and_user(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_time),           cmocka_unit_test(test_last_moment),
-                cmocka_unit_test(test_written),        cmocka_unit_test(test_end_is_a_line),
-                cmocka_unit_test(test_unnamed),        cmocka_unit_test(test_held_while_examined),
-                cmocka_unit_test(test_written_since),  cmocka_unit_test(test_held_on_the_way_back),
-                cmocka_unit_test(test_not_held),       cmocka_unit_test(test_hold_never),
-                cmocka_unit_test(test_marks),          cmocka_unit_test(test_any_driver),
-                cmocka_unit_test(test_entry_left),     cmocka_unit_test(test_uasd_has_gone),
+                cmocka_unit_test(test_time),
+                cmocka_unit_test(test_last_moment),
+                cmocka_unit_test(test_written),
+                cmocka_unit_test(test_end_is_a_line),
+                cmocka_unit_test(test_unnamed),
+                cmocka_unit_test(test_held_while_examined),
+                cmocka_unit_test(test_held_again),
+                cmocka_unit_test(test_written_since),
+                cmocka_unit_test(test_held_on_the_way_back),
+                cmocka_unit_test(test_not_held),
+                cmocka_unit_test(test_hold_never),
+                cmocka_unit_test(test_marks),
+                cmocka_unit_test(test_any_driver),
+                cmocka_unit_test(test_entry_left),
+                cmocka_unit_test(test_uasd_has_gone),
                 cmocka_unit_test(test_error_and_user),
         };
 

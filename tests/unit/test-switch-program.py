@@ -1,15 +1,31 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The program uasd-switch: its options, and what its caller reads. No machine has the USB interface that it is asked about."""
+"""The programs uasd-switch and uasd: their options, and what a caller reads. No machine has the USB interface that is asked about."""
 
 import os
 import subprocess
 import sys
 import unittest
 
-PROGRAM = sys.argv[1]
+PROGRAM, UASD = sys.argv[1:3]
 NOBODY = '99-99:1.0'
 GONE = 'there is no USB storage interface ' + NOBODY
+
+
+class Uasd(unittest.TestCase):
+    def run_uasd(self, *args, code):
+        p = subprocess.run([UASD, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
+        return p
+
+    def test_version(self):
+        self.assertRegex(self.run_uasd('--version', code=0).stdout, r'^uasd [0-9.]+\n$')
+
+    def test_usage(self):
+        "No argument starts it by accident."
+        for args in ('--help',), ('--version', 'x'), ('x',), ('',):
+            with self.subTest(args=args):
+                self.assertIn('uasd takes no arguments', self.run_uasd(*args, code=2).stderr)
 
 
 class SwitchProgram(unittest.TestCase):
@@ -66,4 +82,4 @@ class SwitchProgram(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
