@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A shutdown ends all trials of this boot, and no others. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,9 +55,36 @@ static void test_end_trials(void **state)
         tree_remove(&t);
 }
 
+/* By the name that a user reads, at all ports; and by a disk. Another serial number that begins alike is another disk. */
+static void test_forget(void **state)
+{
+        static const char *const serials[] = {"ONE", "ONE2", "TWO"};
+        struct facts f;
+        struct history h;
+        struct tree t;
+
+        tree_make(&t);
+        for (size_t i = 0; i < ELEMENTSOF(serials); i++)
+                write_state(&t, "now\n", serials[i], (struct history){.state = HISTORY_PASSED});
+        f = disk("ONE");
+        (void) copy_string(f.port, sizeof(f.port), "2-9");
+        assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}), 0);
+        assert_int_equal(history_forget_id(&t.roots, "1209:5a5a:ONE"), 0);
+        assert_int_equal(history_forget_id(&t.roots, "1209:5a5a:ONE"), -ENOENT);
+        assert_int_equal(history_read(&t.roots, &f, &h), 0);
+        f = disk("ONE");
+        assert_int_equal(history_read(&t.roots, &f, &h), 0);
+        assert_state(&t, "ONE2", HISTORY_PASSED);
+        f = disk("TWO");
+        assert_int_equal(history_forget(&t.roots, &f), 0);
+        assert_int_equal(history_read(&t.roots, &f, &h), 0);
+        assert_state(&t, "ONE2", HISTORY_PASSED);
+        tree_remove(&t);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_end_trials)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_end_trials), cmocka_unit_test(test_forget)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
