@@ -124,7 +124,7 @@ int request_call(const struct client *c, struct remote *r, const struct remote_c
         if (code != UASD_EXIT_OK || !ret_job)
                 return code;
         if (sd_bus_message_read(reply, "o", &job) < 0) {
-                log_error("uasd's answer is not understood.");
+                log_error("uasctl does not understand uasd's answer.");
                 return UASD_EXIT_FAILED;
         }
         *ret_job = strdup(job);

@@ -36,8 +36,9 @@ static const char *why_not_understood(const struct client *c, char ret[static WH
         char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
 
         if (c->host || !remote_ask_version(private_socket(c, path), GLANCE_USEC, theirs) || streq(theirs, UASD_VERSION))
-                return "uasd's answer is not understood (is it of another version?)";
-        (void) snprintf(ret, WHY_MAX, "uasd's answer is not understood: it is version %s, and this uasctl " UASD_VERSION, theirs);
+                return "uasctl does not understand uasd's answer (another version?)";
+        (void) snprintf(ret, WHY_MAX, "uasctl does not understand uasd's answer: uasd is version %s, and uasctl " UASD_VERSION,
+                        theirs);
         return ret;
 }
 
@@ -59,7 +60,7 @@ static bool ask(const struct client *c, enum remote_use use, struct remote *ret_
         int r = open_remote(c, use, ret_remote, ret);
 
         if (r < 0)
-                log_info("%s: this is what the kernel itself shows.", why_no_answer(c, r, why));
+                log_info("%s: uasctl reads the disks from the kernel.", why_no_answer(c, r, why));
         return r >= 0;
 }
 
@@ -104,13 +105,13 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
 static int tell_unconnected(const struct client *c, int error)
 {
         char room[WHY_MAX];
-        const char *why = error == -EHOSTUNREACH ? "its system bus cannot be reached by ssh" : why_no_answer(c, error, room);
+        const char *why = error == -EHOSTUNREACH ? "ssh cannot reach its system bus" : why_no_answer(c, error, room);
 
         if (c->host)
                 log_error("%s: %s", c->host, why);
         else
                 log_error("%s%s", why,
-                          error == -ETIMEDOUT ? "; 'systemctl status uasd' may tell more."
+                          error == -ETIMEDOUT ? "; 'systemctl status uasd' may show the reason."
                           : error == -EBADMSG ? ""
                                               : ", and only it can do that: systemctl start uasd");
         return UASD_EXIT_FAILED;
@@ -140,7 +141,7 @@ int source_lacks(struct remote *r, const char *member)
 
         if (remote_version(r, theirs) && !streq(theirs, UASD_VERSION))
                 (void) snprintf(which, sizeof(which), "version %s, and this uasctl " UASD_VERSION, theirs);
-        log_error("The uasd that runs is %s: it knows no '%s'. After an update: systemctl restart uasd", which, member);
+        log_error("The running uasd is %s: it does not know '%s'. After an update: systemctl restart uasd", which, member);
         return UASD_EXIT_FAILED;
 }
 
@@ -168,7 +169,7 @@ int source_select(const struct client *c, const struct views *v, const char *wha
         if (r == 1)
                 *ret = found[0];
         else if (r > 1) {
-                log_error("'%s' fits more than one disk:", what);
+                log_error("'%s' matches more than one disk:", what);
                 for (int i = 0; i < r; i++)
                         log_error("  %s  %s  serial %s", view_label(found[i], label),
                                   view_product(found[i], product, sizeof(product)),

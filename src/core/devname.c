@@ -26,9 +26,9 @@ enum devname devname_of(const char *name)
 const char *devname_why(enum devname v)
 {
         static const char *const why[_DEVNAME_MAX] = {
-                [DEVNAME_KERNEL] = "may be another disk's name after a switch, a plug or a boot",
-                [DEVNAME_DRIVER] = "may be there under one of the two drivers alone",
-                [DEVNAME_DISKSEQ] = "is another one after every switch",
+                [DEVNAME_KERNEL] = "may name another disk after a switch, a plug or a boot",
+                [DEVNAME_DRIVER] = "may exist under only one of the two drivers",
+                [DEVNAME_DISKSEQ] = "changes with every switch",
         };
 
         return why[v];

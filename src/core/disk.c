@@ -180,7 +180,7 @@ bool luns_same(const struct lun *a, size_t n_a, const struct lun *b, size_t n_b)
 /* Writes "/mnt/usb (sda1)": the user and the place. Names come from users and devices, and are made harmless here. */
 static void describe_user(const struct user *u, char *ret, size_t size)
 {
-        char where[NAME_SIZE] = "", command[NAME_SIZE] = "somebody", pid[24] = "", namespace[NAME_SIZE] = "";
+        char where[NAME_SIZE] = "", command[NAME_SIZE] = "a program", pid[24] = "", namespace[NAME_SIZE] = "";
 
         if (u->where)
                 (void) make_harmless(u->where, where, sizeof(where));
@@ -279,7 +279,7 @@ static void say_root(const struct disk *d, char *ret, size_t size)
         facts_bridge(f, &b);
         if (quirks_entry(f->quirks, &b, DRIVER_USB_STORAGE, entry) <= 0)
                 (void) snprintf(entry, sizeof(entry), "%04x:%04x:u", f->vid, f->pid);
-        (void) snprintf(ret, size, "The running system is on it: uasd cannot switch it while that runs.");
+        (void) snprintf(ret, size, "The running system is on it, so uasd cannot switch it.");
         if (d->decision.target == DRIVER_USB_STORAGE)
                 (void) snprintf(
                         ret + strlen(ret), size - strlen(ret),
@@ -348,7 +348,7 @@ static char *say_cancelled(const struct disk *d, char *ret, size_t size)
         ret[0] = '\0';
         if (d->cancelled)
                 say(ret, size,
-                    "The switch to %s was cancelled: it stays %s%s until somebody asks again or it is plugged in anew. ",
+                    "The switch to %s was cancelled. The disk stays %s%s until a user asks again or plugs it in again. ",
                     driver_to_string(d->decision.target), none ? "without a driver" : "on ",
                     none ? "" : driver_to_string(d->facts.driver));
         return ret;
@@ -384,7 +384,7 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
 
         switch (d->state) {
         case STATE_HELD:
-                say(ret, size, "Its mounts are held back until it is on %s. %s", target, why);
+                say(ret, size, "uasd defers its mounts until it is on %s. %s", target, why);
                 break;
         case STATE_WAITING:
                 if (*d->inhibited) {
@@ -394,7 +394,7 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 describe_users(d, names, sizeof(names));
                 (void) disk_system_remedy(d, remedy, sizeof(remedy));
                 if (d->facts.driver == DRIVER_NONE && disk_went_wrong(d))
-                        say(ret, size, "Has no driver, and is tried again: %s", d->outcome.text);
+                        say(ret, size, "Has no driver. uasd tries again: %s", d->outcome.text);
                 else if (*names)
                         say(ret, size, "Waits for %s until nothing uses it: %s.%s%s%s%s", target, names, *remedy ? " " : "",
                             remedy, *event ? " " : "", event);
@@ -405,7 +405,7 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 say(ret, size, "Is being switched to %s. %s", target, why);
                 break;
         case STATE_TRIAL:
-                say(ret, size, "On %s and on trial: trouble leads back. %s%s", driver_to_string(d->facts.driver),
+                say(ret, size, "On trial on %s: after an error uasd moves it back. %s%s", driver_to_string(d->facts.driver),
                     say_cancelled(d, cancelled, sizeof(cancelled)), why);
                 break;
         case STATE_FAILED:
@@ -417,8 +417,8 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
         case STATE_INCAPABLE:
         case _STATE_MAX:
                 say(ret, size, "%s%s%s%s%s%s%s", d->lease, *d->lease ? " " : "", say_cancelled(d, cancelled, sizeof(cancelled)),
-                    d->unattended ? "uasd is not running, which would switch it to " : "", d->unattended ? target : "",
-                    d->unattended ? ". " : "", why);
+                    d->unattended ? "uasd would switch it to " : "", d->unattended ? target : "",
+                    d->unattended ? ", but is not running. " : "", why);
                 break;
         }
         return ret;

@@ -65,14 +65,14 @@ const char *why_word(enum state s, enum reason r)
 const char *state_sentence(enum state s)
 {
         static const char *const sentences[_STATE_MAX] = {
-                [STATE_SETTLED] = "On its target, or to be left where it is.",
+                [STATE_SETTLED] = "It is on its target, or uasd leaves it on its driver.",
                 [STATE_HELD] = "Its mounts are deferred until uasd has decided.",
-                [STATE_WAITING] = "To be switched when nothing uses it.",
+                [STATE_WAITING] = "uasd switches it when nothing uses it.",
                 [STATE_SWITCHING] = "Being switched.",
-                [STATE_TRIAL] = "On uas for the first time, and under watch for TrialSec=: trouble leads back.",
-                [STATE_FAILED] = "Tried since it was plugged in, and taken back.",
+                [STATE_TRIAL] = "It is on trial on uas for TrialSec=: after an error uasd moves it back.",
+                [STATE_FAILED] = "A switch since plug-in failed and was rolled back.",
                 [STATE_UNBOUND] = "It has no driver.",
-                [STATE_IGNORED] = "Another's, or told to leave it alone.",
+                [STATE_IGNORED] = "Another driver has it, or its policy is ignore.",
                 [STATE_INCAPABLE] = "It does not offer UAS.",
         };
 
@@ -133,14 +133,12 @@ char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t 
         if (probe_error)
                 (void) snprintf(
                         ret, size,
-                        "uas tried to take it and gave up with error %d. If it is for want of streams, the USB controller is to "
-                        "blame: plug it into a port of another one, or: uasctl switch %s usb-storage",
+                        "The probe of uas failed with error %d. If the USB controller has no streams, plug the disk into a port of another one, or: uasctl switch %s usb-storage",
                         probe_error, f->interface);
         else
                 (void) snprintf(
                         ret, size,
-                        "uas is loaded and does not have it: it gave up on the disk, or somebody has unbound it. The kernel's log "
-                        "tells: journalctl -k --grep '%s'. Meanwhile: uasctl switch %s usb-storage",
+                        "uas is loaded, but the disk has no driver: the probe of uas failed, or a user has unbound the disk. See the kernel's log: journalctl -k --grep '%s'. Meanwhile: uasctl switch %s usb-storage",
                         f->interface, f->interface);
         return ret;
 }

@@ -170,7 +170,7 @@ static void describe(const struct history *h, const char *what, struct facts *f)
         (void) snprintf(f->distrust_date, sizeof(f->distrust_date), "%.*s", (int) strcspn(h->date, "T"),
                         streq(h->date, "-") ? "" : h->date);
         (void) copy_string(f->distrust_kernel, sizeof(f->distrust_kernel), streq(h->kernel, "-") ? "" : h->kernel);
-        (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason), *what ? what : "why is not on record");
+        (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason), *what ? what : "the reason is not on record");
 }
 
 /* Writes " (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)", as far as known. */

@@ -106,7 +106,7 @@ static const struct kernel_rule {
         letters_t (*letters)(const struct bridge *b);
         const char *name;
 } rules[] = {
-        {rule_asmedia, "ASMedia ASM105x, perhaps the ASM1051, whose UAS is broken"},
+        {rule_asmedia, "ASMedia ASM105x, perhaps the ASM1051 with broken UAS"},
         {rule_seagate, "Seagate"},
         {rule_hiksemi, "HIKSEMI MD202"},
 };

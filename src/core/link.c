@@ -72,42 +72,36 @@ char *link_advice(const struct link_facts *l, char *ret, size_t size)
                 return ret;
         case LINK_LIMIT_CABLE:
                 (void) snprintf(because, sizeof(because),
-                                "though its port has a SuperSpeed side. Try another cable, one for USB 3, "
-                                "and plug it in all the way.");
+                                "Its port has a SuperSpeed side: try another USB 3 cable, and plug it in all the way.");
                 break;
         case LINK_LIMIT_PORT:
-                (void) snprintf(because, sizeof(because), "since its port has no SuperSpeed side. Plug it into a USB 3 port.");
+                (void) snprintf(because, sizeof(because), "Its port has no SuperSpeed side: plug it into a USB 3 port.");
                 break;
         case LINK_LIMIT_HUB:
                 (void) snprintf(because, sizeof(because),
-                                "since it is behind hub %s, a USB 2 one. Plug it into a USB 3 port of the "
-                                "machine, or use a USB 3 hub.",
+                                "It is behind the USB 2 hub %s: plug it into a USB 3 port of the machine, or use a USB 3 hub.",
                                 hub);
                 break;
         case LINK_LIMIT_HUB_CABLE:
-                (void) snprintf(because, sizeof(because),
-                                "since hub %s is itself linked so, though the port it is plugged into has a "
-                                "SuperSpeed side. Try another cable, one for USB 3, between hub and machine.",
-                                hub);
+                (void) snprintf(
+                        because, sizeof(because),
+                        "The link of hub %s is as slow, although its port has a SuperSpeed side: try another USB 3 cable between hub and machine.",
+                        hub);
                 break;
         case LINK_LIMIT_HUB_PORT:
                 (void) snprintf(because, sizeof(because),
-                                "since the port that hub %s is plugged into has no SuperSpeed side. Plug the hub "
-                                "into a USB 3 port.",
-                                hub);
+                                "The port of hub %s has no SuperSpeed side: plug the hub into a USB 3 port.", hub);
                 break;
         case LINK_LIMIT_CONTROLLER:
                 (void) snprintf(because, sizeof(because),
-                                "since its USB controller has no SuperSpeed. Plug it into a port of another "
-                                "controller.");
+                                "Its USB controller has no SuperSpeed: plug it into a port of another controller.");
                 break;
         case LINK_LIMIT_UNKNOWN:
                 (void) snprintf(because, sizeof(because),
-                                "for which cable, port or a hub is to blame. Try a USB 3 port of the machine and "
-                                "another cable.");
+                                "The cause is the cable, the port or a hub: try a USB 3 port of the machine and another cable.");
                 break;
         }
-        (void) snprintf(ret, size, "It %s SuperSpeed and is linked at %u Mbit/s, %s",
+        (void) snprintf(ret, size, "It %s SuperSpeed, but its link has %u Mbit/s. %s",
                         l->able == LINK_ABLE ? "can do" : "seems able to do", l->speed_mbps, because);
         return ret;
 }

@@ -42,14 +42,14 @@ bool fits_uas_kept_away(const struct policy_input *in)
 
 void found_uas_kept_away(const struct policy_input *in, char *ret, size_t size)
 {
-        const char *what = "uas is not loaded, and may not or cannot be";
+        const char *what = "uas is not loaded, and cannot be loaded";
 
         switch (in->f->uas_module) {
         case UAS_MODULE_BLACKLISTED:
-                what = "uas is not loaded, and modprobe.d has it blacklisted";
+                what = "uas is not loaded: modprobe.d blacklists it";
                 break;
         case UAS_MODULE_INSTALL_LINE:
-                what = "uas is not loaded, and an install line in modprobe.d stands in its way";
+                what = "uas is not loaded: modprobe.d has an install line for it";
                 break;
         case UAS_MODULE_MISSING:
                 what = "this kernel has no module uas, or it is not installed";
@@ -78,8 +78,8 @@ void found_trial(const struct policy_input *in, char *ret, size_t size)
                 (void) snprintf(ret, size, "its trial failed: %s", history_clause(f, why, sizeof(why)));
         else
                 (void) snprintf(ret, size, "%s",
-                                f->trial_open     ? "its trial is under way"
-                                : f->trial_passed ? "its trial was passed"
+                                f->trial_open     ? "its trial is running"
+                                : f->trial_passed ? "it passed its trial"
                                                   : "no trial has failed");
 }
 
@@ -93,6 +93,6 @@ void found_distrusted(const struct policy_input *in, char *ret, size_t size)
         char why[HISTORY_TEXT_MAX];
 
         (void) history_clause(in->f, why, sizeof(why));
-        (void) snprintf(ret, size, "%s%s%s", in->f->distrusted ? "distrusted" : "nothing is held against it",
+        (void) snprintf(ret, size, "%s%s%s", in->f->distrusted ? "distrusted" : "no error is on record",
                         in->f->distrusted && *why ? ": " : "", in->f->distrusted ? why : "");
 }

@@ -54,7 +54,7 @@ static bool fits_just_unbound(const struct policy_input *in)
 static void found_just_unbound(const struct policy_input *in, char *ret, size_t size)
 {
         if (fits_just_unbound(in))
-                (void) snprintf(ret, size, "no driver since a moment ago");
+                (void) snprintf(ret, size, "it lost its driver a moment ago");
         else
                 found_driver(in, ret, size);
 }
@@ -103,11 +103,11 @@ static bool fits_force_needed(const struct policy_input *in)
 static void found_force_needed(const struct policy_input *in, char *ret, size_t size)
 {
         if (in->wish != DRIVER_UAS)
-                (void) snprintf(ret, size, "nobody asks for uas");
+                (void) snprintf(ret, size, "no request or policy asks for uas");
         else if (!in->kernel_ignores)
-                (void) snprintf(ret, size, "uas is asked for, and the kernel does not object");
+                (void) snprintf(ret, size, "uas is requested, and the kernel does not object");
         else
-                (void) snprintf(ret, size, "uas is asked for %s force, against the kernel's word on %s",
+                (void) snprintf(ret, size, "uas is requested %s force, but the kernel disables it for %s",
                                 in->forced ? "with" : "without", in->kernel.name);
 }
 
@@ -124,9 +124,9 @@ static bool fits_override(const struct policy_input *in)
 static void found_override(const struct policy_input *in, char *ret, size_t size)
 {
         if (in->override)
-                (void) snprintf(ret, size, "%s was asked for%s", driver_to_string(in->override), in->forced ? ", forced" : "");
+                (void) snprintf(ret, size, "a user requested %s%s", driver_to_string(in->override), in->forced ? ", forced" : "");
         else
-                (void) snprintf(ret, size, "nothing was asked for");
+                (void) snprintf(ret, size, "no user requested a driver");
 }
 
 static enum driver choose_wish(const struct policy_input *in)
@@ -163,7 +163,7 @@ static void found_quirk(const struct policy_input *in, char *ret, size_t size)
         if (in->entry)
                 (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid, in->letters);
         else if (f->quirks_own[0])
-                (void) snprintf(ret, size, "nobody but uasd itself says %s", f->quirks_own);
+                (void) snprintf(ret, size, "only uasd itself has set %s", f->quirks_own);
         else
                 (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid, f->pid);
 }
@@ -176,16 +176,18 @@ static bool fits_kernel_table(const struct policy_input *in)
 static void found_kernel(const struct policy_input *in, bool fits, const char *what, char *ret, size_t size)
 {
         if (fits)
-                (void) snprintf(ret, size, "%s of the kernel: %s", what, in->kernel.name);
+                (void) snprintf(ret, size, "a %s keeps it off UAS: %s", what, in->kernel.name);
         else if (in->kernel.ignore_uas && in->entry)
                 (void) snprintf(ret, size, "replaced by the entry in the quirks parameter");
         else
-                (void) snprintf(ret, size, "no %s of the kernel keeps it off UAS", what);
+                (void) snprintf(ret, size, "no %s keeps it off UAS", what);
 }
 
 static void found_kernel_table(const struct policy_input *in, char *ret, size_t size)
 {
-        found_kernel(in, fits_kernel_table(in), in->kernel.source == KERNEL_TABLE_STORAGE ? "usb-storage table row" : "table row",
+        found_kernel(in, fits_kernel_table(in),
+                     in->kernel.source == KERNEL_TABLE_STORAGE ? "row of the kernel's table for usb-storage"
+                                                               : "row of the kernel's table",
                      ret, size);
 }
 
@@ -196,7 +198,7 @@ static bool fits_kernel_rule(const struct policy_input *in)
 
 static void found_kernel_rule(const struct policy_input *in, char *ret, size_t size)
 {
-        found_kernel(in, fits_kernel_rule(in), "rule", ret, size);
+        found_kernel(in, fits_kernel_rule(in), "rule of the kernel", ret, size);
 }
 
 static bool fits_no_streams(const struct policy_input *in)
@@ -208,7 +210,7 @@ static void found_no_streams(const struct policy_input *in, char *ret, size_t si
 {
         const struct facts *f = in->f;
 
-        (void) snprintf(ret, size, "%u Mb/s on %s%s", f->speed_mbps, *f->controller ? f->controller : "an unknown controller",
+        (void) snprintf(ret, size, "%u Mbit/s on %s%s", f->speed_mbps, *f->controller ? f->controller : "an unknown controller",
                         f->no_streams ? ", which has no streams" : "");
 }
 
@@ -247,7 +249,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .rest = STATE_INCAPABLE,
                 .yes = "the descriptors cannot be read",
                 .no = "the descriptors can be read",
-                .means = "Its descriptors cannot be read, so what it can do is not known.",
+                .means = "uasd cannot read its descriptors, so its capabilities are unknown.",
         },
         {
                 .reason = REASON_NO_UAS,
@@ -262,7 +264,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .rest = STATE_INCAPABLE,
                 .yes = "pipe usage descriptors are missing",
                 .no = "all four pipe usage descriptors are there",
-                .means = "It offers UAS without saying which pipe is which, so the kernel cannot use it.",
+                .means = "Its UAS descriptors lack the pipe usage, so the kernel cannot use UAS.",
         },
         {
                 .reason = REASON_OTHER_DRIVER,
@@ -270,7 +272,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .rest = STATE_IGNORED,
                 .found = found_driver,
                 .means = "Another driver, a program or a virtual machine has it.",
-                .remedy = "Take it away from there; uasd notices when the interface is free.",
+                .remedy = "Release it there. uasd notices when the interface is free.",
         },
         {
                 .reason = REASON_UNAUTHORIZED,
@@ -286,14 +288,14 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .fits = fits_just_unbound,
                 .rest = STATE_IGNORED,
                 .found = found_just_unbound,
-                .means = "It has no driver for the moment: the kernel, or somebody who has unbound it, may be at work on it.",
+                .means = "It lost its driver a moment ago: the kernel or another program may be switching it.",
         },
         {
                 .reason = REASON_POLICY_IGNORE,
                 .fits = fits_policy_ignore,
                 .rest = STATE_IGNORED,
                 .found = found_policy,
-                .means = "The policy is to leave it alone.",
+                .means = "The policy is ignore, so uasd leaves it on its driver.",
                 .remedy = "uasctl policy DISK auto",
                 .advise = policy_remedy,
         },
@@ -301,36 +303,35 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .reason = REASON_NO_BOT,
                 .fits = fits_no_bot,
                 .choose = choose_uas_alone,
-                .choice = "uas, if no driver has it and nobody keeps it off",
+                .choice = "uas, if it has no driver and nothing keeps it off uas",
                 .found = found_no_bot,
-                .means = "It speaks UAS alone: there is nothing to choose.",
+                .means = "It speaks only UAS, so there is no choice.",
         },
         {
                 .reason = REASON_FORCE_NEEDED,
                 .fits = fits_force_needed,
                 .choose = choose_bot,
-                .choice = "usb-storage, if it speaks that",
+                .choice = "usb-storage, if it speaks BOT",
                 .found = found_force_needed,
-                .means = "The kernel keeps this bridge off UAS, and without force its word stands.",
+                .means = "The kernel disables UAS for this bridge, and --force was not given.",
                 .remedy = "uasctl --force policy DISK uas",
         },
         {
                 .reason = REASON_OVERRIDE,
                 .fits = fits_override,
                 .choose = choose_wish,
-                .choice = "the one that was asked for",
+                .choice = "the requested one",
                 .found = found_override,
-                .means = "It was asked for by uasctl switch, until the disk is unplugged or the machine "
-                         "restarts.",
+                .means = "A user requested this driver with uasctl switch, until the disk is unplugged or the machine restarts.",
                 .remedy = "uasctl switch DISK",
         },
         {
                 .reason = REASON_TRIAL_FAILED,
                 .fits = fits_trial_failed,
                 .choose = choose_bot,
-                .choice = "usb-storage, if it speaks that",
+                .choice = "usb-storage, if it speaks BOT",
                 .found = found_trial,
-                .means = "The policy is uas, and its trial there failed: it is not risked again unasked.",
+                .means = "The policy is uas, but the trial failed, and uasd starts no other trial by itself.",
                 .remedy = "uasctl policy DISK uas, once more, or: uasctl forget DISK",
         },
         {
@@ -339,7 +340,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .choose = choose_wish,
                 .choice = "the one of the policy",
                 .found = found_policy,
-                .means = "The policy for this disk says so.",
+                .means = "The policy for this disk decides.",
                 .remedy = "uasctl policy DISK auto",
                 .advise = policy_remedy,
         },
@@ -347,18 +348,18 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .reason = REASON_UAS_KEPT_AWAY,
                 .fits = fits_uas_kept_away,
                 .choose = choose_bot,
-                .choice = "usb-storage, if it speaks that",
+                .choice = "usb-storage, if it speaks BOT",
                 .found = found_uas_kept_away,
-                .means = "The uas module is kept away by a blacklist or an install line, or it is missing.",
+                .means = "The module uas is blacklisted, replaced by an install line, or missing.",
                 .remedy =
-                        "Take the blacklist or install line out of modprobe.d, or install the module. To keep one disk off uas: uasctl policy DISK usb-storage",
+                        "Remove the blacklist or install line from modprobe.d, or install the module. To keep one disk off uas: uasctl policy DISK usb-storage",
         },
         {
                 .reason = REASON_DISTRUSTED,
                 .fits = fits_distrusted,
                 .target = DRIVER_USB_STORAGE,
                 .found = found_distrusted,
-                .means = "It had trouble on UAS before.",
+                .means = "UAS has failed with this disk before.",
                 .remedy = "uasctl forget DISK",
         },
         {
@@ -366,7 +367,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .fits = fits_verdict_bad,
                 .target = DRIVER_USB_STORAGE,
                 .found = found_verdict,
-                .means = "This bridge is known to be bad at UAS: uasctl db tells who says so.",
+                .means = "This bridge is known to be bad at UAS. uasctl db shows the sources.",
                 .remedy = "uasctl --force policy DISK uas",
         },
         {
@@ -374,9 +375,8 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .fits = fits_quirk,
                 .target = DRIVER_USB_STORAGE,
                 .found = found_quirk,
-                .means = "The quirks parameter of usb-storage says u: somebody wants it off UAS.",
-                .remedy = "Take the entry off the kernel command line or out of modprobe.d, or: uasctl policy "
-                          "DISK uas",
+                .means = "An entry in the quirks parameter of usb-storage keeps it off UAS.",
+                .remedy = "Remove the entry from the kernel command line or modprobe.d, or: uasctl policy DISK uas",
         },
         {
                 .reason = REASON_KERNEL_TABLE,
@@ -416,7 +416,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .choose = choose_unknown,
                 .choice = "what Unknown= says",
                 .found = found_verdict,
-                .means = "Nothing is known of this bridge, so Unknown= of the configuration decides.",
+                .means = "The database has no verdict on this bridge, so Unknown= in uasd.conf decides.",
                 .remedy = "Set Unknown= in uasd.conf, or: uasctl policy DISK uas|usb-storage",
         },
         {
@@ -425,7 +425,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .target = DRIVER_UAS,
                 /* Fits every disk, also one with a bad bridge: an earlier row decides for that one. */
                 .yes = "uas is the faster of the two drivers",
-                .means = "Nothing speaks against UAS, and it is the faster one.",
+                .means = "UAS is the faster one, and nothing speaks against it.",
                 .remedy = "uasctl policy DISK usb-storage",
         },
 };

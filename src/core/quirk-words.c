@@ -169,10 +169,10 @@ char *quirk_word_who(const struct quirk_word *w, char *ret, size_t size)
                 (void) snprintf(ret, size, "uasd, which keeps such disks off uas");
                 break;
         case QUIRK_UASD:
-                (void) snprintf(ret, size, "uasd, for a switch under way");
+                (void) snprintf(ret, size, "uasd, for a running switch");
                 break;
         case QUIRK_RUN_TIME:
-                (void) snprintf(ret, size, "somebody at run time, or an older modprobe.d or initramfs");
+                (void) snprintf(ret, size, "a user or program at run time, or an older modprobe.d or initramfs");
                 break;
         case _QUIRK_SOURCE_MAX:
                 ret[0] = '\0';
@@ -190,11 +190,11 @@ char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
                 (void) snprintf(ret, size, "in force");
                 break;
         case QUIRK_SECOND:
-                (void) snprintf(ret, size, "not looked at: the entry before it is for the same bridge");
+                (void) snprintf(ret, size, "not used: an earlier entry is for the same bridge");
                 break;
         case QUIRK_OVERRULED:
                 who_said(w->by, by, sizeof(by));
-                (void) snprintf(ret, size, "overruled: the last quirks= counts alone, of %s", by);
+                (void) snprintf(ret, size, "overruled: only the last quirks= counts, that of %s", by);
                 break;
         case QUIRK_NOT_READ:
                 (void) snprintf(ret, size, "not read: usb-storage is built into this kernel");
@@ -219,24 +219,27 @@ static void remedy_of_source(const struct quirk_word *w, char *ret, size_t size)
 
         switch (w->source) {
         case QUIRK_COMMAND_LINE:
-                (void) snprintf(ret, size, "Take %s off the kernel command line, where the boot loader has it, and restart.",
+                (void) snprintf(ret, size,
+                                "Remove %s from the kernel command line in the boot loader's configuration, and restart.",
                                 w->entry);
                 break;
         case QUIRK_MODPROBE:
-                (void) snprintf(ret, size, "Take %s out of %s, make the initramfs anew, and restart.", w->entry,
+                (void) snprintf(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.", w->entry,
                                 quirk_word_who(w, who, sizeof(who)));
                 break;
         case QUIRK_KEPT:
-                (void) snprintf(ret, size, "It says what policy, configuration or history of a disk say, and goes with that.");
+                (void) snprintf(
+                        ret, size,
+                        "uasd keeps it because of the policy, configuration or history of a disk, and removes it with that.");
                 break;
         case QUIRK_UASD:
-                (void) snprintf(ret, size, "It goes by itself when that switch has ended.");
+                (void) snprintf(ret, size, "uasd removes it when that switch has ended.");
                 break;
         case QUIRK_RUN_TIME:
-                (void) snprintf(ret, size,
-                                "Write the string without %s to /sys/module/usb_storage/parameters/quirks; if it is "
-                                "there again after a restart, make the initramfs anew.",
-                                w->entry);
+                (void) snprintf(
+                        ret, size,
+                        "Write the string without %s to /sys/module/usb_storage/parameters/quirks. If it is there again after a restart, rebuild the initramfs.",
+                        w->entry);
                 break;
         case _QUIRK_SOURCE_MAX:
                 ret[0] = '\0';
@@ -252,18 +255,17 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
                 remedy_of_source(w, ret, size);
                 break;
         case QUIRK_OVERRULED:
-                (void) snprintf(ret, size, "Put all entries into that one string: uasctl policy --kernel helps.");
+                (void) snprintf(ret, size, "Put all entries into that one string: uasctl policy --kernel prints it.");
                 break;
         case QUIRK_NOT_READ:
                 (void) snprintf(ret, size, "Put it on the kernel command line: usb-storage.quirks=%s", w->entry);
                 break;
         case QUIRK_TOO_LONG:
-                (void) snprintf(ret, size, "Shorten the string: as it is, usb-storage cannot be loaded with it.");
+                (void) snprintf(ret, size, "Shorten the string: the kernel cannot load usb-storage with it.");
                 break;
         case QUIRK_NOT_LOADED:
-                (void) snprintf(
-                        ret, size,
-                        "It is in force when usb-storage is loaded the next time: after an update of the initramfs and a restart.");
+                (void) snprintf(ret, size,
+                                "It takes effect when usb-storage is loaded again: rebuild the initramfs, and restart.");
                 break;
         case _QUIRK_EFFECT_MAX:
                 ret[0] = '\0';

@@ -37,11 +37,11 @@ bool smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])
 const char *smart_why_not(const struct smart_case *c)
 {
         if (c->leased)
-                return "it is leased, and whoever has it may be measuring it";
+                return "it is leased, and its holder may be measuring it";
         if (c->switching || c->state == STATE_SWITCHING)
                 return "it is being switched";
         if (c->state != STATE_SETTLED && c->state != STATE_INCAPABLE)
-                return "not while it is not settled";
+                return "it is not settled";
         if (strncmp(c->history, "distrusted", strlen("distrusted")) == 0)
                 return "it is distrusted";
         if (strstr(c->history, "on trial"))
@@ -49,8 +49,8 @@ const char *smart_why_not(const struct smart_case *c)
         if (c->verdict == VERDICT_BAD)
                 return "its bridge is known to be bad under uas";
         if (c->timeouts)
-                return "commands of it have run out of time";
+                return "commands to it have timed out";
         if (!c->known)
                 return "smartctl's database does not have its bridge";
-        return c->root ? NULL : "that takes root";
+        return c->root ? NULL : "only root may ask it";
 }

@@ -54,16 +54,17 @@ const char *trim_advice(const struct trim_facts *t, enum driver driver)
                 return "udev has not turned it on: udevadm trigger -c change";
         if (t->offer == TRIM_OFFER_YES)
                 return "To turn it on: uasctl trim DISK on";
-        return t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE ? "Whether the disk offers it shows under uas"
-                                                                              : NULL;
+        return t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE
+                       ? "Under uas, uasctl shows whether the disk offers it"
+                       : NULL;
 }
 
 static const char *how(const struct trim_facts *t)
 {
         if (t->used_bytes > 0)
-                return t->kept ? "in use under either driver, as it is kept on" : "in use: the kernel turned it on by itself";
+                return t->kept ? "in use under both drivers, because it is kept on" : "in use: the kernel turned it on by itself";
         if (t->mode[0] == '\0')
-                return "not possible: this is no disk that the kernel could tell what is free";
+                return "not possible: the kernel sends TRIM only to disks";
         switch (t->offer) {
         case TRIM_OFFER_YES:
                 return "not in use, though the disk offers it (LBPU)";

@@ -19,7 +19,7 @@ static const struct boot_place places[] = {
         {BOOT_ONE_LINE, "../boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt", ", at the end of its one line", NULL},
         {BOOT_ONE_LINE, "../boot/cmdline.txt", "/boot/cmdline.txt", ", at the end of its one line", NULL},
         {BOOT_GRUB, "default/grub", "/etc/default/grub", ", in GRUB_CMDLINE_LINUX=, then: update-grub", "update-grub"},
-        {BOOT_ONE_LINE, "kernel/cmdline", "/etc/kernel/cmdline", ", then make the boot entries anew (kernel-install)", "kernel-install add-all"},
+        {BOOT_ONE_LINE, "kernel/cmdline", "/etc/kernel/cmdline", ", then rebuild the boot entries (kernel-install)", "kernel-install add-all"},
         /* clang-format on */
 };
 
@@ -42,7 +42,7 @@ char *boot_place(const struct ctl *c, char *ret, size_t size)
                 (void) snprintf(
                         ret, size,
                         "It may also be an 'options usb-storage quirks=' in /etc/modprobe.d, then: %s. Restart after that.",
-                        command ?: "make the initramfs anew, if there is one");
+                        command ?: "rebuild the initramfs, if there is one");
         return ret;
 }
 

@@ -61,8 +61,8 @@ static void smart_parse(const char *json, struct smart *ret)
             json_object_get_int(temperature) < 1000)
                 ret->temperature = json_object_get_int(temperature);
         ret->why_not = ret->passed >= 0 || ret->temperature != INT_MIN ? NULL
-                       : sleeps(o)                                     ? "it sleeps, and is not woken"
-                                                                       : "it did not answer that";
+                       : sleeps(o)                                     ? "it sleeps, and uasctl does not wake it"
+                                                                       : "it gave no answer";
         json_object_put(o);
 }
 
@@ -156,7 +156,7 @@ static char *smart_sentence(const struct smart *s, const char *block, char *ret,
         (void) snprintf(answer, sizeof(answer), "%s%s",
                         s->passed < 0 ? ""
                         : s->passed   ? "passed"
-                                      : "FAILED: save what is on it",
+                                      : "FAILED: back up its data now",
                         degrees);
         (void) snprintf(ret, size, "%s%s (%ssmartctl -d %s /dev/%s)", s->why_not ? "not known: " : answer, s->why_not ?: "",
                         s->type[0] ? "" : "most bridges know: ", s->type[0] ? s->type : "sat", block);
@@ -227,7 +227,7 @@ void health_done(struct health *h)
         *h = (struct health){};
 }
 
-/* "sda: 4660 since it came to this driver; 5 failed, 3 ran out of time" */
+/* "sda: 4660 since the driver took it; 5 failed, 3 timed out" */
 static void print_commands(const char *key, const struct lun_health *l)
 {
         const struct scsi_counts *c = &l->counts;
@@ -236,13 +236,12 @@ static void print_commands(const char *key, const struct lun_health *l)
 
         if (!c->known[SCSI_COUNT_REQUESTS])
                 return;
-        n = snprintf(text, sizeof(text), "%s: %" PRIu64 " since it came to this driver", l->lun->disk.name,
+        n = snprintf(text, sizeof(text), "%s: %" PRIu64 " since the driver took it", l->lun->disk.name,
                      c->value[SCSI_COUNT_REQUESTS]);
         if (c->known[SCSI_COUNT_ERRORS])
                 n += snprintf(text + n, sizeof(text) - (size_t) n, "; %" PRIu64 " failed", c->value[SCSI_COUNT_ERRORS]);
         if (c->known[SCSI_COUNT_TIMEOUTS])
-                (void) snprintf(text + n, sizeof(text) - (size_t) n, ", %" PRIu64 " ran out of time",
-                                c->value[SCSI_COUNT_TIMEOUTS]);
+                (void) snprintf(text + n, sizeof(text) - (size_t) n, ", %" PRIu64 " timed out", c->value[SCSI_COUNT_TIMEOUTS]);
         output_field(key, text);
 }
 

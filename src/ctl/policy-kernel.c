@@ -74,7 +74,7 @@ static int say_too_long(const struct quirk_line *line)
         char who[400];
 
         log_error(
-                "The quirks of usb-storage, by %s, have %zu characters, and the kernel takes %d: none can be added before they are shorter.",
+                "The quirks of usb-storage, from %s, have %zu characters, and the kernel takes %d: shorten them before you add one.",
                 quirk_word_who(&word, who, sizeof(who)), strlen(line->value), QUIRKS_MAX);
         return UASD_EXIT_FAILED;
 }
@@ -119,7 +119,7 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
                 r = quirk_facts_read(&c->client.roots, &l->quirks);
         if (r >= 0)
                 return UASD_EXIT_OK;
-        log_error("Cannot read what is kept of disks: %s", strerror(-r));
+        log_error("Cannot read policies and history: %s", strerror(-r));
         return UASD_EXIT_FAILED;
 }
 
@@ -128,7 +128,7 @@ static int say_left_out(const struct made_line *line, const char *place)
 {
         for (size_t i = 0; i < line->made.n_left_out; i++)
                 log_error(
-                        "The quirks of usb-storage, %d characters at most, have no room for %s (%s) %s: shorten what others have put there.",
+                        "The quirks of usb-storage take %d characters, and there is no room for %s (%s) %s: shorten the other entries.",
                         QUIRKS_MAX, line->made.left_out[i], line->made.left_out_disks[i], place);
         return line->made.n_left_out ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
@@ -150,8 +150,9 @@ void policy_say_alike(const struct views *views, const struct view *one, enum dr
                 const struct facts *f = &v->disk.facts, *g = &one->disk.facts;
 
                 if (v != one && f->vid == g->vid && f->pid == g->pid && v->disk.decision.target != target)
-                        log_warning("It would hold for %s as well, which is to be on %s: the kernel goes by %04x:%04x alone.",
-                                    view_label(v, label), driver_to_string(v->disk.decision.target), f->vid, f->pid);
+                        log_warning(
+                                "The entry would also apply to %s, which should be on %s: the kernel compares only %04x:%04x.",
+                                view_label(v, label), driver_to_string(v->disk.decision.target), f->vid, f->pid);
         }
 }
 
@@ -167,13 +168,11 @@ static void say_alike(const struct lines *l, const struct views *views, const st
                         continue;
                 if (speaks_uas_alone(&l->kept, d))
                         log_warning(
-                                "%04x:%04x is left out, though %s is to be on usb-storage: one that is plugged in speaks UAS alone, and "
-                                "would have no driver.",
+                                "%04x:%04x is left out, although %s should be on usb-storage: a plugged-in disk of this model speaks only UAS, and would have no driver.",
                                 d->vid, d->pid, *d->name ? d->name : "every one");
                 else
                         log_warning(
-                                "%04x:%04x is left out, though %s is to be on usb-storage: a disk alike is not, and the kernel goes by "
-                                "VID:PID alone.",
+                                "%04x:%04x is left out, although %s should be on usb-storage: another disk of this model should not, and the kernel compares only VID:PID.",
                                 d->vid, d->pid, *d->name ? d->name : "every other one");
         }
 }
@@ -185,19 +184,17 @@ static void say_how(const struct ctl *c, const struct lines *l)
         char place[BOOT_PLACE_MAX];
 
         if (l->quirks.built_in) {
-                log_info("usb-storage is built into this kernel: modprobe.d does not reach it, the kernel command line does.");
+                log_info("usb-storage is built into this kernel, so it reads only the kernel command line, not modprobe.d.");
                 return;
         }
         if (on && on->source == QUIRK_COMMAND_LINE)
-                log_info(
-                        "The kernel command line has usb-storage.quirks= already: change it there, since it overrules modprobe.d.");
+                log_info("The kernel command line already has usb-storage.quirks=. Change it there: it overrules modprobe.d.");
         else
-                log_info(
-                        "One of the two places is enough; the kernel command line overrules modprobe.d, with all that is in it.");
+                log_info("One of the two places is enough. The kernel command line overrules everything in modprobe.d.");
         if (boot_place_find(&c->client.roots))
                 log_info("%s", boot_place(c, place, sizeof(place)));
-        log_info("For modprobe.d the initramfs has to be made anew, since usb-storage is loaded there, by a copy%s%s",
-                 command ? ": " : ".", command ?: "");
+        log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy%s%s", command ? ": " : ".",
+                 command ?: "");
 }
 
 static void print_json(const struct ctl *c, const struct lines *l)
@@ -221,7 +218,7 @@ static void print_text(const struct ctl *c, const struct lines *l)
                 printf("usb-storage.quirks=%s\n", l->command_line.made.quirks);
         if (!l->quirks.built_in && *l->modprobe.made.quirks)
                 printf("%soptions usb-storage quirks=%s\n",
-                       c->options->legend ? "# Or for a file in /etc/modprobe.d, instead of what is there:\n" : "",
+                       c->options->legend ? "# Or for a file in /etc/modprobe.d, instead of the present line:\n" : "",
                        l->modprobe.made.quirks);
 }
 
@@ -232,7 +229,7 @@ static int choose(struct ctl *c, const char *what)
 
         if (r != UASD_EXIT_OK || c->v->disk.decision.target != DRIVER_NONE)
                 return r;
-        log_error("%s stays on what it has, whatever the kernel is told: %s", view_label(c->v, label),
+        log_error("%s stays on its driver, with any entry: %s", view_label(c->v, label),
                   reason_sentence(c->v->disk.decision.reason));
         return c->v->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
 }
@@ -258,7 +255,7 @@ int policy_kernel(struct ctl *c, const char *what)
                 return left_out; /* a line without the requested disk is useless */
         say_alike(&lines, &c->views, c->v);
         if (!*lines.command_line.made.own && !*lines.modprobe.made.own)
-                log_info("There is nothing to be added: the kernel does by itself, or as it is told already, what is wanted.");
+                log_info("There is no entry to add.");
         else
                 say_how(c, &lines);
         if (c->options->json)

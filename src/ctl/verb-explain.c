@@ -181,9 +181,10 @@ static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret
 
         ret[0] = '\0';
         if (f->initramfs_old)
-                (void) snprintf(ret, size,
-                                "It is older than the record of this disk and may put it on uas at the next start. Update it%s%s",
-                                command ? ": " : ".", command ?: "");
+                (void) snprintf(
+                        ret, size,
+                        "It is older than the record of this disk and may move the disk to uas at the next boot. Update it%s%s",
+                        command ? ": " : ".", command ?: "");
 }
 
 /* Keeps no pointer to v. 0 or -errno. */
@@ -226,8 +227,7 @@ static void say_other_view(const struct view *v, const struct explanation *t)
 
         if (row && !*v->disk.lease && !streq(v->reason_id, reason_to_string(row->reason)))
                 log_info(
-                        "uasd itself goes by the row %s so far, and the table below by what is written now. What has changed in uasd.conf "
-                        "it takes up when it is restarted: systemctl restart uasd",
+                        "uasd still follows the row %s; the table below follows the files as they are now. uasd reads uasd.conf when it starts: systemctl restart uasd",
                         v->reason_id);
 }
 

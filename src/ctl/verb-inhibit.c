@@ -106,7 +106,7 @@ static int take(struct ctl *c, const char *command, int *ret_lock)
                 return r;
         /* Neither the command nor its children inherit the descriptor. */
         if (sd_bus_message_read(reply, "h", &fd) < 0 || (*ret_lock = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
-                log_error("uasd's answer is not understood.");
+                log_error("uasctl does not understand uasd's answer.");
                 return UASD_EXIT_FAILED;
         }
         /* The command may run for days. No connection stays open for it. */

@@ -213,7 +213,7 @@ class BadInput(unittest.TestCase):
                     if verb == 'db' and name == 'ffff:ffff':  # a bridge needs no disk: test-db.py
                         continue
                     self.wrong(verb, name, *more, code=4, says=f"'{name}'", lines=4)
-                told = self.wrong(verb, '1209:5a5a', *more, code=2, says='fits more than one disk', lines=12).stderr
+                told = self.wrong(verb, '1209:5a5a', *more, code=2, says='matches more than one disk', lines=12).stderr
                 for number in range(1, 10):
                     self.assertIn(f'2-{number}:1.0 (sd{"abcdefghi"[number - 1]})', told)
         self.assertEqual(self.called(), ['ready'])
@@ -266,7 +266,7 @@ class BadInput(unittest.TestCase):
     def test_which_versions(self):
         """A daemon that reports its version: the error contains it, made harmless, and ours."""
         ours = self.tree.run('--version').stdout.split()[-1]
-        says = f'The uasd that runs is version 0.0.1\\x1b[31m, and this uasctl {ours}: it knows no '
+        says = f'The running uasd is version 0.0.1\\x1b[31m, and this uasctl {ours}: it does not know '
         self.start('older')
         for verb, more in NEEDS_DAEMON.items():
             if verb != 'monitor':
@@ -279,17 +279,17 @@ class BadInput(unittest.TestCase):
         for verb in DOES_WITHOUT:
             p = self.tree.run(verb, *self.needed(verb), env=self.env)
             self.assertEqual(p.returncode, 0, (verb, p))
-            self.assertNotIn('not understood', p.stderr)
+            self.assertNotIn('does not understand', p.stderr)
         self.assertEqual(self.tree.run('switch', 'sda', 'uas', env=self.env).returncode, 0)
 
     def test_strange_daemon(self):
         """Unknown words are no answer: verbs that read use the kernel, and the others fail."""
         self.start('words')
         for verb, more in NEEDS_DAEMON.items():
-            self.wrong(verb, 'sda', *more, code=1, says='not understood: it is version 0.0.1\\x1b[31m, and this uasctl ')
+            self.wrong(verb, 'sda', *more, code=1, says="does not understand uasd's answer: uasd is version 0.0.1\\x1b[31m, and uasctl ")
         for verb in 'list', 'status', 'wait':
             p = self.tree.run(verb, *self.needed(verb), env=self.env)
-            self.assertIn('not understood', p.stderr)
+            self.assertIn('does not understand', p.stderr)
             self.assertNotIn('dreaming', p.stdout)
         self.assertEqual(self.called(), ['ready'])
 

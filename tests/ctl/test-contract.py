@@ -266,7 +266,7 @@ class Contract:
         self.conf('[uasd]\nUnknown=uas\n')
         disks = json.loads(self.ctl('list', '--json').stdout)['disks']
         self.assertEqual([one['state'] for one in disks], ['settled'] * 3 + ['incapable'] + ['settled'] * 5)
-        self.assertEqual([one['reason'].startswith('uasd is not running') for one in disks], [True] * 3 + [False] * 2 + [True] * 4)
+        self.assertEqual([one['reason'].startswith('uasd would switch it to uas, but is not running. ') for one in disks], [True] * 3 + [False] * 2 + [True] * 4)
 
     def begin(self, *args):
         return self.start_ctl(*args, stderr=subprocess.PIPE)
@@ -452,7 +452,7 @@ class Real(Contract, Machine):
     def test_trim(self):
         "usb-storage does not show whether the disk supports it. status and the refusal say so."
         self.tree.write(f'{BUS}/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
-        self.assertIn('Whether the disk offers it shows under uas', self.ctl('trim', 'sda').stdout)
+        self.assertIn('Under uas, uasctl shows whether the disk offers it', self.ctl('trim', 'sda').stdout)
         self.assertIn('under usb-storage uasd cannot see', self.refused(6, 'trim', 'sda', 'on').stderr)
 
     def test_inhibited(self):

@@ -209,8 +209,9 @@ static void free_disk(void **state)
         assert_int_equal(d->outcome.code, -1);
         assert_true(view_capable(&views.list[0]));
         assert_string_equal(views.list[0].reason_id, "unknown-bridge");
-        assert_string_equal(views.list[0].reason, "uasd is not running, which would switch it to uas. "
-                                                  "Nothing is known of this bridge, so Unknown= of the configuration decides.");
+        assert_string_equal(
+                views.list[0].reason,
+                "uasd would switch it to uas, but is not running. The database has no verdict on this bridge, so Unknown= in uasd.conf decides.");
 }
 
 static void mounted_disk(void **state)
@@ -314,7 +315,7 @@ static void verbs_without_daemon(void **state)
         assert_non_null(strstr(out, "2-1:1.0 sdb"));
         assert_int_equal(RUN(f, &defaults, out, "status", "S1"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "State: settled"));
-        assert_non_null(strstr(out, "uasd is not running"));
+        assert_non_null(strstr(out, "but is not running"));
         assert_int_equal(RUN(f, &defaults, out, "policy", "sdb1"), UASD_EXIT_OK);
         assert_string_equal(out, "auto\n");
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
@@ -423,7 +424,7 @@ static void explain_quirks(void **state)
         write_text(f->roots.sys, "module/usb_storage/parameters/quirks", "1:1:u,1209:5a5a:u\n");
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "-> quirk "));
-        assert_non_null(strstr(out, "To change: Take 1209:5a5a:u off the kernel command line"));
+        assert_non_null(strstr(out, "To change: Remove 1209:5a5a:u from the kernel command line"));
         assert_non_null(strstr(out, "Or: uasctl policy 2-1:1.0 uas\n"));
         assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by the kernel command line: in force\n"));
         assert_non_null(strstr(out, "\n            1209:5a5a:f, by /etc/modprobe.d/local.conf, line 2: overruled"));
@@ -443,7 +444,7 @@ static void explain_quirks(void **state)
         write_text(f->roots.run, "uasd/quirks", "quirks=\n");
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "-> quirk "));
-        assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by somebody at run time"));
+        assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by a user or program at run time"));
 }
 
 /* The link has only high speed: the part that limits it. The tree is that of xHCI: bus 1 is the other half of the controller. */
@@ -468,10 +469,10 @@ static void slow_link(void **state)
         make_dir(sys, "devices/usb2/2-0:1.0/usb2-port1/peer");
         assert_int_equal(symlinkat("../2-0:1.0/usb2-port1", sys, "devices/usb2/2-1/port"), 0);
         assert_int_equal(RUN(f, &defaults, out, "status", "sdb"), UASD_EXIT_OK);
-        assert_non_null(strstr(out, "Advice: It seems able to do SuperSpeed and is linked at 480 Mbit/s, though its port has"));
+        assert_non_null(strstr(out, "Advice: It seems able to do SuperSpeed, but its link has 480 Mbit/s. Its port has"));
         write_file(sys, "devices/usb2/2-1/bos_descriptors", bos, sizeof(bos));
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
-        assert_non_null(strstr(out, "Advice: It can do SuperSpeed and is linked at 480 Mbit/s, though its port has"));
+        assert_non_null(strstr(out, "Advice: It can do SuperSpeed, but its link has 480 Mbit/s. Its port has"));
         assert_int_equal(unlinkat(sys, "devices/usb2/2-0:1.0/usb2-port1/peer", AT_REMOVEDIR), 0);
         assert_int_equal(RUN(f, &json, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "\"super_speed\": \"yes\""));
@@ -497,10 +498,10 @@ static void explain_no_driver(void **state)
         assert_null(strstr(out, "Unbound"));
         assert_int_equal(unlinkat(f->roots.sys, INTERFACE "/driver", 0), 0);
         assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
-        assert_non_null(strstr(out, "Unbound: uas is loaded and does not have it"));
+        assert_non_null(strstr(out, "Unbound: uas is loaded, but the disk has no driver"));
         write_text(f->roots.dev, "kmsg", record);
         assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
-        assert_non_null(strstr(out, "Unbound: uas tried to take it and gave up with error -28"));
+        assert_non_null(strstr(out, "Unbound: The probe of uas failed with error -28"));
         /* A kernel log that only root can read. */
         assert_int_equal(unlinkat(f->roots.dev, "kmsg", 0), 0);
         assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
@@ -532,10 +533,9 @@ static void policy_kernel_line(void **state)
         make_dir(f->roots.etc, "modprobe.d");
         write_text(f->roots.etc, "modprobe.d/local.conf", "options usb-storage quirks=1:1:f\n");
         assert_int_equal(RUN(f, &kernel, out, "policy"), UASD_EXIT_OK);
-        assert_string_equal(out, "# For the kernel command line, in the boot loader's configuration:\n"
-                                 "usb-storage.quirks=1209:5a5a:u,1:1:f\n"
-                                 "# Or for a file in /etc/modprobe.d, instead of what is there:\n"
-                                 "options usb-storage quirks=1209:5a5a:u,1:1:f\n");
+        assert_string_equal(
+                out,
+                "# For the kernel command line, in the boot loader's configuration:\nusb-storage.quirks=1209:5a5a:u,1:1:f\n# Or for a file in /etc/modprobe.d, instead of the present line:\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_OK);
         assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u,1:1:f\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         /* Each place keeps its own entries. */

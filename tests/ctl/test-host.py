@@ -77,7 +77,7 @@ class Host(unittest.TestCase):
             self.assertEqual((p.stdout, p.stderr), ('', 'uasctl: nas: uasd is not running\n'))
             p = self.far('-H', 'nas', *args, code=1, bus='unix:path=/nonexistent')
             self.assertEqual(p.stdout, '')
-            self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: its system bus cannot be reached by ssh')
+            self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: ssh cannot reach its system bus')
 
     def test_looks_here(self):
         """Verbs that read the machine itself report an error, and make no call."""

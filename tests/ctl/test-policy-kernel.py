@@ -40,7 +40,7 @@ class PolicyKernel(unittest.TestCase):
         self.assertEqual(self.lines('sda')[0], lines)
         out, said = self.lines()
         self.assertEqual(out, lines, said)
-        self.assertEqual('nothing to be added' in said, not lines, said)
+        self.assertEqual('no entry to add' in said, not lines, said)
 
     def test_auto(self):
         self.both([])
@@ -100,7 +100,7 @@ class PolicyKernel(unittest.TestCase):
         self.conf('Policy=usb-storage', '[Disk 1209:5a5a:S2]', 'Policy=uas')
         out, said = self.lines()
         self.assertEqual(out, [])
-        self.assertIn('1209:5a5a is left out, though S1 is to be on usb-storage', said)
+        self.assertIn('1209:5a5a is left out, although S1 should be on usb-storage', said)
 
     def test_same_serial(self):
         "Two with the same serial number: each has its own policy, by its port."
@@ -126,14 +126,14 @@ class PolicyKernel(unittest.TestCase):
         self.override('usb-storage')
         out, said = self.lines('sda')
         self.assertEqual(out, [])
-        self.assertNotIn('It would hold', said)
+        self.assertNotIn('would also apply', said)
 
     def test_override_of_ignored(self):
         self.conf('Policy=ignore')
         self.override('usb-storage')
         out, said = self.lines('sda', code=6)
-        self.assertEqual((out, said), ([], 'uasctl: 2-1:1.0 (sda) stays on what it has, whatever the kernel is told: '
-                                           'The policy is to leave it alone.\n'))
+        self.assertEqual((out, said), ([], 'uasctl: 2-1:1.0 (sda) stays on its driver, with any entry: '
+                                           'The policy is ignore, so uasd leaves it on its driver.\n'))
 
     def test_no_line_no_warning(self):
         "Without a line there is no warning about other disks."
@@ -141,7 +141,7 @@ class PolicyKernel(unittest.TestCase):
         self.conf('', '[Disk 1209:5a5a:S2]', 'Policy=usb-storage')
         out, said = self.lines('sda')
         self.assertEqual(out, [])
-        self.assertNotIn('It would hold', said)
+        self.assertNotIn('would also apply', said)
 
 
 if __name__ == '__main__':

@@ -129,7 +129,7 @@ class Report(unittest.TestCase):
         self.assertNotIn(os.uname().nodename, text)
         self.assertEqual([d['serial'] for d in disks], ['SERIAL-1', 'SERIAL-2'])
         self.assertEqual((disks[0]['state'], disks[0]['busy'][0]['kind'], disks[0]['busy'][0]['where']), ('settled', 'mount', '(redacted)'))
-        self.assertTrue(disks[0]['reason'].startswith('uasd is not running, which would switch it to uas. '), disks[0]['reason'])
+        self.assertTrue(disks[0]['reason'].startswith('uasd would switch it to uas, but is not running. '), disks[0]['reason'])
         self.assertEqual(disks[1]['history'], 'distrusted: (redacted)')
         self.assertIn('(redacted)', next(row['found'] for row in disks[1]['rows'] if row['reason_id'] == 'distrusted'))
         self.assertEqual({q.get('file') for q in disks[0]['quirks']},

@@ -80,9 +80,9 @@ class Smart(unittest.TestCase):
     @unittest.skipUnless(ROOT, 'not root')
     def test_answers(self):
         tail = ' (smartctl -d sntrealtek /dev/sda)'
-        sleeps, silent = 'it sleeps, and is not woken', 'it did not answer that'
+        sleeps, silent = 'it sleeps, and uasctl does not wake it', 'it gave no answer'
         for answer, line, passed, temperature, why in (
-                (ATA, 'passed, 34 °C', True, 34, None), (NVME, 'FAILED: save what is on it, -3 °C', False, -3, None),
+                (ATA, 'passed, 34 °C', True, 34, None), (NVME, 'FAILED: back up its data now, -3 °C', False, -3, None),
                 (dict(HEAD, smart_status={'passed': True}), 'passed', True, None, None),
                 (dict(HEAD, temperature={'current': 40}), '40 °C', None, 40, None),
                 (ASLEEP, 'not known: ' + sleeps, None, None, sleeps),
@@ -111,24 +111,24 @@ class Smart(unittest.TestCase):
     @unittest.skipIf(ROOT, 'root')
     def test_not_root(self):
         self.smartctl(ATA)
-        self.assertIn('smartctl -d sntrealtek /dev/sda', self.not_asked('that takes root'))
+        self.assertIn('smartctl -d sntrealtek /dev/sda', self.not_asked('only root may ask it'))
 
     def test_suspect(self):
         self.smartctl(ATA)
         self.record('distrusted')
         self.not_asked('it is distrusted')
         self.record('trial', BOOT)
-        self.not_asked('not while it is not settled')
+        self.not_asked('it is not settled')
         self.record('passed')
         self.tree.write('sys/block/sda/device/iotmo_cnt', '0x1\n')
-        self.assertIn('smartctl -d sntrealtek /dev/sda', self.not_asked('commands of it have run out of time'))
+        self.assertIn('smartctl -d sntrealtek /dev/sda', self.not_asked('commands to it have timed out'))
 
     def test_leased(self):
         """A disk under measurement is not disturbed. Without a daemon the record of the lease counts."""
         self.smartctl(ATA)
         record = 'run/uasd/attachment/2-1:1.0@2-%i'
         self.tree.write(record % 5, 'LEASE=usb-storage\n')
-        why = 'it is leased, and whoever has it may be measuring it'
+        why = 'it is leased, and its holder may be measuring it'
         self.assertEqual(self.not_asked(why), f'not known: {why} (smartctl -d sntrealtek /dev/sda)')
         # The record of a disk that has gone does not count.
         os.unlink(self.tree.path(record % 5))

@@ -34,8 +34,8 @@ class Status(unittest.TestCase):
         self.tree.disk('1-2', 'sdc', serial='S3')
         self.assertEqual(self.disk('sda')['commands'], [{'name': 'sda', 'sent': 0x1234, 'done': 0x1230, 'failed': 5, 'timed_out': 3}])
         self.assertEqual(self.disk('sdb')['commands'], [{'name': 'sdb', 'sent': 16, 'done': None, 'failed': 0, 'timed_out': None}])
-        self.assertIn('  Commands: sda: 4660 since it came to this driver; 5 failed, 3 ran out of time\n', self.text('sda'))
-        self.assertIn('  Commands: sdb: 16 since it came to this driver; 0 failed\n', self.text('sdb'))
+        self.assertIn('  Commands: sda: 4660 since the driver took it; 5 failed, 3 timed out\n', self.text('sda'))
+        self.assertIn('  Commands: sdb: 16 since the driver took it; 0 failed\n', self.text('sdb'))
         self.assertNotIn('Commands', self.text('sdc'))
         self.assertEqual(self.text().count('Commands'), 2)
         self.assertEqual(len(json.loads(self.tree.run('status', '--json').stdout)['disks']), 3)
@@ -80,7 +80,7 @@ class Status(unittest.TestCase):
         self.tree.write('etc/uasd/trim', '1209:5a5a:S1=on 0:2146435072\n')
         self.trims('sda', 'unmap', 2146435072)
         self.assertEqual(self.disk('sda')['trim'], [dict(one, used=True, kept=True, mode='unmap', max_bytes=2146435072, advice=None)])
-        self.assertIn('TRIM: sda: in use under either driver, as it is kept on.\n', self.text())
+        self.assertIn('TRIM: sda: in use under both drivers, because it is kept on.\n', self.text())
 
     def test_trim_unknown(self):
         """A disk whose SCSI disk has no attributes yet."""
@@ -97,7 +97,7 @@ class Status(unittest.TestCase):
         self.trims('sdb', 'full', 0)
         self.tree.write('etc/uasd/trim', '1209:5a5a:@0000:00:14.0/ss/2=on 0:0\n')
         self.assertEqual([self.disk(name)['trim'][0]['kept'] for name in ('sda', 'sdb')], [False, True])
-        self.assertIn('TRIM: sda: not in use. Whether the disk offers it shows under uas.\n', self.text('sda'))
+        self.assertIn('TRIM: sda: not in use. Under uas, uasctl shows whether the disk offers it.\n', self.text('sda'))
 
     def with_names(self):
         self.tree.disk('2-1', 'sda', serial='SERIAL77')
@@ -123,11 +123,11 @@ class Status(unittest.TestCase):
                                       '/dev/disk/by-id/ata-Gone_SERIAL77-part4 /gone ext4 noauto 0 0\n/dev/disk/by-id/ata-Gone_OTHER /g2 ext4 noauto 0 0\n'
                                       '/dev/disk/by-diskseq/7-part3 /seq ext4 noauto 0 0\n'))
         self.tree.write('etc/crypttab', '# a /dev/sda1\n\nlone\ncrypt /dev/disk/by-id/ata-X-part2\nfine UUID=0011-2233 none luks\n')
-        kernel, driver = "may be another disk's name after a switch, a plug or a boot", 'may be there under one of the two drivers alone'
+        kernel, driver = "may name another disk after a switch, a plug or a boot", 'may exist under only one of the two drivers'
         want = [('/etc/fstab', '/mnt/a b', '/dev/disk/by-id/wwn-0x5000-part1', driver, 'UUID=0011-2233'),
                 ('/etc/fstab', 'none', '/dev/sda2', kernel, 'PARTUUID=4455-02'),
                 ('/etc/fstab', '/gone', '/dev/disk/by-id/ata-Gone_SERIAL77-part4', driver, None),
-                ('/etc/fstab', '/seq', '/dev/disk/by-diskseq/7-part3', 'is another one after every switch', None),
+                ('/etc/fstab', '/seq', '/dev/disk/by-diskseq/7-part3', 'changes with every switch', None),
                 ('/etc/crypttab', 'crypt', '/dev/disk/by-id/ata-X-part2', driver, 'PARTUUID=4455-02')]
         self.assertEqual([tuple(n[k] for k in ('file', 'where', 'name', 'why', 'instead')) for n in self.disk('sda')['names']], want)
         line = f'     Names: /etc/fstab, /mnt/a b: /dev/disk/by-id/wwn-0x5000-part1 {driver}. Better: UUID=0011-2233\n'

@@ -8,7 +8,7 @@ import os
 from machine import Machine, main
 import privatebus
 
-STAYS = 'The switch to %s was cancelled: it stays on %s until somebody asks again or it is plugged in anew.'
+STAYS = 'The switch to %s was cancelled. The disk stays on %s until a user asks again or plugs it in again.'
 
 
 class Cancel(Machine):

@@ -6,7 +6,7 @@ import json
 
 from machine import Machine, main
 
-OTHER = 'uasd itself goes by the row'
+OTHER = 'uasd still follows the row'
 
 
 class Config(Machine):
@@ -23,7 +23,7 @@ class Config(Machine):
         self.conf('[uasd]\nPolicy=ignore\n')
         reason, remedy, said = self.explained()
         self.assertEqual((reason, remedy), ('policy-ignore', 'Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas'))
-        self.assertIn(f'{OTHER} unknown-bridge so far', said)
+        self.assertIn(f'{OTHER} unknown-bridge; ', said)
         self.assertIn('systemctl restart uasd', said)
         daemon.terminate()
         self.assertEqual(daemon.wait(20), 0)

@@ -169,11 +169,11 @@ class KeptOff(Machine):
             with self.subTest(path):
                 self.tree.write(path, text)
                 daemon = self.start_on_bus()
-                self.assertIn('UAS alone', self.ctl('policy', 'sdz', 'usb-storage', code=5).stderr)
+                self.assertIn('only UAS', self.ctl('policy', 'sdz', 'usb-storage', code=5).stderr)
                 self.assertEqual((self.quirks(), self.disk()['driver'], self.disk()['state']), ('', 'uas', 'settled'))
                 lines = self.ctl('policy', '--kernel')
                 self.assertEqual(lines.stdout, '')
-                self.assertEqual('speaks UAS alone, and would have no driver' in lines.stderr, path != 'etc/uasd/history', lines.stderr)
+                self.assertEqual('speaks only UAS, and would have no driver' in lines.stderr, path != 'etc/uasd/history', lines.stderr)
                 privatebus.kill(daemon)
                 os.unlink(self.tree.path(path))
 

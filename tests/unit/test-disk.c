@@ -143,17 +143,14 @@ static void test_reason(void **state)
                  "Waits for uas until nothing uses it: swap on sda2, /boot/firmware (sda1). It serves the running system: "
                  "free it by umount, or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 2, .n_users = 2},
-                 "Waits for uas until nothing uses it: / (sda1, in mnt:[1]), / (sda1). The running system is on it: uasd "
-                 "cannot switch it while that runs."},
+                 "Waits for uas until nothing uses it: / (sda1, in mnt:[1]), / (sda1). The running system is on it, so uasd cannot switch it."},
                 {{.state = STATE_WAITING, .facts = {.interface = "2-1:1.0", .vid = 0x152d, .pid = 0x0578, .driver = DRIVER_UAS},
                   .decision.target = DRIVER_USB_STORAGE, .users = of_system + 3, .n_users = 1},
-                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it: uasd cannot switch it while that runs. "
-                 "With usb-storage.quirks=152d:0578:u on the kernel command line it starts on usb-storage: uasctl policy --kernel 2-1:1.0"},
+                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it, so uasd cannot switch it. With usb-storage.quirks=152d:0578:u on the kernel command line it starts on usb-storage: uasctl policy --kernel 2-1:1.0"},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 4, .n_users = 1},
                  "Waits for uas until nothing uses it: /bootleg (sda1)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 5, .n_users = 1},
-                 "Waits for uas until nothing uses it: /usr (sda1). The running system is on it: uasd cannot switch it while "
-                 "that runs."},
+                 "Waits for uas until nothing uses it: /usr (sda1). The running system is on it, so uasd cannot switch it."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 6, .n_users = 1},
                  "Waits for uas until nothing uses it: /usr/local (sda1)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked, .n_users = 2},
@@ -163,8 +160,7 @@ static void test_reason(void **state)
                  "Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2). It serves the running system: free it by "
                  "umount, then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 2, .n_users = 4},
-                 "Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2), / (sda3), a device (on sda3). The running "
-                 "system is on it: uasd cannot switch it while that runs."},
+                 "Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2), / (sda3), a device (on sda3). The running system is on it, so uasd cannot switch it."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 6, .n_users = 2},
                  "Waits for uas until nothing uses it: /boot (sda4), btrfs 1-2 (on sda4). It serves the running system: free it "
                  "by umount, or restart."},
@@ -172,7 +168,7 @@ static void test_reason(void **state)
                  "Waits for uas until nothing uses it: a device (on sda), loop0 (on sda), "
                  "a loop device (on sda)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 8, .n_users = 3},
-                 "Waits for uas until nothing uses it: dd (42) has sda open, somebody has claimed sda, ZFS pool a\\x0ab has claimed sdb."},
+                 "Waits for uas until nothing uses it: dd (42) has sda open, a program has claimed sda, ZFS pool a\\x0ab has claimed sdb."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 11, .n_users = 1},
                  "Waits for uas until it has been free for a while."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users, .n_users = 2, .inhibited = "dd: It is filled."},
@@ -180,11 +176,9 @@ static void test_reason(void **state)
                 {{.state = STATE_INCAPABLE, .decision.reason = REASON_NO_UAS, .lease = "fio (7) has it for itself."},
                  "fio (7) has it for itself. It does not offer UAS."},
                 {{.state = STATE_HELD, .decision = {DRIVER_UAS, .reason = REASON_FASTEST}},
-                 "Its mounts are held back until it is on uas. Nothing speaks against UAS, and it is the "
-                 "faster "
-                 "one."},
+                 "uasd defers its mounts until it is on uas. UAS is the faster one, and nothing speaks against it."},
                 {{.state = STATE_SWITCHING, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}},
-                 "Is being switched to usb-storage. It had trouble on UAS before."},
+                 "Is being switched to usb-storage. UAS has failed with this disk before."},
                 {{.state = STATE_SETTLED, .facts = {EVENT}, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}},
                  "UAS failed on 2026-11-24: the machine went down in the middle of its trial (firmware 1.14, Linux 6.1.0)."},
                 {{.state = STATE_WAITING, .facts = {EVENT}, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}},
@@ -194,28 +188,23 @@ static void test_reason(void **state)
                  "Waits for usb-storage until nothing uses it: a mount (sda1). UAS failed on 2026-11-24: the machine went down in the middle of its "
                  "trial (firmware 1.14, Linux 6.1.0)."},
                 {{.state = STATE_HELD, .facts = {EVENT}, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}},
-                 "Its mounts are held back until it is on usb-storage. UAS failed on 2026-11-24: the machine went down in the middle of "
-                 "its trial (firmware 1.14, Linux 6.1.0)."},
+                 "uasd defers its mounts until it is on usb-storage. UAS failed on 2026-11-24: the machine went down in the middle of its trial (firmware 1.14, Linux 6.1.0)."},
                 {{.state = STATE_SETTLED, .facts = {EVENT}, .decision = {DRIVER_USB_STORAGE, .reason = REASON_TRIAL_FAILED}},
-                 "UAS failed on 2026-11-24: the machine went down in the middle of its trial (firmware 1.14, Linux 6.1.0). The policy is uas, and "
-                 "its trial there failed: it is not risked again unasked."},
+                 "UAS failed on 2026-11-24: the machine went down in the middle of its trial (firmware 1.14, Linux 6.1.0). The policy is uas, but the trial failed, and uasd starts no other trial by itself."},
                 {{.state = STATE_SETTLED, .facts = {EVENT}, .decision = {DRIVER_UAS, .reason = REASON_FASTEST}},
-                 "Nothing speaks against UAS, and it is the faster one."},
+                 "UAS is the faster one, and nothing speaks against it."},
                 {{.state = STATE_TRIAL,
                   .facts.driver = DRIVER_UAS,
                   .decision = {DRIVER_UAS, .reason = REASON_POLICY}},
-                 "On uas and on trial: trouble leads back. The policy for this disk says so."},
+                 "On trial on uas: after an error uasd moves it back. The policy for this disk decides."},
                 {{.state = STATE_SETTLED, .cancelled = true, .facts.driver = DRIVER_USB_STORAGE,
                   .decision = {DRIVER_UAS, .reason = REASON_FASTEST}},
-                 "The switch to uas was cancelled: it stays on usb-storage until somebody asks again or it is plugged in anew. "
-                 "Nothing speaks against UAS, and it is the faster one."},
+                 "The switch to uas was cancelled. The disk stays on usb-storage until a user asks again or plugs it in again. UAS is the faster one, and nothing speaks against it."},
                 {{.state = STATE_UNBOUND, .cancelled = true, .decision = {DRIVER_USB_STORAGE, .reason = REASON_POLICY}},
-                 "The switch to usb-storage was cancelled: it stays without a driver until somebody asks again or it is plugged in "
-                 "anew. The policy for this disk says so."},
+                 "The switch to usb-storage was cancelled. The disk stays without a driver until a user asks again or plugs it in again. The policy for this disk decides."},
                 {{.state = STATE_TRIAL, .cancelled = true, .facts.driver = DRIVER_UAS,
                   .decision = {DRIVER_USB_STORAGE, .reason = REASON_POLICY}},
-                 "On uas and on trial: trouble leads back. The switch to usb-storage was cancelled: it stays on uas until somebody "
-                 "asks again or it is plugged in anew. The policy for this disk says so."},
+                 "On trial on uas: after an error uasd moves it back. The switch to usb-storage was cancelled. The disk stays on uas until a user asks again or plugs it in again. The policy for this disk decides."},
                 {{.state = STATE_FAILED}, "The switch failed."},
                 {{.state = STATE_FAILED, .outcome.text = "It did not come back."}, "It did not come back."},
                 {{.state = STATE_INCAPABLE, .decision.reason = REASON_NO_UAS}, "It does not offer UAS."},

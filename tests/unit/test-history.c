@@ -107,7 +107,7 @@ static void test_dashes(void **state)
         assert_string_equal(history_sentence(&f, text, sizeof(text)), "UAS failed: it lost data.");
         assert_int_equal(history_parse("state=distrusted firmware=0114 lost=1", &h), 0);
         history_judge(&h, &here, &f);
-        assert_string_equal(history_sentence(&f, text, sizeof(text)), "UAS failed: why is not on record.");
+        assert_string_equal(history_sentence(&f, text, sizeof(text)), "UAS failed: the reason is not on record.");
 }
 
 static void test_round_trip(void **state)

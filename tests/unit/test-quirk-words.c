@@ -58,37 +58,39 @@ static const struct {
         const char *words[4];
 } table[] = {
         {"nothing", ""},
-        {"of others alone", "1:2:u", "1:2:u", NULL, "3:4:u"},
+        {"only entries of other bridges", "1:2:u", "1:2:u", NULL, "3:4:u"},
         {"a file", "1209:5a5a:u", "1209:5a5a:u", .words = {"1209:5a5a:u|" A ", line 7|in force"}},
         {"the last file", "1:1:u,1209:5a5a:u", "1209:5a5a:f", "1:1:u,1209:5a5a:u",
          .words = {"1209:5a5a:u|" B ", line 9|in force",
-                   "1209:5a5a:f|" A ", line 7|overruled: the last quirks= counts alone, of " B ", line 9"}},
+                   "1209:5a5a:f|" A ", line 7|overruled: only the last quirks= counts, that of " B ", line 9"}},
         {"the command line comes last", "1209:5a5a:", "1209:5a5a:u", NULL, "1209:5a5a:",
          .words = {"1209:5a5a:|the kernel command line|in force",
-                   "1209:5a5a:u|" A ", line 7|overruled: the last quirks= counts alone, of the kernel command line"}},
+                   "1209:5a5a:u|" A ", line 7|overruled: only the last quirks= counts, that of the kernel command line"}},
         {"also where it says nothing of this one", "1:1:u", "1209:5a5a:u", NULL, "1:1:u",
-         .words = {"1209:5a5a:u|" A ", line 7|overruled: the last quirks= counts alone, of the kernel command line"}},
+         .words = {"1209:5a5a:u|" A ", line 7|overruled: only the last quirks= counts, that of the kernel command line"}},
         {"other spellings", "0X1209:005a5a:UZ", NULL, NULL, "0X1209:005a5a:UZ",
          .words = {"0X1209:005a5a:UZ|the kernel command line|in force"}},
         {"twice, and the first counts", "1209:5a5a:f,1209:5a5a:u", "1209:5a5a:f,1209:5a5a:u",
          .words = {"1209:5a5a:f|" A ", line 7|in force",
-                   "1209:5a5a:u|" A ", line 7|not looked at: the entry before it is for the same bridge"}},
-        {"nobody's", "1209:5a5a:u", .words = {"1209:5a5a:u|somebody at run time, or an older modprobe.d or initramfs|in force"}},
-        {"nobody's, by echo", "1:1:u,1209:5a5a:u\n",
-         .words = {"1209:5a5a:u|somebody at run time, or an older modprobe.d or initramfs|in force"}},
-        {"nobody's, while a file says otherwise", "1209:5a5a:f", "1209:5a5a:u",
-         .words = {"1209:5a5a:f|somebody at run time, or an older modprobe.d or initramfs|in force",
+                   "1209:5a5a:u|" A ", line 7|not used: an earlier entry is for the same bridge"}},
+        {"of a user", "1209:5a5a:u",
+         .words = {"1209:5a5a:u|a user or program at run time, or an older modprobe.d or initramfs|in force"}},
+        {"of a user, by echo", "1:1:u,1209:5a5a:u\n",
+         .words = {"1209:5a5a:u|a user or program at run time, or an older modprobe.d or initramfs|in force"}},
+        {"of a user, while a file says otherwise", "1209:5a5a:f", "1209:5a5a:u",
+         .words = {"1209:5a5a:f|a user or program at run time, or an older modprobe.d or initramfs|in force",
                    "1209:5a5a:u|" A ", line 7|not in the parameter now"}},
         {"the same once more", "1209:5a5a:u,1209:5a5a:u", "1209:5a5a:u",
-         .words = {"1209:5a5a:u|" A ", line 7|in force", "1209:5a5a:u|somebody at run time, or an older modprobe.d or initramfs|"
-                                                         "not looked at: the entry before it is for the same bridge"}},
+         .words =
+                 {"1209:5a5a:u|" A ", line 7|in force",
+                  "1209:5a5a:u|a user or program at run time, or an older modprobe.d or initramfs|not used: an earlier entry is for the same bridge"}},
         {"written into a file since", "", "1209:5a5a:u", .words = {"1209:5a5a:u|" A ", line 7|not in the parameter now"}},
         {"of the initramfs", "1209:5a5a:u,1:1:u", "1:1:u", .early = "9:9:u,1209:5a5a:u",
          .words = {"1209:5a5a:u|uasd, which keeps such disks off uas|in force"}},
         {"in the initramfs before, taken out since", "1:1:u", "1:1:u", .early = "1209:5a5a:u"},
         {"for a switch", "1209:5a5a:,1209:5a5a:u", "1209:5a5a:u", .now = "1209:5a5a:",
-         .words = {"1209:5a5a:|uasd, for a switch under way|in force",
-                   "1209:5a5a:u|" A ", line 7|not looked at: the entry before it is for the same bridge"}},
+         .words = {"1209:5a5a:|uasd, for a running switch|in force",
+                   "1209:5a5a:u|" A ", line 7|not used: an earlier entry is for the same bridge"}},
         {"built in", "", "1209:5a5a:u", .built_in = true,
          .words = {"1209:5a5a:u|" A ", line 7|not read: usb-storage is built into this kernel"}},
         {"built in, by the command line", "1209:5a5a:f", "1209:5a5a:u", NULL, "1209:5a5a:f", .built_in = true,
@@ -129,7 +131,7 @@ static void test_words(void **state)
                         assert_row(i, *quirk_source_to_string(words[j].source) && *quirk_effect_to_string(words[j].effect));
                 }
                 if (table[i].words[n])
-                        fail_msg("%s: %zu words alone", table[i].what, n);
+                        fail_msg("%s: only %zu words", table[i].what, n);
                 /* It ends where the array is full. */
                 assert_row(i, quirk_words(&q, 0x1209, 0x5a5a, words, n ? n - 1 : 0) == (n ? n - 1 : 0));
                 quirk_facts_done(&q);
@@ -143,9 +145,9 @@ static void test_remedies(void **state)
         char text[600];
 
         assert_string_equal(quirk_word_remedy(&w, text, sizeof(text)),
-                            "Take 1209:5a5a:u out of /etc/modprobe.d/\\x1ba.conf, line 3, make the initramfs anew, and restart.");
+                            "Remove 1209:5a5a:u from /etc/modprobe.d/\\x1ba.conf, line 3, rebuild the initramfs, and restart.");
         w.source = QUIRK_COMMAND_LINE;
-        assert_non_null(strstr(quirk_word_remedy(&w, text, sizeof(text)), "off the kernel command line"));
+        assert_non_null(strstr(quirk_word_remedy(&w, text, sizeof(text)), "from the kernel command line"));
         w.effect = QUIRK_NOT_READ;
         assert_non_null(strstr(quirk_word_remedy(&w, text, sizeof(text)), "usb-storage.quirks=1209:5a5a:u"));
 }

@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-#define ASMEDIA "ASMedia ASM105x, perhaps the ASM1051, whose UAS is broken"
+#define ASMEDIA "ASMedia ASM105x, perhaps the ASM1051 with broken UAS"
 
 #define LONG_17 "10000000000001209" /* 64 bits of an unsigned long wrap around to 1209 */
 

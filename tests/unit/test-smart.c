@@ -56,10 +56,10 @@ static void test_why_not(void **state)
                 {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, true, true}, NULL},
                 {{STATE_SETTLED, VERDICT_GOOD, "passed its trial", false, true, true}, NULL},
                 {{STATE_INCAPABLE, VERDICT_UNKNOWN, "", false, true, true}, NULL},
-                {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, true, false}, "that takes root"},
+                {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, true, false}, "only root may ask it"},
                 {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, false, true},
                  "smartctl's database does not have its bridge"},
-                {{STATE_SETTLED, VERDICT_UNKNOWN, "", true, true, true}, "commands of it have run out of time"},
+                {{STATE_SETTLED, VERDICT_UNKNOWN, "", true, true, true}, "commands to it have timed out"},
                 {{STATE_SETTLED, VERDICT_GOOD, "on trial", false, true, true}, "it is on trial"},
                 {{STATE_SETTLED, VERDICT_GOOD, "distrusted: it had to be reset", false, true, true},
                  "it is distrusted"},
@@ -68,10 +68,10 @@ static void test_why_not(void **state)
                 {{STATE_SWITCHING, VERDICT_GOOD, "", false, true, true}, "it is being switched"},
                 {{STATE_SETTLED, VERDICT_GOOD, "", false, true, true, .switching = true}, "it is being switched"},
                 {{STATE_SETTLED, VERDICT_GOOD, "", false, true, true, .leased = true},
-                 "it is leased, and whoever has it may be measuring it"},
+                 "it is leased, and its holder may be measuring it"},
                 /* Under a lease it is switched and may be on trial. The lease is the reason that matters. */
                 {{STATE_SWITCHING, VERDICT_GOOD, "on trial", true, false, false, .leased = true, .switching = true},
-                 "it is leased, and whoever has it may be measuring it"},
+                 "it is leased, and its holder may be measuring it"},
                 /* clang-format on */
         };
         static const enum state never[] = {STATE_HELD,   STATE_WAITING, STATE_SWITCHING, STATE_TRIAL,

@@ -57,19 +57,19 @@ static const struct {
          UAS,
          "in use: the kernel turned it on by itself. Under usb-storage it would not be, unless it is kept on: "
          "uasctl trim DISK on"},
-        {{TRIM_OFFER_YES, 1, "unmap", 1, true}, UAS, "in use under either driver, as it is kept on"},
-        {{TRIM_OFFER_UNKNOWN, 0, "unmap", 1, true}, BOT, "in use under either driver, as it is kept on"},
+        {{TRIM_OFFER_YES, 1, "unmap", 1, true}, UAS, "in use under both drivers, because it is kept on"},
+        {{TRIM_OFFER_UNKNOWN, 0, "unmap", 1, true}, BOT, "in use under both drivers, because it is kept on"},
         {{TRIM_OFFER_UNKNOWN, 0, "writesame_16", 1, false}, BOT, "in use: the kernel turned it on by itself"},
         {{TRIM_OFFER_YES, 1, "full", 0, false},
          UAS,
          "not in use, though the disk offers it (LBPU). To turn it on: uasctl trim DISK on"},
         {{TRIM_OFFER_NO, 0, "full", 0, false}, UAS, "not in use: the disk does not offer it"},
         {{TRIM_OFFER_UNKNOWN, 0, "full", 0, false}, UAS, "not in use"},
-        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, false}, BOT, "not in use. Whether the disk offers it shows under uas"},
+        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, false}, BOT, "not in use. Under uas, uasctl shows whether the disk offers it"},
         {{TRIM_OFFER_UNKNOWN, 0, "full", 0, true},
          BOT,
          "not in use, though it is kept on. udev has not turned it on: udevadm trigger -c change"},
-        {{TRIM_OFFER_UNKNOWN, 0, "", 0, false}, UAS, "not possible: this is no disk that the kernel could tell what is free"},
+        {{TRIM_OFFER_UNKNOWN, 0, "", 0, false}, UAS, "not possible: the kernel sends TRIM only to disks"},
 };
 
 static void test_sentences(void **state)

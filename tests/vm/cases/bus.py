@@ -162,4 +162,4 @@ def by_ssh(vm):
     assert told.rc == 4, told
     guest.run("pkill -x sshd", check=True)
     told = guest.run(ELSEWHERE + "uasctl -H root@localhost list")
-    assert told.rc == 1 and not told.out and "cannot be reached by ssh" in told.err, told
+    assert told.rc == 1 and not told.out and "ssh cannot reach its system bus" in told.err, told

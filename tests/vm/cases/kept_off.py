@@ -173,7 +173,7 @@ def speaks_uas_alone(vm):
     well(guest, disk, "uas")
     for request in "policy", "switch":
         told = guest.run("uasctl %s %s usb-storage" % (request, disk.interface))
-        assert told.rc == 5 and "UAS alone" in told.err, told
+        assert told.rc == 5 and "only UAS" in told.err, told
     for restart in False, True:
         gone(guest, disk)
         if restart:
@@ -182,7 +182,7 @@ def speaks_uas_alone(vm):
         one = well(guest, disk, "uas")
         assert (one["state"], one["reason_id"], one["policy"]) == ("settled", "no-bot", "auto"), one
         assert guest.read(PARAMETER) == ""
-    assert "speaks UAS alone" in " ".join(guest.out("uasctl explain %s" % disk.interface).split())
+    assert "speaks only UAS" in " ".join(guest.out("uasctl explain %s" % disk.interface).split())
 
     # Events that would make another disk distrusted are reported.
     [name] = guest.block_devices(disk.interface)

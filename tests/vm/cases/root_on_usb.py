@@ -98,7 +98,7 @@ def left(guest, disk, driver="usb-storage"):
     assert not errors, errors
 
 
-REMEDY = "The running system is on it: uasd cannot switch it while that runs."
+REMEDY = "The running system is on it, so uasd cannot switch it."
 
 
 def waits(guest, *disks):

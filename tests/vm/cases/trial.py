@@ -57,7 +57,7 @@ def machine_dies(vm):
     assert one["history"] == "on trial", one
     [record] = record_of(guest, disk)
     text = " ".join(guest.out("uasctl explain %s" % disk.interface).split())
-    assert "History: on trial" in text and "On uas and on trial: trouble leads back." in text, text
+    assert "History: on trial" in text and "On trial on uas: after an error uasd moves it back." in text, text
     assert record.startswith("state=trial ") and "boot=" + guest.read("/proc/sys/kernel/random/boot_id") in record, record
     guest.power_cut()
     disk.reset_stats()

@@ -74,7 +74,7 @@ def cancelled(vm):
 
     only_disk(guest, "waiting")
     guest.run("uasctl cancel sda", check=True)
-    stays("usb-storage", "The switch to uas was cancelled: it stays on usb-storage until somebody asks again")
+    stays("usb-storage", "The switch to uas was cancelled. The disk stays on usb-storage until a user asks again")
     assert disk.stats()["set_interface"].get("1", 0) == 0
     guest.run("uasctl switch sda uas --wait=60", 90, check=True)
     # A removed request leaves nothing behind.
