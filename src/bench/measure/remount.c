@@ -162,9 +162,11 @@ static int bring_back(struct remount *m, const char *block)
         (void) snprintf(node, sizeof(node), "/dev/%s%s", block, m->partition);
         while (access(node, F_OK) < 0 && now_boottime() < deadline)
                 (void) usleep(100 * USEC_PER_MSEC);
-        for (unsigned i = 0; i < ATTEMPTS; i++) {
-                if (!is_mounted(m, node))
-                        r = run("/bin/mount", (char *[]){"mount", "-t", m->type, "-o", m->options, node, m->target, NULL});
+        for (unsigned i = 0; i < ATTEMPTS && access(node, F_OK) == 0; i++) {
+                /* Another program may mount it at the same time, or have it claimed for a moment. */
+                r = is_mounted(m, node)
+                            ? 0
+                            : run("/bin/mount", (char *[]){"mount", "-t", m->type, "-o", m->options, node, m->target, NULL});
                 (void) usleep(LASTS_USEC);
                 if (is_mounted(m, node)) {
                         m->away = false;
