@@ -167,7 +167,9 @@ void fold_paragraph(const char *s)
 void fold_row(const char *left, const char *text, unsigned column)
 {
         unsigned width = help_width(), at = width < NARROW ? INDENT : column, used = fold_width(left) + 2;
-        _cleanup_free_ char *first = help_lines(left, width, INDENT), *second = help_lines(text, width, at);
+        /* Blanks in front of the left text stay as long as it fits. */
+        _cleanup_free_ char *first = used <= width ? need(strdup(left)) : help_lines(left, width, INDENT);
+        _cleanup_free_ char *second = help_lines(text, width, at);
 
         printf("  %s%s%*s%s\n", first, used < at ? "" : "\n", (int) (used < at ? at - used : at), "", second);
 }

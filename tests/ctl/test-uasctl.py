@@ -523,6 +523,9 @@ class Uasctl(unittest.TestCase):
                 self.assertLessEqual(max(map(len, shown.splitlines()), default=0), width or 80, (width, args))
                 if args == ['help']:
                     self.assertEqual(re.findall(r'(?m)^  ([a-z]+)', shown.split('Options:')[0]), verbs)
+        for shown in self.run_ctl('--help').stdout, self.tree().run('bench', '--help').stdout:
+            for line in shown.split('Options:\n')[1].split('\n\n')[0].splitlines():
+                self.assertRegex(line, r'^(  -\w, --\S+ {2,}|      --\S+ {2,}| {31})\S')
         of_switch = self.run_ctl('switch', '--help').stdout
         self.assertEqual(of_switch, self.run_ctl('help', 'switch').stdout)
         self.assertIn('--dry-run', of_switch)
