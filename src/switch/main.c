@@ -15,12 +15,13 @@ enum task {
         TASK_RECOVER,
         TASK_CLAIM,
         TASK_CLAIM_AGAIN,
+        TASK_EJECT,
 };
 
 static void help(void)
 {
         (void) printf("uasd-switch [OPTION...] INTERFACE uas|usb-storage\n"
-                      "uasd-switch --recover|--claim|--claim-again INTERFACE\n\n"
+                      "uasd-switch --recover|--claim|--claim-again|--eject INTERFACE\n\n"
                       "Moves one USB disk to the other driver, if nobody uses it. Run by uasd, or by hand in a rescue shell.\n\n"
                       "  -h --help                Show this help\n"
                       "     --version             Show the version\n"
@@ -31,7 +32,8 @@ static void help(void)
                       "     --machine             Progress and result as lines on stdout\n"
                       "     --recover             Finish or undo what a killed uasd-switch left behind\n"
                       "     --claim               Claim the disk, if nobody uses it, until the standard input ends\n"
-                      "     --claim-again         The same, whoever has it open\n");
+                      "     --claim-again         The same, whoever has it open\n"
+                      "     --eject               Stop the disk and remove its USB device, if no process uses it\n");
 }
 
 static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_task)
@@ -45,7 +47,8 @@ static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_t
                 OPT_MACHINE,
                 OPT_RECOVER,
                 OPT_CLAIM,
-                OPT_CLAIM_AGAIN
+                OPT_CLAIM_AGAIN,
+                OPT_EJECT
         };
         static const struct option options[] = {
                 {"help", no_argument, NULL, 'h'},
@@ -58,6 +61,7 @@ static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_t
                 {"recover", no_argument, NULL, OPT_RECOVER},
                 {"claim", no_argument, NULL, OPT_CLAIM},
                 {"claim-again", no_argument, NULL, OPT_CLAIM_AGAIN},
+                {"eject", no_argument, NULL, OPT_EJECT},
                 {0},
         };
         unsigned long long v;
@@ -98,6 +102,9 @@ static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_t
                         break;
                 case OPT_CLAIM_AGAIN:
                         *ret_task = TASK_CLAIM_AGAIN;
+                        break;
+                case OPT_EJECT:
+                        *ret_task = TASK_EJECT;
                         break;
                 default:
                         return -EINVAL;
@@ -147,6 +154,11 @@ int main(int argc, char *argv[])
         signals_begin(&t);
         if (task == TASK_RECOVER)
                 return transaction_recover(&t) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        if (task == TASK_EJECT) {
+                (void) transaction_eject(&t);
+                report_end(&t);
+                return t.code;
+        }
         if (transaction_run(&t) == UASD_EXIT_OK)
                 (void) snprintf(t.text, sizeof(t.text), "%s from %s to %s%s", t.from == t.to ? "already moved" : "moved",
                                 driver_to_string(t.from), driver_to_string(t.to),

@@ -10,10 +10,10 @@
 #include "sys/usb/luns.h"
 
 /*
- * The rule: a LUN may be deleted, and an interface unbound, only if each block device below the interface is claimed, or absent,
- * or offline without a user. "Absent" means: no SCSI device, or one whose type never gets a block device. An error in this check
- * counts as "in use". Only this file writes `delete` and `unbind` (tools/check-layers), and it applies the rule immediately
- * before each write, also on the way back.
+ * The rule protects a LUN from `delete`, an interface from `unbind`, and a USB device from `remove`. Each block device below the
+ * interface must be claimed, or absent, or offline without a user. "Absent" means: no SCSI device, or one whose type never gets a
+ * block device. An error in this check counts as "in use". Only this file writes these attributes (tools/check-layers), and it
+ * applies the rule immediately before each write, also on the way back.
  */
 
 #define FILES_BUDGET (2 * USEC_PER_SEC)
@@ -104,4 +104,20 @@ int driver_unbind(struct transaction *t, enum driver d)
                         return r;
                 (void) poll(NULL, 0, FILES_AGAIN_MSEC);
         }
+}
+
+int device_remove(struct transaction *t)
+{
+        _cleanup_close_ int dir = -1;
+        char path[128];
+        int r;
+
+        assert(t->recorded && t->lock >= 0);
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", t->interface);
+        dir = openat(t->roots.sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = dir < 0 ? -errno : record_check(t);
+        if (r >= 0)
+                r = rule(t, dir);
+        /* Relative to the interface that was checked: another device may be at its port by now. */
+        return r < 0 ? r : attr_write(dir, "../remove", "1");
 }

@@ -89,7 +89,7 @@ static void ask_whether_it_stops(struct transaction *t)
         t->pid1_asked = t->pid1_error >= 0;
 }
 
-static int step_claim(struct transaction *t)
+int step_claim(struct transaction *t)
 {
         char busy[BLOCK_NAME_MAX];
         int r;
@@ -123,7 +123,7 @@ static void undo_claim(struct transaction *t)
         claim_drop(&t->claim);
 }
 
-static int step_sync(struct transaction *t)
+int step_sync(struct transaction *t)
 {
         int r = sync_nodes(t);
 
@@ -325,7 +325,7 @@ static const struct switch_step {
 };
 
 /* First finishes a switch that was killed, since its record is about to be replaced. */
-static void finish_earlier(struct transaction *t)
+void finish_earlier(struct transaction *t)
 {
         struct transaction earlier = {.roots = t->roots,
                                       .config = t->config,

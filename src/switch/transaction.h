@@ -111,6 +111,16 @@ int transaction_recover(struct transaction *t);
 /* Claims the disk until stdin ends. again: opens without a claim do not matter. Returns the code. */
 int transaction_claim(struct transaction *t, bool again);
 
+/* eject.c: stops the disk and removes its USB device, if no process uses it. Returns the code. */
+int transaction_eject(struct transaction *t);
+
+/* steps.c, for both */
+/* Finishes a switch that was killed. */
+void finish_earlier(struct transaction *t);
+/* Finds users; opens, locks and watches the nodes. */
+int step_claim(struct transaction *t);
+int step_sync(struct transaction *t);
+
 /* report.c: output for uasd or the terminal */
 void report_step(const struct transaction *t);
 void report_user(const struct transaction *t, const struct user *u);
@@ -150,11 +160,13 @@ void quirks_in_order(struct transaction *t);
 /* Brings it to `from`, else to any driver, with its disks. */
 void attach_back(struct transaction *t);
 
-/* remove.c: the only file that writes `delete` and `unbind`. Both return -EBUSY if the rule there forbids it. */
+/* remove.c: the only file that writes `delete`, `unbind` and `remove`. All return -EBUSY if the rule there forbids it. */
 /* Deletes the LUN `i` of the disk. dir: the interface's directory; begun: becomes i + 1 immediately before the write. */
 #define NOT_CLAIMED "a block device is there, or may be, that is not claimed: did another program rescan the host?"
 int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *begun);
 int driver_unbind(struct transaction *t, enum driver d);
+/* Removes the USB device: the kernel disables its port until the disk is plugged in again. */
+int device_remove(struct transaction *t);
 
 /* delete.c: claims the disk and deletes its LUNs. From then on `moved` is true. */
 int luns_delete(struct transaction *t);

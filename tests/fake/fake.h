@@ -35,6 +35,7 @@ struct fake_lun {
         bool declined; /* no driver takes its SCSI device, or the probe failed */
         int letter;    /* sda: 0 */
         uint64_t diskseq;
+        bool stopped;
         unsigned cache;   /* bytes in the drive's volatile write cache */
         unsigned platter; /* bytes that outlive a power cut */
         unsigned content; /* what a fingerprint shows */
@@ -59,6 +60,7 @@ struct fake_usb {
         unsigned n_luns, n_parts;
         struct fake_lun luns[FAKE_LUNS];
         unsigned unbound;       /* number of writes to `unbind` for it */
+        bool removed;           /* by a write to `remove` */
         unsigned touched;       /* number of writes to bind, unbind, delete and scan for it */
         bool pulled;            /* the cable is out: it answers no command */
         uint64_t disconnect_at; /* when the hub reports the disconnect; 0: not pulled, or already reported */
@@ -217,6 +219,8 @@ int kernel_bind(enum driver d, const char *interface);
 int kernel_unbind(enum driver d, const char *interface);
 int kernel_delete(const char *scsi);
 int kernel_scan(int host);
+int kernel_stop(const char *node);
+int kernel_remove(const char *interface);
 int kernel_quirks(const char *text);
 int kernel_probe(const char *interface);
 int kernel_load_uas(void);

@@ -576,6 +576,43 @@ void kernel_unplug(struct fake_usb *u)
                 kernel_plug_again(u);
 }
 
+/* A drive that stops with bytes in its cache may lose them (tests/vm/cases/eject.py stops a real one). */
+int kernel_stop(const char *node)
+{
+        struct fake_lun *l;
+
+        if (!kernel_node(node, NULL, &l))
+                return -ENODEV;
+        if (l->cache)
+                fake_break("stopped with bytes in its cache:", node);
+        l->stopped = true;
+        return 0;
+}
+
+/*
+ * A write to `remove` (drivers/usb/core/sysfs.c:remove_store) unbinds the driver as `unbind` does, also from a disk in use. Then
+ * the hub disables the port.
+ */
+int kernel_remove(const char *interface)
+{
+        for (unsigned i = 0; i < fake->n_usb; i++) {
+                struct fake_usb *u = &fake->usb[i];
+
+                if (!u->plugged || !streq(u->interface, interface))
+                        continue;
+                u->touched++;
+                for (unsigned k = 0; k < u->n_luns; k++)
+                        if (u->luns[k].there)
+                                not_refused(&u->luns[k]);
+                if (u->driver != DRIVER_NONE)
+                        unbind_takes_all(u);
+                kernel_unplug(u);
+                u->removed = true;
+                return 0;
+        }
+        return -ENODEV;
+}
+
 /* error_comes_first: a pulled disk fails every command until the hub reports the disconnect. */
 void kernel_pull(struct fake_usb *u, uint64_t usec)
 {

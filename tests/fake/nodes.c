@@ -315,6 +315,19 @@ enum disturbance __wrap_claim_disturbed(const struct claim *c)
         return d;
 }
 
+/* A partition has no claim of its own. */
+int __wrap_claim_stop(const struct claim *c, size_t i)
+{
+        int r;
+
+        if (c->nodes[i].exclusive < 0)
+                return 0;
+        r = op_begin("stop %s", c->nodes[i].name);
+        if (r == 0)
+                r = kernel_stop(c->nodes[i].name);
+        return op_end("stop", r);
+}
+
 /* Whether this open of a node counts. For partitions only the first one does. PARTS were open before. */
 static bool first_open(const char *name, ino_t node, ino_t parts[static 16], size_t *n_parts)
 {

@@ -118,7 +118,7 @@ void scene_switch(const struct scene *s, struct result *ret)
         transaction_start(s, &t);
         if (s->signals)
                 signals_begin(&t);
-        ret->code = transaction_run(&t);
+        ret->code = s->eject ? transaction_eject(&t) : transaction_run(&t);
         memcpy(ret->step, t.step, sizeof(ret->step));
         memcpy(ret->text, t.text, sizeof(ret->text));
         transaction_done(&t);

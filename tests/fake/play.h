@@ -14,6 +14,7 @@ struct scene {
         bool lost_events; /* the receive buffer overflows at every event */
         bool watched;     /* uasd runs */
         bool signals;     /* it handles signals as the program does; in a process of its own */
+        bool eject;       /* instead of a switch */
         bool held;        /* since boot or plug-in, by the udev helper */
         bool hold_sec_0;  /* HoldSec=0 */
         bool slot;        /* its last LUN is an empty slot of a card reader */

@@ -65,6 +65,8 @@ int __wrap_attr_write(int dirfd, const char *path, const char *text)
         if (r < 0)
                 return r;
         last = strrchr(attribute, '/') + 1;
+        if (streq(path, "../remove")) /* of the device above this interface */
+                *strstr(attribute, "../remove") = '\0';
         (void) above(attribute, name);
         r = op_begin("%s %s", last, name);
         if (r != 0)
@@ -75,6 +77,10 @@ int __wrap_attr_write(int dirfd, const char *path, const char *text)
                 r = kernel_unbind((enum driver) driver_from_string(name), text);
         else if (streq(last, "delete"))
                 r = kernel_delete(name);
+        else if (streq(last, "remove"))
+                r = kernel_remove(name);
+        else if (streq(last, "remove"))
+                r = kernel_remove(name);
         else if (streq(last, "scan") && streq(text, "- - -"))
                 r = kernel_scan(atoi(name + strlen("host")));
         else if (streq(last, "quirks"))

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <scsi/scsi.h>
+#include <scsi/sg.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -15,6 +17,7 @@
 #include "sys/io/sysfs.h"
 
 #define STRANGER_TRIES 10
+#define STOP_MSEC 60000 /* a large disk needs seconds */
 #define STRANGER_PAUSE_USEC 20000
 
 /* O_NONBLOCK also opens an empty slot. As long as the slot is claimed, no process can mount the next card. */
@@ -335,6 +338,27 @@ void claim_let_go(struct claim *c, unsigned lun)
         for (size_t i = 0; i < c->n; i++)
                 if (c->nodes[i].lun == lun)
                         let_go(&c->nodes[i]);
+}
+
+/* The kernel lets a read-only open send this command, without any capability (drivers/scsi/scsi_ioctl.c:scsi_cmd_allowed). */
+int claim_stop(const struct claim *c, size_t i)
+{
+        uint8_t command[6] = {START_STOP}, sense[32];
+        struct sg_io_hdr io = {
+                .interface_id = 'S',
+                .dxfer_direction = SG_DXFER_NONE,
+                .cmdp = command,
+                .cmd_len = sizeof(command),
+                .sbp = sense,
+                .mx_sb_len = sizeof(sense),
+                .timeout = STOP_MSEC,
+        };
+
+        if (c->nodes[i].exclusive < 0)
+                return 0;
+        if (ioctl(c->nodes[i].exclusive, SG_IO, &io) < 0)
+                return -errno;
+        return io.info & SG_INFO_CHECK ? -EIO : 0;
 }
 
 /* fsync may fail on a CD-ROM, a write-protected card or an empty slot. These have nothing to write. */

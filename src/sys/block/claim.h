@@ -74,6 +74,9 @@ void claim_let_go(struct claim *c, unsigned lun);
  */
 bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c);
 
+/* Stops the drive of a claimed node (START STOP UNIT). Returns 0, also for a partition, or -errno. It may take seconds. */
+int claim_stop(const struct claim *c, size_t i);
+
 /* Calls fsync(2) on every node: this writes its page cache and flushes the drive's cache. Returns 0 or the first -errno. */
 int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX]);
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <poll.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "switch/transaction.h"
+#include "sys/io/sysfs.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
+
+/*
+ * Ejects a disk: no process uses it, each byte is on the medium, and the drive has stopped. Then one write to sysfs makes the
+ * kernel remove the USB device and disable its port until the disk is plugged in again. Up to that write the disk is as it was,
+ * so there is nothing to undo.
+ */
+
+#define SWITCH_BUDGET (120 * USEC_PER_SEC) /* longer than a switch takes, with its undo */
+#define LOOK_AGAIN_MSEC 100
+
+struct others {
+        const char *interface;
+        size_t port; /* length of the port in its name */
+        bool found;
+};
+
+static int look_at_interface(const char *name, void *data)
+{
+        struct others *o = data;
+
+        o->found = o->found || (strncmp(name, o->interface, o->port + 1) == 0 && !streq(name, o->interface));
+        return 0;
+}
+
+static int identify(struct transaction *t)
+{
+        struct others others = {.interface = t->interface, .port = strcspn(t->interface, ":")};
+        int r;
+
+        usb_disk_done(&t->disk);
+        r = usb_disk_read(&t->roots, t->interface, false, &t->disk);
+        if (r == -ENODEV || r == 0)
+                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
+        if (r >= 0)
+                r = dir_each(t->roots.sys, SYSFS_USB_DEVICES, look_at_interface, &others);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
+        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
+        t->from = t->disk.facts.driver;
+        t->to = DRIVER_USB_STORAGE; /* so a LUN that is offline is not claimed */
+        if (t->from == DRIVER_OTHER)
+                return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s", t->disk.facts.driver_name);
+        if (others.found)
+                return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the USB device has other interfaces, which would go as well");
+        if (t->from != DRIVER_NONE && t->disk.n_luns == 0)
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EAGAIN, "the kernel is still looking for its disk");
+        return 0;
+}
+
+/* A switch that is under way ends first. The disk may have other names after it, so it is read again. */
+static int eject_begin(struct transaction *t)
+{
+        struct awake deadline = awake_in(SWITCH_BUDGET);
+        int r;
+
+        do {
+                finish_earlier(t);
+                r = identify(t);
+                if (r < 0)
+                        return r;
+                r = record_begin(t);
+        } while (r == -EALREADY && awake_left(deadline) > 0 && poll(NULL, 0, LOOK_AGAIN_MSEC) == 0);
+        t->pid1_error = -ENOENT; /* whether the machine goes down does not matter */
+        if (r == -EALREADY)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record: %s", strerror(-r));
+        return identify(t);
+}
+
+static int eject_sync(struct transaction *t)
+{
+        int r = step_sync(t);
+
+        if (r >= 0)
+                t->written = claim_written(&t->roots, &t->claim);
+        return r;
+}
+
+/* From here on the disk is claimed: no process can open it for itself. */
+static int eject_stop(struct transaction *t)
+{
+        int r = close_door(t);
+
+        for (size_t i = 0; r >= 0 && i < t->claim.n; i++) {
+                int k = claim_stop(&t->claim, i);
+
+                /* Its cache is flushed. A drive that cannot be stopped loses nothing. */
+                if (k < 0)
+                        log_info("%s: %s does not stop: %s", t->interface, t->claim.nodes[i].name, strerror(-k));
+        }
+        return r;
+}
+
+static int eject_remove(struct transaction *t)
+{
+        int r = device_remove(t);
+
+        if (r == -EBUSY)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, NOT_CLAIMED);
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "the kernel does not remove it: %s", strerror(-r)) : 0;
+}
+
+int transaction_eject(struct transaction *t)
+{
+        static const struct {
+                const char *name;
+                int (*run)(struct transaction *t);
+                bool at_once; /* a signal may end this step at once */
+        } steps[] = {
+                {"begin", eject_begin, false}, {"claim", step_claim, true},     {"sync", eject_sync, true},
+                {"stop", eject_stop, false},   {"remove", eject_remove, false},
+        };
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(steps); i++) {
+                (void) copy_string(t->step, sizeof(t->step), steps[i].name);
+                report_step(t);
+                if (steps[i].at_once)
+                        signals_allow(t);
+                r = steps[i].run(t);
+                signals_block();
+        }
+        if (r >= 0)
+                (void) copy_string(t->text, sizeof(t->text), "ejected");
+        else if (t->disk.facts.devnum != 0 && !attachment_there(t)) {
+                t->code = UASD_EXIT_NO_DISK;
+                (void) copy_string(t->text, sizeof(t->text), "the disk was unplugged");
+        }
+        claim_drop(&t->claim);
+        record_end(t);
+        return t->code;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+#include "sys/state/switch-record.h"
+
+/* uasd-switch --eject: a disk in use stays, and no byte of an ejected disk is lost. */
+
+#define BOT DRIVER_USB_STORAGE
+#define UAS DRIVER_UAS
+
+static void mounted(struct fake_usb *u)
+{
+        assert_int_equal(kernel_mount(u->luns[u->n_luns - 1].nodes[1].name, true), 0);
+}
+
+static void mounted_elsewhere(struct fake_usb *u)
+{
+        assert_int_equal(kernel_mount(u->luns[0].nodes[1].name, false), 0);
+}
+
+static void other_interface(struct fake_usb *u)
+{
+        tree_write("ff\n", "sys/bus/usb/devices/2-1:1.1/bInterfaceClass");
+}
+
+static void switch_was_killed(struct fake_usb *u)
+{
+        tree_write("PID=1\nBUSNUM=9\nDEVNUM=9\nFROM=uas\nTO=usb-storage\nSTEP=sync\nDISKS=1\nMOVED=0\n",
+                   "run/uasd/switch/2-1:1.0");
+}
+
+static const struct {
+        const char *what;
+        struct scene s;
+        bool runs_on; /* a LUN did not stop */
+} good[] = {
+        /* clang-format off */
+        {"usb-storage", {.from = BOT, .partitions = 2}, false},
+        {"uas", {.from = UAS, .partitions = 2}, false},
+        {"two LUNs", {.from = UAS, .luns = 2, .partitions = 1}, false},
+        {"opens are counted", {.from = UAS, .counts = true, .partitions = 2}, false},
+        {"an empty slot", {.from = BOT, .luns = 2, .partitions = 1, .slot = true}, false},
+        {"one of two", {.from = BOT, .partitions = 1, .bystander = true}, false},
+        {"a killed switch", {.from = UAS, .partitions = 1, .prepare = switch_was_killed}, false},
+        {"udev looks at it", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_GLANCE}}}, false},
+        {"written to during the sync", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}}}, false},
+        {"written to after the sync", {.from = UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}}}, false},
+        {"it does not stop", {.from = BOT, .partitions = 1, .hooks = {{.op = "stop", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, true},
+        /* clang-format on */
+};
+
+static const char *not_ejected(const struct scene *s, const struct result *r, bool runs_on)
+{
+        const struct fake_usb *u = &fake->usb[0];
+
+        if (r->code != UASD_EXIT_OK || u->plugged || !u->removed)
+                return "it is still there";
+        for (unsigned l = 0; l < u->n_luns - s->slot; l++) {
+                if (u->luns[l].platter != 4096 * (s->partitions + 1) + (l == 0 && fake->written_late))
+                        return "not every byte is there";
+                if (u->luns[l].stopped == runs_on)
+                        return "the drive has not stopped";
+        }
+        return NULL;
+}
+
+static void test_good(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(good); i++) {
+                struct scene s = good[i].s;
+                const char *wrong, *also;
+                struct result r;
+
+                s.eject = true;
+                scene_make(&s);
+                scene_switch(&s, &r);
+                also = not_ejected(&s, &r, good[i].runs_on);
+                wrong = scene_wrong(&s);
+                if (wrong || also) {
+                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what, wrong ?: "-", also ?: "-", r.code, r.step,
+                                    r.text);
+                        all = false;
+                }
+                scene_remove();
+        }
+        assert_true(all);
+}
+
+static const struct {
+        const char *what;
+        struct scene s;
+        int code;
+        const char *step;
+} refused[] = {
+        /* clang-format off */
+        {"mounted", {.from = UAS, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim"},
+        {"one of two LUNs is mounted", {.from = UAS, .luns = 2, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim"},
+        {"mounted in another namespace", {.from = BOT, .partitions = 1, .prepare = mounted_elsewhere}, UASD_EXIT_DEFERRED, "stop"},
+        {"open", {.from = BOT, .partitions = 1, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, UASD_EXIT_DEFERRED, "claim"},
+        {"its sg node is open", {.from = UAS, .counts = true, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN_SG}}}, UASD_EXIT_DEFERRED, "stop"},
+        {"mounted during the sync", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_MOUNT}}}, UASD_EXIT_DEFERRED, "sync"},
+        {"it cannot be synced", {.from = UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, UASD_EXIT_FAILED, "sync"},
+        {"the device has another function", {.from = UAS, .prepare = other_interface}, UASD_EXIT_REFUSED, "begin"},
+        {"the kernel refuses", {.from = UAS, .partitions = 1, .hooks = {{.op = "remove", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, UASD_EXIT_FAILED, "remove"},
+        {"a LUN appears", {.from = UAS, .luns = 2, .partitions = 1, .hooks = {{.op = "read luns", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, UASD_EXIT_DEFERRED, "remove"},
+        {"unplugged", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_UNPLUG}}}, UASD_EXIT_NO_DISK, ""},
+        /* clang-format on */
+};
+
+static void test_refused(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
+                struct scene s = refused[i].s;
+                const char *wrong;
+                struct result r;
+
+                s.eject = true;
+                scene_make(&s);
+                scene_switch(&s, &r);
+                wrong = scene_wrong(&s);
+                if (wrong || r.code != refused[i].code || (*refused[i].step && !streq(r.step, refused[i].step)) ||
+                    fake->usb[0].removed || (r.code != UASD_EXIT_NO_DISK && !fake->usb[0].plugged)) {
+                        print_error("%s: %s (%i at %s: %s)\n", refused[i].what, wrong ?: "-", r.code, r.step, r.text);
+                        all = false;
+                }
+                scene_remove();
+        }
+        assert_true(all);
+}
+
+/* A switch that is under way ends first. One that hangs does not keep the caller waiting forever. */
+static void test_waits(void **state)
+{
+        static const struct scene s = {.from = UAS, .partitions = 1, .eject = true};
+        uint64_t before;
+        struct result r;
+        int fd;
+
+        scene_make(&s);
+        tree_write("", "run/uasd/switch/2-1:1.0.lock");
+        fd = openat(fake->roots.run, "uasd/switch/2-1:1.0.lock", O_RDWR | O_CLOEXEC);
+        assert_int_equal(switch_lock_take(fd, SWITCH_LOCK), 0);
+        before = fake->clock;
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(r.step, "begin");
+        assert_true(fake->clock - before >= 120 * USEC_PER_SEC);
+        assert_int_equal(fake->usb[0].touched, 0);
+        (void) close(fd);
+        scene_switch(&s, &r);
+        assert_null(not_ejected(&s, &r, false));
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
+/* At every operation a process uses the disk, the user unplugs it, or uasd-switch dies. */
+static void test_every_operation(void **state)
+{
+        static const enum fake_what whats[] = {HOOK_MOUNT, HOOK_MOUNT_PRIVATE, HOOK_OPEN, HOOK_GLANCE,   HOOK_WRITE,
+                                               HOOK_CARD,  HOOK_UNPLUG,        HOOK_KILL, HOOK_KILL_DONE};
+        static const struct scene scenes[] = {{.from = BOT, .partitions = 1, .counts = true, .eject = true},
+                                              {.from = UAS, .luns = 2, .partitions = 1, .eject = true}};
+        unsigned played = 0;
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes) * ELEMENTSOF(whats); i++) {
+                enum fake_what what = whats[i % ELEMENTSOF(whats)];
+                struct scene s = scenes[i / ELEMENTSOF(whats)];
+                struct result r = {};
+                bool dies = what == HOOK_KILL || what == HOOK_KILL_DONE, more = true;
+
+                for (unsigned n = 1; more; n++) {
+                        const char *wrong;
+
+                        s.hooks[0] = (struct fake_hook){.nth = n, .what = what};
+                        scene_make(&s);
+                        if (dies)
+                                scene_switch_in_child(&s, &r);
+                        else
+                                scene_switch(&s, &r);
+                        more = fake->n_ops >= n;
+                        if (dies && r.code < 0)
+                                assert_int_equal(scene_recover(&s), 0);
+                        wrong = scene_wrong(&s);
+                        if (!wrong && r.code == UASD_EXIT_OK && !fake->usb[0].removed)
+                                wrong = "it is still there";
+                        if (!wrong && r.code > 0 && fake->usb[0].removed)
+                                wrong = "it has gone, but says that it failed";
+                        if (wrong) {
+                                print_error("scene %zu, %i after operation %u (%s): %s (%i at %s: %s)\n", i / ELEMENTSOF(whats),
+                                            what, n, n <= fake->n_ops ? fake->ops[n - 1] : "-", wrong, r.code, r.step, r.text);
+                                all = false;
+                        }
+                        played++;
+                        scene_remove();
+                }
+        }
+        assert_true(all);
+        assert_true(played > 300);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_refused),
+                                           cmocka_unit_test(test_waits), cmocka_unit_test(test_every_operation)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
