@@ -198,7 +198,11 @@ int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **
         else if (k >= 0 && c->value)
                 k = c->force ? sd_bus_message_append(m, "a{sv}", 1, "force", "b", true) : sd_bus_message_append(m, "a{sv}", 0);
         if (k >= 0)
-                k = sd_bus_call(r->bus, m, c->interactive ? CALL_INTERACTIVE_USEC : ORDER_USEC, ret_error, ret_reply);
+                k = sd_bus_call(r->bus, m,
+                                c->limit_usec
+                                        ?: c->interactive ? CALL_INTERACTIVE_USEC
+                                                          : ORDER_USEC,
+                                ret_error, ret_reply);
         return k < 0 ? k : 0;
 }
 

@@ -48,7 +48,8 @@ int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret);
 struct remote_call {
         const char *method, *disk, *value;
         bool force, interactive;
-        const char *why; /* of Inhibit, which has this argument instead of options */
+        const char *why;     /* of Inhibit, which has this argument instead of options */
+        uint64_t limit_usec; /* for the answer; 0: ORDER_USEC */
 };
 int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error);
 

@@ -24,7 +24,7 @@ struct wish {
         uint64_t wait_usec;
 };
 
-static void tell_users(const struct view *v)
+void say_users(const struct view *v)
 {
         char text[512];
 
@@ -70,7 +70,7 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
                  p->code == UASD_EXIT_DEFERRED ? " as soon as nothing uses it or inhibits it" : " now");
         if (p->quirk[0])
                 log_info("  uasd would add the quirk %s for that.", p->quirk);
-        tell_users(v);
+        say_users(v);
         if (v->users_error < 0)
                 log_info("  Cannot find its users: %s", strerror(-v->users_error));
         return p->code;
@@ -132,7 +132,7 @@ static int tell_deferred(const struct ctl *c, const char *label, const struct vi
                 log_info("%s: in use:", label);
         else
                 log_info("%s: not yet. %s", label, v->reason);
-        tell_users(v);
+        say_users(v);
         log_info("uasd switches it as soon as it is free. To cancel: uasctl cancel %s", v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", remedy);

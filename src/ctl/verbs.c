@@ -26,6 +26,7 @@ const struct verb verbs[] = {
         {"cancel", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", "Cancel a switch that waits", verb_cancel},
         {"release", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", "Let a held disk be mounted now, and cancel its switch", verb_release},
         {"forget", 1, ANY, OPTION_HOST, FROM_NOWHERE, "DISK...", "Clear the history of a disk, so that uas is tried again", verb_forget},
+        {"eject", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", "Stop a disk and remove it, so that you can unplug it", verb_eject},
         {"inhibit", 0, ANY, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, FROM_NOWHERE, "[COMMAND...]",
          "Run a command during which no switch begins", verb_inhibit},
         {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, FROM_NOWHERE, "DISK [on|off]", "Show or set whether the kernel uses TRIM on a disk", verb_trim, 1},

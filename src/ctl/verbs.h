@@ -42,10 +42,13 @@ int verb_status(struct ctl *c, char **args);
 int verb_explain(struct ctl *c, char **args);
 int verb_db(struct ctl *c, char **args);
 int verb_switch(struct ctl *c, char **args);
+/* Prints the users of a disk. */
+void say_users(const struct view *v);
 int verb_policy(struct ctl *c, char **args);
 int verb_trim(struct ctl *c, char **args);
 int verb_release(struct ctl *c, char **args);
 int verb_cancel(struct ctl *c, char **args);
+int verb_eject(struct ctl *c, char **args);
 int verb_forget(struct ctl *c, char **args);
 int verb_monitor(struct ctl *c, char **args);
 int verb_log(struct ctl *c, char **args);

@@ -90,6 +90,7 @@ struct manager {
         struct users_walk *walk;     /* feature/users-cache.c: the present walk */
         bool walks_long;             /* the last walk took long */
         struct inhibitor *inhibitors;
+        struct eject *ejects; /* feature/eject.c: the present ones */
         struct keepoff_state *keepoff;
         struct drops drops; /* feature/trouble.c: ports where disks come and go by themselves */
 };

@@ -406,6 +406,25 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
+static int on_eject(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        const char *id;
+        struct fake *f;
+
+        if (sd_bus_message_read(m, "s", &id) < 0 || !(f = find(id)))
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        printf("Eject %s\n", id);
+        if (f->part == PART_FORBIDDEN)
+                return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
+        if (f->part == PART_HELD)
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", id);
+        if (f->part == PART_BUSY)
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE, "%s cannot be ejected: in use: holder of %s at dm-9", id,
+                                         f->block);
+        remove_disk(f);
+        return sd_bus_reply_method_return(m, NULL);
+}
+
 static int get_version(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                        void *data, sd_bus_error *e)
 {
@@ -438,6 +457,7 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_METHOD("SetTrim", "ssa{sv}", "", on_trim, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Release", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Cancel", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Eject", "s", "", on_eject, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Forget", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL("JobRemoved", "osiss", 0),
         SD_BUS_VTABLE_END,

@@ -22,7 +22,7 @@ FAKE, IN_TREE = sys.argv[1:3]
 FIO = shutil.which('fio')
 
 # Verbs that call the daemon, with the words after the verb that would change a disk.
-NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'monitor': []}
+NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'eject': [], 'monitor': []}
 # They have their own arguments and tests: test-bench.py and test-lease.py.
 APART = {'bench', 'inhibit', 'help'}
 BENCH = ['bench', 'sda', '--driver=usb-storage', '--profile=one']

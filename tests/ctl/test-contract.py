@@ -26,7 +26,18 @@ BLACKLISTED = 0x2109, 0x0715  # US_FL_IGNORE_UAS in the kernel's table
 SWITCH = """#!/bin/sh
 interface= target=
 for word; do interface=$target target=$word; done
-case "$*" in *--claim*) echo KEPT; exec cat >/dev/null ;; esac
+case "$*" in
+*--eject*)
+        interface=$target
+        if [ $interface = 2-2:1.0 ]; then
+                echo "END 3 claim in use: holder of sdb at dm-9"
+                exit 3
+        fi
+        rm "$TREE/sys/bus/usb/devices/$interface"
+        echo "END 0 remove ejected"
+        exit 0
+        ;;
+*--claim*) echo KEPT; exec cat >/dev/null ;; esac
 echo "STEP claim 1"
 while [ -e "$TREE/at-claim" ]; do sleep 0.02; done
 echo "STEP bind 1"
@@ -157,14 +168,14 @@ class Contract:
         self.assertEqual(self.one('sde')['driver'], 'uas')
 
     def test_no_such_disk(self):
-        for args in ['status'], ['switch'], ['switch', '--dry-run'], ['policy'], ['release'], ['cancel'], ['forget'], ['wait'], ['explain']:
+        for args in ['status'], ['switch'], ['switch', '--dry-run'], ['policy'], ['release'], ['cancel'], ['forget'], ['eject'], ['wait'], ['explain']:
             self.ctl(*args, 'sdq', code=4)
             self.ctl(*args, '/dev/nosuch', code=4)
         self.ctl('switch', 'sdq', 'uas', code=4)
         self.ctl('policy', 'sdq', 'uas', code=4)
 
     def test_which_disk(self):
-        for args in ['status'], ['switch'], ['policy'], ['release'], ['cancel'], ['forget'], ['wait']:
+        for args in ['status'], ['switch'], ['policy'], ['release'], ['cancel'], ['forget'], ['eject'], ['wait']:
             p = self.ctl(*args, '1209:5a5a', code=2)
             self.assertIn('2-1:1.0 (sda)', p.stderr)
             self.assertEqual(p.stdout, '')
@@ -218,7 +229,7 @@ class Contract:
         self.ctl('forget', '0bc2:ab38:NA7ABCDE', code=4)
 
     def test_forbidden(self):
-        for args in ['switch', 'uas'], ['policy', 'uas'], ['release'], ['cancel'], ['forget']:
+        for args in ['switch', 'uas'], ['policy', 'uas'], ['release'], ['cancel'], ['forget'], ['eject']:
             p = self.as_forbidden(args[0], 'sdf', *args[1:], '--no-ask-password')
             self.assertEqual(p.returncode, 8, (args, p.stderr))
             self.assertIn('Not permitted', p.stderr)
@@ -229,6 +240,20 @@ class Contract:
         self.ctl('release', 'sdi')
         self.go_on()
         self.ctl('wait', 'sdi', '--wait=20')
+
+    def test_eject(self):
+        "A free disk goes. One in use stays, with status 6 and its users."
+        before = self.one('sdb')
+        for disk in 'sdb', '2-2:1.0':
+            p = self.refused(6, 'eject', disk)
+            self.assertRegex(p.stderr, r'2-2:1.0 cannot be ejected: in use: .*sdb')
+            self.assertIn('dm-9', p.stderr)
+        self.assertEqual(self.one('sdb')['driver'], before['driver'])
+        self.assertIn('2-1:1.0 (sda): ejected.', self.ctl('eject', 'sda').stderr)
+        until(lambda: 'FREE' not in self.ctl('list', '--no-legend', '-o', 'SERIAL').stdout, 'it is gone')
+        self.ctl('eject', '2-1', code=4)
+        p = self.ctl('eject', 'sdb', 'sdd', code=6)  # each of several, also without UAS
+        self.assertIn('2-4:1.0 (sdd): ejected.', p.stderr)
 
     def test_forget(self):
         self.ctl('forget', 'sda')
@@ -254,7 +279,7 @@ class Contract:
     def test_without_uasd(self):
         "Changes fail. inhibit runs its command, because no switch can disturb it. No verb waits."
         self.end()
-        for args in ['switch', 'sda', 'uas'], ['policy', 'sda', 'uas'], ['cancel', 'sda'], ['release', 'sda'], ['forget', 'sda']:
+        for args in ['switch', 'sda', 'uas'], ['policy', 'sda', 'uas'], ['cancel', 'sda'], ['release', 'sda'], ['forget', 'sda'], ['eject', 'sda']:
             self.assertIn('uasd is not running', self.ctl(*args, code=1).stderr)
         p = self.ctl('inhibit', 'sh', '-c', 'echo out; exit 5', code=5)
         self.assertEqual(p.stdout, 'out\n')
@@ -290,6 +315,10 @@ class Fake(Contract, Machine):
 
     def as_forbidden(self, *args):
         return self.tree.run(*args, env=self.env)
+
+    def test_eject_held(self):
+        "It is about to be mounted."
+        self.assertIn('is held', self.refused(6, 'eject', 'sdi').stderr)
 
 
 class Real(Contract, Machine):
@@ -448,6 +477,7 @@ class Real(Contract, Machine):
         self.assertEqual(holder.stdout.readline(), 'taken\n', self.journal())
         self.ctl('switch', 'sda', 'uas', '--dry-run', code=6)
         self.refused(6, 'switch', 'sda', 'uas')
+        self.assertIn('is leased', self.refused(6, 'eject', 'sda').stderr)
 
     def test_trim(self):
         "usb-storage does not show whether the disk supports it. status and the refusal say so."

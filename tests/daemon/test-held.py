@@ -75,6 +75,16 @@ class Held(Machine):
         self.assertEqual(self.read(UEVENT), 'add')
         self.assertEqual(self.disk()['state'], 'settled')
 
+    def test_not_ejected(self):
+        "It is about to be mounted, and has no user yet."
+        self.hold(20)
+        self.plays_switch(*DEFERRED)
+        self.both()
+        until(lambda: self.calls() >= 1 and self.disk()['state'] == 'held', 'it is held')
+        calls = self.calls()
+        self.assertIn('is held', self.ctl('eject', 'sdz', code=6).stderr)
+        self.assertEqual(self.calls(), calls)
+
     def test_ends_elsewhere(self):
         "PID 1's timer has ended the hold. Whoever has waited gets the disk: it is not claimed at once."
         self.hold(20)

@@ -6,6 +6,7 @@
 #include "daemon/bus/announce.h"
 #include "daemon/bus/polkit.h"
 #include "daemon/disks.h"
+#include "daemon/feature/eject.h"
 #include "daemon/feature/requests.h"
 #include "daemon/queue.h"
 
@@ -139,6 +140,35 @@ static int method_forget(sd_bus_message *message, void *data, sd_bus_error *erro
         return r < 0 ? r : 1;
 }
 
+/* A disk that is about to be mounted has no user yet. */
+static int refuse_eject(const struct manager *m, const struct entry *e, sd_bus_message *message, sd_bus_error *error)
+{
+        const char *id = e->life.disk.facts.interface;
+
+        if (m->env.stopping)
+                return sd_bus_error_set(error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
+        if (!m->env.booted)
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE,
+                                         "%s: the machine is still starting, and may be about to mount it.", id);
+        if (e->life.disk.state == STATE_HELD)
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", id);
+        return bus_leased(e, message, error);
+}
+
+static int method_eject(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct entry *e;
+        int r = bus_read_disk(message, data, &e, error);
+
+        if (r >= 0)
+                r = refuse_eject(data, e, message, error);
+        if (r >= 0)
+                r = polkit_may(data, message, MAY_EJECT, e, method_eject, error);
+        if (r > 0)
+                r = eject_new(e, message);
+        return r < 0 ? r : 1;
+}
+
 static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                        void *data, sd_bus_error *error)
 {
@@ -170,6 +200,7 @@ const sd_bus_vtable bus_manager_vtable[] = {
         SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_release, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_cancel, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_forget, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Eject", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_eject, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock),
                                 bus_method_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Lease", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("h", lease), bus_method_lease,

@@ -9,6 +9,7 @@
 #define MAY_SWITCH "org.uasd1.switch"
 #define MAY_POLICY "org.uasd1.policy"
 #define MAY_FORCE "org.uasd1.force"
+#define MAY_EJECT "org.uasd1.eject"
 
 /* methods.c: org.uasd1.Manager; its data is the manager. */
 extern const sd_bus_vtable bus_manager_vtable[];

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/manager.h"
+
+/* Starts uasd-switch --eject, whose end answers the call. Returns 0 or -errno. */
+int eject_new(struct entry *e, sd_bus_message *call);
+/* The children end by themselves. */
+void ejects_free(struct manager *m);
