@@ -159,16 +159,16 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
 }
 
 /* One job of the first machine. */
-static int run_first(struct fio_job *job, const char *rw, char *const *hosts, fio_progress_t cb, void *userdata, char **ret_why)
+static int run_first(struct fio_job job, const char *rw, char *const *hosts, fio_progress_t cb, void *userdata, char **ret_why)
 {
         struct bench_pattern p = {.block_size = 1U << 20, .iodepth = 1, .numjobs = 1, .sync_engine = true};
         struct bench_run *runs = NULL;
         int r;
 
         (void) copy_string(p.rw, sizeof(p.rw), rw);
-        p.read_percent = job->writes ? 0 : 100;
-        job->pattern = &p;
-        r = clients_run(job, hosts, 1, cb, userdata, &runs, ret_why);
+        p.read_percent = job.writes ? 0 : 100;
+        job.pattern = &p;
+        r = clients_run(&job, hosts, 1, cb, userdata, &runs, ret_why);
         if (r >= 0)
                 r = runs[0].error;
         free(runs);
@@ -179,7 +179,7 @@ int clients_lay_out(const char *path, uint64_t size, char *const *hosts, fio_pro
 {
         struct fio_job job = {.path = path, .region = size, .section = FIO_LAY_OUT, .creates = true, .writes = true};
 
-        return run_first(&job, "write", hosts, cb, userdata, ret_why);
+        return run_first(job, "write", hosts, cb, userdata, ret_why);
 }
 
 static int give_up(void *deadline)
@@ -192,5 +192,5 @@ int clients_remove(const char *path, char *const *hosts)
         struct fio_job job = {.path = path, .region = 1U << 20, .section = "ioengine=psync\nbs=1m\nunlink=1\n"};
         uint64_t deadline = now_boottime() + REMOVE_USEC;
 
-        return run_first(&job, "read", hosts, give_up, &deadline, NULL);
+        return run_first(job, "read", hosts, give_up, &deadline, NULL);
 }

@@ -83,7 +83,12 @@ static void places_text(const struct samples *s, double best, char ret[static PL
         for (size_t i = 0; i < s->n; i++) {
                 char *at = ret + (size_t) (s->values[i] / best * (PLACES - 1) + 0.5);
 
-                *at = *at == '.' ? '1' : *at == '9' || *at == '+' ? '+' : (char) (*at + 1);
+                if (*at == '.')
+                        *at = '1';
+                else if (*at >= '1' && *at < '9')
+                        ++*at;
+                else
+                        *at = '+';
         }
 }
 
