@@ -133,6 +133,7 @@ class Programs(unittest.TestCase):
         pid1 = self.pid1()
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
         self.assertNotIn(RELEASE, self.asked(pid1))
+        self.assertEqual(self.read('limits'), 'answer 10\npid1 9\nanswer 0\n')
 
     def test_hangs(self):
         "An attribute cannot be read: udev does not wait for ever."
