@@ -36,6 +36,9 @@ class Held(Machine):
     def marked(self):
         return os.path.exists(self.tree.path(MARK))
 
+    def tried(self):
+        return os.path.exists(self.tree.path('calls'))
+
     def told(self):
         return [name for name, _ in self.messages()] if os.path.exists(self.tree.path('journal')) else []
 
@@ -51,10 +54,10 @@ class Held(Machine):
 
     def test_goes_on(self):
         "The disk is in use at the first try. The hold goes on, whatever uasd reads again, until there is no time for another try."
-        self.hold(9)
+        self.hold(14)
         self.plays_switch(*DEFERRED)
         self.both()
-        until(lambda: self.calls() >= 1, 'it has been tried')
+        until(self.tried, 'it has been tried')
         for _ in range(3):
             self.look_again()
             self.assertIn(self.disk()['state'], ('held', 'switching'))
@@ -69,7 +72,7 @@ class Held(Machine):
         self.hold(20)
         self.plays_switch(*DEFERRED)
         self.both()
-        until(lambda: self.calls() >= 1 and self.disk()['state'] == 'held', 'it is held')
+        until(lambda: self.tried() and self.disk()['state'] == 'held', 'it is held')
         self.ctl('release', 'sdz')
         self.assertFalse(self.marked())
         self.assertEqual(self.read(UEVENT), 'add')
@@ -90,7 +93,7 @@ class Held(Machine):
         self.hold(20)
         self.plays_switch(*DEFERRED)
         self.both()
-        until(lambda: self.calls() >= 1 and self.disk()['state'] == 'held', 'it is held')
+        until(lambda: self.tried() and self.disk()['state'] == 'held', 'it is held')
         calls = self.calls()
         os.unlink(self.tree.path(MARK))
         until(lambda: self.disk()['state'] == 'waiting', 'uasd sees it')
@@ -110,14 +113,14 @@ class Held(Machine):
         self.tree.write('proc/4242/mountinfo', '100 1 8:400 / /mnt rw,relatime - ext4 /dev/sdz rw\n')
         self.both()
         until(lambda: 'looked by name: in use' in self.journal(), 'it is found')
-        self.assertEqual(self.disk()['state'], 'waiting')
+        until(lambda: self.disk()['state'] == 'waiting', 'it waits')
         calls = self.calls()
         shutil.rmtree(self.tree.path('proc/4242'))
         with open(self.tree.path('dev/sdz')):  # its close
             pass
         self.driver_is('uas')
         self.assertIn('looked by name: nobody', self.journal())
-        self.assertEqual(self.calls(), calls + 1)
+        self.assertGreater(self.calls(), calls)
 
     # A trial
 
