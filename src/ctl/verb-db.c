@@ -23,7 +23,7 @@ static const char *why(const struct known_bridge *b, const struct db_word *w, bo
         if (w->conflict)
                 return "The sources contradict each other.";
         if (w->kernel_alone)
-                return "The kernel's own table says so, and nobody else.";
+                return "Only the kernel's own table says so.";
         if (b->entry.n_says == 0)
                 return b->bcd < 0 ? "The database does not know this bridge."
                                   : "The database did not know this bridge when it was plugged in.";

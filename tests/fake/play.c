@@ -270,7 +270,7 @@ const char *scene_wrong(const struct scene *s)
                 return wrong;
         /* Between the claim and the end of the old device a mount fails, which cannot be avoided. But then the disk must move. */
         if (fake->refused && fake->usb[0].plugged && !fake->usb[0].touched)
-                return "somebody's mount failed for nothing";
+                return "a user's mount failed without need";
         if (tree_exists("run/uasd/switch/2-1:1.0"))
                 return "a record is left";
         if (tree_exists("run/" RUN_QUIRKS_BIND))

@@ -13,7 +13,7 @@ static const char *ask(const struct scene *s, enum fake_what what, int code)
         const struct fake_lun *card = &fake->usb[0].luns[1];
 
         if (what == HOOK_CARD && code == UASD_EXIT_ROLLED_BACK)
-                return "it was taken back for a card that nobody uses";
+                return "it was rolled back for a card that is not used";
         if (what != HOOK_CARD && what != HOOK_CARD_WRITE && fake->opened_at && !card->nodes[1].mounted)
                 return "the mount is gone";
         /* It failed and is in use, so it must not be rolled back. */

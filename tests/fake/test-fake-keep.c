@@ -59,7 +59,7 @@ static const struct {
         {"opened, again", {SCENE, .hooks = {{.op = "open sda", .nth = 1, .what = HOOK_OPEN}}}, true, UASD_EXIT_OK, ""},
         {"mounted when it was looked at", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_MOUNT}}}, false, UASD_EXIT_DEFERRED, "in use: "},
         {"it cannot be opened", {SCENE, .hooks = {{.op = "open sdb", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot open sdb: "},
-        {"who uses it cannot be found out", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot find out who uses the disk"},
+        {"its users cannot be read", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot find out who uses the disk"},
         {"unplugged", {SCENE, .prepare = pulled_out}, false, UASD_EXIT_NO_DISK, "there is no USB storage interface 2-1:1.0"},
         /* clang-format on */
 };

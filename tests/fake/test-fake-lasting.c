@@ -50,7 +50,7 @@ static const char *wrong_meanwhile(const struct scene *s, const struct result *r
                 return "it says that it is done, and is not";
         if (r->code != UASD_EXIT_OK && u->driver == s->to && !stays)
                 return "it was moved, and does not say so";
-        return entry_not_on_record(s) ? "an entry of ours is in the quirks, and nothing tells of it" : NULL;
+        return entry_not_on_record(s) ? "an entry of ours is in the quirks, and on no record" : NULL;
 }
 
 /* Switches the disk back, as uasd does with a disk that has failed where it is. */

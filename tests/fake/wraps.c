@@ -90,7 +90,7 @@ int __wrap_attr_write(int dirfd, const char *path, const char *text)
         else if (streq(last, "uevent") && streq(text, "add"))
                 r = kernel_trigger(name);
         else
-                fake_break("wrote what nobody thought of:", attribute);
+                fake_break("wrote what no test expects:", attribute);
         return op_end(last, r);
 }
 

@@ -95,9 +95,9 @@ static const struct {
         {"kept on, the disk has come", "full", true, false, true, true, "unmap", MAX},
         {"and is on", "unmap", true, true, true, true, NULL, 0},
         {"kept on, but the kernel was first", "unmap", true, false, true, false, NULL, 0},
-        {"kept on, and somebody turned it off", "disabled", true, true, true, true, NULL, 0},
+        {"kept on, and a user turned it off", "disabled", true, true, true, true, NULL, 0},
         {"taken back", "unmap", false, true, false, false, "full", 0},
-        {"taken back, and off already", "full", false, true, false, false, NULL, 0},
+        {"setting removed, and off already", "full", false, true, false, false, NULL, 0},
         {"no such attribute", NULL, true, false, true, false, NULL, 0},
 };
 

@@ -116,7 +116,7 @@ static const struct scenario table[] = {
                  {1900, FREE, "timer 3900", STATE_WAITING},
                  {3900, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
          }},
-        {"nobody tells that it has come: looked at again, later each time",
+        {"no event reports that it has come: looked at again, later each time",
          BOOTED,
          {
                  {1000, SCANNED, "timer 2000 report", STATE_WAITING, PROBED},
@@ -143,7 +143,7 @@ static const struct scenario table[] = {
                  {601000, TIMER, "timer 1201000 passed", STATE_TRIAL},
                  {1201000, TIMER, "timer 1801000 passed", STATE_TRIAL},
          }},
-        {"a machine that sleeps for a night watches nobody meanwhile: the rest of the time is still to come",
+        {"a machine that sleeps for a night watches no disk meanwhile: the rest of the time is still to come",
          BOOTED,
          {
                  {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL, .asleep = 50000},
@@ -189,7 +189,7 @@ static const struct scenario table[] = {
                  {500000, SCANNED, "", STATE_FAILED},
                  {501000, TROUBLE, "watch report look", STATE_WAITING},
          }},
-        {"it failed under uas, and could not be taken back for somebody who had it just then: away when it is free",
+        {"it failed under uas, and could not be rolled back because a program had it: away when it is free",
          BOOTED,
          {
                  {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
@@ -213,7 +213,7 @@ static const struct scenario table[] = {
                  {3000, SCANNED, "", STATE_SETTLED},
                  {4000, TROUBLE, "watch report look", STATE_WAITING},
          }},
-        {"taken back, and distrusted for it: failed, not settled",
+        {"rolled back, and distrusted for it: failed, not settled",
          BOOTED,
          {
                  {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
@@ -230,7 +230,7 @@ static const struct scenario table[] = {
                  {6000, HOLD(21000), "release", STATE_FAILED},
                  {9000, BOOT_OVER, "", STATE_FAILED},
          }},
-        {"held, and somebody was faster: tried again, for the hold has time",
+        {"held, and another program was faster: tried again, for the hold has time",
          BOOTING,
          {
                  {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
@@ -239,7 +239,7 @@ static const struct scenario table[] = {
                  {3900, RELEASED, "", STATE_SWITCHING},
                  {4000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
          }},
-        {"held, and somebody was faster until too little was left: released, looked at again after a pause and the boot",
+        {"held, and another program was faster until too little was left: released, looked at again after a pause and the boot",
          BOOTING,
          {
                  {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
@@ -286,7 +286,7 @@ static const struct scenario table[] = {
          STOPPING,
          {{1000, HOLD(21000), "release watch report", STATE_WAITING, DISKS}}},
 
-        {"plugged in, inside delay_use: no disk, so nobody to wait for",
+        {"plugged in, inside delay_use: no disk, so no user to wait for",
          BOOTED,
          {
                  {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
@@ -296,7 +296,7 @@ static const struct scenario table[] = {
         {"the same while booting: nothing is claimed",
          BOOTING,
          {{1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING}}},
-        {"inside delay_use, somebody else switches it: no hurry to try again",
+        {"inside delay_use, another process switches it: no hurry to try again",
          BOOTED,
          {
                  {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
@@ -358,7 +358,7 @@ static const struct scenario table[] = {
                  {2000, SCANNED, "unwatch timer off report", STATE_SETTLED, ON_UAS},
                  {3000, TIMER, "", STATE_SETTLED},
          }},
-        {"claimed by somebody whom no look sees: slower and slower, half a minute at most",
+        {"claimed by a user that no look sees: slower and slower, half a minute at most",
          BOOTED,
          {
                  {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
@@ -387,7 +387,7 @@ static const struct scenario table[] = {
                  {48000, IN_USE, "", STATE_WAITING},
                  {90000, FREE, "timer 92000", STATE_WAITING},
          }},
-        {"whom a look by name finds, and whose end will be told, is waited for without a timer",
+        {"a user that a look by name finds, and whose end will be reported, is waited for without a timer",
          BOOTED,
          {
                  {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
@@ -402,7 +402,7 @@ static const struct scenario table[] = {
                  {97000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
                  {98000, DONE(DEFERRED), "watch timer 99000 report look-by-name", STATE_WAITING},
          }},
-        {"whom it finds, and of whose end nobody will tell, is looked for again, without a claim",
+        {"a user that it finds, and whose end will not be reported, is looked for again, without a claim",
          BOOTED,
          {
                  {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
@@ -418,7 +418,7 @@ static const struct scenario table[] = {
                  {7000, NOBODY_BY_NAME, "timer 9000", STATE_WAITING},
                  {9000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
          }},
-        {"seen at a glance, but of its end nobody will tell: perhaps a look by name can have it told",
+        {"seen at a glance, but its end will not be reported: perhaps a look by name can arrange that",
          BOOTED,
          {
                  {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
@@ -439,7 +439,7 @@ static const struct scenario table[] = {
                  {6000, DONE(DEFERRED), "watch timer 7000 report look-by-name", STATE_WAITING},
          }},
 
-        {"rolled back: failed, and not tried again until somebody asks",
+        {"rolled back: failed, and not tried again until a user asks",
          BOOTED,
          {
                  {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
@@ -548,7 +548,7 @@ static const struct scenario table[] = {
                  {2000, SCANNED, "", STATE_SETTLED, DISKS},
                  {3000, REQUEST(DRIVER_NONE), "watch report look", STATE_WAITING},
          }},
-        {"cancelled: stays where it is until somebody asks",
+        {"cancelled: stays where it is until a user asks",
          BOOTED,
          {
                  {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
@@ -567,7 +567,7 @@ static const struct scenario table[] = {
                  {5000, IN_USE, "", STATE_WAITING},
                  {6000, CANCEL, "unwatch report", STATE_SETTLED},
          }},
-        {"a request cancelled: what the policy wants later, nobody has asked for",
+        {"a request cancelled: no user has asked for what the policy wants later",
          BOOTED,
          {
                  {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
@@ -747,7 +747,7 @@ static const struct scenario table[] = {
                  {8500, TIMER, "unwatch timer off report switch uas", STATE_SWITCHING},
                  {9000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
          }},
-        {"leased: a switch under it that is taken back is told; after it what failed before has still failed",
+        {"leased: a switch under it that is rolled back is reported; after it what failed before has still failed",
          BOOTED,
          {
                  {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
@@ -772,7 +772,7 @@ static const struct scenario table[] = {
                  {4000, DONE(ROLLED_BACK), "report", STATE_FAILED},
                  {5000, REQUEST(DRIVER_UAS), "watch report look", STATE_WAITING},
          }},
-        {"leased: it fails on uas, which nobody moves it off but its holder; it is not brought back there",
+        {"leased: it fails on uas, and only its holder moves it off; it is not brought back there",
          BOOTED,
          {
                  {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
