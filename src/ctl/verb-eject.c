@@ -2,24 +2,10 @@
 #include "client/request.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "ctl/freeing.h"
 #include "ctl/verbs.h"
 
 /* A sync of a slow disk takes minutes. A switch that is under way comes before it. */
 #define EJECT_USEC (600 * USEC_PER_SEC)
-
-static void say_in_use(const struct ctl *c, const struct view *v)
-{
-        char **commands = NULL;
-        size_t n = 0;
-
-        say_users(v);
-        if (v->disk.n_users > 0 && !c->client.host)
-                (void) freeing_list(&c->client.roots, &v->disk, &commands, &n);
-        for (size_t i = 0; i < n; i++)
-                log_info("%s %s", i == 0 ? "To free it:" : "           ", commands[i]);
-        strv_free(commands);
-}
 
 static int eject(struct ctl *c, const struct view *v)
 {

@@ -7,7 +7,9 @@
 #include "client/watch.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "common/util.h"
 #include "ctl/boot-place.h"
+#include "ctl/freeing.h"
 #include "ctl/inhibitors.h"
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
@@ -24,12 +26,25 @@ struct wish {
         uint64_t wait_usec;
 };
 
-void say_users(const struct view *v)
+static void say_users(const struct view *v)
 {
         char text[512];
 
         for (size_t i = 0; i < v->disk.n_users; i++)
                 log_info("  %s", user_text(&v->disk.users[i], text, sizeof(text)));
+}
+
+void say_in_use(const struct ctl *c, const struct view *v)
+{
+        char **commands = NULL;
+        size_t n = 0;
+
+        say_users(v);
+        if (v->disk.n_users > 0 && !c->client.host)
+                (void) freeing_list(&c->client.roots, &v->disk, &commands, &n);
+        for (size_t i = 0; i < n; i++)
+                log_info("%s %s", i == 0 ? "To free it:" : "           ", commands[i]);
+        strv_free(commands);
 }
 
 static void tell_wish(const struct view *v, const struct wish *w)
@@ -132,7 +147,7 @@ static int tell_deferred(const struct ctl *c, const char *label, const struct vi
                 log_info("%s: in use:", label);
         else
                 log_info("%s: not yet. %s", label, v->reason);
-        say_users(v);
+        say_in_use(c, v);
         log_info("uasd switches it as soon as it is free. To cancel: uasctl cancel %s", v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", remedy);

@@ -42,8 +42,8 @@ int verb_status(struct ctl *c, char **args);
 int verb_explain(struct ctl *c, char **args);
 int verb_db(struct ctl *c, char **args);
 int verb_switch(struct ctl *c, char **args);
-/* Prints the users of a disk. */
-void say_users(const struct view *v);
+/* Prints the users of a disk, and the commands that free it. */
+void say_in_use(const struct ctl *c, const struct view *v);
 int verb_policy(struct ctl *c, char **args);
 int verb_trim(struct ctl *c, char **args);
 int verb_release(struct ctl *c, char **args);

@@ -328,6 +328,7 @@ class Uasctl(unittest.TestCase):
         self.assertLess(time.monotonic() - start, 2)
         self.assertIn('mounted on /mnt/usb (sdb1)', p.stderr)
         self.assertIn('uasctl cancel 2-2:1.0', p.stderr)
+        self.assertIn('To free it: umount /mnt/usb\n', p.stderr)
         self.run_ctl('wait', 'sdb', '--wait=0', code=3)
         self.run_ctl('wait', 'sdb')
         outcome = json.loads(self.run_ctl('status', 'sdb', '--json').stdout)['disks'][0]['outcome']
