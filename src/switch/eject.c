@@ -33,20 +33,28 @@ static int look_at_interface(const char *name, void *data)
 
 static int identify(struct transaction *t)
 {
-        struct others others = {.interface = t->interface, .port = strcspn(t->interface, ":")};
         int r;
 
         usb_disk_done(&t->disk);
         r = usb_disk_read(&t->roots, t->interface, false, &t->disk);
         if (r == -ENODEV || r == 0)
                 return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
-        if (r >= 0)
-                r = dir_each(t->roots.sys, SYSFS_USB_DEVICES, look_at_interface, &others);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
         t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         t->from = t->disk.facts.driver;
         t->to = DRIVER_USB_STORAGE; /* so a LUN that is offline is not claimed */
+        return 0;
+}
+
+/* Called with the lock: during a switch the disk may have no driver and no LUN. */
+static int may_go(struct transaction *t)
+{
+        struct others others = {.interface = t->interface, .port = strcspn(t->interface, ":")};
+        int r = dir_each(t->roots.sys, SYSFS_USB_DEVICES, look_at_interface, &others);
+
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the interfaces of its device: %s", strerror(-r));
         if (t->from == DRIVER_OTHER)
                 return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s", t->disk.facts.driver_name);
         if (others.found)
@@ -74,7 +82,8 @@ static int eject_begin(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record: %s", strerror(-r));
-        return identify(t);
+        r = identify(t);
+        return r < 0 ? r : may_go(t);
 }
 
 static int eject_sync(struct transaction *t)

@@ -165,6 +165,31 @@ static void test_waits(void **state)
         scene_remove();
 }
 
+/* In the middle of a switch the disk has no LUN. That is no reason to give up. */
+static void test_waits_in_the_middle(void **state)
+{
+        static const struct scene s = {.from = UAS, .partitions = 1, .eject = true};
+        uint64_t before;
+        struct result r;
+        int fd;
+
+        scene_make(&s);
+        tree_write("", "run/uasd/switch/2-1:1.0.lock");
+        fd = openat(fake->roots.run, "uasd/switch/2-1:1.0.lock", O_RDWR | O_CLOEXEC);
+        assert_int_equal(switch_lock_take(fd, SWITCH_LOCK), 0);
+        tree_lun_gone(&fake->usb[0], 0);
+        before = fake->clock;
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_true(fake->clock - before >= 120 * USEC_PER_SEC);
+        (void) close(fd);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(r.text, "the kernel is still looking for its disk");
+        assert_int_equal(fake->usb[0].touched, 0);
+        scene_remove();
+}
+
 /* At every operation a process uses the disk, the user unplugs it, or uasd-switch dies. */
 static void test_every_operation(void **state)
 {
@@ -214,7 +239,8 @@ static void test_every_operation(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_refused),
-                                           cmocka_unit_test(test_waits), cmocka_unit_test(test_every_operation)};
+                                           cmocka_unit_test(test_waits), cmocka_unit_test(test_waits_in_the_middle),
+                                           cmocka_unit_test(test_every_operation)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
