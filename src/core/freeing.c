@@ -19,10 +19,11 @@ static const char *quoted(const char *s, char ret[static WORD_MAX])
 
                 if (used + strlen(text) + sizeof("'") > WORD_MAX)
                         return "";
-                memcpy(ret + used, text, strlen(text));
+                (void) stpcpy(ret + used, text);
                 used += strlen(text);
         }
-        memcpy(ret + used, "'", sizeof("'"));
+        ret[used++] = '\'';
+        ret[used] = '\0';
         return ret;
 }
 

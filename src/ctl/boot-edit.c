@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/boot-edit.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -215,6 +216,7 @@ static int read_and_parse(const struct roots *r, const struct boot_place *p, con
         }
         if (k < 0)
                 return k;
+        assert(e.text);
         switch (p->form) {
         case BOOT_ONE_LINE:
                 *ret_why = parse_one_line(&e);

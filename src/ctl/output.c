@@ -48,10 +48,11 @@ static const struct table_column says_columns[] = {
 
 static void add_says(struct libscols_table *t, const struct db_says *s, int bcd, const char *platform)
 {
-        const char *holds = bcd >= 0 && !db_firmware_fits(s, (uint16_t) bcd) ? "other firmware"
-                            : !db_host_fits(s, platform)                     ? "other host"
-                            : bcd < 0 && !db_any_firmware(s)                 ? "some firmware"
-                                                                             : "yes";
+        bool known = bcd >= 0;
+        const char *holds = known && !db_firmware_fits(s, (uint16_t) bcd) ? "other firmware"
+                            : !db_host_fits(s, platform)                  ? "other host"
+                            : !known && !db_any_firmware(s)               ? "some firmware"
+                                                                          : "yes";
         char range[16] = "any";
 
         if (!db_any_firmware(s))

@@ -123,12 +123,13 @@ static bool fits_value(const struct verb *v, const char *disk, const char *word)
 
 const struct verb *verb_check(const struct options *o, char **words)
 {
-        const struct verb *v = verb_find(words[0] ?: "list");
+        const char *verb = words[0] ?: "list";
+        const struct verb *v = verb_find(verb);
         const char *refused;
         unsigned n = 0;
 
         if (!v) {
-                tell_unknown_verb(words[0]);
+                tell_unknown_verb(verb);
                 return NULL;
         }
         while (words[0] && words[n + 1])

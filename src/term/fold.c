@@ -115,7 +115,7 @@ static char *indented(const char *s, unsigned width, unsigned indent)
                 return TAKE_PTR(lines);
         for (const char *end = lines; (end = strchr(end, '\n')); end++)
                 n++;
-        ret = to = malloc(strlen(lines) + n * indent + 1);
+        ret = to = calloc(1, strlen(lines) + n * indent + 1);
         for (const char *from = lines; ret && (*to++ = *from); from++)
                 if (*from == '\n')
                         to += sprintf(to, "%*s", (int) indent, "");

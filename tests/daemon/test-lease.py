@@ -410,6 +410,7 @@ class Lease(Machine):
         self.ctl('forget', 'sdz', code=4)  # makes uasd read the port again: that is another disk
         self.assertEqual(self.ask(holder, 'wait'), 'hung up')
         until(lambda: not self.record() and not self.claimed(), 'no lease any more')
+        until(self.managed_disks, 'a child has read the strings of the other disk')
         self.assertEqual(self.property('Lease'), '')
 
     def test_lease_inhibited(self):

@@ -358,7 +358,7 @@ int claim_stop(const struct claim *c, size_t i)
                 return 0;
         if (ioctl(c->nodes[i].exclusive, SG_IO, &io) < 0)
                 return -errno;
-        return io.info & SG_INFO_CHECK ? -EIO : 0;
+        return (io.info & SG_INFO_CHECK) != 0 ? -EIO : 0;
 }
 
 /* fsync may fail on a CD-ROM, a write-protected card or an empty slot. These have nothing to write. */

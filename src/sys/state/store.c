@@ -107,7 +107,8 @@ static struct kept *keep(const struct roots *r, const char *name)
         struct kept *k = kept;
 
         while (k->name[0] && !streq(k->name, name))
-                assert(++k < kept + ELEMENTSOF(kept));
+                k++;
+        assert(k < kept + ELEMENTSOF(kept));
         if (k->version > 0 && k->read >= 0 && same_file(&k->etc, &etc) && same_file(&k->var, &var))
                 return k;
         (void) copy_string(k->name, sizeof(k->name), name);

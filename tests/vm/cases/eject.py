@@ -49,6 +49,7 @@ def both_drivers(vm):
     # It waits for a switch that is under way.
     one = only_disk(guest, "settled")
     other = {"uas": "usb-storage", "usb-storage": "uas"}[one["driver"]]
+    disk.reset_stats()
     guest.run("(uasctl switch sda %s &) ; while ! test -e /run/uasd/switch/%s; do sleep 0.01; done; uasctl eject 2-%d" %
               (other, disk.interface, disk.port), 90, check=True)
     gone(guest, disk)
