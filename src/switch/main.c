@@ -32,7 +32,7 @@ static void help(void)
                       "     --machine             Progress and result as lines on stdout\n"
                       "     --recover             Finish or undo what a killed uasd-switch left behind\n"
                       "     --claim               Claim the disk, if nobody uses it, until the standard input ends\n"
-                      "     --claim-again         The same, whoever has it open\n"
+                      "     --claim-again         The same, also if a process has it open\n"
                       "     --eject               Stop the disk and remove its USB device, if no process uses it\n");
 }
 

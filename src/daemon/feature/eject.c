@@ -44,15 +44,11 @@ void ejects_free(struct manager *m)
                 eject_free(m->ejects);
 }
 
-static void take_line(const char *line, void *data)
-{
-}
-
 static int on_output(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         struct eject *j = data;
 
-        switch_output_read(&j->said, take_line, NULL);
+        switch_output_read(&j->said, NULL, NULL);
         if (revents & EPOLLHUP)
                 (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
         return 0;
@@ -79,7 +75,7 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
 {
         struct eject *j = data;
 
-        switch_output_read(&j->said, take_line, NULL);
+        switch_output_read(&j->said, NULL, NULL);
         answer(j);
         queue_rescan(j->manager, j->interface);
         eject_free(j);

@@ -181,9 +181,9 @@ static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
 }
 
 /* Before all disks have been read, sysfs is asked: an entry for a disk that supports only UAS leaves it without a driver. */
-static int add_plugged(struct manager *m, const struct facts *new, struct kept_disks *kept)
+static int add_plugged(struct manager *m, const struct facts *came, struct kept_disks *kept)
 {
-        int r = new &&facts_uas_alone(new) ? kept_disks_uas_alone(kept, new->vid, new->pid) : 0;
+        int r = came && facts_uas_alone(came) ? kept_disks_uas_alone(kept, came->vid, came->pid) : 0;
 
         if (!m->looked)
                 return kept_disks_read_plugged(&m->roots, kept);
@@ -196,7 +196,7 @@ static int add_plugged(struct manager *m, const struct facts *new, struct kept_d
         return r;
 }
 
-bool keepoff_review(struct manager *m, const struct facts *new)
+bool keepoff_review(struct manager *m, const struct facts *came)
 {
         _cleanup_(kept_disks_done) struct kept_disks kept = {};
         _cleanup_(keepoff_done) struct keepoff made = {};
@@ -208,7 +208,7 @@ bool keepoff_review(struct manager *m, const struct facts *new)
         if (r >= 0)
                 r = add_seen(&m->keepoff->seen, &kept);
         if (r >= 0)
-                r = add_plugged(m, new, &kept);
+                r = add_plugged(m, came, &kept);
         if (r >= 0)
                 r = keepoff_apply(&m->roots, &kept, m->env.booted && m->looked, &made);
         if (r == -ETIMEDOUT || (r == -ENOENT && any_kept_off(&kept)))

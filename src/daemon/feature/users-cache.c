@@ -12,7 +12,8 @@
 /*
  * The users of a disk are searched when a client asks: the machine needs to know only whether there are any. Clients need the
  * users of disks that wait, so a child walks over all processes. It walks once for all such disks, and for all properties of one
- * call. For all other disks only the tables are read. A new disk is searched alone: no client asks for the others then.
+ * call. For all other disks only the tables are read. For a new disk uasd searches only its users: no client asks for the others
+ * then.
  */
 #define FRESH_USEC (500 * USEC_PER_MSEC)
 

@@ -61,10 +61,10 @@ static void take_line(struct switch_output *o, void (*take)(const char *line, vo
 
         if (o->outcome.code >= 0)
                 return;
-        if (sscanf(o->line, "END %i %23s %n", &o->outcome.code, o->outcome.step, &end) != 2 || end == 0)
-                take(o->line, data);
-        else
+        if (sscanf(o->line, "END %i %23s %n", &o->outcome.code, o->outcome.step, &end) == 2 && end > 0)
                 (void) copy_string(o->outcome.text, sizeof(o->outcome.text), o->line + end);
+        else if (take)
+                take(o->line, data);
 }
 
 void switch_output_read(struct switch_output *o, void (*take)(const char *line, void *data), void *data)

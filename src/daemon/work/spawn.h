@@ -13,5 +13,6 @@ struct switch_output {
         size_t used;
         struct outcome outcome; /* the owner sets its code to -1; the reader puts the end here */
 };
-/* Reads all present output. Each line except the end goes to take(), and none after the end. */
+/* Reads all present output. Each line except the end goes to take(), and none after the end. take: NULL if only the
+ * end matters. */
 void switch_output_read(struct switch_output *o, void (*take)(const char *line, void *data), void *data);
