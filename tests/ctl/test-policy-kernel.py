@@ -15,9 +15,7 @@ class PolicyKernel(unittest.TestCase):
     def setUp(self):
         self.tree = Tree(PROGRAM)
         self.addCleanup(self.tree.close)
-        self.tree.write('sys/module/usb_storage/initstate', 'live\n')
-        self.tree.write('proc/cmdline', 'quiet\n')
-        self.tree.disk('2-1', 'sda', 'uas', serial='S1')
+        self.tree.quirk_lines()
 
     def conf(self, *lines):
         self.tree.write('etc/uasd/uasd.conf', '\n'.join(['[uasd]', *lines, '']))

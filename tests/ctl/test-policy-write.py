@@ -23,9 +23,7 @@ class PolicyWrite(unittest.TestCase):
     def setUp(self):
         self.tree = Tree(PROGRAM)
         self.addCleanup(self.tree.close)
-        self.tree.write('sys/module/usb_storage/initstate', 'live\n')
-        self.tree.write('proc/cmdline', 'quiet\n')
-        self.tree.disk('2-1', 'sda', 'uas', serial='S1')
+        self.tree.quirk_lines()
         self.path = PI
 
     def put(self, text, path=PI):

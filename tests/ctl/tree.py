@@ -94,6 +94,12 @@ class Tree:
             self.link(f'{interface}/driver', f'sys/bus/usb/drivers/{driver}')
             self.link(f'sys/bus/usb/drivers/{driver}/{port}:1.0', interface)
 
+    def quirk_lines(self):
+        """The kernel has usb-storage as a module, and nothing about it on its command line; one disk is there."""
+        self.write('sys/module/usb_storage/initstate', 'live\n')
+        self.write('proc/cmdline', 'quiet\n')
+        self.disk('2-1', 'sda', 'uas', serial='S1')
+
     def remove(self, port, block):
         """As if the disk had never existed."""
         for link in f'sys/bus/usb/devices/{port}', f'sys/bus/usb/devices/{port}:1.0', f'sys/block/{block}', f'sys/class/block/{block}', \

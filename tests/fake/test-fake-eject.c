@@ -140,6 +140,17 @@ static void test_refused(void **state)
         assert_true(all);
 }
 
+/* Another switch has the lock of the disk until the descriptor is closed. */
+static int switch_under_way(void)
+{
+        int fd;
+
+        tree_write("", "run/uasd/switch/2-1:1.0.lock");
+        fd = openat(fake->roots.run, "uasd/switch/2-1:1.0.lock", O_RDWR | O_CLOEXEC);
+        assert_int_equal(switch_lock_take(fd, SWITCH_LOCK), 0);
+        return fd;
+}
+
 /* A switch that is under way ends first. One that hangs does not keep the caller waiting forever. */
 static void test_waits(void **state)
 {
@@ -149,9 +160,7 @@ static void test_waits(void **state)
         int fd;
 
         scene_make(&s);
-        tree_write("", "run/uasd/switch/2-1:1.0.lock");
-        fd = openat(fake->roots.run, "uasd/switch/2-1:1.0.lock", O_RDWR | O_CLOEXEC);
-        assert_int_equal(switch_lock_take(fd, SWITCH_LOCK), 0);
+        fd = switch_under_way();
         before = fake->clock;
         scene_switch(&s, &r);
         assert_int_equal(r.code, UASD_EXIT_DEFERRED);
@@ -174,9 +183,7 @@ static void test_waits_in_the_middle(void **state)
         int fd;
 
         scene_make(&s);
-        tree_write("", "run/uasd/switch/2-1:1.0.lock");
-        fd = openat(fake->roots.run, "uasd/switch/2-1:1.0.lock", O_RDWR | O_CLOEXEC);
-        assert_int_equal(switch_lock_take(fd, SWITCH_LOCK), 0);
+        fd = switch_under_way();
         tree_lun_gone(&fake->usb[0], 0);
         before = fake->clock;
         scene_switch(&s, &r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "bench.h"
+#include "../unit/unit.h"
 #include "bench/bench.h"
 
 /* Results as fio and the session would return them. */

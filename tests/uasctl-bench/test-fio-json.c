@@ -14,42 +14,25 @@
 
 static void versions(void **state)
 {
-        static const struct {
-                const char *file;
-                unsigned jobs, depth;
-                uint64_t runtime_usec;
-                struct bench_side read, write;
-                double depth_share, cpu;
-                int error;
-        } rows[] = {
+        static const struct recorded rows[] = {
                 /* clang-format off */
                 {"recorded-3.33-grouped.json", 4, 32, 225000, SIDE(67108864, 16384, 298261618, 72817.7778, 1727644.99, 1564672, 2736128, 7372800),
-                  {}, 0.99243164, 34.157304, 0},
+                  {}, 0.99243164, 0, 34.157304},
                 /* Without group_reporting: three entries, and the highest of their percentiles. */
                 {"recorded-3.33-apart.json", 3, 32, 10000, SIDE(3145728, 768, 314572800, 76800, 1161782.66, 1155072, 1826816, 1875968),
-                  {}, 0.87890625, 33.333333, 0},
+                  {}, 0.87890625, 0, 33.333333},
                 {"recorded-3.33-apart-plain.json", 3, 8, 127000, SIDE(3145728, 768, 24769511.8, 6047.24409, 3626704.94, 3948544, 8355840, 8716288),
-                  {}, 0.97265625, 3.394384, 0},
+                  {}, 0.97265625, 0, 3.394384},
                 /* A note before the document, depth levels above 100 %. */
                 {"recorded-3.33-mixed.json", 1, 1, 468000, SIDE(4767744, 291, 10187487.2, 621.794872, 1420738.74, 724992, 4358144, 6062080),
-                  SIDE(3620864, 221, 7736888.89, 472.222222, 10641.7421, 8640, 27008, 39680), 1, 3.426124, 0},
-                {"recorded-3.33-error.json", 1, 1, 0, SIDE(0, 1, 0, 0, 0, 0, 0, 0), {}, 1, 0, -EINVAL},
+                  SIDE(3620864, 221, 7736888.89, 472.222222, 10641.7421, 8640, 27008, 39680), 1, 0, 3.426124},
+                {"recorded-3.33-error.json", 1, 1, 0, SIDE(0, 1, 0, 0, 0, 0, 0, 0), {}, 1, -EINVAL, 0},
                 {"recorded-3.33-ramp.json", 1, 4, 1001000, SIDE(589365248, 8989, 588776472, 8980.01998, 433466.511, 264192, 1011712, 4046848),
-                  {}, 1, 12.9, 0},
+                  {}, 1, 0, 12.9},
                 /* clang-format on */
         };
 
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                _cleanup_free_ char *text = recorded_read(rows[i].file);
-                struct bench_run run;
-
-                assert_row(i, fio_parse(text, rows[i].jobs, rows[i].depth, &run) == 0);
-                assert_side(rows[i].file, &run.read, &rows[i].read);
-                assert_side(rows[i].file, &run.write, &rows[i].write);
-                assert_row(i, run.runtime_usec == rows[i].runtime_usec && run.error == rows[i].error);
-                assert_row(i, near(run.depth_share, rows[i].depth_share) && near(run.cpu_percent, rows[i].cpu));
-                assert_row(i, run.other_bytes_per_sec < 0 && !*run.host);
-        }
+        assert_recorded(rows, ELEMENTSOF(rows), true);
 }
 
 #define JOB(more) "{\"jobname\":\"a\",\"error\":0," more "}"

@@ -12,14 +12,7 @@
 /* Sides: bytes, I/Os, both per second, mean, 50, 95 and 99 %, slat, clat (0: not compared). */
 static void machine(void **state)
 {
-        static const struct {
-                const char *file;
-                unsigned jobs, depth;
-                uint64_t runtime_usec;
-                struct bench_side read, write;
-                double depth_share;
-                int error;
-        } rows[] = {
+        static const struct recorded rows[] = {
                 /* clang-format off */
                 {"recorded-3.1-apart.json", 3, 8, 87000, {3145728, 768, 36157793.1, 8827.58621, 1991080.38, 423936, 9502720, 56360960, 5477.04036, 1985543.81868},
                   {}, 0.97265625, 0},
@@ -72,16 +65,7 @@ static void machine(void **state)
                 /* clang-format on */
         };
 
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                _cleanup_free_ char *text = recorded_read(rows[i].file);
-                struct bench_run run;
-
-                assert_row(i, fio_parse(text, rows[i].jobs, rows[i].depth, &run) == 0);
-                assert_side(rows[i].file, &run.read, &rows[i].read);
-                assert_side(rows[i].file, &run.write, &rows[i].write);
-                assert_row(i, run.runtime_usec == rows[i].runtime_usec && run.error == rows[i].error);
-                assert_row(i, near(run.depth_share, rows[i].depth_share));
-        }
+        assert_recorded(rows, ELEMENTSOF(rows), false);
 }
 
 static void machines(void **state)

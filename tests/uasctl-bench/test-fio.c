@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "bench.h"
+#include "../unit/unit.h"
 #include "bench/measure/clients.h"
 #include "bench/measure/fio-parts.h"
 #include "sys/io/roots.h"

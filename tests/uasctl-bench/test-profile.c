@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "bench.h"
+#include "../unit/unit.h"
 #include "bench/measure/profile.h"
 #include "common/names.h"
 

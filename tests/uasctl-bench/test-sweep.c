@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lists of patterns of a sweep, and the shares of a region. */
-#include "bench.h"
+#include "../unit/unit.h"
 #include "bench/measure/fio-parts.h"
 #include "bench/measure/sweep.h"
 

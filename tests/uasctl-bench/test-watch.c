@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench.h"
+#include "../unit/unit.h"
 
 #include "bench/measure/conditions.h"
 #include "bench/measure/errors.h"
