@@ -48,7 +48,7 @@ class Bench(BenchCase):
     def test_places(self):
         """Each round reads other places, and both drivers read the same ones: by the seed in fio's job file."""
         self.start()
-        p = self.spawn([IN_TREE, self.tree.top, 'bench', 'sda', '--profile=quick', '-n', '2', '--pause=0', '--runtime=2s', '--json'],
+        p = self.spawn([IN_TREE, self.tree.top, 'bench', 'sda', '--profile=quick', '-n', '2', '--pause=0', '--runtime=1s', '--json'],
                        stderr=subprocess.DEVNULL)
         seeds = {}
         while p.poll() is None:
@@ -300,7 +300,7 @@ class Bench(BenchCase):
         self.start()
         subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdi', 'uas'], env=self.env, capture_output=True, timeout=20)
         self.assertEqual(self.asked(), 'Switch 2-9:1.0 uas')
-        p = self.bench('sdi', '--profile=quick', '-n', '2', '--pause=0', '--json', code=7)
+        p = self.bench('sdi', '--profile=timed', '-n', '2', '--pause=0', '--json', code=7)
         out = json.loads(p.stdout)
         self.assertEqual(sorted(r['round'] for r in out['runs'] if r['driver'] == 'usb-storage'), [0, 1, 2])
         self.assertEqual([self.asked() for _ in range(4)],

@@ -146,7 +146,7 @@ class BenchFiles(BenchCase):
         """A run that ends with its region has an estimated duration, which depends on the work."""
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
-        said = self.bench(f'--file={self.dir}/data', '--profile=quick', '--dry-run').stderr
+        said = self.bench(f'--file={self.dir}/data', '--profile=timed', '--dry-run').stderr
         self.assertNotIn('hard disk', said)
         self.tree.write('etc/uasd/bench/whole.fio', '[p]\nrw=read\nbs=1m\nruntime=1000\nioengine=psync\n')
         said = self.bench(f'--file={self.dir}/data', '--profile=whole', '-n', '1', '--pause=0', '--dry-run').stderr
@@ -198,7 +198,7 @@ class BenchFiles(BenchCase):
     def test_sweep_of_times(self):
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
-        args = f'--file={self.dir}/data', *QUICK, '--json'
+        args = f'--file={self.dir}/data', '--profile=timed', '--pattern=read', '-n', '1', '--pause=0', '--json'
         out = json.loads(self.bench(*args, '--sweep=runtime=1,2').stdout)
         self.assertEqual([(p['axis'], p['runtime_sec'], p['ramp_sec']) for p in out['patterns']], [(1, 1, 0), (2, 2, 0)])
         for run in out['runs']:
