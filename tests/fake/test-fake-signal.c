@@ -112,5 +112,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals)};
 
+        (void) signal(SIGINT, SIG_DFL); /* a shell without job control leaves it ignored; uasd-switch respects that */
+
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
