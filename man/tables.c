@@ -2,7 +2,6 @@
 /* Copies a page, and puts the code's own tables where it asks for them, so that the manual says what the code does. */
 #include "common/util.h"
 #include "core/explain.h"
-#include "core/policy-table.h"
 
 /* For scdoc. */
 static void print_text(const char *s)
@@ -16,7 +15,7 @@ static void print_text(const char *s)
 
 static void print_driver(const struct decision_row *row)
 {
-        if (row->choose)
+        if (row->choice)
                 print_text(row->choice);
         else if (row->target != DRIVER_NONE)
                 print_text(driver_to_string(row->target));

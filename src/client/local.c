@@ -3,8 +3,8 @@
 
 #include "common/log.h"
 #include "core/config.h"
+#include "core/machine.h"
 #include "core/policy.h"
-#include "core/state.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
 #include "sys/quirks/modules.h"

@@ -3,7 +3,7 @@
 
 #include "client/view.h"
 #include "common/exit-codes.h"
-#include "core/refusal.h"
+#include "core/request.h"
 
 /* The expected result of `switch`, by the daemon's table. Pure. */
 struct plan {

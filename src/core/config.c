@@ -171,21 +171,6 @@ static int set_policy(struct config *c, const char *value)
         return 0;
 }
 
-static int set_quiet(struct config *c, const char *value)
-{
-        return parse_seconds(value, &c->quiet_usec);
-}
-
-static int set_hold(struct config *c, const char *value)
-{
-        return parse_seconds(value, &c->hold_usec);
-}
-
-static int set_trial(struct config *c, const char *value)
-{
-        return parse_seconds(value, &c->trial_usec);
-}
-
 static int set_unknown(struct config *c, const char *value)
 {
         int v = driver_from_string(value);
@@ -198,27 +183,19 @@ static int set_unknown(struct config *c, const char *value)
 
 int config_set(struct config *c, const char *section, const char *key, const char *value)
 {
-        static const struct {
-                const char *key;
-                int (*set)(struct config *c, const char *value);
-        } keys[] = {
-                /* clang-format off */
-                {"Policy", set_policy},
-                {"QuietSec", set_quiet},
-                {"HoldSec", set_hold},
-                {"Unknown", set_unknown},
-                {"TrialSec", set_trial},
-                /* clang-format on */
-        };
-
         if (strncmp(section, DISK_PREFIX, strlen(DISK_PREFIX)) == 0)
                 return set_disk(c, section + strlen(DISK_PREFIX), key, value);
         if (!streq(section, "uasd"))
                 return -ENOENT;
-        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
-                if (streq(keys[i].key, key))
-                        return keys[i].set(c, value);
-        return -ENOENT;
+        if (streq(key, "Policy"))
+                return set_policy(c, value);
+        if (streq(key, "QuietSec"))
+                return parse_seconds(value, &c->quiet_usec);
+        if (streq(key, "HoldSec"))
+                return parse_seconds(value, &c->hold_usec);
+        if (streq(key, "TrialSec"))
+                return parse_seconds(value, &c->trial_usec);
+        return streq(key, "Unknown") ? set_unknown(c, value) : -ENOENT;
 }
 
 enum policy config_policy(const struct config *c, uint16_t vid, uint16_t pid, const char *serial)

@@ -2,7 +2,6 @@
 #include "core/explain.h"
 
 #include "common/util.h"
-#include "core/policy-table.h"
 
 size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
 {
@@ -14,19 +13,21 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
         for (n = 0; n < max && n < ELEMENTSOF(policy_rows); n++) {
                 const struct decision_row *row = policy_rows + n;
                 struct explain_row *e = rows + n;
+                const char *words;
 
                 *e = (struct explain_row){
                         .reason = row->reason,
-                        .fits = row->fits(&in),
+                        .fits = in.fits[row->reason],
                         .means = row->means,
                         .remedy = (row->advise ? row->advise(&in) : NULL) ?: row->remedy,
                 };
                 e->decides = e->fits && !decided;
                 decided = decided || e->fits;
-                if (row->found)
-                        row->found(&in, e->found, sizeof(e->found));
+                words = e->fits ? row->yes : row->no;
+                if (words)
+                        (void) copy_string(e->found, sizeof(e->found), words);
                 else
-                        (void) copy_string(e->found, sizeof(e->found), e->fits ? row->yes : row->no);
+                        row->found(&in, e->found, sizeof(e->found));
         }
         return n;
 }

@@ -21,7 +21,7 @@ struct facts {
         uint8_t configuration;
         uint16_t vid, pid, bcd;
         unsigned speed_mbps;
-        unsigned max_speed_mbps; /* highest speed by its descriptors (core/bos.h); 0: unknown, or not read */
+        unsigned max_speed_mbps; /* highest speed by its descriptors (core/link.h); 0: unknown, or not read */
         char usb_version[8];     /* "3.20" */
         char manufacturer[USB_STRING_MAX], product[USB_STRING_MAX], serial[USB_STRING_MAX];
 

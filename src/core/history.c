@@ -5,17 +5,14 @@
 
 #include "common/util.h"
 
-static const char *const states[_HISTORY_MAX] = {
+static const char *const history_state_names[_HISTORY_MAX] = {
         [HISTORY_TRIAL] = "trial",
         [HISTORY_PASSED] = "passed",
         [HISTORY_DISTRUSTED] = "distrusted",
         [HISTORY_ENDED] = "ended",
 };
 
-const char *history_state_to_string(enum history_state s)
-{
-        return states[s];
-}
+DEFINE_STRINGS(history_state)
 
 /* ---- a line ---- */
 
@@ -23,11 +20,9 @@ static void take_word(struct history *h, const char *key, const char *value, int
 {
         unsigned long long v;
 
-        if (streq(key, "state")) {
-                for (int s = 0; s < _HISTORY_MAX; s++)
-                        if (streq(states[s], value))
-                                *ret_state = s;
-        } else if (streq(key, "firmware")) {
+        if (streq(key, "state"))
+                *ret_state = history_state_from_string(value);
+        else if (streq(key, "firmware")) {
                 if (parse_uint(value, 16, UINT16_MAX, &v) >= 0)
                         h->firmware = (uint16_t) v;
         } else if (streq(key, "kernel"))
@@ -82,8 +77,8 @@ int history_format(const struct history *h, char *ret, size_t size)
         int n;
 
         make_harmless(h->reason, reason, sizeof(h->reason));
-        n = snprintf(ret, size, "state=%s firmware=%04x kernel=%s boot=%s date=%s%s%s%s reason=%s", states[h->state], h->firmware,
-                     h->kernel[0] ? h->kernel : "-", h->boot[0] ? h->boot : "-", h->date[0] ? h->date : "-",
+        n = snprintf(ret, size, "state=%s firmware=%04x kernel=%s boot=%s date=%s%s%s%s reason=%s", history_state_names[h->state],
+                     h->firmware, h->kernel[0] ? h->kernel : "-", h->boot[0] ? h->boot : "-", h->date[0] ? h->date : "-",
                      h->lost ? " lost=1" : "", h->failed ? " failed=1" : "", h->distrusted ? " distrusted=1" : "", reason);
         return n < 0 || (size_t) n >= size ? -ENOBUFS : 0;
 }

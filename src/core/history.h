@@ -62,6 +62,7 @@ char *history_key_disk(const struct facts *f, char *ret, size_t size);
 bool history_id_parse(const char *s, char *ret, size_t size);
 
 const char *history_state_to_string(enum history_state s);
+int history_state_from_string(const char *s);
 
 /*
  * Write the reason of distrust. The clause is "it had to be reset (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)". The

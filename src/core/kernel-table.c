@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/kernel-table.h"
-
 #include "common/util.h"
+#include "core/quirks.h"
 
 /*
  * The facts of unusual_uas.h, the same in Linux 6.1, 6.12 and 7.3. Also some rows of unusual_devs.h: those with IGNORE_UAS, and

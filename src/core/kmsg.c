@@ -2,6 +2,7 @@
 #include "core/kmsg.h"
 
 #include "common/util.h"
+#include "core/types.h"
 
 #define USB_MAJOR "c189:"
 #define DEVICES_PER_BUS 128
@@ -318,39 +319,22 @@ const char *sign_what(const char *text)
         return NULL;
 }
 
-static const char *const blames[_BLAME_MAX] = {
+static const char *const blame_names[_BLAME_MAX] = {
         [BLAME_NONE] = "none",   [BLAME_BRIDGE] = "bridge",         [BLAME_CABLE] = "cable",
         [BLAME_POWER] = "power", [BLAME_CONTROLLER] = "controller",
 };
 
-const char *blame_to_string(enum blame b)
-{
-        return (unsigned) b < _BLAME_MAX ? blames[b] : NULL;
-}
-
-int blame_from_string(const char *s)
-{
-        for (size_t i = 0; i < _BLAME_MAX; i++)
-                if (streq(s, blames[i]))
-                        return (int) i;
-        return -EINVAL;
-}
+DEFINE_STRINGS(blame)
 
 const char *blame_sentence(enum blame b)
 {
-        switch (b) {
-        case BLAME_CABLE:
-                return "the cable or a connector";
-        case BLAME_POWER:
-                return "the power supply";
-        case BLAME_CONTROLLER:
-                return "the USB controller";
-        case BLAME_NONE:
-        case BLAME_BRIDGE:
-        case _BLAME_MAX:
-                break;
-        }
-        return "the bridge";
+        static const char *const sentences[_BLAME_MAX] = {
+                [BLAME_CABLE] = "the cable or a connector",
+                [BLAME_POWER] = "the power supply",
+                [BLAME_CONTROLLER] = "the USB controller",
+        };
+
+        return sentences[b] ?: "the bridge";
 }
 
 /* Returns the text behind these words if it begins with them, or NULL. */

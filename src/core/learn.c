@@ -3,7 +3,6 @@
 
 #include "common/exit-codes.h"
 #include "common/util.h"
-#include "core/lease.h"
 
 void life_init(struct life *l)
 {
@@ -12,10 +11,7 @@ void life_init(struct life *l)
 
 bool life_has_disks(const struct life *l)
 {
-        for (size_t i = 0; i < l->disk.n_luns; i++)
-                if (l->disk.luns[i].disk.name[0])
-                        return true;
-        return false;
+        return luns_with_disk(l->disk.luns, l->disk.n_luns) > 0;
 }
 
 bool life_has_luns(const struct life *l)

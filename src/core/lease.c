@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/lease.h"
+#include "core/learn.h"
 
 void lease_decide(struct life *l)
 {

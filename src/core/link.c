@@ -2,11 +2,108 @@
 #include "core/link.h"
 
 #include "common/util.h"
-#include "core/bos.h"
 
 #define BCD_USB_WITH_BOS 0x0210
 
-static const char *const limits[_LINK_LIMIT_MAX] = {
+/* ---- the speed of a device ---- */
+
+/* USB 3.2, 9.6.2 */
+enum {
+        DT_BOS = 0x0f,
+        DT_CAPABILITY = 0x10,
+        CAPABILITY_SUPERSPEED = 0x03,
+        CAPABILITY_SUPERSPEED_PLUS = 0x0a,
+        BOS_SIZE = 5,
+        SUPERSPEED_SIZE = 10,
+        SUPERSPEED_PLUS_SIZE = 12, /* without its sublinks */
+        SUBLINK_SIZE = 4,
+        SPEEDS_5_GBPS = 1 << 3,
+        LANE_MAX_MBPS = 10000, /* Gen 2: a sublink is one lane */
+};
+
+/* Mantissa times a power of 1000 bit/s. */
+static unsigned sublink_speed(const uint8_t *p)
+{
+        unsigned mantissa = (unsigned) (p[2] | p[3] << 8), mbps;
+
+        switch (p[0] >> 4 & 3) {
+        case 2:
+                mbps = mantissa;
+                break;
+        case 3:
+                mbps = mantissa * 1000;
+                break;
+        default:
+                return 0;
+        }
+        return mbps <= LANE_MAX_MBPS ? mbps : 0;
+}
+
+static unsigned capability_speed(const uint8_t *p)
+{
+        unsigned top = 0, n;
+
+        if (p[2] == CAPABILITY_SUPERSPEED && p[0] >= SUPERSPEED_SIZE)
+                return p[4] & SPEEDS_5_GBPS ? 5000 : 0;
+        if (p[2] != CAPABILITY_SUPERSPEED_PLUS || p[0] < SUPERSPEED_PLUS_SIZE)
+                return 0;
+        n = (p[4] & 0x1fU) + 1;
+        for (unsigned at = SUPERSPEED_PLUS_SIZE; n > 0 && at + SUBLINK_SIZE <= p[0]; n--, at += SUBLINK_SIZE) {
+                unsigned speed = sublink_speed(p + at);
+
+                if (speed > top)
+                        top = speed;
+        }
+        return top;
+}
+
+/* Returns 0 if it is below SuperSpeed. */
+static unsigned superspeed(const uint8_t *p, size_t n)
+{
+        unsigned top = 0;
+
+        for (; n >= 3 && p[0] >= 3 && p[0] <= n; n -= p[0], p += p[0]) {
+                unsigned speed = p[1] == DT_CAPABILITY ? capability_speed(p) : 0;
+
+                if (speed > top)
+                        top = speed;
+        }
+        return top;
+}
+
+unsigned usb_version_bcd(const char *version)
+{
+        unsigned long long major, minor;
+        char text[16];
+        char *dot;
+
+        if (!copy_string(text, sizeof(text), version + strspn(version, " ")) || !(dot = strchr(text, '.')))
+                return 0;
+        *dot = '\0';
+        if (parse_uint(text, 16, 0xff, &major) < 0 || parse_uint(dot + 1, 16, 0xff, &minor) < 0)
+                return 0;
+        return (unsigned) (major << 8 | minor);
+}
+
+unsigned device_max_speed(const void *bos, size_t size, const char *usb_version, unsigned link_mbps)
+{
+        const uint8_t *p = bos;
+        bool told = p && size >= BOS_SIZE && p[0] >= BOS_SIZE && p[0] <= size && p[1] == DT_BOS;
+        unsigned bcd = usb_version_bcd(usb_version), top = told ? superspeed(p + p[0], size - p[0]) : 0;
+
+        if (top > 0)
+                return top > link_mbps ? top : link_mbps;
+        if (link_mbps != 480) /* The reason of a slower link is unknown. At a faster one, bcdUSB or the BOS is wrong. */
+                return 0;
+        if (told)
+                return 480;
+        /* A faster device has 2.10 here and a BOS, but this kernel does not show the BOS. Some devices have 3.x nevertheless. */
+        return bcd >= 0x0300 ? 5000 : bcd > 0 && bcd <= 0x0200 ? 480 : 0;
+}
+
+/* ---- what limits its link ---- */
+
+static const char *const link_limit_names[_LINK_LIMIT_MAX] = {
         [LINK_LIMIT_NONE] = "none",
         [LINK_LIMIT_CABLE] = "cable",
         [LINK_LIMIT_PORT] = "port",
@@ -17,10 +114,7 @@ static const char *const limits[_LINK_LIMIT_MAX] = {
         [LINK_LIMIT_UNKNOWN] = "unknown",
 };
 
-const char *link_limit_to_string(enum link_limit v)
-{
-        return limits[v];
-}
+DEFINE_TO_STRING(link_limit)
 
 const char *link_able_to_string(enum link_able v)
 {
@@ -61,47 +155,28 @@ enum link_limit link_limit(const struct link_facts *l, const char **ret_hub)
 
 char *link_advice(const struct link_facts *l, char *ret, size_t size)
 {
+        static const struct {
+                const char *before, *behind; /* of the name of the hub */
+        } texts[_LINK_LIMIT_MAX] = {
+                [LINK_LIMIT_CABLE] = {"Its port has a SuperSpeed side: try another USB 3 cable, and plug it in all the way.", ""},
+                [LINK_LIMIT_PORT] = {"Its port has no SuperSpeed side: plug it into a USB 3 port.", ""},
+                [LINK_LIMIT_HUB] = {"It is behind the USB 2 hub ",
+                                    ": plug it into a USB 3 port of the machine, or use a USB 3 hub."},
+                [LINK_LIMIT_HUB_CABLE] = {"The link of hub ", " is as slow, although its port has a SuperSpeed side: "
+                                                              "try another USB 3 cable between hub and machine."},
+                [LINK_LIMIT_HUB_PORT] = {"The port of hub ", " has no SuperSpeed side: plug the hub into a USB 3 port."},
+                [LINK_LIMIT_CONTROLLER] = {"Its USB controller has no SuperSpeed: plug it into a port of another controller.",
+                                           ""},
+                [LINK_LIMIT_UNKNOWN] =
+                        {"The cause is the cable, the port or a hub: try a USB 3 port of the machine and another cable.", ""},
+        };
         const char *hub;
         enum link_limit limit = link_limit(l, &hub);
-        char because[256] = "";
 
         ret[0] = '\0';
-        switch (limit) {
-        case LINK_LIMIT_NONE:
-        case _LINK_LIMIT_MAX:
-                return ret;
-        case LINK_LIMIT_CABLE:
-                (void) snprintf(because, sizeof(because),
-                                "Its port has a SuperSpeed side: try another USB 3 cable, and plug it in all the way.");
-                break;
-        case LINK_LIMIT_PORT:
-                (void) snprintf(because, sizeof(because), "Its port has no SuperSpeed side: plug it into a USB 3 port.");
-                break;
-        case LINK_LIMIT_HUB:
-                (void) snprintf(because, sizeof(because),
-                                "It is behind the USB 2 hub %s: plug it into a USB 3 port of the machine, or use a USB 3 hub.",
-                                hub);
-                break;
-        case LINK_LIMIT_HUB_CABLE:
-                (void) snprintf(
-                        because, sizeof(because),
-                        "The link of hub %s is as slow, although its port has a SuperSpeed side: try another USB 3 cable between hub and machine.",
-                        hub);
-                break;
-        case LINK_LIMIT_HUB_PORT:
-                (void) snprintf(because, sizeof(because),
-                                "The port of hub %s has no SuperSpeed side: plug the hub into a USB 3 port.", hub);
-                break;
-        case LINK_LIMIT_CONTROLLER:
-                (void) snprintf(because, sizeof(because),
-                                "Its USB controller has no SuperSpeed: plug it into a port of another controller.");
-                break;
-        case LINK_LIMIT_UNKNOWN:
-                (void) snprintf(because, sizeof(because),
-                                "The cause is the cable, the port or a hub: try a USB 3 port of the machine and another cable.");
-                break;
-        }
-        (void) snprintf(ret, size, "It %s SuperSpeed, but its link has %u Mbit/s. %s",
-                        l->able == LINK_ABLE ? "can do" : "seems able to do", l->speed_mbps, because);
+        if (texts[limit].before)
+                (void) snprintf(ret, size, "It %s SuperSpeed, but its link has %u Mbit/s. %s%s%s",
+                                l->able == LINK_ABLE ? "can do" : "seems able to do", l->speed_mbps, texts[limit].before, hub,
+                                texts[limit].behind);
         return ret;
 }

@@ -5,13 +5,26 @@
 
 /* Is a disk linked as fast as possible? If not, which part of the path limits it? */
 
+/*
+ * Returns the highest speed of a device according to its descriptors, in Mbit/s. The sources are the SuperSpeed capabilities in
+ * its BOS (binary object store: /sys/bus/usb/devices/X/bos_descriptors, since Linux 6.9), or else its bcdUSB. The bytes come from
+ * the device, so each one is checked.
+ *
+ * bos: NULL if there is none, or the kernel does not show it. usb_version: bcdUSB as in sysfs, "2.10". link_mbps: present speed.
+ * Never returns less than that, but 0 if unknown. No descriptor contains lanes: only the link shows 20 Gbit/s.
+ */
+unsigned device_max_speed(const void *bos, size_t size, const char *usb_version, unsigned link_mbps);
+
+/* Converts bcdUSB as in sysfs, "2.10", to 0x0210; 0: malformed. */
+unsigned usb_version_bcd(const char *version);
+
 #define LINK_STEPS_MAX 6 /* five hubs in a row at most, and the root hub (USB 2.0, 4.1.1) */
 
 /* Does the device support SuperSpeed? */
 enum link_able {
         LINK_ABLE_NO,      /* no sign of it */
         LINK_ABLE_PERHAPS, /* bcdUSB is 2.10: all that do and are linked at high speed (USB 3.2, 9.2.6.6), and a few others */
-        LINK_ABLE,         /* by its descriptors (core/bos.h), or it is linked so */
+        LINK_ABLE,         /* by its descriptors (device_max_speed()), or it is linked so */
 };
 
 enum link_peer {

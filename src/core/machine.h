@@ -145,3 +145,14 @@ struct actions {
 
 void life_init(struct life *l);
 void machine_step(struct life *l, const struct environment *env, const struct event *e, usec_t now, struct actions *ret);
+
+/* The present work on a disk, in addition to its decision. */
+struct standing {
+        bool switching; /* a uasd-switch is at work on it */
+        bool held;      /* the udev helper holds it */
+        bool wanted;    /* uasd wants to switch it; false without a uasd */
+        bool used_up;   /* uasd wants that, but has no attempt left */
+};
+
+/* Returns the state. Used by uasd, and by uasctl without uasd. */
+enum state state_derive(const struct disk *d, const struct standing *s);

@@ -3,32 +3,60 @@
 
 #include <assert.h>
 
+#include "common/names.h"
 #include "common/util.h"
-#include "core/policy-table.h"
+#include "core/history.h"
 
-void facts_bridge(const struct facts *f, struct bridge *ret)
+/* ---- the conditions ---- */
+
+static bool lacks_streams(const struct facts *f)
 {
-        *ret = (struct bridge){
-                .vid = f->vid,
-                .pid = f->pid,
-                .bcd = f->bcd,
-                .speed_mbps = f->speed_mbps,
-                .status_streams = f->caps.status_streams,
-                .max_power = f->caps.max_power,
-                .manufacturer = f->manufacturer,
-                .product = f->product,
+        return f->no_streams && f->speed_mbps >= SUPER_SPEED_MBPS;
+}
+
+/* Without BOT only one request is possible: uas, for a disk without a driver. */
+static bool fits_no_bot(const struct policy_input *in)
+{
+        const struct facts *f = in->f;
+
+        if (f->caps.bot)
+                return false;
+        if (f->driver != DRIVER_NONE)
+                return true;
+        return in->wish == DRIVER_USB_STORAGE || (in->wish == DRIVER_NONE && !f->uas_kept_away);
+}
+
+static void read_conditions(struct policy_input *in)
+{
+        const struct facts *f = in->f;
+        const bool fits[_REASON_MAX] = {
+                [REASON_BAD_DESCRIPTORS] = f->caps_error < 0,
+                [REASON_NO_UAS] = !f->caps.uas,
+                [REASON_NO_PIPES] = !f->caps.pipes,
+                [REASON_OTHER_DRIVER] = f->driver == DRIVER_OTHER,
+                [REASON_UNAUTHORIZED] = !f->authorized,
+                [REASON_JUST_UNBOUND] = f->driver == DRIVER_NONE && f->just_unbound,
+                [REASON_POLICY_IGNORE] = !in->override && f->policy == POLICY_IGNORE,
+                [REASON_NO_BOT] = fits_no_bot(in),
+                [REASON_FORCE_NEEDED] = in->wish == DRIVER_UAS && in->kernel_ignores && !in->forced,
+                [REASON_OVERRIDE] = in->override != DRIVER_NONE,
+                /* A policy is older than the failure. A user who requests `switch` now knows of it. */
+                [REASON_TRIAL_FAILED] = !in->override && in->wish == DRIVER_UAS && f->trial_failed,
+                [REASON_POLICY] = in->wish != DRIVER_NONE,
+                /* Also a disk that was moved to usb-storage for this reason: otherwise it would be moved again and again. */
+                [REASON_UAS_KEPT_AWAY] = f->uas_kept_away && f->driver != DRIVER_UAS,
+                [REASON_DISTRUSTED] = f->distrusted,
+                [REASON_VERDICT_BAD] = f->verdict == VERDICT_BAD,
+                [REASON_QUIRK] = in->entry_ignores,
+                [REASON_KERNEL_TABLE] = in->kernel_ignores && in->kernel.source != KERNEL_RULE,
+                [REASON_KERNEL_RULE] = in->kernel_ignores && in->kernel.source == KERNEL_RULE,
+                [REASON_NO_STREAMS] = lacks_streams(f),
+                [REASON_NO_SG] = f->no_sg,
+                [REASON_UNKNOWN_BRIDGE] = f->verdict == VERDICT_UNKNOWN,
+                [REASON_FASTEST] = true,
         };
-}
 
-char *facts_attachment(const struct facts *f, char ret[static ATTACHMENT_MAX])
-{
-        (void) snprintf(ret, ATTACHMENT_MAX, "%s@%u-%u", f->interface, f->busnum, f->devnum);
-        return ret;
-}
-
-bool facts_twins(const struct facts *a, const struct facts *b)
-{
-        return a->vid == b->vid && a->pid == b->pid && streq(a->serial, b->serial) && !streq(a->port, b->port);
+        memcpy(in->fits, fits, sizeof(fits));
 }
 
 void policy_input_read(const struct facts *f, struct policy_input *ret)
@@ -57,8 +85,288 @@ void policy_input_read(const struct facts *f, struct policy_input *ret)
                 in.wish = DRIVER_UAS;
         if (!in.wish && f->policy == POLICY_USB_STORAGE)
                 in.wish = DRIVER_USB_STORAGE;
+        read_conditions(&in);
         *ret = in;
 }
+
+/* ---- the drivers ---- */
+
+/* It has no driver, perhaps because our entry has kept it off uas. It goes to uas, unless another source forbids that. */
+static enum driver choose_uas_alone(const struct policy_input *in)
+{
+        const struct facts *f = in->f;
+        bool objected = in->entry_ignores || in->kernel_ignores || f->uas_kept_away || f->no_sg || lacks_streams(f);
+
+        return f->driver == DRIVER_NONE && !objected ? DRIVER_UAS : DRIVER_NONE;
+}
+
+static enum driver target_of(const struct decision_row *row, const struct policy_input *in)
+{
+        enum driver bot = in->f->caps.bot ? DRIVER_USB_STORAGE : DRIVER_NONE;
+        const enum driver chosen[_REASON_MAX] = {
+                [REASON_NO_BOT] = choose_uas_alone(in),
+                [REASON_FORCE_NEEDED] = bot,
+                [REASON_OVERRIDE] = in->wish,
+                [REASON_TRIAL_FAILED] = bot,
+                [REASON_POLICY] = in->wish,
+                [REASON_UAS_KEPT_AWAY] = bot,
+                [REASON_UNKNOWN_BRIDGE] = in->f->unknown_target,
+        };
+
+        return row->choice ? chosen[row->reason] : row->target;
+}
+
+/* ---- the facts in words ---- */
+
+static void found_no_uas(const struct policy_input *in, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "alternate setting %u is 08/06/62", in->f->caps.uas_alt);
+}
+
+static void found_driver(const struct policy_input *in, char *ret, size_t size)
+{
+        const struct facts *f = in->f;
+
+        if (f->driver == DRIVER_NONE)
+                (void) snprintf(ret, size, "no driver");
+        else
+                (void) snprintf(ret, size, "the driver is %s", *f->driver_name ? f->driver_name : driver_to_string(f->driver));
+}
+
+static void found_policy(const struct policy_input *in, char *ret, size_t size)
+{
+        const struct facts *f = in->f;
+        const char *policy = policy_to_string(f->policy);
+
+        (void) snprintf(ret, size, "the policy is %s%s%s", policy ? policy : "unknown", policy_source_clause(f->policy_source),
+                        f->policy_forced ? ", forced" : "");
+}
+
+static void found_no_bot(const struct policy_input *in, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "alternate setting 0 is %s08/06/50", in->f->caps.bot ? "" : "not ");
+}
+
+static void found_force_needed(const struct policy_input *in, char *ret, size_t size)
+{
+        if (in->wish != DRIVER_UAS)
+                (void) snprintf(ret, size, "no request or policy asks for uas");
+        else if (!in->kernel_ignores)
+                (void) snprintf(ret, size, "uas is requested, and the kernel does not object");
+        else
+                (void) snprintf(ret, size, "uas is requested %s force, but the kernel disables it for %s",
+                                in->forced ? "with" : "without", in->kernel.name);
+}
+
+static void found_override(const struct policy_input *in, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "a user requested %s%s", driver_to_string(in->override), in->forced ? ", forced" : "");
+}
+
+static void found_trial(const struct policy_input *in, char *ret, size_t size)
+{
+        const struct facts *f = in->f;
+        char why[HISTORY_TEXT_MAX];
+
+        if (f->trial_failed)
+                (void) snprintf(ret, size, "its trial failed: %s", history_clause(f, why, sizeof(why)));
+        else
+                (void) snprintf(ret, size, "%s",
+                                f->trial_open     ? "its trial is running"
+                                : f->trial_passed ? "it passed its trial"
+                                                  : "no trial has failed");
+}
+
+static void found_uas_kept_away(const struct policy_input *in, char *ret, size_t size)
+{
+        static const char *const why[_UAS_MODULE_MAX] = {
+                [UAS_MODULE_BLACKLISTED] = "uas is not loaded: modprobe.d blacklists it",
+                [UAS_MODULE_INSTALL_LINE] = "uas is not loaded: modprobe.d has an install line for it",
+                [UAS_MODULE_MISSING] = "this kernel has no module uas, or it is not installed",
+        };
+
+        if (in->f->uas_kept_away)
+                (void) snprintf(ret, size, "%s", why[in->f->uas_module] ?: "uas is not loaded, and cannot be loaded");
+        else
+                (void) snprintf(ret, size, "uas is loaded or can be");
+}
+
+static void found_distrusted(const struct policy_input *in, char *ret, size_t size)
+{
+        char why[HISTORY_TEXT_MAX];
+
+        (void) history_clause(in->f, why, sizeof(why));
+        (void) snprintf(ret, size, "distrusted%s%s", *why ? ": " : "", why);
+}
+
+static void found_verdict(const struct policy_input *in, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "the verdict on this bridge is %s", verdict_to_string(in->f->verdict) ?: "unknown");
+}
+
+static void found_quirk(const struct policy_input *in, char *ret, size_t size)
+{
+        const struct facts *f = in->f;
+
+        if (in->entry)
+                (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid, in->letters);
+        else if (f->quirks_own[0])
+                (void) snprintf(ret, size, "only uasd itself has set %s", f->quirks_own);
+        else
+                (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid, f->pid);
+}
+
+static void found_kernel(const struct policy_input *in, bool fits, const char *what, char *ret, size_t size)
+{
+        if (fits)
+                (void) snprintf(ret, size, "a %s keeps it off UAS: %s", what, in->kernel.name);
+        else if (in->kernel.ignore_uas && in->entry)
+                (void) snprintf(ret, size, "replaced by the entry in the quirks parameter");
+        else
+                (void) snprintf(ret, size, "no %s keeps it off UAS", what);
+}
+
+static void found_kernel_table(const struct policy_input *in, char *ret, size_t size)
+{
+        found_kernel(in, in->fits[REASON_KERNEL_TABLE],
+                     in->kernel.source == KERNEL_TABLE_STORAGE ? "row of the kernel's table for usb-storage"
+                                                               : "row of the kernel's table",
+                     ret, size);
+}
+
+static void found_kernel_rule(const struct policy_input *in, char *ret, size_t size)
+{
+        found_kernel(in, in->fits[REASON_KERNEL_RULE], "rule of the kernel", ret, size);
+}
+
+static void found_no_streams(const struct policy_input *in, char *ret, size_t size)
+{
+        const struct facts *f = in->f;
+
+        (void) snprintf(ret, size, "%u Mbit/s on %s%s", f->speed_mbps, *f->controller ? f->controller : "an unknown controller",
+                        f->no_streams ? ", which has no streams" : "");
+}
+
+static void found_no_sg(const struct policy_input *in, char *ret, size_t size)
+{
+        const struct facts *f = in->f;
+
+        (void) snprintf(ret, size, "%s %s scatter-gather", *f->controller ? f->controller : "the controller",
+                        f->no_sg ? "has no" : "is not known to lack");
+}
+
+/* auto removes the policy of uasctl, and that of another source applies. NULL: the remedy of the row applies. */
+static const char *advise_policy(const struct policy_input *in)
+{
+        bool uas = in->f->policy == POLICY_UAS;
+
+        switch (in->f->policy_source) {
+        case POLICY_BY_CONFIG:
+                return uas ? "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK usb-storage"
+                           : "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas";
+        case POLICY_BY_UDEV:
+                return uas ? "Take " PROP_POLICY " out of the udev rule, or: uasctl policy DISK usb-storage"
+                           : "Take " PROP_POLICY " out of the udev rule, or: uasctl policy DISK uas";
+        case POLICY_BY_NOBODY:
+        case POLICY_BY_USER:
+        case _POLICY_SOURCE_MAX:
+                break;
+        }
+        return NULL;
+}
+
+/* ---- the table ---- */
+
+const struct decision_row policy_rows[_REASON_MAX] = {
+        /* clang-format off */
+        {.reason = REASON_BAD_DESCRIPTORS, .rest = STATE_INCAPABLE,
+         .yes = "the descriptors cannot be read", .no = "the descriptors can be read",
+         .means = "uasd cannot read its descriptors, so its capabilities are unknown."},
+        {.reason = REASON_NO_UAS, .rest = STATE_INCAPABLE,
+         .yes = "no alternate setting is 08/06/62", .found = found_no_uas,
+         .means = "It does not offer UAS."},
+        {.reason = REASON_NO_PIPES, .rest = STATE_INCAPABLE,
+         .yes = "pipe usage descriptors are missing", .no = "all four pipe usage descriptors are there",
+         .means = "Its UAS descriptors lack the pipe usage, so the kernel cannot use UAS."},
+        {.reason = REASON_OTHER_DRIVER, .rest = STATE_IGNORED,
+         .found = found_driver,
+         .means = "Another driver, a program or a virtual machine has it.",
+         .remedy = "Release it there. uasd notices when the interface is free."},
+        {.reason = REASON_UNAUTHORIZED, .rest = STATE_IGNORED,
+         .yes = "not authorized", .no = "authorized",
+         .means = "The USB device or its interface is not authorized.",
+         .remedy = "Authorize it: write 1 to `authorized` in sysfs, or use usbguard."},
+        {.reason = REASON_JUST_UNBOUND, .rest = STATE_IGNORED,
+         .yes = "it lost its driver a moment ago", .found = found_driver,
+         .means = "It lost its driver a moment ago: the kernel or another program may be switching it."},
+        {.reason = REASON_POLICY_IGNORE, .rest = STATE_IGNORED,
+         .found = found_policy,
+         .means = "The policy is ignore, so uasd leaves it on its driver.",
+         .remedy = "uasctl policy DISK auto", .advise = advise_policy},
+        {.reason = REASON_NO_BOT, .choice = "uas, if it has no driver and nothing keeps it off uas",
+         .found = found_no_bot,
+         .means = "It speaks only UAS, so there is no choice."},
+        {.reason = REASON_FORCE_NEEDED, .choice = "usb-storage, if it speaks BOT",
+         .found = found_force_needed,
+         .means = "The kernel disables UAS for this bridge, and --force was not given.",
+         .remedy = "uasctl --force policy DISK uas"},
+        {.reason = REASON_OVERRIDE, .choice = "the requested one",
+         .no = "no user requested a driver", .found = found_override,
+         .means = "A user requested this driver with uasctl switch, until the disk is unplugged or the machine restarts.",
+         .remedy = "uasctl switch DISK"},
+        {.reason = REASON_TRIAL_FAILED, .choice = "usb-storage, if it speaks BOT",
+         .found = found_trial,
+         .means = "The policy is uas, but the trial failed, and uasd starts no other trial by itself.",
+         .remedy = "uasctl policy DISK uas, once more, or: uasctl forget DISK"},
+        {.reason = REASON_POLICY, .choice = "the one of the policy",
+         .found = found_policy,
+         .means = "The policy for this disk decides.",
+         .remedy = "uasctl policy DISK auto", .advise = advise_policy},
+        {.reason = REASON_UAS_KEPT_AWAY, .choice = "usb-storage, if it speaks BOT",
+         .found = found_uas_kept_away,
+         .means = "The module uas is blacklisted, replaced by an install line, or missing.",
+         .remedy = "Remove the blacklist or install line from modprobe.d, or install the module. To keep one disk off uas: uasctl policy DISK usb-storage"},
+        {.reason = REASON_DISTRUSTED, .target = DRIVER_USB_STORAGE,
+         .no = "no error is on record", .found = found_distrusted,
+         .means = "UAS has failed with this disk before.",
+         .remedy = "uasctl forget DISK"},
+        {.reason = REASON_VERDICT_BAD, .target = DRIVER_USB_STORAGE,
+         .found = found_verdict,
+         .means = "This bridge is known to be bad at UAS. uasctl db shows the sources.",
+         .remedy = "uasctl --force policy DISK uas"},
+        {.reason = REASON_QUIRK, .target = DRIVER_USB_STORAGE,
+         .found = found_quirk,
+         .means = "An entry in the quirks parameter of usb-storage keeps it off UAS.",
+         .remedy = "Remove the entry from the kernel command line or modprobe.d, or: uasctl policy DISK uas"},
+        {.reason = REASON_KERNEL_TABLE, .target = DRIVER_USB_STORAGE,
+         .found = found_kernel_table,
+         .means = "The kernel's own table keeps this bridge off UAS.",
+         .remedy = "uasctl --force policy DISK uas"},
+        {.reason = REASON_KERNEL_RULE, .target = DRIVER_USB_STORAGE,
+         .found = found_kernel_rule,
+         .means = "A rule of the kernel keeps this bridge off UAS.",
+         .remedy = "uasctl --force policy DISK uas"},
+        {.reason = REASON_NO_STREAMS, .target = DRIVER_USB_STORAGE,
+         .found = found_no_streams,
+         .means = "The USB controller has no streams, which UAS needs at this speed.",
+         .remedy = "Plug it into a port of another controller, or into a USB 2 port."},
+        {.reason = REASON_NO_SG, .target = DRIVER_USB_STORAGE,
+         .found = found_no_sg,
+         .means = "The USB controller has no scatter-gather, which UAS needs.",
+         .remedy = "Plug it into a port of another controller."},
+        {.reason = REASON_UNKNOWN_BRIDGE, .choice = "what Unknown= says",
+         .found = found_verdict,
+         .means = "The database has no verdict on this bridge, so Unknown= in uasd.conf decides.",
+         .remedy = "Set Unknown= in uasd.conf, or: uasctl policy DISK uas|usb-storage"},
+        /* Fits every disk, also one with a bad bridge: an earlier row decides for that one. */
+        {.reason = REASON_FASTEST, .target = DRIVER_UAS,
+         .yes = "uas is the faster of the two drivers",
+         .means = "UAS is the faster one, and nothing speaks against it.",
+         .remedy = "uasctl policy DISK usb-storage"},
+        /* clang-format on */
+};
+
+/* ---- the decision ---- */
 
 void decide(const struct facts *f, struct decision *ret)
 {
@@ -66,10 +374,10 @@ void decide(const struct facts *f, struct decision *ret)
         struct policy_input in;
 
         policy_input_read(f, &in);
-        while (!row->fits(&in))
+        while (!in.fits[row->reason])
                 row++; /* the last row always fits */
         *ret = (struct decision){
-                .target = row->choose ? row->choose(&in) : row->target,
+                .target = target_of(row, &in),
                 .rest = row->rest == STATE_SETTLED && f->driver == DRIVER_NONE ? STATE_UNBOUND : row->rest,
                 .reason = row->reason,
         };

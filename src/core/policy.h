@@ -9,7 +9,7 @@ struct decision {
         enum reason reason;
 };
 
-/* Uses the first row of the table that fits (core/policy-table.c). The last row always fits. */
+/* Uses the first row of the table that fits. The last row always fits. */
 void decide(const struct facts *f, struct decision *ret);
 
 /* Returns true if there is a target, and it is not the present driver. */
@@ -24,3 +24,34 @@ bool decision_flees(const struct facts *f, const struct decision *d);
  * always safe.
  */
 bool decision_fits_early(const struct facts *f, const struct decision *d, bool initramfs);
+
+/* The table for decide() and explain(): so the decision and its explanation always agree. */
+
+/* Input of several rows, computed once. */
+struct policy_input {
+        const struct facts *f;
+        struct kernel_flags kernel;
+        bool entry; /* an entry of the parameter matches: it replaces the kernel's own flags */
+        char letters[QUIRK_ENTRY_MAX];
+        bool entry_ignores;   /* the entry contains 'u' */
+        bool kernel_ignores;  /* the kernel's own table forbids UAS, and no entry overrides it */
+        enum driver override; /* uas, usb-storage or none, by uasctl switch */
+        enum driver wish;     /* the override, or else by policy */
+        bool forced;
+        bool fits[_REASON_MAX]; /* the condition of each row */
+};
+void policy_input_read(const struct facts *f, struct policy_input *ret);
+
+struct decision_row {
+        enum reason reason;
+        enum driver target;
+        const char *choice;   /* in words: the facts decide instead of `target` */
+        enum state rest;      /* STATE_SETTLED (0) becomes STATE_UNBOUND without a driver */
+        const char *yes, *no; /* the facts, if the row fits and if not; NULL: found() writes them */
+        void (*found)(const struct policy_input *in, char *ret, size_t size);
+        const char *means;
+        const char *remedy;
+        const char *(*advise)(const struct policy_input *in); /* replaces `remedy`, or NULL */
+};
+/* One row for each reason. The last one always fits. */
+extern const struct decision_row policy_rows[_REASON_MAX];

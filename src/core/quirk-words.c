@@ -3,25 +3,18 @@
 
 #include "common/util.h"
 
-static const char *const sources[_QUIRK_SOURCE_MAX] = {
+static const char *const quirk_source_names[_QUIRK_SOURCE_MAX] = {
         [QUIRK_COMMAND_LINE] = "command-line", [QUIRK_MODPROBE] = "modprobe.d", [QUIRK_KEPT] = "uasd-kept", [QUIRK_UASD] = "uasd",
         [QUIRK_RUN_TIME] = "run-time",
 };
 
-static const char *const effects[_QUIRK_EFFECT_MAX] = {
+static const char *const quirk_effect_names[_QUIRK_EFFECT_MAX] = {
         [QUIRK_IN_FORCE] = "in-force", [QUIRK_SECOND] = "second",     [QUIRK_OVERRULED] = "overruled",
         [QUIRK_NOT_READ] = "not-read", [QUIRK_TOO_LONG] = "too-long", [QUIRK_NOT_LOADED] = "not-loaded",
 };
 
-const char *quirk_source_to_string(enum quirk_source v)
-{
-        return sources[v];
-}
-
-const char *quirk_effect_to_string(enum quirk_effect v)
-{
-        return effects[v];
-}
+DEFINE_TO_STRING(quirk_source)
+DEFINE_TO_STRING(quirk_effect)
 
 int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file, unsigned line, const char *value)
 {
@@ -160,117 +153,79 @@ static void who_said(const struct quirk_line *line, char *ret, size_t size)
 
 char *quirk_word_who(const struct quirk_word *w, char *ret, size_t size)
 {
-        switch (w->source) {
-        case QUIRK_COMMAND_LINE:
-        case QUIRK_MODPROBE:
+        static const char *const others[_QUIRK_SOURCE_MAX] = {
+                [QUIRK_KEPT] = "uasd, which keeps such disks off uas",
+                [QUIRK_UASD] = "uasd, for a running switch",
+                [QUIRK_RUN_TIME] = "a user or program at run time, or an older modprobe.d or initramfs",
+        };
+
+        if (others[w->source])
+                (void) snprintf(ret, size, "%s", others[w->source]);
+        else
                 who_said(w->line, ret, size);
-                break;
-        case QUIRK_KEPT:
-                (void) snprintf(ret, size, "uasd, which keeps such disks off uas");
-                break;
-        case QUIRK_UASD:
-                (void) snprintf(ret, size, "uasd, for a running switch");
-                break;
-        case QUIRK_RUN_TIME:
-                (void) snprintf(ret, size, "a user or program at run time, or an older modprobe.d or initramfs");
-                break;
-        case _QUIRK_SOURCE_MAX:
-                ret[0] = '\0';
-                break;
-        }
         return ret;
 }
 
 char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
 {
-        char by[320];
+        static const char *const clauses[_QUIRK_EFFECT_MAX] = {
+                [QUIRK_IN_FORCE] = "in force",
+                [QUIRK_SECOND] = "not used: an earlier entry is for the same bridge",
+                [QUIRK_OVERRULED] = "overruled: only the last quirks= counts, that of ",
+                [QUIRK_NOT_READ] = "not read: usb-storage is built into this kernel",
+                [QUIRK_NOT_LOADED] = "not in the parameter now",
+        };
+        char by[320] = "";
 
-        switch (w->effect) {
-        case QUIRK_IN_FORCE:
-                (void) snprintf(ret, size, "in force");
-                break;
-        case QUIRK_SECOND:
-                (void) snprintf(ret, size, "not used: an earlier entry is for the same bridge");
-                break;
-        case QUIRK_OVERRULED:
+        if (w->effect == QUIRK_OVERRULED)
                 who_said(w->by, by, sizeof(by));
-                (void) snprintf(ret, size, "overruled: only the last quirks= counts, that of %s", by);
-                break;
-        case QUIRK_NOT_READ:
-                (void) snprintf(ret, size, "not read: usb-storage is built into this kernel");
-                break;
-        case QUIRK_TOO_LONG:
+        if (w->effect == QUIRK_TOO_LONG)
                 (void) snprintf(ret, size, "refused: %zu characters, and the kernel takes %d", strlen(w->line->value),
                                 QUIRKS_MAX);
-                break;
-        case QUIRK_NOT_LOADED:
-                (void) snprintf(ret, size, "not in the parameter now");
-                break;
-        case _QUIRK_EFFECT_MAX:
-                ret[0] = '\0';
-                break;
-        }
+        else
+                (void) snprintf(ret, size, "%s%s", clauses[w->effect], by);
         return ret;
 }
 
+/* The remedy against an entry of the parameter. */
 static void remedy_of_source(const struct quirk_word *w, char *ret, size_t size)
 {
+        static const struct {
+                const char *before, *behind; /* of the entry */
+        } texts[_QUIRK_SOURCE_MAX] = {
+                [QUIRK_COMMAND_LINE] = {"Remove ",
+                                        " from the kernel command line in the boot loader's configuration, and restart."},
+                [QUIRK_RUN_TIME] = {"Write the string without ", " to /sys/module/usb_storage/parameters/quirks. "
+                                                                 "If it is there again after a restart, rebuild the initramfs."},
+        };
         char who[320];
 
-        switch (w->source) {
-        case QUIRK_COMMAND_LINE:
-                (void) snprintf(ret, size,
-                                "Remove %s from the kernel command line in the boot loader's configuration, and restart.",
-                                w->entry);
-                break;
-        case QUIRK_MODPROBE:
+        if (w->source == QUIRK_MODPROBE)
                 (void) snprintf(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.", w->entry,
                                 quirk_word_who(w, who, sizeof(who)));
-                break;
-        case QUIRK_KEPT:
+        else if (w->source == QUIRK_KEPT)
                 (void) snprintf(
                         ret, size,
                         "uasd keeps it because of the policy, configuration or history of a disk, and removes it with that.");
-                break;
-        case QUIRK_UASD:
+        else if (w->source == QUIRK_UASD)
                 (void) snprintf(ret, size, "uasd removes it when that switch has ended.");
-                break;
-        case QUIRK_RUN_TIME:
-                (void) snprintf(
-                        ret, size,
-                        "Write the string without %s to /sys/module/usb_storage/parameters/quirks. If it is there again after a restart, rebuild the initramfs.",
-                        w->entry);
-                break;
-        case _QUIRK_SOURCE_MAX:
-                ret[0] = '\0';
-                break;
-        }
+        else
+                (void) snprintf(ret, size, "%s%s%s", texts[w->source].before, w->entry, texts[w->source].behind);
 }
 
 char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
 {
-        switch (w->effect) {
-        case QUIRK_IN_FORCE:
-        case QUIRK_SECOND:
+        static const char *const sentences[_QUIRK_EFFECT_MAX] = {
+                [QUIRK_OVERRULED] = "Put all entries into that one string: uasctl policy --kernel prints it.",
+                [QUIRK_NOT_READ] = "Put it on the kernel command line: usb-storage.quirks=",
+                [QUIRK_TOO_LONG] = "Shorten the string: the kernel cannot load usb-storage with it.",
+                [QUIRK_NOT_LOADED] = "It takes effect when usb-storage is loaded again: rebuild the initramfs, and restart.",
+        };
+
+        if (sentences[w->effect])
+                (void) snprintf(ret, size, "%s%s", sentences[w->effect], w->effect == QUIRK_NOT_READ ? w->entry : "");
+        else
                 remedy_of_source(w, ret, size);
-                break;
-        case QUIRK_OVERRULED:
-                (void) snprintf(ret, size, "Put all entries into that one string: uasctl policy --kernel prints it.");
-                break;
-        case QUIRK_NOT_READ:
-                (void) snprintf(ret, size, "Put it on the kernel command line: usb-storage.quirks=%s", w->entry);
-                break;
-        case QUIRK_TOO_LONG:
-                (void) snprintf(ret, size, "Shorten the string: the kernel cannot load usb-storage with it.");
-                break;
-        case QUIRK_NOT_LOADED:
-                (void) snprintf(ret, size,
-                                "It takes effect when usb-storage is loaded again: rebuild the initramfs, and restart.");
-                break;
-        case _QUIRK_EFFECT_MAX:
-                ret[0] = '\0';
-                break;
-        }
         return ret;
 }
 

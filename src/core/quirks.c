@@ -2,7 +2,6 @@
 #include "core/quirks.h"
 
 #include "common/util.h"
-#include "core/kernel-table.h"
 
 /* usb_stor_adjust_quirks() knows these letters and ignores every other character. */
 #define KNOWN_LETTERS "abcdefghijklmnoprstuwy"

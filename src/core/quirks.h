@@ -41,6 +41,21 @@ struct kernel_flags {
 /* Reads the kernel's tables and rules for this bridge, without the parameter. */
 void kernel_flags(const struct bridge *b, struct kernel_flags *ret);
 
+/* Flags as a set of letters, as the kernel has them as a set of bits. */
+typedef uint32_t letters_t;
+#define LETTER(c) ((letters_t) 1 << ((c) - 'a'))
+#define LETTER_U LETTER('u')
+
+/* Writes the set in alphabetical order. ret has room for at least 27 characters. */
+void letters_format(letters_t letters, char *ret);
+
+/* The flags of one driver before it reads the parameter. */
+struct driver_flags {
+        letters_t letters; /* without 'u' */
+        bool ignore_uas;
+};
+void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driver_flags *ret);
+
 /* Finds the first entry of the string that matches. Returns 1 and its letters (lower case, each once), or 0. */
 int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX]);
 

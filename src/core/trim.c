@@ -8,16 +8,13 @@
 #define MEGABYTE (UINT64_C(1) << 20)
 #define COARSEST 4096 /* a block of any disk: the kernel requires a multiple of it */
 
-const char *trim_offer_to_string(enum trim_offer v)
-{
-        static const char *const words[_TRIM_OFFER_MAX] = {
-                [TRIM_OFFER_UNKNOWN] = "unknown",
-                [TRIM_OFFER_NO] = "no",
-                [TRIM_OFFER_YES] = "yes",
-        };
+static const char *const trim_offer_names[_TRIM_OFFER_MAX] = {
+        [TRIM_OFFER_UNKNOWN] = "unknown",
+        [TRIM_OFFER_NO] = "no",
+        [TRIM_OFFER_YES] = "yes",
+};
 
-        return words[v];
-}
+DEFINE_TO_STRING(trim_offer)
 
 static uint64_t be32(const uint8_t *p)
 {

@@ -202,74 +202,45 @@ void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, voi
         fn(line, data);
 }
 
-/* Reads the first word and advances behind it. */
-static bool take_word(const char **line, char *ret, size_t size)
-{
-        size_t n = strcspn(*line, " ");
-
-        if (n == 0 || n >= size)
-                return false;
-        (void) snprintf(ret, size, "%.*s", (int) n, *line);
-        *line += n + ((*line)[n] == ' ');
-        return true;
-}
-
-static bool take_usec(const char **line, usec_t *ret)
+static bool usec_of(const char *digits, usec_t *ret)
 {
         unsigned long long v;
-        char word[24];
 
-        if (!take_word(line, word, sizeof(word)) || parse_uint(word, 10, UINT64_MAX, &v) < 0)
+        if (parse_uint(digits, 10, UINT64_MAX, &v) < 0)
                 return false;
         *ret = v;
         return true;
 }
 
-static bool take_blame(const char **line, enum blame *ret)
+static bool blame_of(const char *word, enum blame *ret)
 {
-        char word[16];
-        int b;
+        int b = blame_from_string(word);
 
-        if (!take_word(line, word, sizeof(word)) || (b = blame_from_string(word)) <= BLAME_NONE)
-                return false;
-        *ret = (enum blame) b;
-        return true;
-}
-
-static bool take_weight(const char **line, enum weight *ret)
-{
-        char word[16];
-
-        if (!take_word(line, word, sizeof(word)))
-                return false;
-        for (size_t i = 0; i < ELEMENTSOF(weights); i++)
-                if (weights[i] && streq(weights[i], word)) {
-                        *ret = (enum weight) i;
-                        return true;
-                }
-        return false;
+        *ret = b > BLAME_NONE ? (enum blame) b : BLAME_NONE;
+        return b > BLAME_NONE;
 }
 
 int trouble_take_line(struct trouble *t, const char *line)
 {
         struct trouble k = *t;
         struct burst b;
-        char what[16];
+        char first[24], last[24], blame[16], weight[16];
+        int at = 0, w;
 
-        if (!take_word(&line, what, sizeof(what)))
-                return -EINVAL;
-        if (streq(what, "burst")) {
-                if (k.n == BURSTS_MAX || !take_usec(&line, &b.first) || !take_usec(&line, &b.last) ||
-                    !take_blame(&line, &b.blame) || !take_weight(&line, &b.weight) || !(b.what = sign_what(line)))
+        if (sscanf(line, "burst %23s %23s %15s %15s %n", first, last, blame, weight, &at) == 4) {
+                w = table_find(weights, ELEMENTSOF(weights), weight);
+                if (k.n == BURSTS_MAX || !usec_of(first, &b.first) || !usec_of(last, &b.last) || !blame_of(blame, &b.blame) ||
+                    w < 0 || !(b.what = sign_what(line + at)))
                         return -EINVAL;
+                b.weight = (enum weight) w;
                 k.bursts[k.n++] = b;
-        } else if (streq(what, "excuse")) {
-                if (!take_usec(&line, &k.excuse) || !take_blame(&line, &k.excuse_blame) || !(k.excuse_what = sign_what(line)))
+        } else if (sscanf(line, "excuse %23s %15s %n", first, blame, &at) == 2) {
+                if (!usec_of(first, &k.excuse) || !blame_of(blame, &k.excuse_blame) || !(k.excuse_what = sign_what(line + at)))
                         return -EINVAL;
-        } else if (streq(what, "told")) {
-                if (!take_blame(&line, &k.told))
+        } else if (sscanf(line, "told %15s", blame) == 1) {
+                if (!blame_of(blame, &k.told))
                         return -EINVAL;
-        } else if (!streq(what, "timeouts") || !take_usec(&line, &k.timeouts))
+        } else if (sscanf(line, "timeouts %23s", first) != 1 || !usec_of(first, &k.timeouts))
                 return -EINVAL;
         *t = k;
         return 0;

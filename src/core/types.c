@@ -66,34 +66,18 @@ static const char *const policy_source_names[_POLICY_SOURCE_MAX] = {
         [POLICY_BY_USER] = "user",
 };
 
-static const char *const uas_module_names[_UAS_MODULE_MAX] = {
-        [UAS_MODULE_UNKNOWN] = "unknown",           [UAS_MODULE_THERE] = "there",
-        [UAS_MODULE_LOADABLE] = "loadable",         [UAS_MODULE_BLACKLISTED] = "blacklisted",
-        [UAS_MODULE_INSTALL_LINE] = "install-line", [UAS_MODULE_MISSING] = "missing",
-};
-
-static const char *to_string(const char *const *names, size_t n, unsigned v)
+const char *table_word(const char *const *names, size_t n, unsigned v)
 {
         return v < n ? names[v] : NULL;
 }
 
-static int from_string(const char *const *names, size_t n, const char *s)
+int table_find(const char *const *names, size_t n, const char *s)
 {
         for (size_t i = 0; s && i < n; i++)
-                if (streq(names[i], s))
+                if (names[i] && streq(names[i], s))
                         return (int) i;
         return -EINVAL;
 }
-
-#define DEFINE_STRINGS(name)                                                                                                     \
-        const char *name##_to_string(enum name v)                                                                                \
-        {                                                                                                                        \
-                return to_string(name##_names, ELEMENTSOF(name##_names), (unsigned) v);                                          \
-        }                                                                                                                        \
-        int name##_from_string(const char *s)                                                                                    \
-        {                                                                                                                        \
-                return from_string(name##_names, ELEMENTSOF(name##_names), s);                                                   \
-        }
 
 DEFINE_STRINGS(driver)
 DEFINE_STRINGS(policy)
@@ -102,7 +86,6 @@ DEFINE_STRINGS(state)
 DEFINE_STRINGS(verdict)
 DEFINE_STRINGS(reason)
 DEFINE_STRINGS(user_kind)
-DEFINE_STRINGS(uas_module)
 
 const char *driver_or_empty(enum driver v)
 {

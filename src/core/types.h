@@ -60,7 +60,7 @@ enum verdict {
         _VERDICT_MAX,
 };
 
-/* Why the target was chosen: stable words (`reason_id`), each with a sentence in core/explain.c. */
+/* Why the target was chosen: stable words (`reason_id`), each with a sentence in core/policy.c. */
 enum reason {
         REASON_NO_UAS,          /* "no-uas": no 08/06/62 alternate setting */
         REASON_NO_PIPES,        /* "no-pipe-usage": UAS alternate setting without all four pipe usage descriptors */
@@ -120,7 +120,6 @@ const char *state_to_string(enum state v);
 const char *verdict_to_string(enum verdict v);
 const char *reason_to_string(enum reason v);
 const char *user_kind_to_string(enum user_kind v);
-const char *uas_module_to_string(enum uas_module v);
 
 int driver_from_string(const char *s);
 int policy_from_string(const char *s);
@@ -129,4 +128,18 @@ int state_from_string(const char *s);
 int verdict_from_string(const char *s);
 int reason_from_string(const char *s);
 int user_kind_from_string(const char *s);
-int uas_module_from_string(const char *s);
+
+/* Defines these functions for an enum `name` with a table of strings `name_names`. */
+const char *table_word(const char *const *names, size_t n, unsigned v);
+int table_find(const char *const *names, size_t n, const char *s);
+#define DEFINE_TO_STRING(name)                                                                                                   \
+        const char *name##_to_string(enum name v)                                                                                \
+        {                                                                                                                        \
+                return table_word(name##_names, sizeof(name##_names) / sizeof(*name##_names), (unsigned) v);                     \
+        }
+#define DEFINE_STRINGS(name)                                                                                                     \
+        DEFINE_TO_STRING(name)                                                                                                   \
+        int name##_from_string(const char *s)                                                                                    \
+        {                                                                                                                        \
+                return table_find(name##_names, sizeof(name##_names) / sizeof(*name##_names), s);                                \
+        }

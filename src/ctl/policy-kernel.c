@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/kernel-line.h"
+#include "core/keepoff.h"
 
 #include "client/source.h"
 #include "common/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/bos.h"
+#include "core/link.h"
 
 #include "unit.h"
 

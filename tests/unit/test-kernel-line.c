@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The quirks= string that has the same effect without uasd. */
-#include "core/kernel-line.h"
+#include "core/keepoff.h"
 
 #include "unit.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Causes of a slow link. */
-#include "core/bos.h"
 #include "core/link.h"
 
 #include "unit.h"

@@ -67,7 +67,7 @@ class Manual(unittest.TestCase):
     def test_reasons(self):
         """Each reason with its sentence, in the order of the checks."""
         words = names('reason_names')
-        rows = re.findall(r'\.reason = (\w+),.*?\.means = ((?:"[^"]*"\s*)+),', source('src/core/policy-table.c'), re.S)
+        rows = re.findall(r'\.reason = (\w+),.*?\.means = ((?:"[^"]*"\s*)+)[,}]', source('src/core/policy.c'), re.S)
         self.assertEqual({row for row, _ in rows}, set(words))
         told = terms(section('uasd.8', 'WHAT DECIDES'))
         self.assertEqual([word for word, _ in told], [words[row] for row, _ in rows])

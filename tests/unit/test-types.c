@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/history.h"
 #include "core/types.h"
 
 #include "unit.h"
@@ -26,7 +27,7 @@ DEFINE_TEST(state, _STATE_MAX)
 DEFINE_TEST(verdict, _VERDICT_MAX)
 DEFINE_TEST(reason, _REASON_MAX)
 DEFINE_TEST(user_kind, _USER_KIND_MAX)
-DEFINE_TEST(uas_module, _UAS_MODULE_MAX)
+DEFINE_TEST(history_state, _HISTORY_MAX)
 
 /* These names are part of the public interface. */
 static void test_contract(void **state)
@@ -52,9 +53,9 @@ static void test_contract(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_driver),    cmocka_unit_test(test_policy),     cmocka_unit_test(test_policy_source),
-                cmocka_unit_test(test_state),     cmocka_unit_test(test_verdict),    cmocka_unit_test(test_reason),
-                cmocka_unit_test(test_user_kind), cmocka_unit_test(test_uas_module), cmocka_unit_test(test_contract),
+                cmocka_unit_test(test_driver),    cmocka_unit_test(test_policy),        cmocka_unit_test(test_policy_source),
+                cmocka_unit_test(test_state),     cmocka_unit_test(test_verdict),       cmocka_unit_test(test_reason),
+                cmocka_unit_test(test_user_kind), cmocka_unit_test(test_history_state), cmocka_unit_test(test_contract),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/refusal.h"
+#include "core/request.h"
 #include "daemon/manager.h"
 
 /* The objects on a connection. org.uasd1.xml defines the interface. */
@@ -31,7 +31,7 @@ int bus_read_wish(sd_bus_message *message, struct manager *m, struct entry **ret
 void bus_facts_now(const struct entry *e, struct facts *ret);
 /* Returns an error if this disk can never be on that driver. */
 int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error);
-/* Returns the error for a refusal of core/refusal.h; 0: not refused. */
+/* Returns the error for a refusal of core/request.h; 0: not refused. */
 int bus_refuse(const struct entry *e, const struct refusal *no, sd_bus_error *error);
 /* Returns the error for a disk that is being switched. */
 int bus_refuse_running(const struct entry *e, sd_bus_error *error);

@@ -4,7 +4,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "core/refusal.h"
+#include "core/request.h"
 #include "daemon/bus/announce.h"
 #include "daemon/bus/polkit.h"
 #include "daemon/feature/keepoff.h"

@@ -18,7 +18,7 @@
 /*
  * A disk that is reserved for one program. A child of uasd has its claim, and the program has one end of a pipe. When the last
  * copy of that end is closed, the disk goes back to its former driver, which is recorded in case uasd is killed. The machine
- * decides the driver during the lease and after it (core/lease.h).
+ * decides the driver during the lease and after it (core/learn.h).
  */
 struct disk_lease {
         enum driver restore;

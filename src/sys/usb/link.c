@@ -6,7 +6,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "core/bos.h"
+#include "core/link.h"
 #include "sys/io/sysfs.h"
 #include "sys/usb/hubs.h"
 #include "sys/usb/usbdisk.h"
