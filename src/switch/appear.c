@@ -127,14 +127,11 @@ static bool all_told(const struct transaction *t, const struct usb_disk *now, co
 /* Returns true if another switch moves this interface, it has a driver, and the kernel shows no LUN of it yet. */
 static bool being_scanned(const struct transaction *t, const char *interface)
 {
-        struct usb_disk d = {0};
-        bool is;
+        _cleanup_(usb_disk_done) struct usb_disk d = {0};
 
         if (streq(interface, t->interface) || !switch_recorded(&t->roots, interface))
                 return false;
-        is = usb_disk_read(&t->roots, interface, false, &d) > 0 && d.facts.driver != DRIVER_NONE && d.n_luns == 0;
-        usb_disk_done(&d);
-        return is;
+        return usb_disk_read(&t->roots, interface, false, &d) > 0 && d.facts.driver != DRIVER_NONE && d.n_luns == 0;
 }
 
 /*
@@ -178,15 +175,13 @@ int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(st
         struct awake haste = {0};
 
         for (;;) {
-                struct usb_disk now = {0};
+                _cleanup_(usb_disk_done) struct usb_disk now = {0};
                 struct awake before = now_awake();
-                bool back, done;
+                bool back;
                 int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
-                if (r == -ENODEV || r == 0 || (r > 0 && !attachment_same(t, &now.facts))) {
-                        usb_disk_done(&now);
+                if (r == -ENODEV || r == 0 || (r > 0 && !attachment_same(t, &now.facts)))
                         return -ENODEV;
-                }
                 if (r > 0 && luns_with_disk(now.luns, now.n_luns) == 0) {
                         t->unseen = before;
                         if (t->ahead[0] && being_scanned(t, t->ahead))
@@ -194,9 +189,7 @@ int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(st
                 }
                 back = r > 0 && all_back(t, &now);
                 t->answered = t->answered || back;
-                done = back && all_told(t, &now, &told);
-                usb_disk_done(&now);
-                if (done)
+                if (back && all_told(t, &now, &told))
                         return 0;
                 if (left(deadline, &haste) == 0)
                         return back ? -EINPROGRESS : -ETIMEDOUT;
@@ -228,10 +221,9 @@ void wait_for_udev(struct transaction *t, struct awake deadline)
         bool done = !somebody_tells(t);
 
         while (!done && awake_left(deadline) > 0) {
-                struct usb_disk now = {0};
+                _cleanup_(usb_disk_done) struct usb_disk now = {0};
 
                 listen(t, LOOK_AGAIN_MSEC, &told);
                 done = usb_disk_read(&t->roots, t->interface, false, &now) <= 0 || told_of_all(t, &now, &told);
-                usb_disk_done(&now);
         }
 }

@@ -118,7 +118,7 @@ void switch_hold_end(struct transaction *t)
 {
         /* No process has seen the hold: the helper has waited during all of it. */
         bool silent = t->awaited && awake_since(t->unseen) < AWAIT_USEC;
-        struct usb_disk now = {0};
+        _cleanup_(usb_disk_done) struct usb_disk now = {0};
 
         if (!t->holding && !t->hold_deadline && !t->awaited)
                 return;
@@ -129,5 +129,4 @@ void switch_hold_end(struct transaction *t)
                 return;
         if (attachment_same(t, &now.facts))
                 (void) trigger_add(&t->roots, now.luns, now.n_luns);
-        usb_disk_done(&now);
 }

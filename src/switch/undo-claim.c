@@ -127,7 +127,7 @@ static void sync_lun(struct undo_claim_child *c, int *msec)
 {
         int go = 0;
 
-        if (c->pid > 0 && !c->hangs && send(c->fd, &go, sizeof(go), MSG_NOSIGNAL) == sizeof(go))
+        if (c->pid && !c->hangs && send(c->fd, &go, sizeof(go), MSG_NOSIGNAL) == sizeof(go))
                 (void) answer(c, msec);
 }
 

@@ -87,6 +87,7 @@ enum fake_what {
         HOOK_KILL,          /* the process dies before the operation */
         HOOK_KILL_DONE,     /* the process dies after it */
         HOOK_ORPHAN,        /* uasd-switch is dead; a child's operation hangs */
+        HOOK_HANG,          /* a child's operation hangs until the child is killed */
         HOOK_UNPLUG,        /* from here on: happens right after the operation */
         HOOK_PULL,          /* it answers no command from now on; the hub reports the disconnect `error` seconds later */
         HOOK_REPLUG,        /* pulled out, and another disk plugged in at the same port */

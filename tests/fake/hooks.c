@@ -188,6 +188,8 @@ int op_end(const char *op, int r)
                         break;
                 case HOOK_ORPHAN:
                         (void) kill(fake->switcher, SIGKILL);
+                        /* fall through */
+                case HOOK_HANG:
                         for (;;)
                                 (void) pause();
                 case HOOK_FAIL_DONE:

@@ -11,6 +11,7 @@
 #include "play.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
+#include "wraps.h"
 
 /* The course of a switch, and its time. The conditions of scene_wrong() hold also if a switch does less, or is late. */
 
@@ -108,6 +109,32 @@ static void test_time(void **state)
                 scene_remove();
         }
         assert_true(all);
+}
+
+/* The opens of both LUNs hang on the way back. The first is waited for 2 s, the second 0.1 s, and neither is asked again. */
+static void test_opens_hang(void **state)
+{
+        struct scene s = {BOT, UAS, .luns = 2, .partitions = 1, .prepare = stalls};
+        unsigned last[2] = {0, 0};
+        uint64_t usec[2];
+        struct result r;
+
+        for (unsigned hangs = 0; hangs < 2; hangs++) {
+                uint64_t began;
+
+                for (unsigned l = 0; hangs && l < 2; l++)
+                        s.hooks[l] = (struct fake_hook){.op = l ? "open sdb" : "open sda", .nth = last[l], .what = HOOK_HANG};
+                scene_make(&s);
+                began = fake->clock;
+                scene_switch(&s, &r);
+                usec[hangs] = fake->clock - began;
+                assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+                assert_null(scene_wrong(&s));
+                last[0] = count("open sda", 0) - 1; /* after it the partition is opened */
+                last[1] = count("open sdb", 0) - 1;
+                scene_remove();
+        }
+        assert_int_equal(usec[1] - usec[0], 2100 * USEC_PER_MSEC);
 }
 
 /* ---- users ---- */
@@ -228,6 +255,33 @@ static void test_end_is_a_line(void **state)
         memset(t.text, '\n', sizeof(t.text) - 1);
         end_line(&t, line);
         assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+}
+
+/* On a terminal: the name of the process that has it open, with its PID if there is one. */
+static void test_user_is_named(void **state)
+{
+        static const struct {
+                struct user user;
+                const char *line;
+        } table[] = {
+                {{.kind = USER_OPEN, .device = "sda", .command = "dd\n", .pid = 42}, "open sda by dd\\x0a (pid 42)\n"},
+                {{.kind = USER_MOUNT, .device = "sda1", .where = "/mnt"}, "mount sda1 at /mnt\n"},
+        };
+        const struct transaction t = {.machine = false};
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                FILE *before = stderr;
+                char *text = NULL;
+                size_t n;
+
+                stderr = open_memstream(&text, &n);
+                assert_non_null(stderr);
+                __real_report_user(&t, &table[i].user);
+                (void) fclose(stderr);
+                stderr = before;
+                assert_string_equal(text, table[i].line);
+                free(text);
+        }
 }
 
 /* ---- holds ---- */
@@ -506,9 +560,11 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_time),
+                cmocka_unit_test(test_opens_hang),
                 cmocka_unit_test(test_last_moment),
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_end_is_a_line),
+                cmocka_unit_test(test_user_is_named),
                 cmocka_unit_test(test_unnamed),
                 cmocka_unit_test(test_held_while_examined),
                 cmocka_unit_test(test_held_again),

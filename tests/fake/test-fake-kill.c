@@ -81,12 +81,13 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, enu
 {
         struct scene now = *s;
         struct result r = {0};
-        bool good, failed;
+        bool good, failed, recorded;
 
         now.hooks[0] = (struct fake_hook){.nth = n, .what = what};
         scene_make(&now);
         scene_switch_in_child(&now, &r);
         memset(fake->hooks, 0, sizeof(fake->hooks));
+        recorded = r.code < 0 && tree_exists("run/" RUN_SWITCH "/2-1:1.0");
         failed = r.code < 0 && has_failed(&now);
         n_failed += failed;
         if (again) {
@@ -98,6 +99,8 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, enu
                 fake_break("recovery", "failed");
         else if (failed && !is_back(&now))
                 fake_break("recovery", "left a disk where it had failed");
+        else if (recorded && scene_held()) /* the timer would end it, but late */
+                fake_break("recovery", "left a hold to its timer");
         good = sweep_verdict(&now, &r, again ? "killed, begun again" : "killed", n, c->ops[n - 1],
                              r.code < 0 || again ? NULL : sweep_code(&now, r.code));
         scene_remove();
