@@ -2,8 +2,7 @@
 /* fio's JSON, job files of users and lists of hosts, the kind in the first byte. */
 #include <math.h>
 
-#include "bench/measure/clients.h"
-#include "bench/measure/fio-parts.h"
+#include "bench/measure/fio.h"
 #include "fuzz.h"
 
 #define RUNS_MAX 5
@@ -36,7 +35,7 @@ static void check_json(const char *text)
         CHECK(r == 0 || r == -EBADMSG);
         if (r == 0)
                 check_run(&run);
-        r = clients_parse_json(text, JOBS, DEPTH, many, RUNS_MAX);
+        r = fio_parse_hosts(text, JOBS, DEPTH, many, RUNS_MAX);
         CHECK(r == -EBADMSG || (r >= 2 && r <= RUNS_MAX));
         for (int i = 0; i < r; i++) {
                 check_run(&many[i]);
@@ -113,7 +112,7 @@ static void check_profile(const char *text, size_t size)
 static void check_hosts(const char *text)
 {
         char **list = NULL;
-        int r = clients_parse(text, &list);
+        int r = hosts_parse(text, &list);
 
         CHECK(r == 0 || r == -EINVAL);
         for (char **p = list; r == 0 && *p; p++)

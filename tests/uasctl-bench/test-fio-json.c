@@ -5,8 +5,6 @@
  */
 #include "recorded.h"
 
-#include "bench/measure/clients.h"
-
 #define SIDE(bytes, ios, rate, iops, mean, ...)                                                                                  \
         {                                                                                                                        \
                 bytes, ios, rate, iops, mean, __VA_ARGS__                                                                        \
@@ -152,7 +150,7 @@ static void clients(void **state)
         _cleanup_free_ char *text = recorded_read("recorded-3.33-clients.json");
         struct bench_run runs[3];
 
-        assert_int_equal(clients_parse_json(text, 2, 8, runs, 3), 3);
+        assert_int_equal(fio_parse_hosts(text, 2, 8, runs, 3), 3);
         assert_string_equal(runs[0].host, "");
         assert_string_equal(runs[1].host, "127.0.0.1:8772");
         assert_string_equal(runs[2].host, "127.0.0.1:8771");
@@ -170,11 +168,11 @@ static void clients(void **state)
         /* 0.9625 + 10.1625 on average of four jobs */
         assert_true(near(runs[0].cpu_percent, 44.5));
 
-        assert_int_equal(clients_parse_json(text, 2, 8, runs, 2), -EBADMSG);
-        assert_int_equal(clients_parse_json("{\"client_stats\":[]}", 2, 8, runs, 3), -EBADMSG);
-        assert_int_equal(clients_parse_json("{\"client_stats\":[{\"jobname\":\"All clients\"}]}", 2, 8, runs, 3), -EBADMSG);
-        assert_int_equal(clients_parse_json("{\"client_stats\":[7]}", 2, 8, runs, 3), -EBADMSG);
-        assert_int_equal(clients_parse_json("{\"jobs\":[{}]}", 2, 8, runs, 3), -EBADMSG);
+        assert_int_equal(fio_parse_hosts(text, 2, 8, runs, 2), -EBADMSG);
+        assert_int_equal(fio_parse_hosts("{\"client_stats\":[]}", 2, 8, runs, 3), -EBADMSG);
+        assert_int_equal(fio_parse_hosts("{\"client_stats\":[{\"jobname\":\"All clients\"}]}", 2, 8, runs, 3), -EBADMSG);
+        assert_int_equal(fio_parse_hosts("{\"client_stats\":[7]}", 2, 8, runs, 3), -EBADMSG);
+        assert_int_equal(fio_parse_hosts("{\"jobs\":[{}]}", 2, 8, runs, 3), -EBADMSG);
 }
 
 static void hosts(void **state)
@@ -202,7 +200,7 @@ static void hosts(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 char **list = NULL, joined[256] = "";
-                int r = clients_parse(rows[i].text, &list);
+                int r = hosts_parse(rows[i].text, &list);
 
                 assert_row(i, r == (rows[i].list ? 0 : -EINVAL));
                 for (char **p = list; p && *p; p++)

@@ -6,7 +6,6 @@
  */
 #include "recorded.h"
 
-#include "bench/measure/clients.h"
 #include "bench/tell/doubts.h"
 
 /* Sides: bytes, I/Os, both per second, mean, 50, 95 and 99 %, slat, clat (0: not compared). */
@@ -87,7 +86,7 @@ static void machines(void **state)
                 _cleanup_free_ char *text = recorded_read(rows[i].file);
                 struct bench_run runs[3];
 
-                assert_row(i, clients_parse_json(text, 2, 8, runs, 3) == 3);
+                assert_row(i, fio_parse_hosts(text, 2, 8, runs, 3) == 3);
                 assert_row(i, !*runs[0].host && runs[0].runtime_usec == rows[i].runtime_usec);
                 assert_side(rows[i].file, &runs[0].read, &rows[i].read);
                 for (size_t k = 0; k < 2; k++)

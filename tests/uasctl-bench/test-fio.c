@@ -12,8 +12,7 @@
 #include <time.h>
 
 #include "../unit/unit.h"
-#include "bench/measure/clients.h"
-#include "bench/measure/fio-parts.h"
+#include "bench/measure/fio.h"
 #include "sys/io/roots.h"
 
 #define MIB (1ULL << 20)
@@ -78,7 +77,7 @@ static void says_version(void **state)
 {
         _cleanup_free_ char *version = NULL;
 
-        assert_int_equal(fio_version(NULL, &version), 0);
+        assert_int_equal(fio_version(&version), 0);
         assert_int_equal(strncmp(version, "fio-", 4), 0);
         assert_null(strchr(version, '\n'));
 }
@@ -521,15 +520,17 @@ static void machines(void **state)
         struct fio_job job = first_job(p);
         unsigned ports[2] = {free_port(), free_port()};
         pid_t servers[2] = {start_server(ports[0]), start_server(ports[1])};
-        struct bench_run *got = NULL;
+        struct bench_run got[3];
         char text[64], **hosts, *why = NULL;
         int calls = 0, r;
 
         (void) snprintf(text, sizeof(text), "127.0.0.1:%u,127.0.0.1:%u", ports[0], ports[1]);
-        assert_int_equal(clients_parse(text, &hosts), 0);
+        assert_int_equal(hosts_parse(text, &hosts), 0);
+        job.hosts = hosts;
         job.region = FILE_SIZE;
         for (size_t n = 1; n <= 2; n++) {
-                r = clients_run(&job, hosts, n, count, &calls, &got, &why);
+                job.n_hosts = n;
+                r = fio_run(&job, count, &calls, got, &why);
                 if (r < 0)
                         fail_msg("%zu clients: %s: %s", n, strerror(-r), why);
                 /* Two jobs each with 2 MiB of its own. */
@@ -537,22 +538,24 @@ static void machines(void **state)
                 assert_row(n, got[0].region == n * 4 * MIB && got[1].region == 4 * MIB);
                 assert_row(n, got[1].read.bytes == 4 * MIB && strncmp(got[1].host, "127.0.0.1:", 10) == 0);
                 assert_row(n, got[0].read.p99_ns > 0 && got[0].error == 0 && got[0].depth_share >= 1);
-                free(got);
         }
 
         /* --readonly does not keep a server from writing. */
         p->patterns[0].read_percent = 0;
-        assert_int_equal(clients_run(&job, hosts, 1, NULL, NULL, &got, NULL), -EPERM);
+        job.n_hosts = 1;
+        assert_int_equal(fio_run(&job, NULL, NULL, got, NULL), -EPERM);
         p->patterns[0].read_percent = 100;
         job.path = "relative";
-        assert_int_equal(clients_run(&job, hosts, 1, NULL, NULL, &got, NULL), -EINVAL);
+        assert_int_equal(fio_run(&job, NULL, NULL, got, NULL), -EINVAL);
         job.path = path;
         strv_free(hosts);
 
         /* A server that is not running. */
         (void) snprintf(text, sizeof(text), "127.0.0.1:%u,127.0.0.1:%u", ports[0], free_port());
-        assert_int_equal(clients_parse(text, &hosts), 0);
-        assert_int_equal(clients_run(&job, hosts, 2, NULL, NULL, &got, &why), -ECONNREFUSED);
+        assert_int_equal(hosts_parse(text, &hosts), 0);
+        job.hosts = hosts;
+        job.n_hosts = 2;
+        assert_int_equal(fio_run(&job, NULL, NULL, got, &why), -ECONNREFUSED);
         if (!strstr(why, "127.0.0.1"))
                 fail_msg("%s", why);
         free(why);

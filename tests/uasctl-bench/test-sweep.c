@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lists of patterns of a sweep, and the shares of a region. */
 #include "../unit/unit.h"
-#include "bench/measure/fio-parts.h"
+#include "bench/measure/fio.h"
 #include "bench/measure/sweep.h"
 
 #define KIB 1024ULL

@@ -3,127 +3,38 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "bench/measure/fio-parts.h"
+#include "bench/measure/fio.h"
 #include "common/child.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 
 #define TICK_MSEC 200
 /* After SIGINT fio writes its results. If it takes longer than this, it hangs. */
-#define PATIENCE_MSEC 3000
+#define PATIENCE_USEC (3 * USEC_PER_SEC)
 #define OUTPUT_MAX (64U << 20)
-#define WORDS_LENGTH_MAX 2000
 #define EXIT_NO_PROGRAM 127
 #define CHARGED_BLOCK 512 /* unit of getrusage(), in bytes */
 
-/* The descriptors that fio opens as /proc/self/fd/N. */
+/* The descriptors that fio gets, and opens as /proc/self/fd/N. */
+enum { FD_TARGET, FD_OUTPUT, FD_ERRORS, FD_JOBS }; /* the caller owns the target */
 struct handover {
-        int target; /* -1: none; owned by the caller */
-        int output, jobs[FIO_JOBS_MAX], out, err;
-        size_t n_jobs;
+        int fds[FD_JOBS + FIO_JOBS_MAX];
+        size_t n;
 };
-
-struct child {
-        pid_t pid;
-        int stdout_fd;
-        int stopped; /* what the callback returned */
-        uint64_t stopped_msec, told_msec;
-        bool killed;
-};
-
-static uint64_t now_msec(void)
-{
-        return now_monotonic() / USEC_PER_MSEC;
-}
-
-/* ---- the child ---- */
 
 static void handover_done(struct handover *h)
 {
-        for (size_t i = 0; i < h->n_jobs; i++)
-                (void) close_keep_errno(h->jobs[i]);
-        (void) close_keep_errno(h->output);
-        (void) close_keep_errno(h->out);
-        (void) close_keep_errno(h->err);
-}
-
-static void keep_open(int fd)
-{
-        if (fd >= 0)
-                (void) fcntl(fd, F_SETFD, 0);
-}
-
-static void become(const char *program, char *const *arguments, struct handover *h)
-{
-        /* A job file can read the environment as ${VARIABLE}. */
-        static char *const environment[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-        int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        sigset_t empty;
-
-        for (int i = 1; i < NSIG; i++)
-                (void) signal(i, SIG_DFL);
-        (void) sigemptyset(&empty);
-        (void) sigprocmask(SIG_SETMASK, &empty, NULL);
-        /* Ctrl+C at the terminal goes only to uasctl-bench, which then signals fio. */
-        (void) setpgid(0, 0);
-        if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(h->out, STDOUT_FILENO) < 0 || dup2(h->err, STDERR_FILENO) < 0 ||
-            chdir("/") < 0)
-                _exit(EXIT_FAILURE);
-        keep_open(h->target);
-        keep_open(h->output);
-        for (size_t i = 0; i < h->n_jobs; i++)
-                keep_open(h->jobs[i]);
-        (void) execve(program, arguments, environment);
-        _exit(EXIT_NO_PROGRAM);
-}
-
-/* ---- the parent ---- */
-
-/* Sends SIGINT to fio if the callback returns an error, and SIGKILL if fio does not end after that. */
-static void tick(struct child *c, fio_progress_t cb, void *userdata)
-{
-        uint64_t now = now_msec();
-        int r;
-
-        if (now - c->told_msec >= TICK_MSEC) {
-                c->told_msec = now;
-                r = cb ? cb(userdata) : 0;
-                if (r < 0 && !c->stopped) {
-                        c->stopped = r;
-                        c->stopped_msec = now;
-                        (void) kill(c->pid, SIGINT);
-                }
-        }
-        if (c->stopped && !c->killed && now - c->stopped_msec >= PATIENCE_MSEC) {
-                c->killed = true;
-                (void) kill(c->pid, SIGKILL);
-        }
-}
-
-/* Reads until the pipe is closed at fio's end. Then its last thread is gone. */
-static void follow(struct child *c, fio_progress_t cb, void *userdata)
-{
-        char text[4096];
-
-        for (;;) {
-                struct pollfd p = {.fd = c->stdout_fd, .events = POLLIN};
-
-                if (poll(&p, 1, TICK_MSEC) > 0) {
-                        ssize_t n = read(c->stdout_fd, text, sizeof(text));
-
-                        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
-                                return;
-                }
-                tick(c, cb, userdata);
-        }
+        for (size_t i = FD_OUTPUT; i < h->n; i++)
+                (void) close_keep_errno(h->fds[i]);
 }
 
 static int make_file(const char *name, const char *text)
 {
-        size_t n = text ? strlen(text) : 0;
+        size_t n = strlen(text);
         int fd = memfd_create(name, MFD_CLOEXEC);
 
         if (fd < 0)
@@ -137,50 +48,86 @@ static int make_file(const char *name, const char *text)
 
 static int prepare(struct handover *h, const struct fio_call *call)
 {
-        *h = (struct handover){.target = call->target, .output = -1, .out = -1, .err = make_file("errors", NULL)};
-        if (h->err < 0)
-                return h->err;
-        h->output = make_file("output", NULL);
-        if (h->output < 0)
-                return h->output;
-        for (; call->jobs && call->jobs[h->n_jobs]; h->n_jobs++) {
-                if (h->n_jobs == FIO_JOBS_MAX)
+        *h = (struct handover){{call->target, make_file("output", ""), make_file("errors", "")}, FD_JOBS};
+        for (char *const *text = call->jobs; text && *text; text++) {
+                if (h->n == ELEMENTSOF(h->fds))
                         return -E2BIG;
-                h->jobs[h->n_jobs] = make_file("jobs", call->jobs[h->n_jobs]);
-                if (h->jobs[h->n_jobs] < 0)
-                        return h->jobs[h->n_jobs];
+                h->fds[h->n++] = make_file("jobs", *text);
         }
+        for (size_t i = FD_OUTPUT; i < h->n; i++)
+                if (h->fds[i] < 0)
+                        return h->fds[i];
         return 0;
 }
 
-/* The child inherits its memory, so the arguments may be in arrays of the parent. */
-static int start(struct child *c, const char *program, const struct fio_call *call, struct handover *h)
+/* In the child. */
+static void become(const char *program, char *const *arguments, const struct handover *h)
 {
-        char *arguments[3 + FIO_OPTIONS_MAX + 2 * FIO_JOBS_MAX] = {"fio"}, output[48], names[FIO_JOBS_MAX][FIO_FD_MAX];
-        int ends[2], keep[FIO_JOBS_MAX + 4], n = 1;
+        /* A job file can read the environment as ${VARIABLE}. */
+        static char *const environment[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+        int none = open("/dev/null", O_RDWR | O_CLOEXEC);
+        sigset_t empty;
 
-        (void) snprintf(output, sizeof(output), "--output=/proc/self/fd/%i", h->output);
+        for (int i = 1; i < NSIG; i++)
+                (void) signal(i, SIG_DFL);
+        (void) sigemptyset(&empty);
+        (void) sigprocmask(SIG_SETMASK, &empty, NULL);
+        /* Ctrl+C at the terminal goes only to uasctl-bench, which then signals fio. */
+        (void) setpgid(0, 0);
+        if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0 ||
+            dup2(h->fds[FD_ERRORS], STDERR_FILENO) < 0 || chdir("/") < 0)
+                _exit(EXIT_FAILURE);
+        for (size_t i = 0; i < h->n; i++)
+                (void) fcntl(h->fds[i], F_SETFD, 0);
+        (void) execve(program, arguments, environment);
+        _exit(EXIT_NO_PROGRAM);
+}
+
+/* Returns its pid or -errno. The child inherits our memory, so the arguments may be in arrays of the parent. */
+static pid_t start(const char *program, const struct fio_call *call, const struct handover *h)
+{
+        char *arguments[3 + ELEMENTSOF(call->options) + 3 * FIO_JOBS_MAX] = {"fio"}, output[48], names[FIO_JOBS_MAX][FIO_FD_MAX];
+        size_t n = 1;
+        pid_t pid;
+
+        (void) snprintf(output, sizeof(output), "--output=/proc/self/fd/%i", h->fds[FD_OUTPUT]);
         arguments[n++] = output; /* first, since fio ends at --version */
-        for (size_t i = 0; i < FIO_OPTIONS_MAX && call->options[i]; i++)
+        for (size_t i = 0; i < ELEMENTSOF(call->options) && call->options[i]; i++)
                 arguments[n++] = (char *) call->options[i];
-        for (size_t i = 0; i < h->n_jobs; i++) {
-                if (call->clients)
-                        arguments[n++] = call->clients[i];
-                arguments[n++] = fio_fd_path(h->jobs[i], names[i]);
+        for (size_t i = 0; FD_JOBS + i < h->n; i++) {
+                if (call->hosts) {
+                        arguments[n++] = (char *) "--client";
+                        arguments[n++] = call->hosts[i];
+                }
+                arguments[n++] = fio_fd_path(h->fds[FD_JOBS + i], names[i]);
         }
-        if (pipe2(ends, O_CLOEXEC) < 0)
-                return -errno;
-        c->stdout_fd = ends[0];
-        h->out = ends[1];
-        memcpy(keep, (int[]){h->target, h->output, h->out, h->err}, 4 * sizeof(int));
-        memcpy(keep + 4, h->jobs, h->n_jobs * sizeof(int));
-        c->pid = child_fork(keep, 4 + h->n_jobs);
-        if (c->pid < 0)
-                return c->pid;
-        if (c->pid == 0)
+        pid = child_fork(h->fds, h->n);
+        if (pid == 0)
                 become(program, arguments, h);
-        h->out = close_keep_errno(h->out);
-        return 0;
+        return pid;
+}
+
+/* Waits until the last thread of fio is gone. Sends SIGINT if the callback returns an error, and SIGKILL if fio does not end
+ * after that. Returns 0 or the error. */
+static int follow(int pidfd, fio_progress_t cb, void *userdata)
+{
+        uint64_t stopped_at = 0;
+        bool killed = false;
+        int stopped = 0;
+
+        while (poll(&(struct pollfd){pidfd, POLLIN, 0}, 1, TICK_MSEC) <= 0) {
+                int r = cb ? cb(userdata) : 0;
+
+                if (r < 0 && !stopped) {
+                        stopped = r;
+                        stopped_at = now_monotonic();
+                        (void) pidfd_send_signal(pidfd, SIGINT, NULL, 0);
+                } else if (stopped && !killed && now_monotonic() - stopped_at >= PATIENCE_USEC) {
+                        killed = true;
+                        (void) pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+                }
+        }
+        return stopped;
 }
 
 char *fio_fd_path(int fd, char ret[static FIO_FD_MAX])
@@ -206,32 +153,37 @@ int fio_execute(const struct fio_call *call, fio_progress_t cb, void *userdata, 
         _cleanup_(fio_result_done) struct fio_result result = {};
         _cleanup_(handover_done) struct handover h;
         const char *program = call->program;
+        _cleanup_close_ int pidfd = -1;
         struct rusage usage = {};
-        struct child c = {.told_msec = now_msec(), .stdout_fd = -1};
         size_t size;
+        pid_t pid;
         int r = prepare(&h, call);
 
         if (r >= 0 && !program)
                 r = fio_find(&program);
-        if (r >= 0)
-                r = start(&c, program, call, &h);
-        if (r >= 0) {
-                follow(&c, cb, userdata);
-                while (wait4(c.pid, &result.status, 0, &usage) < 0 && errno == EINTR)
-                        ;
-                result.read_bytes = (uint64_t) usage.ru_inblock * CHARGED_BLOCK;
-                result.written_bytes = (uint64_t) usage.ru_oublock * CHARGED_BLOCK;
-                r = c.stopped;
-        }
-        (void) close_keep_errno(c.stdout_fd);
+        if (r < 0)
+                return r;
+        pid = start(program, call, &h);
+        if (pid < 0)
+                return pid;
+        pidfd = pidfd_open(pid, 0);
+        if (pidfd < 0) {
+                r = -errno;
+                (void) kill(pid, SIGKILL);
+        } else
+                r = follow(pidfd, cb, userdata);
+        while (wait4(pid, &result.status, 0, &usage) < 0 && errno == EINTR)
+                ;
         if (r >= 0 && WIFEXITED(result.status) && WEXITSTATUS(result.status) == EXIT_NO_PROGRAM)
                 r = -ENOENT;
         if (r >= 0)
-                r = read_whole(h.output, OUTPUT_MAX, &result.output, &size);
+                r = read_whole(h.fds[FD_OUTPUT], OUTPUT_MAX, &result.output, &size);
         if (r >= 0)
-                r = read_whole(h.err, OUTPUT_MAX, &result.errors, &size);
+                r = read_whole(h.fds[FD_ERRORS], OUTPUT_MAX, &result.errors, &size);
         if (r < 0)
                 return r;
+        result.read_bytes = (uint64_t) usage.ru_inblock * CHARGED_BLOCK;
+        result.written_bytes = (uint64_t) usage.ru_oublock * CHARGED_BLOCK;
         *ret = result;
         result = (struct fio_result){};
         return 0;
@@ -242,26 +194,4 @@ void fio_result_done(struct fio_result *r)
         free(r->output);
         free(r->errors);
         *r = (struct fio_result){};
-}
-
-/* Depending on the version, fio prints errors to either stream. The first one is the cause. */
-char *fio_words(const struct fio_result *r)
-{
-        const char *json = r->output && r->output[0] == '{' ? r->output : r->output ? strstr(r->output, "\n{") : NULL;
-        size_t n = !r->output ? 0 : json ? (size_t) (json - r->output) : strlen(r->output);
-        char *words = NULL, *end;
-
-        if (asprintf(&words, "%.*s\n%.*s", WORDS_LENGTH_MAX, r->errors ?: "", (int) (n < WORDS_LENGTH_MAX ? n : WORDS_LENGTH_MAX),
-                     r->output ?: "") < 0)
-                return NULL;
-        n = strspn(words, " \t\r\n");
-        memmove(words, words + n, strlen(words + n) + 1);
-        end = words + strlen(words);
-        while (end > words && strchr(" \t\r\n", end[-1]))
-                *--end = '\0';
-        if (!*words) {
-                free(words);
-                return NULL;
-        }
-        return words;
 }

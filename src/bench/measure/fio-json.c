@@ -4,7 +4,7 @@
 #include <json-c/json.h>
 #include <math.h>
 
-#include "bench/measure/clients.h"
+#include "bench/measure/fio.h"
 #include "common/util.h"
 #include "term/program.h"
 
@@ -12,28 +12,10 @@
 #define RUNTIME_MS_MAX 100000000000ULL
 /* The limit keeps sums and products of a few numbers finite. */
 #define NUMBER_MAX 1e18
-#define MSEC_PER_SEC 1000.0
+#define COUNT_MAX 100000000000000000
 #define KIB 1024.0
 /* fio's own sum over machines, which has no percentiles. */
 #define ALL_CLIENTS "All clients"
-
-static const char *const percentile_keys[] = {"50.000000", "95.000000", "99.000000"};
-
-struct tally_side {
-        uint64_t bytes, ios, runtime_ms;
-        double bytes_per_sec, iops;          /* sums of fio's own rates, for jobs without a runtime */
-        double mean_sum, clat_sum, slat_sum; /* means times the number of I/Os */
-        /* p50, p95, p99 of the job or machine with the highest: an upper bound for all together */
-        uint64_t highest[ELEMENTSOF(percentile_keys)];
-};
-
-struct tally {
-        struct tally_side read, write, sync;
-        double depth_sum, depth_weight;
-        double cpu_sum;
-        size_t entries;
-        int error;
-};
 
 /* ---- members ---- */
 
@@ -49,7 +31,7 @@ static uint64_t get_count(json_object *o, const char *key)
         json_object *value = member(o, key);
         int64_t n = value ? json_object_get_int64(value) : 0;
 
-        return n > 0 ? (uint64_t) n : 0;
+        return n <= 0 ? 0 : n < COUNT_MAX ? (uint64_t) n : COUNT_MAX;
 }
 
 static double get_number(json_object *o, const char *key)
@@ -109,12 +91,7 @@ static json_object *parse_document(const char *text)
         return NULL;
 }
 
-/* ---- adding up ---- */
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-        return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
+/* ---- one entry of "jobs" or "client_stats" ---- */
 
 /* 3.1 has the percentiles of lat under clat. If lat has none, those of clat are the best available. */
 static json_object *percentiles_of(json_object *o)
@@ -137,29 +114,28 @@ static uint64_t count_syncs(json_object *o)
         return timed > ios ? timed : ios;
 }
 
-static void add_side(struct tally_side *s, json_object *o, uint64_t ios)
+/* Returns the time in milliseconds; 0: the side did nothing. */
+static uint64_t read_side(json_object *o, uint64_t ios, struct bench_side *ret)
 {
         json_object *percentile = percentiles_of(o);
         uint64_t runtime = get_count(o, "runtime"), bandwidth = get_count(o, "bw_bytes");
 
         if (ios == 0)
-                return;
-        s->ios = sum(s->ios, ios);
-        s->bytes = sum(s->bytes, get_count(o, "io_bytes"));
-        if (runtime > s->runtime_ms && runtime <= RUNTIME_MS_MAX)
-                s->runtime_ms = runtime;
-        /* bw_bytes is missing in 3.1. */
-        s->bytes_per_sec += bandwidth > 0 ? (double) bandwidth : get_number(o, "bw") * KIB;
-        s->iops += get_number(o, "iops");
-        s->mean_sum += mean_of(o) * (double) ios;
-        s->clat_sum += get_number(member(o, "clat_ns"), "mean") * (double) ios;
-        s->slat_sum += get_number(member(o, "slat_ns"), "mean") * (double) ios;
-        for (size_t i = 0; i < ELEMENTSOF(percentile_keys); i++) {
-                uint64_t ns = get_count(percentile, percentile_keys[i]);
-
-                if (ns > s->highest[i])
-                        s->highest[i] = ns;
-        }
+                return 0;
+        *ret = (struct bench_side){
+                .bytes = get_count(o, "io_bytes"),
+                .ios = ios,
+                /* bw_bytes is missing in 3.1. */
+                .bytes_per_sec = bandwidth > 0 ? (double) bandwidth : get_number(o, "bw") * KIB,
+                .iops = get_number(o, "iops"),
+                .mean_ns = mean_of(o),
+                .clat_mean_ns = get_number(member(o, "clat_ns"), "mean"),
+                .slat_mean_ns = get_number(member(o, "slat_ns"), "mean"),
+                .p50_ns = get_count(percentile, "50.000000"),
+                .p95_ns = get_count(percentile, "95.000000"),
+                .p99_ns = get_count(percentile, "99.000000"),
+        };
+        return runtime <= RUNTIME_MS_MAX ? runtime : 0;
 }
 
 /* Share of all I/O that was submitted at a depth of the same power of two, or higher. fio counts all depths above 64 as one. */
@@ -177,71 +153,95 @@ static double depth_reached(json_object *levels, unsigned depth)
         return percent > 100 ? 1 : percent / 100;
 }
 
-/* Adds one entry of "jobs" or "client_stats". depth: the iodepth= of the pattern. */
-static void tally_add(struct tally *t, json_object *entry, unsigned depth)
+/* jobs: the entry's share of numjobs=, of which fio prints the average use of the CPU. depth: the iodepth= of the pattern. */
+static void read_entry(json_object *entry, double jobs, unsigned depth, struct bench_run *ret)
 {
-        json_object *read = member(entry, "read"), *write = member(entry, "write"), *levels = member(entry, "iodepth_level");
-        json_object *sync = member(entry, "sync");
-        uint64_t reads = get_count(read, "total_ios"), writes = get_count(write, "total_ios"), error = get_count(entry, "error");
-        double ios = (double) reads + (double) writes;
-
-        add_side(&t->read, read, reads);
-        add_side(&t->write, write, writes);
-        add_side(&t->sync, sync, count_syncs(sync));
-        t->entries++;
-        t->cpu_sum += get_number(entry, "usr_cpu") + get_number(entry, "sys_cpu");
-        if (levels) {
-                t->depth_sum += depth_reached(levels, depth) * ios;
-                t->depth_weight += ios;
-        }
-        if (error && !t->error)
-                t->error = error < 4096 ? -(int) error : -EIO;
-}
-
-static void finish_side(const struct tally_side *s, struct bench_side *ret)
-{
-        ret->bytes = s->bytes;
-        ret->ios = s->ios;
-        /* All bytes by the longest runtime: the rates of jobs that end at different times cannot be added. */
-        ret->bytes_per_sec = s->runtime_ms ? (double) s->bytes * MSEC_PER_SEC / (double) s->runtime_ms : s->bytes_per_sec;
-        ret->iops = s->runtime_ms ? (double) s->ios * MSEC_PER_SEC / (double) s->runtime_ms : s->iops;
-        ret->mean_ns = s->ios ? s->mean_sum / (double) s->ios : 0;
-        ret->clat_mean_ns = s->ios ? s->clat_sum / (double) s->ios : 0;
-        ret->slat_mean_ns = s->ios ? s->slat_sum / (double) s->ios : 0;
-        ret->p50_ns = s->highest[0];
-        ret->p95_ns = s->highest[1];
-        ret->p99_ns = s->highest[2];
-}
-
-/* jobs: numjobs= of every entry, grouped or not. */
-static void tally_finish(struct tally *t, unsigned jobs, struct bench_run *ret)
-{
-        uint64_t longest = t->read.runtime_ms > t->write.runtime_ms ? t->read.runtime_ms : t->write.runtime_ms;
+        json_object *read = member(entry, "read"), *write = member(entry, "write"), *sync = member(entry, "sync");
+        uint64_t error = get_count(entry, "error"), reading, writing;
 
         *ret = (struct bench_run){
-                .runtime_usec = longest * USEC_PER_MSEC,
-                .depth_share = t->depth_weight > 0 ? t->depth_sum / t->depth_weight : 0,
-                /* fio prints the average of a group's jobs. */
-                .cpu_percent = t->entries ? t->cpu_sum / (double) t->entries * jobs : 0,
+                .cpu_percent = jobs * (get_number(entry, "usr_cpu") + get_number(entry, "sys_cpu")),
                 .other_bytes_per_sec = -1,
-                .error = t->error,
+                .error = error < 4096 ? -(int) error : -EIO,
         };
-        finish_side(&t->read, &ret->read);
-        finish_side(&t->write, &ret->write);
-        t->sync.runtime_ms = longest; /* fio has no runtime for syncs */
-        finish_side(&t->sync, &ret->sync);
+        reading = read_side(read, get_count(read, "total_ios"), &ret->read);
+        writing = read_side(write, get_count(write, "total_ios"), &ret->write);
+        (void) read_side(sync, count_syncs(sync), &ret->sync);
+        ret->runtime_usec = (reading > writing ? reading : writing) * USEC_PER_MSEC;
+        if (ret->read.ios + ret->write.ios > 0)
+                ret->depth_share = depth_reached(member(entry, "iodepth_level"), depth);
+}
+
+/* ---- all entries together ---- */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+        return a > b ? a : b;
+}
+
+static double mean(double a, double weight_a, double b, double weight_b)
+{
+        return weight_a + weight_b > 0 ? (a * weight_a + b * weight_b) / (weight_a + weight_b) : 0;
+}
+
+/* The percentiles are those of the job or machine with the highest: an upper bound for all together. */
+static void add_side(struct bench_side *to, const struct bench_side *s)
+{
+        double before = (double) to->ios, more = (double) s->ios;
+
+        to->mean_ns = mean(to->mean_ns, before, s->mean_ns, more);
+        to->clat_mean_ns = mean(to->clat_mean_ns, before, s->clat_mean_ns, more);
+        to->slat_mean_ns = mean(to->slat_mean_ns, before, s->slat_mean_ns, more);
+        to->p50_ns = larger(to->p50_ns, s->p50_ns);
+        to->p95_ns = larger(to->p95_ns, s->p95_ns);
+        to->p99_ns = larger(to->p99_ns, s->p99_ns);
+        to->bytes_per_sec += s->bytes_per_sec;
+        to->iops += s->iops;
+        to->bytes += s->bytes;
+        to->ios += s->ios;
+}
+
+static void add_run(struct bench_run *to, const struct bench_run *r)
+{
+        to->depth_share = mean(to->depth_share, (double) (to->read.ios + to->write.ios), r->depth_share,
+                               (double) (r->read.ios + r->write.ios));
+        to->cpu_percent += r->cpu_percent;
+        to->runtime_usec = larger(to->runtime_usec, r->runtime_usec);
+        to->error = to->error ?: r->error;
+        add_side(&to->read, &r->read);
+        add_side(&to->write, &r->write);
+        add_side(&to->sync, &r->sync);
+}
+
+/* All bytes by the longest runtime: the rates of jobs that end at different times cannot be added. Without a runtime, fio's own
+ * rates stay. fio has no runtime for syncs. */
+static void finish(struct bench_run *r)
+{
+        struct bench_side *const sides[] = {&r->read, &r->write, &r->sync};
+        double sec = (double) r->runtime_usec / (double) USEC_PER_SEC;
+
+        for (size_t i = 0; sec > 0 && i < ELEMENTSOF(sides); i++) {
+                sides[i]->bytes_per_sec = (double) sides[i]->bytes / sec;
+                sides[i]->iops = (double) sides[i]->ios / sec;
+        }
 }
 
 int fio_parse(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret)
 {
         json_object *document = parse_document(text), *list = member(document, "jobs");
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
-        struct tally t = {};
 
-        for (size_t i = 0; i < n; i++)
-                tally_add(&t, json_object_array_get_idx(list, i), depth);
+        for (size_t i = 0; i < n; i++) {
+                struct bench_run one;
+
+                read_entry(json_object_array_get_idx(list, i), (double) jobs / (double) n, depth, &one);
+                if (i == 0)
+                        *ret = one;
+                else
+                        add_run(ret, &one);
+        }
         if (n > 0)
-                tally_finish(&t, jobs, ret);
+                finish(ret);
         json_object_put(document);
         return n > 0 ? 0 : -EBADMSG;
 }
@@ -267,28 +267,27 @@ static void host_of(json_object *entry, char *ret, size_t size)
                 (void) snprintf(ret, size, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
 }
 
-int clients_parse_json(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
+int fio_parse_hosts(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
 {
         json_object *document = parse_document(text), *list = member(document, "client_stats");
         size_t n_entries = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0, n = 1;
-        struct tally all = {};
 
+        *ret = (struct bench_run){.other_bytes_per_sec = -1};
         for (size_t i = 0; i < n_entries && n <= max; i++) {
                 json_object *entry = json_object_array_get_idx(list, i);
-                struct tally own = {}; /* a machine's jobs are grouped, so it has one entry */
 
                 if (!json_object_is_type(entry, json_type_object) || streq(string_of(entry, "jobname"), ALL_CLIENTS))
                         continue;
                 if (n < max) {
-                        tally_add(&all, entry, depth);
-                        tally_add(&own, entry, depth);
-                        tally_finish(&own, jobs, &ret[n]);
+                        /* A machine's jobs are grouped, so it has one entry. */
+                        read_entry(entry, jobs, depth, &ret[n]);
                         host_of(entry, ret[n].host, sizeof(ret[n].host));
+                        add_run(&ret[0], &ret[n]);
+                        finish(&ret[n]);
                 }
                 n++;
         }
-        if (n > 1 && n <= max)
-                tally_finish(&all, jobs * (unsigned) (n - 1), &ret[0]);
+        finish(&ret[0]);
         json_object_put(document);
         return n > 1 && n <= max ? (int) n : -EBADMSG;
 }

@@ -8,26 +8,50 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "bench/measure/fio-parts.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
+#include "term/program.h"
 
 #define ONCE_BLOCK (1U << 20)
+#define REMOVE_USEC (60 * USEC_PER_SEC)
+#define WORDS_LENGTH_MAX 2000
 
-int fio_version(const char *program, char **ret)
+/* Options that fill a file. A file system reads zeros, and blocks that were never written, without the disk. */
+#define LAY_OUT "ioengine=psync\nbs=1m\nrefill_buffers=1\nend_fsync=1\n"
+
+/* fio's error texts, limited in length, without blanks at the ends; NULL: none. Depending on the version, fio prints errors to
+ * either stream. The first one is the cause. */
+static char *words_of(const struct fio_result *r)
+{
+        const char *json = r->output[0] == '{' ? r->output : strstr(r->output, "\n{");
+        size_t n = json ? (size_t) (json - r->output) : strlen(r->output);
+        _cleanup_free_ char *all = NULL;
+        const char *from;
+
+        if (asprintf(&all, "%.*s\n%.*s", WORDS_LENGTH_MAX, r->errors, (int) (n < WORDS_LENGTH_MAX ? n : WORDS_LENGTH_MAX),
+                     r->output) < 0)
+                return NULL;
+        from = all + strspn(all, " \t\r\n");
+        n = strlen(from);
+        while (n > 0 && strchr(" \t\r\n", from[n - 1]))
+                n--;
+        return n > 0 ? strndup(from, n) : NULL;
+}
+
+int fio_version(char **ret)
 {
         _cleanup_(fio_result_done) struct fio_result result = {};
-        int r = fio_execute(&(struct fio_call){program, {"--version"}, .target = -1}, NULL, NULL, &result);
+        int r = fio_execute(&(struct fio_call){.options = {"--version"}, .target = -1}, NULL, NULL, &result);
 
         if (r < 0)
                 return r;
-        *ret = fio_words(&result);
+        *ret = words_of(&result);
         return *ret ? 0 : -EIO;
 }
 
-int fio_check(const char *program, char *text, char **ret_why)
+int fio_check(char *text, char **ret_why)
 {
-        const struct fio_call call = {program, {"--parse-only"}, (char *[]){text, NULL}, NULL, -1};
+        const struct fio_call call = {.options = {"--parse-only"}, .jobs = (char *[]){text, NULL}, .target = -1};
         _cleanup_(fio_result_done) struct fio_result result = {};
         int r;
 
@@ -35,7 +59,7 @@ int fio_check(const char *program, char *text, char **ret_why)
         r = fio_execute(&call, NULL, NULL, &result);
         if (r < 0 || result.status == 0)
                 return r;
-        *ret_why = fio_words(&result);
+        *ret_why = words_of(&result);
         return -EBADMSG;
 }
 
@@ -63,85 +87,120 @@ static int open_target(const struct fio_job *job, uint64_t *ret_available)
         return TAKE_FD(fd);
 }
 
-static int execute(const struct fio_job *job, char *text, int target, fio_progress_t cb, void *userdata, struct fio_result *ret)
+/* A colon would separate two names. Free it. */
+static char *escape_path(const char *path)
 {
+        char *out = need(calloc(2, strlen(path) + 1)), *at = out;
+
+        for (const char *p = path; *p; p++) {
+                if (*p == ':')
+                        *at++ = '\\';
+                *at++ = *p;
+        }
+        return out;
+}
+
+/* One job file for each machine, each with its own region. */
+static int execute(const struct fio_job *job, int target, uint64_t each, fio_progress_t cb, void *userdata,
+                   struct fio_result *ret)
+{
+        struct fio_call call = {job->program, {"--output-format=json"}, .hosts = job->n_hosts > 0 ? job->hosts : NULL, target};
+        _cleanup_free_ char *path =
+                job->n_hosts > 0 ? escape_path(job->path) : need(strdup(fio_fd_path(target, (char[FIO_FD_MAX]){})));
+        char *jobs[FIO_JOBS_MAX + 1] = {};
+        struct fio_job own = *job;
+        int r;
+
         assert(job->writes || !bench_pattern_writes(job->pattern));
-        return fio_execute(&(struct fio_call){job->program,
-                                              {"--output-format=json", job->writes ? NULL : "--readonly"},
-                                              (char *[]){text, NULL},
-                                              .target = target},
-                           cb, userdata, ret);
+        if (job->n_hosts == 0 && !job->writes)
+                call.options[1] = "--readonly";
+        for (size_t i = 0; i < (job->n_hosts ?: 1); i++) {
+                jobs[i] = fio_job_text(&own, path, each);
+                own.offset += each * job->pattern->numjobs;
+                own.seed++;
+        }
+        call.jobs = jobs;
+        r = fio_execute(&call, cb, userdata, ret);
+        for (char **i = jobs; *i; i++)
+                free(*i);
+        return r;
 }
 
 /* fio's counts make the result. Without them its error text is the reason. */
-static int understand(const struct fio_job *job, const struct fio_result *result, struct bench_run *ret, char **ret_why)
+static int understand(const struct fio_job *job, const struct fio_result *result, struct bench_run *ret)
 {
         const struct bench_pattern *p = job->pattern;
-        bool failed = !WIFEXITED(result->status) || WEXITSTATUS(result->status) != 0;
-        struct bench_run run;
+        unsigned depth = p->sync_engine ? 1 : p->iodepth;
+        bool ended = WIFEXITED(result->status), failed = !ended || WEXITSTATUS(result->status) != 0;
         int r;
 
-        r = fio_parse(result->output, p->numjobs, p->sync_engine ? 1 : p->iodepth, &run);
-        if (r == -EBADMSG || (r >= 0 && failed && !run.error && run.read.ios + run.write.ios == 0))
-                r = -EIO;
-        if (r < 0 || run.error)
-                *ret_why = fio_words(result);
-        if (r < 0)
-                return r;
-        if (failed && !run.error)
-                run.error = -EIO;
-        *ret = run;
+        if (job->n_hosts > 0) {
+                r = fio_parse_hosts(result->output, p->numjobs, depth, ret, job->n_hosts + 1);
+                /* If a server does not answer, fio goes on with the others and reports success. Without any server it ends. */
+                if (r != (int) job->n_hosts + 1)
+                        return r >= 0 || (ended && failed) ? -ECONNREFUSED : -EIO;
+                return 0;
+        }
+        if (fio_parse(result->output, p->numjobs, depth, ret) < 0 ||
+            (failed && !ret->error && ret->read.ios + ret->write.ios == 0))
+                return -EIO;
+        if (failed && !ret->error)
+                ret->error = -EIO;
         return 0;
 }
 
 int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct bench_run *ret, char **ret_why)
 {
         _cleanup_(fio_result_done) struct fio_result result = {};
-        _cleanup_free_ char *text = NULL, *why = NULL;
         _cleanup_close_ int target = -1;
-        uint64_t available = 0, each, started;
-        char name[FIO_FD_MAX];
+        size_t n = job->n_hosts;
+        uint64_t available, each, started;
         int r;
 
         if (ret_why)
                 *ret_why = NULL;
+        /* A server ignores --readonly: there, this check is the only protection. */
         if (bench_pattern_writes(job->pattern) && !job->writes)
                 return -EPERM;
-        target = open_target(job, &available);
-        if (target < 0)
+        if (n > FIO_JOBS_MAX || (n > 0 && !hosts_path_ok(job->path)))
+                return -EINVAL;
+        if (n > 0)
+                available = job->region / n;
+        else if ((target = open_target(job, &available)) < 0)
                 return target;
         each = fio_region_each(job->pattern, available);
         if (each == 0)
                 return -ENOSPC;
-        text = fio_job_text(job, fio_fd_path(target, name), each);
         started = now_realtime();
-        r = execute(job, text, target, cb, userdata, &result);
-        if (r >= 0)
-                r = understand(job, &result, ret, &why);
-        if (ret_why)
-                *ret_why = TAKE_PTR(why);
+        r = execute(job, target, each, cb, userdata, &result);
         if (r < 0)
                 return r;
-        ret->started_usec = started;
-        ret->region = each * job->pattern->numjobs;
-        ret->device_read_bytes = (double) result.read_bytes;
-        ret->device_written_bytes = (double) result.written_bytes;
-        return 0;
+        r = understand(job, &result, ret);
+        if (ret_why && (r < 0 || ret->error))
+                *ret_why = words_of(&result);
+        for (size_t i = 0; r >= 0 && i <= n; i++) {
+                ret[i].started_usec = started;
+                ret[i].region = each * job->pattern->numjobs * (i == 0 && n > 0 ? n : 1);
+                /* The kernel of another machine counts its own. */
+                ret[i].device_read_bytes = n > 0 ? -1 : (double) result.read_bytes;
+                ret[i].device_written_bytes = n > 0 ? -1 : (double) result.written_bytes;
+        }
+        return r;
 }
 
-/* A preparation: whole blocks in sequence, to the end of the region. */
-static int run_once(struct fio_job job, const char *rw, const char *section, fio_progress_t cb, void *userdata, char **ret_why)
+/* A preparation: whole blocks in sequence, to the end of the region, by the first of several machines. */
+static int run_once(struct fio_job job, const char *rw, fio_progress_t cb, void *userdata, char **ret_why)
 {
         struct bench_pattern p = {.block_size = ONCE_BLOCK, .iodepth = 1, .numjobs = 1, .sync_engine = true};
-        struct bench_run run;
+        struct bench_run runs[2];
         int r;
 
         (void) copy_string(p.rw, sizeof(p.rw), rw);
         p.read_percent = job.writes ? 0 : 100;
         job.pattern = &p;
-        job.section = section;
-        r = fio_run(&job, cb, userdata, &run, ret_why);
-        return r < 0 ? r : run.error;
+        job.n_hosts = job.hosts ? 1 : 0;
+        r = fio_run(&job, cb, userdata, runs, ret_why);
+        return r < 0 ? r : runs[0].error;
 }
 
 int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, char **ret_why)
@@ -162,13 +221,27 @@ int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, 
         if (once.region < ONCE_BLOCK)
                 return once.region ? 0 : -ENOSPC;
         once.writes = false;
-        return run_once(once, "read", job->pattern->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n", cb,
-                        userdata, ret_why);
+        once.section = job->pattern->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n";
+        return run_once(once, "read", cb, userdata, ret_why);
 }
 
-int fio_lay_out(const char *path, uint64_t size, fio_progress_t cb, void *userdata, char **ret_why)
+int fio_lay_out(const char *path, uint64_t size, char *const *hosts, fio_progress_t cb, void *userdata, char **ret_why)
 {
-        struct fio_job job = {.path = path, .region = size, .writes = true};
+        struct fio_job job = {
+                .path = path, .region = size, .section = LAY_OUT, .hosts = hosts, .creates = hosts != NULL, .writes = true};
 
-        return run_once(job, "write", FIO_LAY_OUT, cb, userdata, ret_why);
+        return run_once(job, "write", cb, userdata, ret_why);
+}
+
+static int give_up(void *deadline)
+{
+        return now_boottime() < *(uint64_t *) deadline ? 0 : -ETIMEDOUT;
+}
+
+int fio_remove(const char *path, char *const *hosts)
+{
+        struct fio_job job = {.path = path, .region = ONCE_BLOCK, .section = "ioengine=psync\nbs=1m\nunlink=1\n", .hosts = hosts};
+        uint64_t deadline = now_boottime() + REMOVE_USEC;
+
+        return run_once(job, "read", give_up, &deadline, NULL);
 }

@@ -3,7 +3,9 @@
 
 #include "bench/measure/profile.h"
 
-/* Runs fio, and reads its output. */
+/* Runs fio, on this machine or on several at once, and reads its output. */
+
+#define FIO_JOBS_MAX 64
 
 struct fio_job {
         const char *program;                 /* NULL: fio_find() */
@@ -15,6 +17,9 @@ struct fio_job {
         uint64_t seed;                       /* of random offsets; a new one for every run, because caches know the old places */
         bool creates;                        /* the file need not exist */
         bool writes;                         /* false: a pattern that writes is refused, and fio gets --readonly */
+        /* As from hosts_parse(). On each of them runs `fio --server`, and path is the same file there; region must be set. */
+        char *const *hosts;
+        size_t n_hosts; /* number that takes part; 0: this machine */
 };
 
 /*
@@ -24,10 +29,11 @@ struct fio_job {
 typedef int (*fio_progress_t)(void *userdata);
 
 /*
- * One run. 0: *ret is complete except for pattern, driver, round and order; ret->error is an error that fio met during the run.
- * Otherwise a negative errno, and *ret is unchanged. -ENOENT: no fio (exit 77). -EPERM: it writes without permission. -ENODEV:
- * path is neither device nor file. -ENOSPC: too small for a block for each job. -EIO: fio's output is not readable. Or the result
- * of the callback.
+ * One run. ret: one result, or n_hosts + 1 results: first all machines together (no host), then each. 0: they are complete except
+ * for pattern, driver, round and order; ret->error is an error that fio met during the run. Otherwise a negative errno. -ENOENT:
+ * no fio (exit 77). -EPERM: it writes without permission. -ENODEV: path is neither device nor file. -ENOSPC: too small for a
+ * block for each job. -EIO: fio's output is not readable. -ECONNREFUSED: a server did not answer (ret_why names it). Or the
+ * result of the callback.
  *
  * ret_why (may be NULL): fio's error text, or NULL. It is not escaped yet, and it is always set.
  */
@@ -35,22 +41,65 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
 /* Reads the job's region (0: the pattern's) once from end to end, so that the disk or file system allocates and maps every block.
  * Returns 0, or as above. */
 int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, char **ret_why);
-
-/* Fills an empty file with data that no drive or file system can compress. As fio_run(). */
-int fio_lay_out(const char *path, uint64_t size, fio_progress_t cb, void *userdata, char **ret_why);
+/*
+ * Fills an empty file with data that no drive or file system can compress. As fio_run(). For several machines the first of hosts
+ * makes the file, and removes it at the end; it has a name, since each server opens it. fio_remove() gives up after a minute.
+ */
+int fio_lay_out(const char *path, uint64_t size, char *const *hosts, fio_progress_t cb, void *userdata, char **ret_why);
+int fio_remove(const char *path, char *const *hosts);
 
 /* The absolute path of fio; -ENOENT. */
 int fio_find(const char **ret);
 /* Whether fio accepts a job file. Returns 0, -EBADMSG (ret_why has its error text, if there is one), or as fio_run(). */
-int fio_check(const char *program, char *text, char **ret_why);
+int fio_check(char *text, char **ret_why);
 /* "fio-3.33" */
-int fio_version(const char *program, char **ret);
+int fio_version(char **ret);
 
-/* Number of the `available` bytes that all jobs work on: ret->region of fio_run(). */
+/* Bytes that each job works on, a multiple of the block size; 0: less than a block for each job. All jobs: ret->region. */
+uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available);
 uint64_t fio_region(const struct bench_pattern *p, uint64_t available);
+/* The job file for one pattern: the section, then the options of the job, which override it. Free it. */
+char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t each);
+
+/* Parses "HOST[:PORT],[IPV6]:PORT,...". ret: in fio's format, with NULL at the end, to be freed with strv_free(). Returns 0,
+ * -EINVAL or -ENOMEM. */
+int hosts_parse(const char *s, char ***ret);
+#define FIO_PORT 8765 /* the default of `fio --server` */
+/* Whether a job file for servers can name it: an absolute path without characters that fio interprets. */
+bool hosts_path_ok(const char *path);
+
+/* ---- the parts of fio_run() ---- */
+
+/* The path under which fio opens a descriptor that it has from us. */
+#define FIO_FD_MAX 32
+char *fio_fd_path(int fd, char ret[static FIO_FD_MAX]);
+
+struct fio_result {
+        char *output; /* JSON, and other text that fio printed */
+        char *errors;
+        int status;                         /* as from waitpid() */
+        uint64_t read_bytes, written_bytes; /* from and to devices, by all its processes, as the kernel counted them */
+};
+
+struct fio_call {
+        const char *program;    /* NULL: fio_find() */
+        const char *options[2]; /* the first ones, or NULL */
+        char *const *jobs;      /* texts of job files, at most FIO_JOBS_MAX, and NULL at the end; or NULL */
+        char *const *hosts;     /* the machine of each job; NULL: this one */
+        int target;             /* for fio_fd_path(); -1: none */
+};
 
 /*
- * Parses the JSON of fio 3.1 and later, with any text before it. All its jobs become one run. jobs: numjobs= of the pattern,
- * depth: its iodepth=. Returns 0 or -EBADMSG. Members that fio does not print (pattern, driver, ..., started_usec) are 0.
+ * Runs fio to its end. Returns 0 even if fio failed, or a negative result of the callback, or -ENOENT if the program does not
+ * exist.
+ */
+int fio_execute(const struct fio_call *call, fio_progress_t cb, void *userdata, struct fio_result *ret);
+void fio_result_done(struct fio_result *r);
+
+/*
+ * Parses the JSON of fio 3.1 and later, with any text before it. jobs: numjobs= of the pattern, depth: its iodepth=. All its jobs
+ * become one run. Returns 0 or -EBADMSG. Members that fio does not print (pattern, driver, ..., started_usec) are 0.
  */
 int fio_parse(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret);
+/* The same for several machines: all together, then each. ret has room for max runs. Returns their number, or -EBADMSG. */
+int fio_parse_hosts(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max);

@@ -2,7 +2,6 @@
 #include <systemd/sd-id128.h>
 
 #include "bench/context.h"
-#include "bench/measure/clients.h"
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
 #include "bench/measure/run.h"
@@ -41,11 +40,8 @@ static void tell_profiles(const struct bench_context *c, const char *name)
 static int check_profile(const struct profile *p)
 {
         _cleanup_free_ char *words = NULL;
-        const char *program;
-        int k = fio_find(&program);
+        int k = fio_check(p->text, &words);
 
-        if (k >= 0)
-                k = fio_check(program, p->text, &words);
         if (k >= 0)
                 return UASD_EXIT_OK;
         if (words)
@@ -88,7 +84,7 @@ static int find_tools(const struct bench_options *o, char **ret_version)
                 log_error("fio is not installed. Install the package fio.");
                 return UASD_EXIT_TOOL_MISSING;
         }
-        if (fio_version(program, ret_version) < 0) {
+        if (fio_version(ret_version) < 0) {
                 log_error("Cannot read the version of %s.", program);
                 return UASD_EXIT_TOOL_MISSING;
         }
@@ -216,7 +212,7 @@ static int measure_shared(struct found *f, struct session *s, const struct step 
         free(subject->path);
         subject->path = path;
         code = session_run(s, steps, n_steps);
-        if (clients_remove(subject->path, subject->hosts) < 0)
+        if (fio_remove(subject->path, subject->hosts) < 0)
                 log_error("Cannot remove the scratch file '%s' on %s. Remove it there.", subject->path, subject->hosts[0]);
         return code;
 }

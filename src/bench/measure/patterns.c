@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-#include "bench/measure/fio-parts.h"
+#include "bench/measure/fio.h"
 #include "bench/measure/sweep.h"
 #include "common/exit-codes.h"
 #include "common/log.h"

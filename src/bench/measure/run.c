@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "bench/measure/clients.h"
+#include "bench/measure/fio.h"
 #include "bench/measure/traffic.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -172,10 +172,8 @@ int run_read_all(struct session *s)
         int k;
 
         s->stop = 0;
-        if (s->subject->lay_out && s->subject->hosts)
-                k = clients_lay_out(job.path, s->subject->available, s->subject->hosts, run_tick, s, &words);
-        else if (s->subject->lay_out)
-                k = fio_lay_out(job.path, s->subject->available, run_tick, s, &words);
+        if (s->subject->lay_out)
+                k = fio_lay_out(job.path, s->subject->available, s->subject->hosts, run_tick, s, &words);
         else
                 k = fio_read_once(&job, run_tick, s, &words);
         return k < 0 || run_signal() ? ended(s, k, words) : 0;
@@ -212,45 +210,28 @@ static void add_failed(struct session *s, const struct step *step, uint64_t star
         add_run(s, &r, step, next_order(s));
 }
 
-/* First the sum, then the part of each machine. */
-static void add_clients(struct session *s, struct bench_run *runs, size_t n, const struct step *step)
-{
-        unsigned order = next_order(s);
-
-        for (size_t i = 0; i <= n; i++)
-                add_run(s, &runs[i], step, order);
-        free(runs);
-}
-
 static int run_once(struct session *s, const struct step *step, const struct fio_job *job, char **ret_words)
 {
-        size_t n_clients = s->asked[step->pattern].clients;
-        uint64_t begin = now_boottime(), took;
+        _cleanup_free_ struct bench_run *runs = need(calloc(job->n_hosts + 1, sizeof(*runs)));
+        const struct roots *roots = &s->context->client.roots;
+        unsigned order = next_order(s);
         struct traffic before, after;
-        struct bench_run r = {}, *many = NULL;
+        uint64_t begin, took;
         int k;
 
-        traffic_read(&s->context->client.roots, s->subject->interface, s->subject->block, &before);
-        if (n_clients > 0)
-                k = clients_run(job, s->subject->hosts, n_clients, run_tick, s, &many, ret_words);
-        else
-                k = fio_run(job, run_tick, s, &r, ret_words);
+        traffic_read(roots, s->subject->interface, s->subject->block, &before);
+        begin = now_boottime();
+        k = fio_run(job, run_tick, s, runs, ret_words);
         if (k < 0)
                 return k;
         took = now_boottime() - begin;
         s->run_usec[step->pattern] = took;
-        traffic_read(&s->context->client.roots, s->subject->interface, s->subject->block, &after);
-        if (n_clients > 0) {
-                for (size_t i = 0; i <= n_clients; i++) /* the kernel of another machine counts it */
-                        many[i].device_read_bytes = many[i].device_written_bytes = -1;
-                traffic_tell(&before, &after, job->pattern, took, &many[0]);
-                add_clients(s, many, n_clients, step);
-                return 0;
-        }
-        if (!traffic_is_counted(&s->context->client.roots))
-                r.device_read_bytes = r.device_written_bytes = -1;
-        traffic_tell(&before, &after, job->pattern, took, &r);
-        add_run(s, &r, step, next_order(s));
+        traffic_read(roots, s->subject->interface, s->subject->block, &after);
+        if (!traffic_is_counted(roots))
+                runs[0].device_read_bytes = runs[0].device_written_bytes = -1;
+        traffic_tell(&before, &after, job->pattern, took, &runs[0]);
+        for (size_t i = 0; i <= job->n_hosts; i++)
+                add_run(s, &runs[i], step, order);
         return 0;
 }
 
@@ -267,6 +248,8 @@ int run_pattern(struct session *s, const struct step *step)
                 .region = s->subject->hosts || s->options->size ? region_of(s) : 0,
                 .seed = SEED_OF(step->pattern, step->round),
                 .writes = s->subject->writes && bench_pattern_writes(p),
+                .hosts = s->subject->hosts,
+                .n_hosts = s->asked[step->pattern].clients,
         };
         size_t before = s->bench->n_runs;
         int k;

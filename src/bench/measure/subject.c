@@ -5,7 +5,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "bench/measure/clients.h"
+#include "bench/measure/fio.h"
 #include "client/local.h"
 #include "client/plan.h"
 #include "client/select.h"
@@ -184,12 +184,12 @@ static int look_at_clients(const struct bench_options *o, struct found *f)
         struct stat st;
         int k;
 
-        k = clients_parse(o->clients, &f->subject.hosts);
+        k = hosts_parse(o->clients, &f->subject.hosts);
         if (k < 0) {
                 log_error("--clients=%s: it takes hosts that run 'fio --server', HOST[:PORT],...", o->clients);
                 return UASD_EXIT_USAGE;
         }
-        if (!clients_path_ok(o->file)) {
+        if (!hosts_path_ok(o->file)) {
                 log_error(
                         "--file=%s: with --clients it takes an absolute path, as the servers see it, without ; # $, double quotes, "
                         "backslashes, and blanks at its end.",
