@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/context.h"
 
-#include "bench/tell/history.h"
+#include "bench/tell/kept.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "term/program.h"

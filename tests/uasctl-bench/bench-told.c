@@ -15,8 +15,8 @@
 #include <locale.h>
 
 #include "bench/tell/chart.h"
-#include "bench/tell/history.h"
 #include "bench/tell/json.h"
+#include "bench/tell/kept.h"
 #include "bench/tell/print.h"
 #include "common/log.h"
 

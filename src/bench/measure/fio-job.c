@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What fio gets: a job file, and the addresses of machines. */
+/* The input of fio: a job file, and the addresses of machines. */
 #include "bench/measure/fio.h"
 
 #include <ctype.h>

@@ -7,7 +7,7 @@
 #include "bench/measure/run.h"
 #include "bench/measure/subject.h"
 #include "bench/tell/chart.h"
-#include "bench/tell/history.h"
+#include "bench/tell/kept.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
 #include "client/request.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Compares two results with the same statistics as two drivers. */
-#include "bench/tell/history.h"
+#include "bench/tell/kept.h"
 
 #include "bench/tell/json.h"
 #include "bench/tell/print.h"
@@ -155,13 +155,6 @@ struct diff_printer {
         struct notes notes;
 };
 
-static void median_text(const struct samples *s, enum stats_measure m, char ret[static UNIT_TEXT_MAX])
-{
-        struct samples sorted = *s;
-
-        (void) figure_text(stats_median(sorted.values, sorted.n), m, style_utf8(), ret);
-}
-
 /* Reasons against the comparison, then the doubts of both figures. */
 static void notes_text(struct diff_printer *to, const struct pair *p, char ret[static NOTES_TEXT_MAX])
 {
@@ -193,8 +186,8 @@ static void add_row(struct libscols_table *t, struct diff_printer *to, const str
         char first[UNIT_TEXT_MAX], second[UNIT_TEXT_MAX], ratio[48] = "-", said[VERDICT_TEXT_MAX], drivers[48];
         char text[PATTERN_TEXT_MAX], notes[NOTES_TEXT_MAX];
 
-        median_text(&p->samples_a, m, first);
-        median_text(&p->samples_b, m, second);
+        (void) figure_text(stats_median(&p->samples_a), m, style_utf8(), first);
+        (void) figure_text(stats_median(&p->samples_b), m, style_utf8(), second);
         if (p->verdict.has_ratio)
                 (void) snprintf(ratio, sizeof(ratio), "%.2f (%.2f-%.2f)", p->verdict.ratio.middle, p->verdict.ratio.low,
                                 p->verdict.ratio.high);
@@ -210,7 +203,7 @@ static void add_row(struct libscols_table *t, struct diff_printer *to, const str
                 [AT_SECOND] = second,
                 [AT_RATIO] = ratio,
                 [AT_NOTES] = notes,
-                [AT_SECOND_IS] = verdict_short(&p->verdict, said),
+                [AT_SECOND_IS] = verdict_text(&p->verdict, NULL, said),
         };
         (void) table_row(t, NULL, cells);
 }
@@ -237,18 +230,16 @@ static int print_conditions(const struct bench *a, const struct bench *b)
 static int print_text(const struct bench_context *c, const struct bench *a, const struct bench *b, const struct pair *list,
                       size_t n)
 {
-        _cleanup_free_ struct diff_printer *to = need(calloc(1, sizeof(*to)));
+        struct diff_printer to = {.a = a, .b = b};
         struct libscols_table *t = table_new(columns, _AT_MAX, !c->options->no_legend);
         int r;
 
-        to->a = a;
-        to->b = b;
         pager_open(!c->options->no_pager);
         r = print_conditions(a, b);
         for (size_t i = 0; i < n; i++)
-                add_row(t, to, &list[i]);
+                add_row(t, &to, &list[i]);
         r = table_print(t, r < 0 ? r : table_fit(t, columns, _AT_MAX));
-        return r < 0 ? r : bench_print_notes(stdout, &to->notes);
+        return r < 0 ? r : bench_print_notes(stdout, &to.notes);
 }
 
 static json_object *json_differs(const struct bench *a, const struct bench *b, const struct pair *p)
@@ -294,19 +285,13 @@ json_object *bench_json_diff(const struct bench *a, const struct bench *b)
 
 int bench_diff(const struct bench_context *c, const char *a, const char *b)
 {
-        _cleanup_(kept_close) struct kept_results k = {.dirfd = -1};
         _cleanup_(bench_done) struct bench first = {}, second = {};
         _cleanup_free_ struct pair *list = NULL;
-        int r = kept_open(&c->client.roots, &k), code;
+        int r = 0, code = bench_load(c, a, &first);
         size_t n;
 
-        if (r < 0) {
-                log_warning("Cannot read the stored results: %s", strerror(-r));
-                r = 0;
-        }
-        code = bench_load(&k, a, &first);
         if (code == UASD_EXIT_OK)
-                code = bench_load(&k, b, &second);
+                code = bench_load(c, b, &second);
         if (code != UASD_EXIT_OK)
                 return code;
         n = pairs_find(&first, &second, &list);

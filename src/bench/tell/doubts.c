@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/doubts.h"
 
-#include <stdarg.h>
-
 #include "bench/tell/units.h"
 #include "common/util.h"
 
@@ -95,8 +93,7 @@ static void most_syncs(struct doubt_row *row, const struct bench_run *r)
 
 static void read_runs(struct doubt_row *row, unsigned pattern)
 {
-        double shares[STATS_SAMPLES_MAX], lats[STATS_SAMPLES_MAX], slats[STATS_SAMPLES_MAX];
-        size_t n = 0;
+        struct samples shares = {}, lats = {}, slats = {};
 
         row->load = -1;
         row->device_share = 1;
@@ -117,15 +114,15 @@ static void read_runs(struct doubt_row *row, unsigned pattern)
                         worst_share(row, r, true);
                 if (r->other_bytes_per_sec > row->load)
                         row->load = r->other_bytes_per_sec;
-                if (n == ELEMENTSOF(shares))
+                if (shares.n == STATS_SAMPLES_MAX)
                         continue;
-                shares[n] = r->depth_share;
-                lats[n] = worse->mean_ns;
-                slats[n++] = worse->slat_mean_ns;
+                shares.values[shares.n++] = r->depth_share;
+                lats.values[lats.n++] = worse->mean_ns;
+                slats.values[slats.n++] = worse->slat_mean_ns;
         }
-        row->depth_share = stats_median(shares, n);
-        row->lat = stats_median(lats, n);
-        row->slat = stats_median(slats, n);
+        row->depth_share = stats_median(&shares);
+        row->lat = stats_median(&lats);
+        row->slat = stats_median(&slats);
 }
 
 static void read_row(const struct bench *b, unsigned pattern, enum driver d, struct doubt_row *ret)
@@ -145,16 +142,9 @@ static void read_row(const struct bench *b, unsigned pattern, enum driver d, str
         ret->at_once = (size_t) (p->sync_engine ? 1 : p->iodepth) * (p->numjobs ?: 1);
 }
 
-static double median_of(const struct samples *s)
-{
-        struct samples copy = *s;
-
-        return stats_median(copy.values, copy.n);
-}
-
 static bool quicker_than_a_disk(const struct doubt_row *row)
 {
-        double iops = median_of(&row->iops), p50 = median_of(&row->p50);
+        double iops = stats_median(&row->iops), p50 = stats_median(&row->p50);
         bool alone = row->at_once <= 1;
 
         if (!row->b->conditions.rotational)
@@ -180,20 +170,12 @@ static bool falls(const struct doubt_row *row, double *ret_share)
                         rising += s->values[k] >= s->values[i];
         memcpy(first.values, s->values, first.n * sizeof(double));
         memcpy(last.values, s->values + s->n - last.n, last.n * sizeof(double));
-        *ret_share = 1 - median_of(&last) / median_of(&first);
+        *ret_share = 1 - stats_median(&last) / stats_median(&first);
         return rising * 10 <= s->n * (s->n - 1) / 2 && *ret_share >= FALL_SHARE;
 }
 
-/* Returns true. */
-static _printf_(2, 3) bool say(char ret[static DOUBT_TEXT_MAX], const char *format, ...)
-{
-        va_list ap;
-
-        va_start(ap, format);
-        (void) vsnprintf(ret, DOUBT_TEXT_MAX, format, ap);
-        va_end(ap);
-        return true;
-}
+/* A condition, and the sentence if it holds. */
+#define SAY(ret, ...) (snprintf(ret, DOUBT_TEXT_MAX, __VA_ARGS__) > 0)
 
 static bool depth(const struct doubt_row *row, char *ret)
 {
@@ -201,14 +183,14 @@ static bool depth(const struct doubt_row *row, char *ret)
         unsigned given = row->driver == DRIVER_UAS ? row->b->conditions.queues[DRIVER_UAS].queue_depth : 0;
 
         if (wanted > 1 && row->p->sync_engine)
-                return say(ret, "depth %u has no effect with %s: it was 1", wanted,
+                return SAY(ret, "depth %u has no effect with %s: it was 1", wanted,
                            streq(row->p->engine, "libaio") ? "libaio that is buffered" : "a synchronous engine");
         if (wanted > 1 && row->depth_share < DEPTH_SHARE)
-                return say(ret, "only %.0f %% of the requests reached depth %u%s", 100 * row->depth_share,
+                return SAY(ret, "only %.0f %% of the requests reached depth %u%s", 100 * row->depth_share,
                            wanted < DEPTH_SEEN ? wanted : DEPTH_SEEN, wanted > DEPTH_SEEN ? " or more" : "");
         /* The disk decides this limit, but it differs from the question. */
         return given > 0 && row->at_once > 2 * (size_t) given &&
-               say(ret, "the disk gets %u requests at once instead of %zu, and the others wait in the kernel", given,
+               SAY(ret, "the disk gets %u requests at once instead of %zu, and the others wait in the kernel", given,
                    row->at_once);
 }
 
@@ -225,9 +207,9 @@ static bool submission(const struct doubt_row *row, char *ret)
         (void) figure_text(row->lat, STATS_MEAN, false, all);
         (void) figure_text(row->slat, STATS_MEAN, false, part);
         return row->slat < row->lat
-                       ? say(ret, "%s of the average latency of %s was submission: the kernel's queue may have been full", part,
+                       ? SAY(ret, "%s of the average latency of %s was submission: the kernel's queue may have been full", part,
                              all)
-                       : say(ret, "nearly all of the average latency of %s was submission: the kernel's queue may have been full",
+                       : SAY(ret, "nearly all of the average latency of %s was submission: the kernel's queue may have been full",
                              all);
 }
 
@@ -238,9 +220,9 @@ static bool cache(const struct doubt_row *row, char *ret)
 
         (void) bytes_text(row->region, size);
         if (!row->p->direct && memory > 0 && row->region / MEMORY_TIMES < memory)
-                return say(ret, "buffered, and the machine's memory (%.0f GB) can hold much of %s", (double) memory / 1e9, size);
+                return SAY(ret, "buffered, and the machine's memory (%.0f GB) can hold much of %s", (double) memory / 1e9, size);
         return row->region > 0 && row->region < CACHE_REGION &&
-               say(ret, "%s is small: below %s caches of the disk and its bridge answer", size, bytes_text(CACHE_REGION, limit));
+               SAY(ret, "%s is small: below %s caches of the disk and its bridge answer", size, bytes_text(CACHE_REGION, limit));
 }
 
 static bool region(const struct doubt_row *row, char *ret)
@@ -249,7 +231,7 @@ static bool region(const struct doubt_row *row, char *ret)
         char asked[UNIT_TEXT_MAX], was[UNIT_TEXT_MAX];
 
         return (double) row->region < REGION_SHARE * (double) row->asked &&
-               say(ret, "the profile asks for %s%s, this was %s", bytes_text(row->asked / jobs, asked), jobs > 1 ? " a job" : "",
+               SAY(ret, "the profile asks for %s%s, this was %s", bytes_text(row->asked / jobs, asked), jobs > 1 ? " a job" : "",
                    bytes_text(row->region / jobs, was));
 }
 
@@ -258,20 +240,19 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[st
 {
         unsigned mbps = row->b->conditions.speed_mbps;
         double ceiling = link_ceiling(mbps), share = 0;
-        char one[UNIT_TEXT_MAX], two[UNIT_TEXT_MAX], speed[UNIT_TEXT_MAX];
+        char one[UNIT_TEXT_MAX], two[UNIT_TEXT_MAX];
 
         if (row->bytes.n == 0 && d != DOUBT_ERRORS) /* there is no figure to doubt */
                 return false;
-        (void) speed_text(mbps, speed);
         switch (d) {
         case DOUBT_LINK:
                 return ceiling > 0 && row->rate.max > ceiling &&
-                       say(ret, "%s is more than a link at %s can carry (%s): a cache answered",
-                           figure_text(row->rate.max, STATS_BYTES, false, one), speed,
+                       SAY(ret, "%s is more than a link at %u Mbit/s can carry (%s): a cache answered",
+                           figure_text(row->rate.max, STATS_BYTES, false, one), mbps,
                            figure_text(ceiling, STATS_BYTES, false, two));
         case DOUBT_USB2:
                 return mbps > 0 && mbps <= USB2_MBPS &&
-                       say(ret, "linked at %s: a USB 2 link carries %s at most, whatever the disk can do", speed,
+                       SAY(ret, "linked at %u Mbit/s: a USB 2 link carries %s at most, whatever the disk can do", mbps,
                            figure_text(ceiling, STATS_BYTES, false, one));
         case DOUBT_DEPTH:
                 return depth(row, ret);
@@ -283,34 +264,34 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[st
                 return region(row, ret);
         case DOUBT_SYNCS:
                 return row->syncs > 0 &&
-                       say(ret, "fio synced %.0f times instead of %.0f: older versions sync again with each following read",
+                       SAY(ret, "fio synced %.0f times instead of %.0f: older versions sync again with each following read",
                            row->syncs, row->syncs_asked);
         case DOUBT_MEMORY:
                 return row->device_share < DEVICE_SHARE &&
-                       say(ret, "%sonly %.0f %% of the bytes %s a device, and memory %s the rest",
+                       SAY(ret, "%sonly %.0f %% of the bytes %s a device, and memory %s the rest",
                            row->p->direct ? "O_DIRECT is not honoured: " : "", 100 * row->device_share,
                            row->device_written ? "reached" : "came from", row->device_written ? "took" : "answered");
         case DOUBT_DISK:
                 return quicker_than_a_disk(row) &&
-                       say(ret, "too fast for a spinning disk: a cache answered, or the disk does not spin");
+                       SAY(ret, "too fast for a spinning disk: a cache answered, or the disk does not spin");
         case DOUBT_SPREAD:
                 return row->rate.spread_percent > SPREAD_PERCENT &&
-                       say(ret, "the rounds differ by %.0f %% of their average", row->rate.spread_percent);
+                       SAY(ret, "the rounds differ by %.0f %% of their average", row->rate.spread_percent);
         case DOUBT_HEAT:
                 return falls(row, &share) &&
-                       say(ret, "slower round by round, by %.0f %% in all: heat, or garbage collection", 100 * share);
+                       SAY(ret, "slower round by round, by %.0f %% in all: heat, or garbage collection", 100 * share);
         case DOUBT_HALVES:
                 return row->halves > HALVES &&
-                       say(ret,
+                       SAY(ret,
                            "it differs by %.0f %% before and after the other driver, and a smaller difference does not count",
                            100 * (row->halves - 1));
         case DOUBT_LOAD:
                 return row->load > (ceiling > 0 ? ceiling * LOAD_SHARE : LOAD_UNKNOWN) &&
-                       say(ret, "other programs moved up to %s on the same bus, or on the disk itself",
+                       SAY(ret, "other programs moved up to %s on the same bus, or on the disk itself",
                            figure_text(row->load, STATS_BYTES, false, one));
         case DOUBT_ERRORS:
                 return row->failed > 0 &&
-                       say(ret, "%zu of its runs failed and %s not count", row->failed, row->failed == 1 ? "does" : "do");
+                       SAY(ret, "%zu of its runs failed and %s not count", row->failed, row->failed == 1 ? "does" : "do");
         case _BENCH_DOUBT_MAX:
                 break;
         }

@@ -94,10 +94,8 @@ static void disk_line(const struct bench_conditions *c, bool private, char *ret)
 
 static void link_line(const struct bench_conditions *c, char *ret)
 {
-        char speed[UNIT_TEXT_MAX];
-
         if (c->speed_mbps > 0)
-                text_add(ret, HEAD_VALUE_MAX, "%s%s", comma(ret), speed_text(c->speed_mbps, speed));
+                text_add(ret, HEAD_VALUE_MAX, "%s%u Mbit/s", comma(ret), c->speed_mbps);
         add_known(ret, "", c->controller);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/history.h"
+#include "bench/tell/kept.h"
 
 #include "bench/tell/head.h"
 #include "bench/tell/json.h"
@@ -31,8 +31,8 @@ static void single_text(const struct bench *b, char *ret, size_t size)
                         if (s.n == 0)
                                 continue;
                         (void) snprintf(ret, size, "%s: %s%s%s", pattern_text(b, i, pattern),
-                                        figure_text(stats_median(s.values, s.n), m, false, figure),
-                                        d == DRIVER_NONE ? "" : " on ", d == DRIVER_NONE ? "" : driver_to_string(d));
+                                        figure_text(stats_median(&s), m, false, figure), d == DRIVER_NONE ? "" : " on ",
+                                        d == DRIVER_NONE ? "" : driver_to_string(d));
                         return;
                 }
 }
@@ -167,7 +167,7 @@ static int print_results(const struct bench_context *c, const struct kept_result
 
 int bench_history(const struct bench_context *c, const char *disk)
 {
-        _cleanup_(kept_close) struct kept_results k = {.dirfd = -1};
+        _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
         _cleanup_(views_done) struct views views = {};
         const struct view *v = NULL;
         int r = kept_open(&c->client.roots, &k), code;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/tell/kept.h"
 
 #include <fcntl.h>
 #include <time.h>
 
-#include "bench/tell/history.h"
+#include "bench/tell/chart.h"
 #include "bench/tell/json.h"
+#include "bench/tell/print.h"
+#include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/statefile.h"
@@ -15,6 +18,9 @@
 #define TIME_LENGTH 16
 #define ID_LENGTH 36
 #define SUFFIX ".json"
+#define ID_MIN 8 /* as the list shows it; a shorter word could remove the wrong result */
+
+#define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
 
 static int name_of(const struct bench *b, char *ret, size_t size)
 {
@@ -70,20 +76,17 @@ static int take_name(const char *name, void *data)
 
 int kept_open(const struct roots *roots, struct kept_results *ret)
 {
-        struct kept_results k = {.dirfd = -1};
         int r;
 
-        k.dirfd = roots->var < 0 ? -1 : openat(roots->var, STATE_BENCH, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (k.dirfd < 0 && roots->var >= 0 && errno != ENOENT)
-                return -errno;
-        r = k.dirfd < 0 ? 0 : dir_each(k.dirfd, ".", take_name, &k);
-        if (r < 0) {
-                kept_close(&k);
+        *ret = KEPT_NULL;
+        ret->dirfd = roots->var < 0 ? -1 : openat(roots->var, STATE_BENCH, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (ret->dirfd < 0)
+                return roots->var >= 0 && errno != ENOENT ? -errno : 0;
+        r = dir_each(ret->dirfd, ".", take_name, ret);
+        if (r < 0)
                 return r;
-        }
-        if (k.n > 1)
-                qsort(k.names, k.n, sizeof(*k.names), newest_first);
-        *ret = k;
+        if (ret->n > 1)
+                qsort(ret->names, ret->n, sizeof(*ret->names), newest_first);
         return 0;
 }
 
@@ -91,7 +94,7 @@ void kept_close(struct kept_results *k)
 {
         k->dirfd = close_keep_errno(k->dirfd);
         strv_free(k->names);
-        *k = (struct kept_results){.dirfd = -1};
+        *k = KEPT_NULL;
 }
 
 int kept_read(const struct kept_results *k, size_t i, struct bench *ret)
@@ -106,7 +109,8 @@ static bool begins(const char *name, const char *what)
         return strncmp(name, what, n) == 0 || strncmp(name + TIME_LENGTH + 1, what, n) == 0;
 }
 
-int kept_index(const struct kept_results *k, const char *what, size_t *ret)
+/* By the beginning of its id or file name. 0, -ENOENT, or -ENOTUNIQ: more than one begins with it. */
+static int find_index(const struct kept_results *k, const char *what, size_t *ret)
 {
         size_t found = k->n;
 
@@ -122,22 +126,118 @@ int kept_index(const struct kept_results *k, const char *what, size_t *ret)
         return 0;
 }
 
-int kept_find(const struct kept_results *k, const char *what, struct bench *ret)
+static bool is_path(const char *what)
 {
-        size_t found = 0;
-        int r;
+        size_t n = strlen(what), suffix = strlen(SUFFIX);
 
-        if (strchr(what, '/') ||
-            (access(what, F_OK) == 0 && strlen(what) > strlen(SUFFIX) && streq(what + strlen(what) - strlen(SUFFIX), SUFFIX)))
-                return bench_json_read(AT_FDCWD, what, ret);
-        if (streq(what, "last"))
-                r = k->n > 0 ? 0 : -ENOENT;
-        else
-                r = kept_index(k, what, &found);
-        return r < 0 ? r : kept_read(k, found, ret);
+        return strchr(what, '/') || (access(what, F_OK) == 0 && n > suffix && streq(what + n - suffix, SUFFIX));
 }
 
-int kept_remove(const struct kept_results *k, size_t i)
+static int tell_not_found(int error, const char *what)
 {
-        return unlinkat(k->dirfd, k->names[i], 0) < 0 ? -errno : 0;
+        if (error == -ENOENT)
+                log_error("There is no result '%s'. 'uasctl bench list' lists the stored ones.", HARMLESS(what));
+        else if (error == -ENOTUNIQ)
+                log_error("More than one result begins with '%s'. Give more letters.", HARMLESS(what));
+        else if (error == -EPROTONOSUPPORT)
+                log_error("'%s' was written by a later version.", HARMLESS(what));
+        else
+                log_error("'%s' is not a result of uasctl bench: %s", HARMLESS(what), strerror(-error));
+        return UASD_EXIT_FAILED;
+}
+
+int bench_load(const struct bench_context *c, const char *what, struct bench *ret)
+{
+        _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
+        size_t found = 0; /* the newest one */
+        int r = kept_open(&c->client.roots, &k);
+
+        if (r < 0) /* a path needs no stored results */
+                log_warning("Cannot read the stored results: %s", strerror(-r));
+        if (is_path(what))
+                r = bench_json_read(AT_FDCWD, what, ret);
+        else {
+                r = !streq(what, "last") ? find_index(&k, what, &found) : k.n > 0 ? 0 : -ENOENT;
+                r = r < 0 ? r : kept_read(&k, found, ret);
+        }
+        return r < 0 ? tell_not_found(r, what) : UASD_EXIT_OK;
+}
+
+static int tell_json(const struct bench *b, FILE *out)
+{
+        json_object *o = bench_json(b);
+        _cleanup_free_ char *text = json_text(o);
+
+        json_object_put(o);
+        return fprintf(out, "%s\n", text) < 0 ? -EIO : 0;
+}
+
+int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool legend)
+{
+        switch (how) {
+        case BENCH_TABLE:
+                return bench_print(b, out, legend);
+        case BENCH_JSON:
+                return tell_json(b, out);
+        case BENCH_CSV:
+                return bench_csv(b, out, legend);
+        case BENCH_MARKDOWN:
+                return bench_markdown(b, out);
+        case _BENCH_FORMAT_MAX:
+                break;
+        }
+        return -EINVAL;
+}
+
+int bench_tell_as_asked(const struct bench_context *c, const struct bench *b)
+{
+        const struct bench_options *o = c->options;
+        enum bench_format how = o->json ? BENCH_JSON : o->csv ? BENCH_CSV : o->markdown ? BENCH_MARKDOWN : BENCH_TABLE;
+        int k = bench_tell(b, how, stdout, !o->no_legend);
+
+        if (k < 0) {
+                log_error("Cannot print the result: %s", strerror(-k));
+                return UASD_EXIT_FAILED;
+        }
+        return o->chart ? bench_chart(b, o->chart) : UASD_EXIT_OK;
+}
+
+int bench_show(const struct bench_context *c, const char *what)
+{
+        const char *chart = c->options->chart;
+        _cleanup_(bench_done) struct bench b = {};
+        int code = chart ? bench_chart_possible(chart) : UASD_EXIT_OK;
+
+        if (code == UASD_EXIT_OK)
+                code = bench_load(c, what, &b);
+        return code == UASD_EXIT_OK ? bench_tell_as_asked(c, &b) : code;
+}
+
+int bench_remove(const struct bench_context *c, const char *what)
+{
+        _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
+        int r = kept_open(&c->client.roots, &k);
+        size_t i;
+
+        if (r < 0) {
+                log_error("Cannot read the stored results: %s", strerror(-r));
+                return UASD_EXIT_FAILED;
+        }
+        if (strlen(what) < ID_MIN) {
+                log_error("--remove takes at least %i letters of an id.", ID_MIN);
+                return UASD_EXIT_USAGE;
+        }
+        r = find_index(&k, what, &i);
+        if (r < 0)
+                return tell_not_found(r, what);
+        if (unlinkat(k.dirfd, k.names[i], 0) == 0) {
+                log_info("Removed %s.", k.names[i]);
+                return UASD_EXIT_OK;
+        }
+        if (errno == EACCES || errno == EPERM || errno == EROFS) {
+                log_error("Not permitted: only root may remove results (%s).", strerror(errno));
+                return UASD_EXIT_UNAUTHORIZED;
+        }
+        log_error("Cannot remove %s: %s", k.names[i], strerror(errno));
+        return UASD_EXIT_FAILED;
 }

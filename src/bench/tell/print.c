@@ -58,7 +58,7 @@ static const struct table_column columns[_AT_MAX] = {
 struct result_printer {
         const struct bench *b;
         struct libscols_table *table;
-        struct notes *notes;
+        struct notes notes;
         int at[_AT_MAX]; /* column of the table, or -1 */
         bool compares;
         bool markdown; /* not for a terminal */
@@ -97,7 +97,7 @@ static double median_of(const struct bench *b, unsigned pattern, enum driver d, 
         struct samples s;
 
         stats_samples(b, pattern, d, m, &s);
-        return stats_median(s.values, s.n);
+        return stats_median(&s);
 }
 
 /* The best round of both drivers, or of all points of a sweep. */
@@ -183,10 +183,10 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
 
                 cells[latencies[i].column] = ns > 0 ? figure_text(ns, latencies[i].m, utf8(p), latency[i]) : "-";
         }
-        cells[AT_NOTES] = notes_of(p->notes, p->b, pattern, d, notes);
+        cells[AT_NOTES] = notes_of(&p->notes, p->b, pattern, d, notes);
         if (last && p->compares) {
                 verdict_of_pattern(p->b, pattern, &v);
-                cells[AT_UAS] = verdict_short(&v, said);
+                cells[AT_UAS] = verdict_text(&v, NULL, said);
         }
         for (int i = 0; i < _AT_MAX; i++)
                 if (p->at[i] >= 0)
@@ -201,8 +201,8 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
                 paint(p, line, AT_UAS, sgr);
 }
 
-/* The table as an object for either format. chosen: room for _AT_MAX columns. */
-static struct libscols_table *make_table(struct result_printer *p, bool legend, struct table_column *chosen)
+/* Makes p->table. chosen: room for _AT_MAX columns. */
+static void make_table(struct result_printer *p, bool legend, struct table_column *chosen)
 {
         size_t n = 0;
 
@@ -220,24 +220,15 @@ static struct libscols_table *make_table(struct result_printer *p, bool legend, 
                 for (size_t i = 0; i < n_rows; i++)
                         add_row(p, pattern, rows[i], i == 0, i + 1 == n_rows);
         }
-        return p->table;
-}
-
-struct libscols_table *bench_table_for_markdown(const struct bench *b, struct notes *notes)
-{
-        struct result_printer p = {.b = b, .notes = notes, .markdown = true};
-        struct table_column chosen[_AT_MAX];
-
-        return make_table(&p, true, chosen);
 }
 
 static int print_table(struct result_printer *p, FILE *out, bool legend)
 {
         struct table_column chosen[_AT_MAX];
-        struct libscols_table *t = make_table(p, legend, chosen);
 
-        (void) scols_table_set_stream(t, out);
-        return table_print(t, table_fit(t, chosen, scols_table_get_ncols(t)));
+        make_table(p, legend, chosen);
+        (void) scols_table_set_stream(p->table, out);
+        return table_print(p->table, table_fit(p->table, chosen, scols_table_get_ncols(p->table)));
 }
 
 int bench_print_line(FILE *out, const char *key, bool again, const char *value)
@@ -287,8 +278,7 @@ static int print_verdict(const struct bench *b, FILE *out)
 
 int bench_print(const struct bench *b, FILE *out, bool legend)
 {
-        _cleanup_free_ struct notes *notes = need(calloc(1, sizeof(*notes)));
-        struct result_printer p = {.b = b, .notes = notes};
+        struct result_printer p = {.b = b};
         struct head_line head[HEAD_MAX];
         size_t n;
         int r = print_finding(b, out);
@@ -298,7 +288,71 @@ int bench_print(const struct bench *b, FILE *out, bool legend)
                 r = bench_print_line(out, head[i].key, false, head[i].value);
         (void) fputc('\n', out);
         r = r < 0 ? r : print_table(&p, out, legend);
-        r = r < 0 ? r : bench_print_notes(out, notes);
+        r = r < 0 ? r : bench_print_notes(out, &p.notes);
         r = r < 0 ? r : print_verdict(b, out);
         return r < 0 ? r : ferror(out) ? -EIO : 0;
+}
+
+/* ---- Markdown ---- */
+
+/* Formats as code: there nothing is markup, no name notifies a user, and no cell of a table ends. */
+static void code(FILE *out, const char *s)
+{
+        (void) fputc('`', out);
+        for (const char *p = HARMLESS(s); *p; p++)
+                (void) fputc(*p == '`' ? '\'' : *p == '|' ? '/' : *p, out);
+        (void) fputc('`', out);
+}
+
+static void markdown_table(struct libscols_table *t, FILE *out)
+{
+        size_t n = scols_table_get_ncols(t);
+
+        for (size_t i = 0; i < n; i++)
+                (void) fprintf(out, "| %s ", scols_cell_get_data(scols_column_get_header(scols_table_get_column(t, i))));
+        (void) fprintf(out, "|\n");
+        for (size_t i = 0; i < n; i++)
+                (void) fprintf(out, scols_column_is_right(scols_table_get_column(t, i)) ? "|--:" : "|---");
+        (void) fprintf(out, "|\n");
+        for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
+                for (size_t i = 0; i < n; i++) {
+                        struct libscols_cell *cell = scols_line_get_cell(scols_table_get_line(t, row), i);
+                        const char *data = cell ? scols_cell_get_data(cell) : NULL;
+
+                        (void) fprintf(out, "| %s ", data ? data : "");
+                }
+                (void) fprintf(out, "|\n");
+        }
+        scols_unref_table(t);
+}
+
+int bench_markdown(const struct bench *b, FILE *out)
+{
+        struct result_printer p = {.b = b, .markdown = true};
+        struct table_column chosen[_AT_MAX];
+        struct head_line head[HEAD_MAX];
+        char text[2048];
+        size_t n;
+
+        (void) fprintf(out, "### uasctl bench\n\n");
+        if (b->finding.found) {
+                (void) finding_text(b, text, sizeof(text));
+                (void) fprintf(out, "**Safety:** ");
+                code(out, text);
+                (void) fprintf(out, "\n\n");
+        }
+        if (*verdict_overall(b, text, sizeof(text)))
+                (void) fprintf(out, "**Verdict: %s.**\n\n", text);
+        n = bench_head(b, false, head);
+        for (size_t i = 0; i < n; i++) {
+                (void) fprintf(out, "- %s: ", head[i].key);
+                code(out, head[i].value);
+                (void) fputc('\n', out);
+        }
+        (void) fputc('\n', out);
+        make_table(&p, true, chosen);
+        markdown_table(p.table, out);
+        for (size_t i = 0; i < p.notes.n; i++)
+                (void) fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, p.notes.text[i]);
+        return ferror(out) ? -EIO : 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 
 #include "bench/tell/head.h"
@@ -21,9 +20,6 @@ int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool leg
  * or a negative errno. */
 int bench_print_line(FILE *out, const char *key, bool again, const char *value);
 int bench_print_notes(FILE *out, const struct notes *notes);
-
-/* The table, with full names of the patterns. */
-struct libscols_table *bench_table_for_markdown(const struct bench *b, struct notes *notes);
 
 /* Prints only the table, with the lines above and below it. */
 int bench_print(const struct bench *b, FILE *out, bool legend);

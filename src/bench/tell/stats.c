@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/util.h"
+#include "term/program.h"
 
 #define ALL_MAX (2 * (size_t) STATS_SAMPLES_MAX)
 #define SMALL_BLOCK (64U << 10) /* below it, IOPS are the usual figure */
@@ -74,30 +75,32 @@ static int compare(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-double stats_median(double *values, size_t n)
-{
-        if (n == 0)
-                return 0;
-        qsort(values, n, sizeof(*values), compare);
-        return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 void stats_summary(const struct samples *s, struct summary *ret)
 {
         struct samples sorted = *s;
+        const double *values = sorted.values;
         double sum = 0;
 
         *ret = (struct summary){.n = s->n};
         if (s->n == 0)
                 return;
-        ret->median = stats_median(sorted.values, sorted.n);
-        ret->min = sorted.values[0];
-        ret->max = sorted.values[sorted.n - 1];
+        qsort(sorted.values, s->n, sizeof(*values), compare);
+        ret->median = s->n % 2 ? values[s->n / 2] : (values[s->n / 2 - 1] + values[s->n / 2]) / 2;
+        ret->min = values[0];
+        ret->max = values[s->n - 1];
         for (size_t i = 0; i < s->n; i++)
-                sum += s->values[i];
+                sum += values[i];
         ret->average = sum / (double) s->n;
         if (sum > 0)
                 ret->spread_percent = 100 * (ret->max - ret->min) / ret->average;
+}
+
+double stats_median(const struct samples *s)
+{
+        struct summary sum;
+
+        stats_summary(s, &sum);
+        return sum.median;
 }
 
 /* Number of earlier runs of other drivers that count. */
@@ -126,8 +129,8 @@ void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum st
                 reads.values[reads.n++] = stats_of_run(&(struct bench_run){.read = r->read}, m);
                 writes.values[writes.n++] = stats_of_run(&(struct bench_run){.write = r->write}, m);
         }
-        *ret_read = stats_median(reads.values, reads.n);
-        *ret_write = stats_median(writes.values, writes.n);
+        *ret_read = stats_median(&reads);
+        *ret_write = stats_median(&writes);
 }
 
 double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
@@ -153,8 +156,8 @@ double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
         }
         if (half[0].n == 0 || half[1].n == 0)
                 return 1;
-        first = stats_median(half[0].values, half[0].n);
-        second = stats_median(half[1].values, half[1].n);
+        first = stats_median(&half[0]);
+        second = stats_median(&half[1]);
         return first > second ? first / second : second / first;
 }
 
@@ -185,7 +188,7 @@ static double furthest_parts(const struct samples *s)
                 double median;
 
                 memcpy(part.values, s->values + from, part.n * sizeof(double));
-                median = stats_median(part.values, part.n);
+                median = stats_median(&part);
                 least = median < least ? median : least;
                 most = larger(most, median);
         }
@@ -211,18 +214,14 @@ enum stats_measure stats_figure(const struct bench_pattern *p)
 /* Number of ways in which k of n ranks have each sum: [sum], up to the sum of all. Counts up to C(128, 64) fit a double. */
 static double *deal(const unsigned *ranks, size_t n, size_t k, size_t *ret_total)
 {
-        double *ways, *last;
+        _cleanup_free_ double *ways = NULL;
         size_t total = 0;
+        double *last;
 
         for (size_t i = 0; i < n; i++)
                 total += ranks[i];
-        ways = calloc((k + 1) * (total + 1), sizeof(*ways));
-        last = calloc(total + 1, sizeof(*last));
-        if (!ways || !last) {
-                free(ways);
-                free(last);
-                return NULL;
-        }
+        ways = need(calloc((k + 1) * (total + 1), sizeof(*ways)));
+        last = need(calloc(total + 1, sizeof(*last)));
         ways[0] = 1;
         for (size_t i = 0, reached = 0; i < n; i++) {
                 reached += ranks[i];
@@ -235,7 +234,6 @@ static double *deal(const unsigned *ranks, size_t n, size_t k, size_t *ret_total
                 }
         }
         memcpy(last, ways + k * (total + 1), (total + 1) * sizeof(*last));
-        free(ways);
         *ret_total = total;
         return last;
 }
@@ -280,8 +278,6 @@ double stats_rank_p(const struct samples *a, const struct samples *b)
                 return 1;
         sum = rank(a, b, ranks);
         ways = deal(ranks, n, a->n, &total);
-        if (!ways)
-                return 1; /* without memory: no difference seen */
         expected = (double) a->n * (double) (n + 1);
         far = fabs(sum - expected);
         for (size_t i = 0; i <= total; i++) {
@@ -314,8 +310,6 @@ static size_t left_out(size_t n, size_t m, double level)
         for (size_t i = 0; i < n + m; i++)
                 ranks[i] = (unsigned) i + 1;
         ways = deal(ranks, n + m, n, &total);
-        if (!ways)
-                return 0;
         for (size_t i = 0; i <= total; i++)
                 all += ways[i];
         for (; out < n * m / 2; out++) {
@@ -343,7 +337,7 @@ bool stats_ratio(const struct samples *a, const struct samples *b, double level,
         out = left_out(a->n, b->n, level);
         if (out == 0)
                 return false;
-        (void) stats_median(ratios, n); /* this sorts them */
+        qsort(ratios, n, sizeof(*ratios), compare);
         /* Geometric mean: A to B is the inverse of B to A. */
         middle = n % 2 ? ratios[n / 2] : sqrt(ratios[n / 2 - 1] * ratios[n / 2]);
         *ret = (struct ratio){middle, ratios[out - 1], ratios[n - out]};

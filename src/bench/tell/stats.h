@@ -39,8 +39,7 @@ void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum 
 void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read,
                  double *ret_write);
 void stats_summary(const struct samples *s, struct summary *ret);
-/* The median of n values, which are reordered. 0 without values. */
-double stats_median(double *values, size_t n);
+double stats_median(const struct samples *s); /* 0 without values */
 
 /*
  * Compares the same driver before and after the other one: the ratio of the medians of its two halves, 1 or more. 1 if it does

@@ -13,42 +13,29 @@ static void digits(double value, const char *prefix, char *ret)
         (void) snprintf(ret, UNIT_TEXT_MAX, "%.*f%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, prefix);
 }
 
-char *count_text(double value, char ret[static UNIT_TEXT_MAX])
-{
-        if (value >= 999.5e3)
-                digits(value / 1e6, "M", ret);
-        else if (value >= 9999.5) /* 1,234 is still readable as it is */
-                digits(value / 1e3, "k", ret);
-        else if (value >= 99.95)
-                (void) snprintf(ret, UNIT_TEXT_MAX, "%.0f", value);
-        else
-                digits(value, "", ret);
-        return ret;
-}
-
 static void time_text(double ns, bool utf8, char *ret)
 {
-        char number[UNIT_TEXT_MAX];
-
         if (ns >= 999.5e6)
-                digits(ns / 1e9, " s", number);
+                digits(ns / 1e9, " s", ret);
         else if (ns >= 999.5e3)
-                digits(ns / 1e6, " ms", number);
+                digits(ns / 1e6, " ms", ret);
         else
-                digits(ns / 1e3, utf8 ? " µs" : " us", number);
-        (void) copy_string(ret, UNIT_TEXT_MAX, number);
+                digits(ns / 1e3, utf8 ? " µs" : " us", ret);
 }
 
 char *figure_text(double value, enum stats_measure m, bool utf8, char ret[static UNIT_TEXT_MAX])
 {
-        char number[UNIT_TEXT_MAX];
-
         switch (m) {
         case STATS_BYTES:
                 digits(value / 1e6, " MB/s", ret);
                 break;
         case STATS_IOPS:
-                (void) snprintf(ret, UNIT_TEXT_MAX, "%.20s IOPS", count_text(value, number));
+                if (value >= 999.5e3)
+                        digits(value / 1e6, "M IOPS", ret);
+                else if (value >= 9999.5) /* 1234 is still readable as it is */
+                        digits(value / 1e3, "k IOPS", ret);
+                else
+                        digits(value, " IOPS", ret);
                 break;
         case STATS_MEAN:
         case STATS_CLAT:
@@ -61,12 +48,6 @@ char *figure_text(double value, enum stats_measure m, bool utf8, char ret[static
                 ret[0] = '\0';
                 break;
         }
-        return ret;
-}
-
-char *speed_text(unsigned mbps, char ret[static UNIT_TEXT_MAX])
-{
-        (void) snprintf(ret, UNIT_TEXT_MAX, "%u Mbit/s", mbps);
         return ret;
 }
 

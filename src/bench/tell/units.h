@@ -6,12 +6,8 @@
 /* Figures for people: three digits, decimal units. All return ret. */
 #define UNIT_TEXT_MAX 32
 
-/* "412 MB/s", "12.3k IOPS", "430 µs" (or "us"), depending on the measure. */
+/* "412 MB/s", "1234 IOPS", "12.3k IOPS", "430 µs" (or "us"), depending on the measure. */
 char *figure_text(double value, enum stats_measure m, bool utf8, char ret[static UNIT_TEXT_MAX]);
-/* "608", "1234", "12.3k", "1.20M" */
-char *count_text(double value, char ret[static UNIT_TEXT_MAX]);
-/* "5000 Mbit/s" */
-char *speed_text(unsigned mbps, char ret[static UNIT_TEXT_MAX]);
 /* Blocks and regions: "4 KiB", "64 GiB", "1536 B". Other numbers: "4.00 TB". */
 char *bytes_text(uint64_t bytes, char ret[static UNIT_TEXT_MAX]);
 /* "2026-11-20", or with the time "2026-11-20 10:15"; UTC. */
