@@ -198,7 +198,7 @@ class BenchFiles(BenchCase):
     def test_sweep_of_times(self):
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
-        args = f'--file={self.dir}/data', '--profile=timed', '--pattern=read', '-n', '1', '--pause=0', '--json'
+        args = f'--file={self.dir}/data', '--profile=timed', '-n', '1', '--pause=0', '--json'
         out = json.loads(self.bench(*args, '--sweep=runtime=1,2').stdout)
         self.assertEqual([(p['axis'], p['runtime_sec'], p['ramp_sec']) for p in out['patterns']], [(1, 1, 0), (2, 2, 0)])
         for run in out['runs']:
