@@ -104,7 +104,7 @@ def restarted_over_a_hanging_unbind(vm):
         assert journal.count("a switch begun earlier has ended") == rounds, journal[-4000:]
 
 
-@case(tier="full", limit=400)
+@case(limit=400)
 def between_quirks_and_bind(vm):
     "Killed with the entry of its bind in the quirks, the bind not begun: whoever comes next takes out the entry and its record, uasd at once or when it is started."
     disk = vm.disk(label="DATA")

@@ -57,7 +57,7 @@ def while_it_looks(vm):
     assert all(count[action] == {"good": 1, "away": 0} for action, _step in standing), count
 
 
-@case(tier="full", limit=300)
+@case(limit=300)
 def opened_in_the_fsync(vm):
     "A writer opens the raw node while uasd's fsync of it is under way in the kernel, and writes: it is waited for, and nothing of his is lost."
     disk = vm.disk(label="DATA", wcache="volatile")

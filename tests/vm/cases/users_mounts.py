@@ -6,7 +6,7 @@ from inside import python
 from users import ask, daemon, goes, listed, settled, timers, waits, waits_for, wake_ups
 
 
-@case(tier="full", limit=600)
+@case(limit=600)
 def here(vm):
     "Mounted, bind-mounted, kept busy by a working directory, detached with somebody inside, exported by NFS."
     disk = vm.disk(label="DATA")

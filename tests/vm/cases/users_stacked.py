@@ -74,7 +74,7 @@ def left_an_array(vm):
     guest.run("grep -q 'md7 : active raid1' /proc/mdstat", check=True)
 
 
-@case(tier="full", limit=600)
+@case(limit=600)
 def btrfs_over_two(vm):
     "The second disk of a mounted btrfs stands in no mount table: found, named with the mount point, here and elsewhere."
     disks = [vm.disk(size="192M", partitions=[None]), vm.disk(size="192M", partitions=[None])]
