@@ -27,3 +27,10 @@ bool facts_twins(const struct facts *a, const struct facts *b)
 {
         return a->vid == b->vid && a->pid == b->pid && streq(a->serial, b->serial) && !streq(a->port, b->port);
 }
+
+void facts_copy_strings(const struct facts *from, struct facts *to)
+{
+        memcpy(to->manufacturer, from->manufacturer, sizeof(to->manufacturer));
+        memcpy(to->product, from->product, sizeof(to->product));
+        memcpy(to->serial, from->serial, sizeof(to->serial));
+}

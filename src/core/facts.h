@@ -66,6 +66,14 @@ struct facts {
 /* Returns true for two USB devices that only their ports distinguish: VID:PID and serial, or its lack, are the same. */
 bool facts_twins(const struct facts *a, const struct facts *b);
 
+/* Returns true if both, at the same port, are of one stay of a device on the bus. */
+static inline bool facts_same_attachment(const struct facts *a, const struct facts *b)
+{
+        return a->busnum == b->busnum && a->devnum == b->devnum;
+}
+
+void facts_copy_strings(const struct facts *from, struct facts *to);
+
 /* Returns true if the device can be faster than its link, according to its descriptors. */
 static inline bool facts_slow_link(const struct facts *f)
 {

@@ -8,7 +8,6 @@
 #include "common/names.h"
 #include "daemon/actions.h"
 #include "daemon/bus/connections.h"
-#include "daemon/feature/eject.h"
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/switches.h"
@@ -203,7 +202,6 @@ void manager_free(struct manager *m)
                 return;
         m->env.stopping = true;
         record_stop(m);
-        ejects_free(m);
         bus_free(m->bus);
         m->bus = NULL;
         sleep_free(m->sleep);

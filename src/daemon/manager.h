@@ -85,12 +85,11 @@ struct manager {
         struct boot *boot; /* NULL: the boot is over */
         struct sleep *sleep;
         struct record_task *records; /* work/records.c: unwritten records, the oldest first */
-        struct worker *recorder;     /* writes the first record */
+        struct child *recorder;      /* writes the first record */
         struct naming *namings;      /* work/strings.c: devices whose strings are being read */
         struct users_walk *walk;     /* feature/users-cache.c: the present walk */
         bool walks_long;             /* the last walk took long */
         struct inhibitor *inhibitors;
-        struct eject *ejects; /* feature/eject.c: the present ones */
         struct keepoff_state *keepoff;
         struct drops drops; /* feature/trouble.c: ports where disks come and go by themselves */
 };

@@ -132,14 +132,6 @@ static void note_unbound(struct entry *e, struct facts *f)
                 facts_complete_module(&e->manager->roots, f);
 }
 
-/* Read once and kept as long as the device is there: while the disk hangs, the device does not answer. */
-static void keep_strings(const struct facts *old, struct facts *new)
-{
-        memcpy(new->manufacturer, old->manufacturer, sizeof(new->manufacturer));
-        memcpy(new->product, old->product, sizeof(new->product));
-        memcpy(new->serial, old->serial, sizeof(new->serial));
-}
-
 static void take_snapshot(struct entry *e, struct usb_disk *d)
 {
         struct manager *m = e->manager;
@@ -217,11 +209,6 @@ static void adopt(struct entry *e)
         lease_adopt(e);
 }
 
-static bool same_attachment(const struct facts *a, const struct facts *b)
-{
-        return a->busnum == b->busnum && a->devnum == b->devnum;
-}
-
 void rescan(struct manager *m, const char *interface)
 {
         struct entry *e = disk_find(m, interface);
@@ -236,7 +223,7 @@ void rescan(struct manager *m, const char *interface)
         if (r <= 0)
                 strings_drop(m, interface);
         /* Another device at the same port gets a new entry. */
-        if (e && (r <= 0 || !same_attachment(&e->life.disk.facts, &d.facts))) {
+        if (e && (r <= 0 || !facts_same_attachment(&e->life.disk.facts, &d.facts))) {
                 entry_gone(e);
                 e = NULL;
         }
@@ -247,7 +234,8 @@ void rescan(struct manager *m, const char *interface)
                 return;
         if (!new) {
                 before = snapshot_of(&e->life.disk);
-                keep_strings(&e->life.disk.facts, &d.facts);
+                /* Read once and kept as long as the device is there: while the disk hangs, the device does not answer. */
+                facts_copy_strings(&e->life.disk.facts, &d.facts);
         }
         take_snapshot(e, &d);
         if (e->life.watched) /* a new partition table has brought new nodes */

@@ -5,5 +5,3 @@
 
 /* Starts uasd-switch --eject. Its end answers the call. Returns 0 or -errno. */
 int eject_new(struct entry *e, sd_bus_message *call);
-/* The children end by themselves. */
-void ejects_free(struct manager *m);

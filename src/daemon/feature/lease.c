@@ -11,7 +11,7 @@
 #include "daemon/bus/announce.h"
 #include "daemon/feature/switches.h"
 #include "daemon/queue.h"
-#include "daemon/work/claimer.h"
+#include "daemon/work/child.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 
@@ -23,9 +23,10 @@
 struct disk_lease {
         enum driver restore;
         bool over;
-        struct claimer *claimer;
-        bool kept;     /* the child has the claim */
-        bool has_next; /* a switch begins when the child has ended */
+        struct child *claim;    /* a uasd-switch that only has the claim of the disk */
+        sd_event_source *limit; /* it does not have the claim yet */
+        bool kept;              /* it has the claim */
+        bool has_next;          /* a switch begins when the child has ended */
         struct action next;
         sd_bus_message *call; /* call to be answered */
         sd_bus *bus;          /* connection of the holder: our own reference, so that its address is not reused */
@@ -55,7 +56,7 @@ enum driver lease_restores(const struct entry *e)
 
 pid_t lease_pid(const struct entry *e)
 {
-        return e->lease ? claimer_pid(e->lease->claimer) : 0;
+        return e->lease ? child_pid(e->lease->claim) : 0;
 }
 
 bool lease_returns(const struct entry *e)
@@ -112,6 +113,12 @@ static void hang_up(struct disk_lease *l)
         l->fd = close_keep_errno(l->fd);
 }
 
+static void drop_claim(struct disk_lease *l)
+{
+        l->limit = sd_event_source_disable_unref(l->limit);
+        child_orphan(TAKE_PTR(l->claim));
+}
+
 static void refuse(struct disk_lease *l, const struct outcome *o)
 {
         char text[sizeof(o->text) * 4];
@@ -132,7 +139,7 @@ void lease_free(struct entry *e)
         if (!l)
                 return;
         hang_up(l);
-        claimer_orphan(l->claimer);
+        drop_claim(l);
         sd_bus_slot_unref(l->asked);
         sd_bus_message_unref(l->call);
         sd_bus_unref(l->bus);
@@ -173,8 +180,8 @@ static void lease_end(struct entry *e, const char *why)
         log_info("%s: the lease has ended: %s", d->facts.interface, why);
         l->over = true;
         hang_up(l);
-        if (l->claimer && !l->has_next)
-                claimer_stop(l->claimer);
+        if (l->claim && !l->has_next)
+                child_stop(l->claim);
         (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
                         driver_to_string(l->restore));
         if (e->request.number) {
@@ -228,22 +235,33 @@ static void abandon(struct entry *e, const struct outcome *o)
         queue_event(e, &(struct event){.type = EVENT_LEASE_ENDED, .target = e->lease->restore});
 }
 
-static void on_claim(struct entry *e, enum claim_news news, const struct outcome *o)
+/* ---- the claim ---- */
+
+/* The open of a sick disk may hang, and must not hang the event loop. A caller waits no longer, and a slower disk is no use. */
+#define CLAIM_USEC (20 * USEC_PER_SEC)
+
+static void on_line(void *data, const char *line, const struct outcome *so_far)
+{
+        struct entry *e = data;
+        struct disk_lease *l = e->lease;
+
+        if (!streq(line, SWITCH_KEPT) || !l->limit)
+                return;
+        l->limit = sd_event_source_disable_unref(l->limit);
+        l->kept = true;
+        if (l->call && answer(e) < 0)
+                abandon(e, &(struct outcome){.code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record"});
+        else if (!l->over) /* the request under the lease has ended now */
+                queue_event(e, &(struct event){.type = EVENT_LEASED});
+}
+
+/* The outcome is the reason, or the child was stopped. */
+static void claim_ended(struct entry *e, const struct outcome *o)
 {
         struct disk_lease *l = e->lease;
-        int r = 0;
 
-        l->kept = news == CLAIM_KEPT;
-        if (news == CLAIM_ENDED)
-                l->claimer = NULL;
-        if (l->kept) {
-                if (l->call)
-                        r = answer(e);
-                if (r < 0)
-                        abandon(e, &(struct outcome){.code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record"});
-                else if (!l->over) /* the request under the lease has ended now */
-                        queue_event(e, &(struct event){.type = EVENT_LEASED});
-        } else if (l->has_next) {
+        l->kept = false;
+        if (l->has_next) {
                 l->has_next = false;
                 switch_begin(e, &l->next);
         } else if (l->call)
@@ -251,6 +269,42 @@ static void on_claim(struct entry *e, enum claim_news news, const struct outcome
         else if (!l->over) /* another process took the disk during a switch, and keeps it */
                 lease_end(e, o->text);
 }
+
+static void on_end(void *data, const struct child_end *end)
+{
+        static const struct outcome died = {.code = UASD_EXIT_FAILED, .text = "the process that had its claim has died"};
+        struct entry *e = data;
+
+        e->lease->claim = NULL;
+        drop_claim(e->lease);
+        claim_ended(e, end->outcome->code < 0 ? &died : end->outcome);
+}
+
+/* It hangs in the kernel, and is reaped later. */
+static int on_limit(sd_event_source *s, usec_t usec, void *data)
+{
+        static const struct outcome late = {.code = UASD_EXIT_FAILED, .step = "claim", .text = "it does not answer in time"};
+        struct entry *e = data;
+
+        drop_claim(e->lease);
+        claim_ended(e, &late);
+        return 0;
+}
+
+static int start_claim(struct entry *e, const char *how)
+{
+        const char *const args[] = {how, e->life.disk.facts.interface, NULL};
+        struct disk_lease *l = e->lease;
+        int r = child_switch(e->manager, args, true, on_line, on_end, e, &l->claim);
+
+        if (r >= 0)
+                r = sd_event_add_time_relative(e->manager->event, &l->limit, CLOCK_MONOTONIC, CLAIM_USEC, 0, on_limit, e);
+        if (r < 0)
+                drop_claim(l);
+        return r;
+}
+
+/* ---- begin and adoption ---- */
 
 int lease_new(struct entry *e, sd_bus_message *call)
 {
@@ -267,7 +321,7 @@ int lease_new(struct entry *e, sd_bus_message *call)
         e->lease = l;
         if (sd_bus_is_bus_client(l->bus) > 0 && sender)
                 l->sender = strdup(sender);
-        r = sd_bus_is_bus_client(l->bus) > 0 && !l->sender ? -ENOMEM : claimer_start(e, false, on_claim, &l->claimer);
+        r = sd_bus_is_bus_client(l->bus) > 0 && !l->sender ? -ENOMEM : start_claim(e, "--claim");
         if (r < 0) {
                 lease_free(e);
                 return r;
@@ -303,12 +357,12 @@ bool lease_releases(struct entry *e, const struct action *a)
 {
         struct disk_lease *l = e->lease;
 
-        if (!l || !l->claimer)
+        if (!l || !l->claim)
                 return false;
         l->next = *a;
         l->has_next = true;
         l->kept = false;
-        claimer_stop(l->claimer);
+        child_stop(l->claim);
         return true;
 }
 
@@ -323,6 +377,7 @@ void lease_settle(struct entry *e)
                         forget(e);
                 return;
         }
-        if (!l->claimer && !e->life.attempt.running && claimer_start(e, true, on_claim, &l->claimer) < 0)
+        /* Now a process that has the disk open without a claim does not matter. */
+        if (!l->claim && !e->life.attempt.running && start_claim(e, "--claim-again") < 0)
                 lease_end(e, "its claim cannot be taken again");
 }

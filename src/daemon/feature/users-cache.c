@@ -4,7 +4,7 @@
 #include "common/util.h"
 #include "daemon/bus/announce.h"
 #include "daemon/feature/lease.h"
-#include "daemon/work/worker.h"
+#include "daemon/work/child.h"
 #include "sys/io/clock.h"
 #include "sys/udev/udevdb.h"
 #include "sys/users/users.h"
@@ -100,7 +100,7 @@ static void take_users(struct entry *e, struct users_of *of)
 
 struct users_walk {
         struct manager *manager;
-        struct worker *worker;
+        struct child *worker;
         usec_t began;
         bool late; /* no call waits for it any more */
         size_t n;
@@ -207,11 +207,11 @@ static bool get_users(struct reader *r, struct users_of *of)
         return true;
 }
 
-static void on_walked(void *data, const void *answer, size_t size)
+static void on_walked(void *data, const struct child_end *end)
 {
         struct users_walk *w = data;
         struct manager *m = w->manager;
-        struct reader r = {answer, size};
+        struct reader r = {end->answer, end->size};
         usec_t now = now_monotonic();
         bool whole = true;
 
@@ -248,12 +248,12 @@ static void walk(struct manager *m, struct users_walk *w)
 {
         w->manager = m;
         w->began = now_monotonic();
-        if (worker_start(m, in_child, on_walked, w, -1, &w->worker) < 0) {
+        if (child_run(m, in_child, on_walked, w, -1, &w->worker) < 0) {
                 walk_free(w);
                 return;
         }
         m->walk = w;
-        if (m->walks_long || !worker_wait(w->worker, w->began + WALK_USEC)) /* otherwise it has ended */
+        if (m->walks_long || !child_wait(w->worker, w->began + WALK_USEC)) /* otherwise it has ended */
                 w->late = true;
 }
 
@@ -269,7 +269,7 @@ void users_cache_refresh(struct entry *e)
         if (deep && m->walk) {
                 if (now_monotonic() < m->walk->began + WALK_MOST_USEC)
                         return;
-                worker_orphan(m->walk->worker);
+                child_orphan(m->walk->worker);
                 walk_free(TAKE_PTR(m->walk));
         }
         w = calloc(1, sizeof(*w));

@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/queue.h"
-#include "daemon/work/worker.h"
+#include "daemon/work/child.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
 #include "sys/state/policies.h"
@@ -67,7 +67,7 @@ static void written(struct manager *m, int r)
 
 static void start(struct manager *m);
 
-static void on_written(void *data, const void *answer, size_t size)
+static void on_written(void *data, const struct child_end *end)
 {
         struct record_task *rec = data;
         struct manager *m = rec->manager;
@@ -76,8 +76,8 @@ static void on_written(void *data, const void *answer, size_t size)
         assert(rec == m->records);
 
         m->recorder = NULL;
-        if (size == sizeof(r))
-                memcpy(&r, answer, sizeof(r));
+        if (end->size == sizeof(r))
+                memcpy(&r, end->answer, sizeof(r));
         /* Another program has the lock of the history. A caller must get an answer; uasd's own records can wait. */
         if (r == -ETIMEDOUT && !rec->call && !m->env.stopping) {
                 start(m);
@@ -92,7 +92,7 @@ static void start(struct manager *m)
         int r;
 
         while (m->records && !m->recorder) {
-                r = worker_start(m, in_child, on_written, m->records, -1, &m->recorder);
+                r = child_run(m, in_child, on_written, m->records, -1, &m->recorder);
                 if (r < 0)
                         written(m, r);
         }
@@ -202,7 +202,7 @@ void record_stop(struct manager *m)
 {
         usec_t deadline = now_monotonic() + STOP_USEC;
 
-        while (m->recorder && worker_wait(m->recorder, deadline))
+        while (m->recorder && child_wait(m->recorder, deadline))
                 ;
         if (m->records)
                 log_warning("not everything that was to be kept is written yet: a disk does not answer");

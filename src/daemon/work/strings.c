@@ -3,7 +3,7 @@
 
 #include "common/log.h"
 #include "daemon/queue.h"
-#include "daemon/work/worker.h"
+#include "daemon/work/child.h"
 #include "sys/io/clock.h"
 #include "sys/usb/strings.h"
 #include "sys/usb/usbdisk.h"
@@ -16,52 +16,41 @@
 struct naming {
         struct naming *next;
         struct manager *manager;
-        struct facts facts;    /* the device, later with its strings */
-        struct worker *worker; /* NULL: it has answered */
-        bool whole;            /* all three strings were read */
+        struct facts facts;   /* the device, later with its strings */
+        struct child *worker; /* NULL: it has answered */
+        bool whole;           /* all three strings were read */
 };
 
 /* At the start of uasd: most time to wait for devices that are plugged in already. */
 #define START_USEC USEC_PER_SEC
 
+/* The child's answer. */
 struct device_strings {
-        unsigned busnum, devnum;
+        struct facts facts;
         bool whole;
-        char manufacturer[USB_STRING_MAX], product[USB_STRING_MAX], serial[USB_STRING_MAX];
 };
 
 static void in_child(const struct roots *r, void *data, int out)
 {
         const struct naming *n = data;
+        struct device_strings t = {};
         struct usb_disk d;
-        struct device_strings t = {0};
 
         if (usb_disk_read(r, n->facts.interface, true, &d) <= 0)
                 return;
-        t.busnum = d.facts.busnum;
-        t.devnum = d.facts.devnum;
+        t.facts = d.facts;
         t.whole = d.strings_anew;
-        memcpy(t.manufacturer, d.facts.manufacturer, sizeof(t.manufacturer));
-        memcpy(t.product, d.facts.product, sizeof(t.product));
-        memcpy(t.serial, d.facts.serial, sizeof(t.serial));
         (void) !write(out, &t, sizeof(t));
 }
 
-static void take(struct facts *f, const struct device_strings *t)
-{
-        memcpy(f->manufacturer, t->manufacturer, sizeof(f->manufacturer));
-        memcpy(f->product, t->product, sizeof(f->product));
-        memcpy(f->serial, t->serial, sizeof(f->serial));
-}
-
-static void on_told(void *data, const void *answer, size_t size)
+static void on_told(void *data, const struct child_end *end)
 {
         struct naming *n = data;
-        const struct device_strings *t = answer;
+        const struct device_strings *t = end->answer;
 
         n->worker = NULL;
-        if (size == sizeof(*t) && t->busnum == n->facts.busnum && t->devnum == n->facts.devnum) {
-                take(&n->facts, t);
+        if (end->size == sizeof(*t) && facts_same_attachment(&t->facts, &n->facts)) {
+                facts_copy_strings(&t->facts, &n->facts);
                 n->whole = t->whole;
         } else
                 log_debug("%s: it does not tell its name", n->facts.interface);
@@ -82,7 +71,7 @@ static void drop(struct naming **at)
         struct naming *n = *at;
 
         *at = n->next;
-        worker_orphan(n->worker);
+        child_orphan(n->worker);
         free(n);
 }
 
@@ -103,7 +92,7 @@ static bool ask(struct manager *m, const struct facts *f)
         if (n) {
                 n->manager = m;
                 n->facts = *f;
-                r = worker_start(m, in_child, on_told, n, -1, &n->worker);
+                r = child_run(m, in_child, on_told, n, -1, &n->worker);
         }
         if (r < 0) {
                 log_warning("%s: its names cannot be read: %s", f->interface, strerror(-r));
@@ -119,7 +108,7 @@ bool strings_known(struct manager *m, struct facts *f)
 {
         struct naming **at = find(m, f->interface), *n = *at;
 
-        if (n && (n->facts.busnum != f->busnum || n->facts.devnum != f->devnum)) { /* of the former device */
+        if (n && !facts_same_attachment(&n->facts, f)) { /* of the former device */
                 drop(at);
                 n = NULL;
         }
@@ -127,9 +116,7 @@ bool strings_known(struct manager *m, struct facts *f)
                 return false;
         if (!n)
                 return strings_kept(&m->roots, f) || ask(m, f);
-        memcpy(f->manufacturer, n->facts.manufacturer, sizeof(f->manufacturer));
-        memcpy(f->product, n->facts.product, sizeof(f->product));
-        memcpy(f->serial, n->facts.serial, sizeof(f->serial));
+        facts_copy_strings(&n->facts, f);
         if (n->whole) /* for programs that start while it hangs, uasd included */
                 (void) strings_keep(&m->roots, f);
         drop(at);
@@ -142,7 +129,7 @@ void strings_wait(struct manager *m)
 
         for (struct naming *n = m->namings; n; n = n->next)
                 if (n->worker)
-                        (void) worker_wait(n->worker, deadline);
+                        (void) child_wait(n->worker, deadline);
 }
 
 void strings_free(struct manager *m)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/work/use-probe.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
-
-#include "common/child.h"
 #include "common/log.h"
 #include "daemon/feature/lease.h"
 #include "daemon/queue.h"
 #include "daemon/source/uses.h"
-#include "daemon/work/worker.h"
+#include "daemon/work/child.h"
 #include "sys/users/users.h"
 
 /*
@@ -19,7 +14,7 @@
  */
 struct use_probe {
         struct entry *entry;
-        struct worker *worker; /* NULL: it has answered, and the pause runs */
+        struct child *worker; /* NULL: it has answered, and the pause runs */
         sd_event_source *pause;
         int ends;   /* the inotify, or -errno */
         bool again; /* an event came meanwhile */
@@ -36,12 +31,12 @@ void use_probe_orphan(struct use_probe *p)
 {
         if (!p)
                 return;
-        worker_orphan(p->worker);
+        child_orphan(p->worker);
         sd_event_source_disable_unref(p->pause);
         free(p);
 }
 
-static void end(struct use_probe *p)
+static void probe_end(struct use_probe *p)
 {
         p->entry->probe = NULL;
         use_probe_orphan(p);
@@ -64,7 +59,7 @@ static void in_child(const struct roots *r, void *data, int out)
         (void) !write(out, &a, sizeof(a));
 }
 
-static void on_answer(void *data, const void *answer, size_t size);
+static void on_answer(void *data, const struct child_end *end);
 
 static int start(struct use_probe *p)
 {
@@ -72,7 +67,7 @@ static int start(struct use_probe *p)
 
         p->ends = use_watch_ends(m->uses);
         p->again = false;
-        return worker_start(m, in_child, on_answer, p, p->ends, &p->worker);
+        return child_run(m, in_child, on_answer, p, p->ends, &p->worker);
 }
 
 static int on_pause(sd_event_source *s, usec_t usec, void *data)
@@ -81,21 +76,21 @@ static int on_pause(sd_event_source *s, usec_t usec, void *data)
 
         p->pause = sd_event_source_disable_unref(s);
         if (!p->again || !p->entry->life.use.hidden || !p->entry->life.watched || start(p) < 0)
-                end(p);
+                probe_end(p);
         return 0;
 }
 
-static void on_answer(void *data, const void *answer, size_t size)
+static void on_answer(void *data, const struct child_end *end)
 {
         struct use_probe *p = data;
         struct entry *e = p->entry;
         struct probe_answer a = {.in_use = true};
 
         p->worker = NULL;
-        if (size == sizeof(a))
-                memcpy(&a, answer, sizeof(a));
+        if (end->size == sizeof(a))
+                memcpy(&a, end->answer, sizeof(a));
         if (sd_event_add_time_relative(e->manager->event, &p->pause, CLOCK_MONOTONIC, PAUSE_USEC, 0, on_pause, p) < 0)
-                end(p);
+                probe_end(p);
         log_debug("%s: looked by name: %s%s", e->life.disk.facts.interface, a.in_use ? "in use" : "nobody",
                   a.in_use && !a.told ? ", and nobody will tell when that ends" : "");
         queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = a.in_use, .by_name = true, .told = a.told});
@@ -116,6 +111,6 @@ void use_probe_start(struct entry *e)
         r = start(e->probe);
         if (r < 0) {
                 log_warning("%s: cannot look who uses it: %s", e->life.disk.facts.interface, strerror(-r));
-                end(e->probe);
+                probe_end(e->probe);
         }
 }

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/work/child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include "common/child.h"
+#include "common/names.h"
+#include "sys/io/clock.h"
+
+struct child {
+        child_end_fn ended; /* NULL: its end does not matter any more */
+        child_line_fn line;
+        void *data;
+        pid_t pid;
+        int in, out;
+        bool is_switch;
+        struct outcome outcome;
+        char *text; /* output: all of a task, or the beginning of the next line of uasd-switch */
+        size_t size;
+        sd_event_source *end, *output;
+};
+
+static void child_freep(struct child **at)
+{
+        struct child *c = *at;
+
+        if (!c)
+                return;
+        sd_event_source_disable_unref(c->end);
+        sd_event_source_disable_unref(c->output);
+        (void) close_keep_errno(c->in);
+        (void) close_keep_errno(c->out);
+        free(c->text);
+        free(c);
+}
+
+static struct child *child_new(child_end_fn ended, void *data)
+{
+        struct child *c = calloc(1, sizeof(*c));
+
+        if (c)
+                *c = (struct child){.ended = ended, .data = data, .in = -1, .out = -1, .outcome.code = -1};
+        return c;
+}
+
+/* ---- its output ---- */
+
+/* Only the first END counts: later text may be the name of a process that keeps the disk busy. */
+static void take_line(struct child *c, const char *line)
+{
+        struct outcome *o = &c->outcome;
+        int end = 0;
+
+        if (o->code >= 0)
+                return;
+        if (sscanf(line, "END %i %23s %n", &o->code, o->step, &end) == 2 && end > 0) {
+                (void) copy_string(o->text, sizeof(o->text), line + end);
+                return;
+        }
+        if (sscanf(line, "STEP %23s", o->step) != 1 && sscanf(line, "CLAIMED %31s", o->claimed) != 1)
+                (void) sscanf(line, "OPENED %31s", o->opened);
+        if (c->line)
+                c->line(c->data, line, o);
+}
+
+/* Returns true at the end of the output. */
+static bool take_output(struct child *c)
+{
+        char buffer[4096], *newline;
+        ssize_t n;
+
+        while ((n = read(c->out, buffer, sizeof(buffer))) > 0) {
+                char *grown = realloc(c->text, c->size + (size_t) n);
+
+                if (!grown)
+                        return true; /* the answer is incomplete, which its reader notices */
+                memcpy(grown + c->size, buffer, (size_t) n);
+                c->text = grown;
+                c->size += (size_t) n;
+                while (c->is_switch && (newline = memchr(c->text, '\n', c->size))) {
+                        *newline = '\0';
+                        take_line(c, c->text);
+                        c->size -= (size_t) (newline + 1 - c->text);
+                        memmove(c->text, newline + 1, c->size);
+                }
+        }
+        return n == 0;
+}
+
+static int on_output(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        if (take_output(data))
+                (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
+        return 0;
+}
+
+static void finish(struct child *c, bool exited, int status)
+{
+        if (c->ended)
+                c->ended(c->data, &(struct child_end){c->text, c->size, &c->outcome, exited, status});
+        child_freep(&c);
+}
+
+static int on_end(sd_event_source *s, const siginfo_t *si, void *data)
+{
+        (void) take_output(data);
+        finish(data, si->si_code == CLD_EXITED, si->si_status);
+        return 0;
+}
+
+/* ---- its life ---- */
+
+static int attach(struct child *c, sd_event *event)
+{
+        int r = sd_event_add_child(event, &c->end, c->pid, WEXITED, on_end, c);
+
+        return r < 0 ? r : sd_event_add_io(event, &c->output, c->out, EPOLLIN, on_output, c);
+}
+
+int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *data, int keep_fd, struct child **ret)
+{
+        _cleanup_(child_freep) struct child *c = child_new(ended, data);
+        const struct roots *r = &m->roots;
+        int fds[2], k;
+
+        if (!c)
+                return -ENOMEM;
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                return -errno;
+        c->out = fds[0];
+        const int keep[] = {r->sys, r->proc, r->dev, r->run, r->etc, r->lib, r->var, keep_fd, fds[1]};
+        c->pid = child_fork(keep, ELEMENTSOF(keep));
+        if (c->pid == 0) {
+                task(r, data, fds[1]);
+                _exit(0);
+        }
+        (void) close(fds[1]);
+        if (c->pid < 0)
+                return c->pid;
+        k = fcntl(c->out, F_SETFL, O_NONBLOCK) < 0 ? -errno : attach(c, m->event);
+        if (k >= 0)
+                *ret = TAKE_PTR(c);
+        return k;
+}
+
+static int spawn(const char *const *argv, int in, int out, pid_t *ret)
+{
+        sigset_t none, defaults;
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t attr;
+        int r;
+
+        (void) sigemptyset(&none);
+        (void) sigfillset(&defaults);
+        (void) posix_spawn_file_actions_init(&files);
+        (void) posix_spawnattr_init(&attr);
+        (void) posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        (void) posix_spawnattr_setsigmask(&attr, &none);
+        (void) posix_spawnattr_setsigdefault(&attr, &defaults);
+        r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+        if (r == 0 && in >= 0)
+                r = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+        if (r == 0)
+                r = posix_spawn(ret, argv[0], &files, &attr, (char *const *) argv, environ);
+        (void) posix_spawn_file_actions_destroy(&files);
+        (void) posix_spawnattr_destroy(&attr);
+        return -r;
+}
+
+int child_switch(struct manager *m, const char *const *args, bool hold_stdin, child_line_fn line, child_end_fn ended, void *data,
+                 struct child **ret)
+{
+        _cleanup_(child_freep) struct child *c = child_new(ended, data);
+        _cleanup_close_ int its_in = -1, its_out = -1;
+        const char *argv[8] = {PROGRAM_SWITCH, "--machine"};
+        int fds[2], r;
+
+        if (!c)
+                return -ENOMEM;
+        c->line = line;
+        c->is_switch = true;
+        for (size_t i = 0; args[i] && i + 3 < ELEMENTSOF(argv); i++)
+                argv[i + 2] = args[i];
+        if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+                return -errno;
+        c->out = fds[0];
+        its_out = fds[1];
+        if (hold_stdin) {
+                if (pipe2(fds, O_CLOEXEC) < 0)
+                        return -errno;
+                its_in = fds[0];
+                c->in = fds[1];
+        }
+        r = spawn(argv, its_in, its_out, &c->pid);
+        if (r >= 0)
+                r = attach(c, m->event);
+        if (r >= 0)
+                *ret = TAKE_PTR(c);
+        return r;
+}
+
+pid_t child_pid(const struct child *c)
+{
+        return c ? c->pid : 0;
+}
+
+void child_stop(struct child *c)
+{
+        (void) kill(c->pid, SIGKILL);
+        c->in = close_keep_errno(c->in);
+}
+
+void child_orphan(struct child *c)
+{
+        if (!c)
+                return;
+        c->ended = NULL;
+        c->line = NULL;
+        child_stop(c);
+}
+
+bool child_wait(struct child *c, usec_t deadline)
+{
+        struct pollfd p = {.fd = c->out, .events = POLLIN};
+
+        while (!take_output(c)) {
+                usec_t now = now_monotonic();
+
+                if (now >= deadline || poll(&p, 1, (int) ((deadline - now) / USEC_PER_MSEC) + 1) < 0)
+                        return false;
+        }
+        c->end = sd_event_source_disable_unref(c->end);
+        (void) waitpid(c->pid, NULL, 0); /* it is about to exit */
+        finish(c, true, 0);
+        return true;
+}
