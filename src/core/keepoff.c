@@ -14,21 +14,6 @@ void kept_disks_done(struct kept_disks *k)
         *k = (struct kept_disks){0};
 }
 
-int kept_disks_copy(const struct kept_disks *k, struct kept_disks *ret)
-{
-        *ret = (struct kept_disks){.list = calloc(k->n + 1, sizeof(*ret->list))};
-        if (!ret->list)
-                return -ENOMEM;
-        for (size_t i = 0; i < k->n; i++) {
-                ret->list[i] = k->list[i];
-                ret->list[i].name = strdup(k->list[i].name);
-                if (!ret->list[i].name)
-                        return -ENOMEM;
-                ret->n++;
-        }
-        return 0;
-}
-
 struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name)
 {
         for (size_t i = 0; i < k->n; i++)

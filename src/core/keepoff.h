@@ -27,8 +27,6 @@ void kept_disks_done(struct kept_disks *k);
 struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
 /* Returns the disk of that name, a new one if there is none; NULL: no memory. */
 struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
-/* Returns 0 or -ENOMEM; ret is to be freed in any case. */
-int kept_disks_copy(const struct kept_disks *k, struct kept_disks *ret);
 /* A disk of that kind that supports only UAS is plugged in: there is no entry, despite any policy. Returns 0 or -ENOMEM. */
 int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid);
 

@@ -30,15 +30,9 @@ static void set_timer(struct entry *e, usec_t usec)
 {
         int r = 0;
 
-        if (usec == USEC_INFINITY) {
-                if (e->timer)
-                        (void) sd_event_source_set_enabled(e->timer, SD_EVENT_OFF);
-                return;
-        }
-        if (!e->timer)
+        e->timer = sd_event_source_disable_unref(e->timer);
+        if (usec != USEC_INFINITY)
                 r = sd_event_add_time(e->manager->event, &e->timer, CLOCK_BOOTTIME, usec, 10 * USEC_PER_MSEC, on_timer, e);
-        else if ((r = sd_event_source_set_time(e->timer, usec)) >= 0)
-                r = sd_event_source_set_enabled(e->timer, SD_EVENT_ONESHOT);
         if (r < 0)
                 log_warning("%s: no timer: %s", e->life.disk.facts.interface, strerror(-r));
 }

@@ -64,13 +64,12 @@ int main(int argc, char *argv[])
         if (r >= 0 && cmdline_has(&m->roots, CMDLINE_OFF)) {
                 log_notice(CMDLINE_OFF " on the kernel command line: doing nothing");
                 (void) sd_notify(0, "READY=1\nSTATUS=Switched off on the kernel command line");
-                manager_free(m);
                 return 0;
         }
         if (r >= 0)
                 r = run(m);
         if (r < 0)
                 log_error("cannot go on: %s", strerror(-r));
-        manager_free(m);
+        manager_end(m);
         return r < 0 ? 1 : 0;
 }

@@ -10,6 +10,7 @@
 #include "daemon/bus/connections.h"
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/keepoff.h"
+#include "daemon/feature/report.h"
 #include "daemon/feature/switches.h"
 #include "daemon/feature/trouble.h"
 #include "daemon/queue.h"
@@ -100,10 +101,15 @@ static void carry_out(struct manager *m, const struct post *p)
         case POST_EVENT:
                 entry_step(p->entry, &p->event);
                 break;
+        case POST_RELEASED:
+                report_release(p->entry);
+                break;
         case POST_CALL:
-        case POST_CALL_ENTRY:
+                p->call(m);
+                break;
         case POST_ANSWER:
-                break; /* queue.c */
+                (void) sd_bus_reply_method_return(p->message, NULL);
+                break;
         }
 }
 
@@ -134,10 +140,8 @@ int manager_new(const char *root, struct manager **ret)
                 r = queue_new(m, carry_out);
         if (r >= 0)
                 r = keepoff_new(m);
-        if (r < 0) {
-                manager_free(m);
+        if (r < 0)
                 return r;
-        }
         m->env.quiet_usec = m->config.quiet_usec;
         m->env.trial_usec = m->config.trial_usec;
         *ret = m;
@@ -196,28 +200,11 @@ void manager_stop(struct manager *m)
         m->env.stopping = true;
 }
 
-void manager_free(struct manager *m)
+void manager_end(struct manager *m)
 {
         if (!m)
                 return;
         m->env.stopping = true;
         record_stop(m);
-        bus_free(m->bus);
-        m->bus = NULL;
-        sleep_free(m->sleep);
-        kmsg_free(m->kmsg); /* writes the accounts of all disks */
-        m->kmsg = NULL;
-        entries_free(m);
-        strings_free(m);
-        queue_free(m);
-        inhibit_free(m);
-        uevents_stop(m);
-        use_watch_free(m->uses);
-        boot_free(m->boot);
-        keepoff_free(m);
-        sd_event_unref(m->event);
-        config_done(&m->config);
-        roots_close(&m->roots);
-        (void) close_keep_errno(m->lock);
-        free(m);
+        kmsg_stop(m->kmsg);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <sys/queue.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
@@ -78,18 +79,16 @@ struct manager {
         bool looked; /* all disks have been read, so their policies are known */
         struct queue *queue;
         struct bus *bus;
-        struct question *questions; /* bus/polkit.c */
-        struct uevent_source *uevents;
+        LIST_HEAD(, question) questions; /* bus/polkit.c */
         struct use_watch *uses;
         struct kmsg_watch *kmsg;
-        struct boot *boot; /* NULL: the boot is over */
         struct sleep *sleep;
         struct record_task *records; /* work/records.c: unwritten records, the oldest first */
         struct child *recorder;      /* writes the first record */
         struct naming *namings;      /* work/strings.c: devices whose strings are being read */
         struct users_walk *walk;     /* feature/users-cache.c: the present walk */
         bool walks_long;             /* the last walk took long */
-        struct inhibitor *inhibitors;
+        LIST_HEAD(, inhibitor) inhibitors;
         struct keepoff_state *keepoff;
         struct drops drops; /* feature/trouble.c: ports where disks come and go by themselves */
 };
@@ -100,4 +99,5 @@ int manager_new(const char *root, struct manager **ret);
 int manager_start(struct manager *m);
 /* Begins no more switches; uasd-switch finishes the present ones. */
 void manager_stop(struct manager *m);
-void manager_free(struct manager *m);
+/* Writes what is not written yet. The end of the process frees everything else. */
+void manager_end(struct manager *m);

@@ -7,22 +7,13 @@
 
 struct queue {
         void (*carry_out)(struct manager *m, const struct post *p);
-        struct post *first, **last;
+        TAILQ_HEAD(, post) posts;
         sd_event_source *drain;
         bool draining;
 };
 
 /* Before SIGTERM: the posts of a callback belong to the callback. */
 #define DRAIN_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT - 20)
-
-static struct post *take_first(struct queue *q)
-{
-        struct post *p = q->first;
-
-        if (p && !(q->first = p->next))
-                q->last = &q->first;
-        return p;
-}
 
 static void post_free(struct post *p)
 {
@@ -37,30 +28,9 @@ void queue_drain(struct manager *m)
 
         assert(!q->draining);
         q->draining = true;
-        while ((p = take_first(q))) {
-                switch (p->type) {
-                case POST_CALL:
-                        p->call(m);
-                        break;
-                case POST_CALL_ENTRY:
-                        p->call_entry(p->entry);
-                        break;
-                case POST_ANSWER:
-                        (void) sd_bus_reply_method_return(p->message, NULL);
-                        break;
-                case POST_RESCAN:
-                case POST_RESCAN_ALL:
-                case POST_LOST:
-                case POST_BOOTED:
-                case POST_ENVIRONMENT:
-                case POST_USES:
-                case POST_LOOK:
-                case POST_MARK:
-                case POST_REQUEST:
-                case POST_EVENT:
-                        q->carry_out(m, p);
-                        break;
-                }
+        while ((p = TAILQ_FIRST(&q->posts))) {
+                TAILQ_REMOVE(&q->posts, p, link);
+                q->carry_out(m, p);
                 post_free(p);
         }
         q->draining = false;
@@ -85,7 +55,7 @@ int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const stru
         if (!q)
                 return -ENOMEM;
         q->carry_out = carry_out;
-        q->last = &q->first;
+        TAILQ_INIT(&q->posts);
         m->queue = q;
         r = sd_event_add_defer(m->event, &q->drain, on_drain, m);
         if (r >= 0)
@@ -93,31 +63,15 @@ int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const stru
         return r < 0 ? r : sd_event_source_set_enabled(q->drain, SD_EVENT_OFF);
 }
 
-void queue_free(struct manager *m)
-{
-        struct queue *q = TAKE_PTR(m->queue);
-        struct post *p;
-
-        if (!q)
-                return;
-        while ((p = take_first(q)))
-                post_free(p);
-        sd_event_source_disable_unref(q->drain);
-        free(q);
-}
-
 void queue_forget(struct entry *e)
 {
         struct queue *q = e->manager->queue;
 
-        for (q->last = &q->first; *q->last;) {
-                struct post *p = *q->last;
-
-                if (p->entry != e) {
-                        q->last = &p->next;
+        for (struct post *p = TAILQ_FIRST(&q->posts), *next; p; p = next) {
+                next = TAILQ_NEXT(p, link);
+                if (p->entry != e)
                         continue;
-                }
-                *q->last = p->next;
+                TAILQ_REMOVE(&q->posts, p, link);
                 post_free(p);
         }
 }
@@ -125,7 +79,7 @@ void queue_forget(struct entry *e)
 static bool same(const struct post *a, const struct post *b)
 {
         return a->type == b->type && a->type != POST_EVENT && a->type != POST_ANSWER && a->entry == b->entry &&
-               a->call == b->call && a->call_entry == b->call_entry && streq(a->interface, b->interface);
+               a->call == b->call && streq(a->interface, b->interface);
 }
 
 static void add(struct manager *m, const struct post *template)
@@ -133,7 +87,7 @@ static void add(struct manager *m, const struct post *template)
         struct queue *q = m->queue;
         struct post *p;
 
-        for (p = q->first; p; p = p->next)
+        TAILQ_FOREACH (p, &q->posts, link)
                 if (same(p, template))
                         return;
         p = malloc(sizeof(*p));
@@ -145,8 +99,7 @@ static void add(struct manager *m, const struct post *template)
         *p = *template;
         if (p->message)
                 (void) sd_bus_message_ref(p->message);
-        *q->last = p;
-        q->last = &p->next;
+        TAILQ_INSERT_TAIL(&q->posts, p, link);
         if (!q->draining)
                 (void) sd_event_source_set_enabled(q->drain, SD_EVENT_ONESHOT);
 }
@@ -177,11 +130,6 @@ void queue_event(struct entry *e, const struct event *event)
 void queue_call(struct manager *m, queue_call_fn call)
 {
         add(m, &(struct post){.type = POST_CALL, .call = call});
-}
-
-void queue_call_entry(struct entry *e, queue_entry_fn call)
-{
-        add(e->manager, &(struct post){.type = POST_CALL_ENTRY, .entry = e, .call_entry = call});
 }
 
 int queue_answer(struct manager *m, sd_bus_message *call)

@@ -18,27 +18,24 @@ enum post_type {
         POST_MARK,        /* the hold mark or the switch record of the disk has changed */
         POST_REQUEST,     /* pass entry.request to the machine */
         POST_EVENT,       /* an event of the disk's machine */
+        POST_RELEASED,    /* a user has ended the hold of the disk */
         POST_CALL,
-        POST_CALL_ENTRY,
         POST_ANSWER, /* answer a call that returns nothing */
 };
 
 typedef void (*queue_call_fn)(struct manager *m);
-typedef void (*queue_entry_fn)(struct entry *e);
 
 struct post {
-        struct post *next;
+        TAILQ_ENTRY(post) link;
         enum post_type type;
         char interface[INTERFACE_NAME_MAX];
         struct entry *entry; /* NULL: not about an entry */
         struct event event;
         queue_call_fn call;
-        queue_entry_fn call_entry;
         sd_bus_message *message;
 };
 
 int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p));
-void queue_free(struct manager *m);
 /* Drops the posts of an entry that is about to be freed. */
 void queue_forget(struct entry *e);
 /* Performs all posts. The caller must not use an entry. */
@@ -48,11 +45,9 @@ bool queue_draining(const struct manager *m);
 /* POST_RESCAN_ALL to POST_USES. */
 void queue_post(struct manager *m, enum post_type type);
 void queue_rescan(struct manager *m, const char *interface);
-/* POST_LOOK to POST_REQUEST. */
+/* POST_LOOK to POST_RELEASED. */
 void queue_entry(struct entry *e, enum post_type type);
 void queue_event(struct entry *e, const struct event *event);
 void queue_call(struct manager *m, queue_call_fn call);
-/* Dropped if the entry is freed first. */
-void queue_call_entry(struct entry *e, queue_entry_fn call);
 /* For a method handler: answers the call later. Returns its return value. */
 int queue_answer(struct manager *m, sd_bus_message *call);

@@ -68,14 +68,6 @@ static void entry_free(struct entry *e)
         free(e);
 }
 
-void entries_free(struct manager *m)
-{
-        for (size_t i = 0; i < m->n_entries; i++)
-                entry_free(m->entries[i]);
-        free(TAKE_PTR(m->entries));
-        m->n_entries = 0;
-}
-
 /* Reports that the disk was unplugged to all who wait for it, and frees its entry. */
 static void entry_gone(struct entry *e)
 {
@@ -132,7 +124,7 @@ static void note_unbound(struct entry *e, struct facts *f)
                 facts_complete_module(&e->manager->roots, f);
 }
 
-static void take_snapshot(struct entry *e, struct usb_disk *d)
+static void take_disk(struct entry *e, struct usb_disk *d)
 {
         struct manager *m = e->manager;
         struct disk *disk = &e->life.disk;
@@ -174,30 +166,14 @@ static void learn_hold(struct entry *e)
         learn(&e->life, &hold, now);
 }
 
-/* The facts whose change makes a signal on the bus: a rescan for every uevent must not wake all clients. */
-struct disk_snapshot {
-        enum driver driver;
-        enum policy policy;
-        size_t n_luns, n_disks;
-        char host[16];
-        char first[BLOCK_NAME_MAX];
-};
-
-static struct disk_snapshot snapshot_of(const struct disk *d)
+/* Writes the facts whose change makes a signal on the bus: a rescan for every uevent must not wake all clients. */
+#define SNAPSHOT_MAX 512
+static void take_snapshot(const struct disk *d, char ret[static SNAPSHOT_MAX])
 {
-        struct disk_snapshot s = {.driver = d->facts.driver, .policy = d->facts.policy, .n_luns = d->n_luns};
+        char names[SNAPSHOT_MAX / 2];
 
-        memcpy(s.host, d->host, sizeof(s.host));
-        for (size_t i = 0; i < d->n_luns; i++)
-                if (d->luns[i].disk.name[0] && s.n_disks++ == 0)
-                        memcpy(s.first, d->luns[i].disk.name, sizeof(s.first));
-        return s;
-}
-
-static bool snapshot_same(const struct disk_snapshot *a, const struct disk_snapshot *b)
-{
-        return a->driver == b->driver && a->policy == b->policy && a->n_luns == b->n_luns && a->n_disks == b->n_disks &&
-               streq(a->host, b->host) && streq(a->first, b->first);
+        (void) snprintf(ret, SNAPSHOT_MAX, "%i %i %zu %s %s", (int) d->facts.driver, (int) d->facts.policy, d->n_luns, d->host,
+                        luns_names(d->luns, d->n_luns, names, sizeof(names)));
 }
 
 /* The machine of a new disk is stepped once, when all of this is known. */
@@ -213,7 +189,7 @@ void rescan(struct manager *m, const char *interface)
 {
         struct entry *e = disk_find(m, interface);
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
-        struct disk_snapshot before = {0}, after;
+        char before[SNAPSHOT_MAX] = "", after[SNAPSHOT_MAX];
         int r = usb_disk_read(&m->roots, interface, false, &d);
         bool new;
 
@@ -233,11 +209,11 @@ void rescan(struct manager *m, const char *interface)
         if (new && !(e = entry_new(m)))
                 return;
         if (!new) {
-                before = snapshot_of(&e->life.disk);
+                take_snapshot(&e->life.disk, before);
                 /* Read once and kept as long as the device is there: while the disk hangs, the device does not answer. */
                 facts_copy_strings(&e->life.disk.facts, &d.facts);
         }
-        take_snapshot(e, &d);
+        take_disk(e, &d);
         if (e->life.watched) /* a new partition table has brought new nodes */
                 use_watch_nodes(e);
         if (new)
@@ -245,11 +221,11 @@ void rescan(struct manager *m, const char *interface)
         kmsg_arm(m->kmsg);
         learn_hold(e);
         entry_step(e, &(struct event){.type = EVENT_SCANNED});
-        after = snapshot_of(&e->life.disk);
+        take_snapshot(&e->life.disk, after);
         if (new) {
                 bus_disk_added(e);
                 trouble_came(e);
-        } else if (!snapshot_same(&before, &after))
+        } else if (!streq(before, after))
                 bus_disk_changed(e);
 }
 

@@ -6,4 +6,3 @@
 /* These may free entries: only manager.c calls them, for the queue. */
 void rescan(struct manager *m, const char *interface);
 void rescan_all(struct manager *m);
-void entries_free(struct manager *m);

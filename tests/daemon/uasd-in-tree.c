@@ -177,6 +177,6 @@ int main(int argc, char **argv)
                 r = manager_start(m);
         if (r >= 0)
                 r = watchdog_loop(m->event);
-        manager_free(m);
+        manager_end(m);
         return r < 0;
 }

@@ -35,8 +35,8 @@ static int add_objects(sd_bus *bus, struct manager *m)
 }
 
 /*
- * Nothing is flushed, neither at the exit of the event loop nor in bus_free(). Unsent messages are for a client that does not
- * read, and a flush would keep uasd from stopping.
+ * Nothing is flushed at the exit of the event loop. Unsent messages are for a client that does not read, and a flush would keep
+ * uasd from stopping.
  */
 static int attach(struct bus *b, sd_bus *bus)
 {
@@ -229,18 +229,4 @@ int bus_new(struct manager *m, struct bus **ret)
         join_system_bus(b);
         *ret = b;
         return 0;
-}
-
-void bus_free(struct bus *b)
-{
-        if (!b)
-                return;
-        for (size_t i = 0; i < PEERS_MAX; i++)
-                sd_bus_close_unref(b->peers[i]);
-        polkit_forget(b->manager);
-        sd_bus_close_unref(b->system);
-        sd_event_source_disable_unref(b->rejoin);
-        sd_event_source_disable_unref(b->listener_source);
-        (void) close_keep_errno(b->listener);
-        free(b);
 }

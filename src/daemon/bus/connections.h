@@ -5,4 +5,3 @@
 
 /* The system bus and the private socket. */
 int bus_new(struct manager *m, struct bus **ret);
-void bus_free(struct bus *b);

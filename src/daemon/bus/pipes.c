@@ -52,10 +52,12 @@ int bus_get_inhibitors(sd_bus *bus, const char *path, const char *interface, con
                        void *data, sd_bus_error *error)
 {
         const struct manager *m = data;
+        const struct inhibitor *i;
         int r = sd_bus_message_open_container(reply, 'a', "(sss)");
 
-        for (const struct inhibitor *i = m->inhibitors; r >= 0 && i; i = i->next)
-                r = append_inhibitor(reply, i);
+        LIST_FOREACH (i, &m->inhibitors, link)
+                if (r >= 0)
+                        r = append_inhibitor(reply, i);
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 

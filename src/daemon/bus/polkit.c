@@ -15,7 +15,7 @@
 #define QUESTIONS_MAX 16U
 
 struct question {
-        struct question *next;
+        LIST_ENTRY(question) link;
         struct manager *manager;
         sd_bus_message *message; /* the call to be answered */
         sd_bus_slot *slot;
@@ -32,12 +32,7 @@ struct question {
 
 static void question_free(struct question *q)
 {
-        struct question **at = &q->manager->questions;
-
-        while (*at && *at != q)
-                at = &(*at)->next;
-        if (*at)
-                *at = q->next;
+        LIST_REMOVE(q, link);
         sd_bus_slot_unref(q->slot);
         sd_bus_message_unref(q->message);
         sd_bus_error_free(&q->refused);
@@ -46,8 +41,8 @@ static void question_free(struct question *q)
 
 void polkit_forget(struct manager *m)
 {
-        while (m->questions)
-                question_free(m->questions);
+        while (!LIST_EMPTY(&m->questions))
+                question_free(LIST_FIRST(&m->questions));
 }
 
 /* Calls the method again, as sd-bus does it. */
@@ -69,14 +64,10 @@ static void call_again(struct question *q)
 
 static void call_those_answered(struct manager *m)
 {
-        struct question *q = m->questions;
-
-        while (q) {
-                struct question *next = q->next;
-
+        for (struct question *q = LIST_FIRST(&m->questions), *next; q; q = next) {
+                next = LIST_NEXT(q, link);
                 if (q->at_end)
                         call_again(q);
-                q = next;
         }
 }
 
@@ -140,9 +131,10 @@ static int ask_polkit(struct question *q)
 
 static bool too_many(const struct question *asking)
 {
+        const struct question *q;
         size_t open = 0;
 
-        for (const struct question *q = asking->manager->questions; q; q = q->next)
+        LIST_FOREACH (q, &asking->manager->questions, link)
                 open += q->at_polkit && q->uid == asking->uid;
         return open >= QUESTIONS_MAX;
 }
@@ -175,7 +167,9 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
 
 static struct question *find(const struct manager *m, const sd_bus_message *message)
 {
-        for (struct question *q = m->questions; q; q = q->next)
+        struct question *q;
+
+        LIST_FOREACH (q, &m->questions, link)
                 if (q->message == message)
                         return q;
         return NULL;
@@ -207,14 +201,13 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action, c
         q = calloc(1, sizeof(*q));
         if (!q)
                 return -ENOMEM;
-        *q = (struct question){
-                .next = m->questions, .manager = m, .message = sd_bus_message_ref(message), .method = method, .action = action};
+        *q = (struct question){.manager = m, .message = sd_bus_message_ref(message), .method = method, .action = action};
         if (e) {
                 (void) copy_string(q->disk, sizeof(q->disk), e->life.disk.facts.interface);
                 q->busnum = e->life.disk.facts.busnum;
                 q->devnum = e->life.disk.facts.devnum;
         }
-        m->questions = q;
+        LIST_INSERT_HEAD(&m->questions, q, link);
         r = sd_bus_call_method_async(bus, &q->slot, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
                                      "GetConnectionUnixUser", on_user, q, "s", sd_bus_message_get_sender(message));
         if (r < 0)

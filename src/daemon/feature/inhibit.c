@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/feature/inhibit.h"
 
-#include <fcntl.h>
-
 #include "common/log.h"
 #include "core/learn.h"
 #include "daemon/bus/announce.h"
+#include "daemon/disks.h"
 #include "daemon/queue.h"
 
 /*
@@ -20,7 +19,9 @@
 
 static const struct inhibitor *inhibitor_of(const struct entry *e)
 {
-        for (const struct inhibitor *i = e->manager->inhibitors; i; i = i->next)
+        const struct inhibitor *i;
+
+        LIST_FOREACH (i, &e->manager->inhibitors, link)
                 if (!i->disk[0] || streq(i->disk, e->life.disk.facts.interface))
                         return i;
         return NULL;
@@ -65,35 +66,18 @@ static void apply_all(struct manager *m)
 
 static void inhibitor_free(struct inhibitor *i)
 {
-        struct inhibitor **at = &i->manager->inhibitors;
-
-        while (*at && *at != i)
-                at = &(*at)->next;
-        if (*at)
-                *at = i->next;
+        LIST_REMOVE(i, link);
         sd_event_source_disable_unref(i->end);
-        (void) close_keep_errno(i->fd);
         free(i->who);
         free(i->why);
         free(i);
-}
-
-void inhibit_free(struct manager *m)
-{
-        while (m->inhibitors)
-                inhibitor_free(m->inhibitors);
 }
 
 static int on_end(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         struct inhibitor *i = data;
         struct manager *m = i->manager;
-        char byte;
 
-        if (!(revents & (EPOLLHUP | EPOLLERR))) { /* data from the program has no meaning */
-                (void) !read(fd, &byte, 1);
-                return 0;
-        }
         log_info("%s no longer inhibits switches%s%s", i->who, i->disk[0] ? " of " : "", i->disk);
         inhibitor_free(i);
         apply_all(m);
@@ -109,37 +93,33 @@ static char *harmless(const char *s, size_t most)
 
 int inhibit_add(struct manager *m, const char *disk, const char *who, const char *why, int *ret_fd)
 {
-        struct inhibitor *i, **last = &m->inhibitors;
-        int ends[2], r = 0;
+        struct inhibitor *i, *last = NULL;
+        int r;
         unsigned n = 0;
 
-        for (; *last; last = &(*last)->next)
+        LIST_FOREACH (i, &m->inhibitors, link) {
+                last = i;
                 n++;
+        }
         if (n >= INHIBITORS_MAX)
                 return -EBUSY;
         i = calloc(1, sizeof(*i));
         if (!i)
                 return -ENOMEM;
-        *i = (struct inhibitor){
-                .manager = m, .fd = -1, .who = harmless(isempty(who) ? "somebody" : who, WHO_MAX), .why = harmless(why, WHY_MAX)};
+        i->manager = m;
+        if (last)
+                LIST_INSERT_AFTER(last, i, link);
+        else
+                LIST_INSERT_HEAD(&m->inhibitors, i, link);
+        i->who = harmless(isempty(who) ? "somebody" : who, WHO_MAX);
+        i->why = harmless(why, WHY_MAX);
         (void) copy_string(i->disk, sizeof(i->disk), disk);
-        if (!i->who || !i->why)
-                r = -ENOMEM;
-        else if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-                r = -errno;
-        else {
-                i->fd = ends[0];
-                r = sd_event_add_io(m->event, &i->end, i->fd, EPOLLIN, on_end, i);
-                if (r < 0)
-                        (void) close_keep_errno(ends[1]);
-        }
+        r = i->who && i->why ? pipe_until_closed(m->event, on_end, i, &i->end, ret_fd) : -ENOMEM;
         if (r < 0) {
                 inhibitor_free(i);
                 return r;
         }
-        *last = i;
         log_info("%s inhibits switches%s%s%s%s", i->who, disk[0] ? " of " : "", disk, *i->why ? ": " : "", i->why);
         apply_all(m);
-        *ret_fd = ends[1];
         return 0;
 }

@@ -5,15 +5,13 @@
 
 /* An inhibitor: no switch begins while it exists. */
 struct inhibitor {
-        struct inhibitor *next;
+        LIST_ENTRY(inhibitor) link;
         struct manager *manager;
         char disk[INTERFACE_NAME_MAX]; /* by its port, for any disk there; "": all */
         char *who, *why;
         sd_event_source *end;
-        int fd;
 };
 /* ret_fd: no switch begins while it or a copy is open. -EBUSY: there are too many inhibitors. */
 int inhibit_add(struct manager *m, const char *disk, const char *who, const char *why, int *ret_fd);
 /* Applies the inhibitors to a new disk. */
 void inhibit_adopt(struct entry *e);
-void inhibit_free(struct manager *m);

@@ -18,8 +18,8 @@
 
 struct keepoff_state {
         bool due;               /* the wanted entries may have changed */
-        struct kept_disks said; /* what configuration, policies and records say */
-        unsigned version;       /* of these files */
+        struct kept_disks kept; /* what configuration, policies, records and `seen` say */
+        unsigned version;       /* of these files; 0: they must be read again */
         struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
         sd_event_source *timer; /* runs the next try after a failure */
         usec_t pause;           /* usec until that try; 0: the last one succeeded */
@@ -34,19 +34,6 @@ int keepoff_new(struct manager *m)
                 return -ENOMEM;
         m->keepoff->due = true;
         return 0;
-}
-
-void keepoff_free(struct manager *m)
-{
-        struct keepoff_state *k = TAKE_PTR(m->keepoff);
-
-        if (!k)
-                return;
-        kept_disks_done(&k->said);
-        kept_disks_done(&k->seen);
-        sd_bus_close_unref(k->pid1);
-        sd_event_source_disable_unref(k->timer);
-        free(k);
 }
 
 /* Reports only changes, since this runs for every new disk. */
@@ -146,22 +133,8 @@ void keepoff_see(struct entry *e, const struct facts *now)
         if (!k || k->policy == policy)
                 return;
         k->policy = policy;
+        m->keepoff->version = 0;
         keepoff_schedule(m);
-}
-
-/* Reads the files only if they have changed: this is asked for every disk that comes or goes. */
-static int read_said(struct manager *m, struct kept_disks *ret)
-{
-        unsigned version = 1 + store_version(&m->roots, STATE_POLICY) + store_version(&m->roots, STATE_HISTORY);
-        struct keepoff_state *k = m->keepoff;
-        int r = 0;
-
-        if (k->version != version) {
-                kept_disks_done(&k->said);
-                r = kept_disks_read(&m->roots, &m->config, NULL, &k->said);
-                k->version = r < 0 ? 0 : version;
-        }
-        return r < 0 ? r : kept_disks_copy(&k->said, ret);
 }
 
 static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
@@ -180,11 +153,32 @@ static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
         return 0;
 }
 
-/* Before all disks have been read, sysfs is asked: an entry for a disk that supports only UAS leaves it without a driver. */
-static int add_plugged(struct manager *m, const struct facts *came, struct kept_disks *kept)
+/* Reads the files only if they have changed: this is asked for every disk that comes or goes. */
+static int read_kept(struct manager *m)
 {
-        int r = came && facts_uas_alone(came) ? kept_disks_uas_alone(kept, came->vid, came->pid) : 0;
+        unsigned version = 1 + store_version(&m->roots, STATE_POLICY) + store_version(&m->roots, STATE_HISTORY);
+        struct keepoff_state *k = m->keepoff;
+        int r;
 
+        if (k->version == version)
+                return 0;
+        kept_disks_done(&k->kept);
+        r = kept_disks_read(&m->roots, &m->config, NULL, &k->kept);
+        if (r >= 0)
+                r = add_seen(&k->seen, &k->kept);
+        k->version = r < 0 ? 0 : version;
+        return r;
+}
+
+/* Before all disks have been read, sysfs is asked: an entry for a disk that supports only UAS leaves it without a driver. */
+static int add_plugged(struct manager *m, const struct facts *came)
+{
+        struct kept_disks *kept = &m->keepoff->kept;
+        int r;
+
+        for (size_t i = 0; i < kept->n; i++)
+                kept->list[i].uas_alone = false;
+        r = came && facts_uas_alone(came) ? kept_disks_uas_alone(kept, came->vid, came->pid) : 0;
         if (!m->looked)
                 return kept_disks_read_plugged(&m->roots, kept);
         for (size_t i = 0; i < m->n_entries && r >= 0; i++) {
@@ -198,20 +192,18 @@ static int add_plugged(struct manager *m, const struct facts *came, struct kept_
 
 bool keepoff_review(struct manager *m, const struct facts *came)
 {
-        _cleanup_(kept_disks_done) struct kept_disks kept = {};
         _cleanup_(keepoff_done) struct keepoff made = {};
+        const struct kept_disks *kept = &m->keepoff->kept;
         int r;
 
         if (!m->keepoff->due)
                 return false;
-        r = read_said(m, &kept);
+        r = read_kept(m);
         if (r >= 0)
-                r = add_seen(&m->keepoff->seen, &kept);
+                r = add_plugged(m, came);
         if (r >= 0)
-                r = add_plugged(m, came, &kept);
-        if (r >= 0)
-                r = keepoff_apply(&m->roots, &kept, m->env.booted && m->looked, &made);
-        if (r == -ETIMEDOUT || (r == -ENOENT && any_kept_off(&kept)))
+                r = keepoff_apply(&m->roots, kept, m->env.booted && m->looked, &made);
+        if (r == -ETIMEDOUT || (r == -ENOENT && any_kept_off(kept)))
                 try_again(m, r);
         if (r == -ENOENT || r == -ETIMEDOUT)
                 return false;
@@ -240,5 +232,6 @@ void keepoff_forget(struct manager *m, const char *id)
                 if (d->vid == vid && d->pid == pid && strncmp(id + strlen("1234:5678:"), d->name, strcspn(d->name, "@")) == 0)
                         d->policy = POLICY_AUTO;
         }
+        m->keepoff->version = 0;
         keepoff_schedule(m);
 }

@@ -8,7 +8,6 @@
  * or usb_storage must be loaded first, uasd tries again later.
  */
 int keepoff_new(struct manager *m);
-void keepoff_free(struct manager *m);
 /* Called after a change of a policy, a history or a driver. If the entries change, all disks are read again. */
 void keepoff_schedule(struct manager *m);
 /*

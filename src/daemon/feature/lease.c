@@ -9,6 +9,7 @@
 #include "common/names.h"
 #include "core/learn.h"
 #include "daemon/bus/announce.h"
+#include "daemon/disks.h"
 #include "daemon/feature/switches.h"
 #include "daemon/queue.h"
 #include "daemon/work/child.h"
@@ -32,8 +33,7 @@ struct disk_lease {
         sd_bus *bus;          /* connection of the holder: our own reference, so that its address is not reused */
         char *sender;         /* NULL: peer to peer */
         sd_bus_slot *asked;   /* asks for the process of the holder */
-        int fd;
-        sd_event_source *end;
+        sd_event_source *end; /* of its pipe */
 };
 
 bool lease_held(const struct entry *e)
@@ -107,12 +107,6 @@ static void ask_who(struct entry *e)
 
 /* ---- the end ---- */
 
-static void hang_up(struct disk_lease *l)
-{
-        l->end = sd_event_source_disable_unref(l->end);
-        l->fd = close_keep_errno(l->fd);
-}
-
 static void drop_claim(struct disk_lease *l)
 {
         l->limit = sd_event_source_disable_unref(l->limit);
@@ -138,7 +132,7 @@ void lease_free(struct entry *e)
 
         if (!l)
                 return;
-        hang_up(l);
+        l->end = sd_event_source_disable_unref(l->end);
         drop_claim(l);
         sd_bus_slot_unref(l->asked);
         sd_bus_message_unref(l->call);
@@ -179,7 +173,7 @@ static void lease_end(struct entry *e, const char *why)
                 return;
         log_info("%s: the lease has ended: %s", d->facts.interface, why);
         l->over = true;
-        hang_up(l);
+        l->end = sd_event_source_disable_unref(l->end);
         if (l->claim && !l->has_next)
                 child_stop(l->claim);
         (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
@@ -194,12 +188,7 @@ static void lease_end(struct entry *e, const char *why)
 
 static int on_hang_up(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
-        char byte;
-
-        if (revents & (EPOLLHUP | EPOLLERR))
-                lease_end(data, "its holder has given it back, or is no more");
-        else
-                (void) !read(fd, &byte, 1);
+        lease_end(data, "its holder has given it back, or is no more");
         return 0;
 }
 
@@ -209,17 +198,13 @@ static int on_hang_up(sd_event_source *s, int fd, uint32_t revents, void *data)
 static int answer(struct entry *e)
 {
         struct disk_lease *l = e->lease;
-        int ends[2], r = record(e, l->restore);
+        _cleanup_close_ int its_end = -1;
+        int r = record(e, l->restore);
 
-        if (r >= 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-                r = -errno;
-        if (r < 0)
-                return r;
-        l->fd = ends[0];
-        r = sd_event_add_io(e->manager->event, &l->end, l->fd, EPOLLIN, on_hang_up, e);
         if (r >= 0)
-                r = sd_bus_reply_method_return(l->call, "h", ends[1]);
-        (void) close_keep_errno(ends[1]);
+                r = pipe_until_closed(e->manager->event, on_hang_up, e, &l->end, &its_end);
+        if (r >= 0)
+                r = sd_bus_reply_method_return(l->call, "h", its_end);
         if (r < 0)
                 return r;
         l->call = sd_bus_message_unref(l->call);
@@ -314,8 +299,7 @@ int lease_new(struct entry *e, sd_bus_message *call)
 
         if (!l)
                 return -ENOMEM;
-        *l = (struct disk_lease){.fd = -1,
-                                 .restore = e->life.disk.facts.driver,
+        *l = (struct disk_lease){.restore = e->life.disk.facts.driver,
                                  .call = sd_bus_message_ref(call),
                                  .bus = sd_bus_ref(sd_bus_message_get_bus(call))};
         e->lease = l;
@@ -342,7 +326,7 @@ void lease_adopt(struct entry *e)
         e->lease = calloc(1, sizeof(*e->lease));
         if (!e->lease)
                 return;
-        *e->lease = (struct disk_lease){.fd = -1, .restore = a.lease, .over = true};
+        *e->lease = (struct disk_lease){.restore = a.lease, .over = true};
         (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
                         driver_to_string(a.lease));
         log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface,

@@ -207,11 +207,6 @@ void request_settle(struct entry *e)
         bus_request_done(e, end.code, end.step, end.text);
 }
 
-static void released(struct entry *e)
-{
-        report_release(e);
-}
-
 int request_release(struct entry *e)
 {
         struct manager *m = e->manager;
@@ -226,7 +221,7 @@ int request_release(struct entry *e)
         (void) request_cancel(e);
         if (r >= 0)
                 r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
-        queue_call_entry(e, released);
+        queue_entry(e, POST_RELEASED);
         return r == -ENOENT ? 0 : r; /* the disk is just being unplugged and waits for nothing */
 }
 

@@ -47,13 +47,10 @@ static int on_foreign(sd_event_source *source, usec_t usec, void *data)
  */
 static void ask_later(struct entry *e)
 {
-        usec_t when = now_boottime() + FOREIGN_USEC;
-        int r = 0;
+        int r;
 
-        if (!e->foreign.timer)
-                r = sd_event_add_time(e->manager->event, &e->foreign.timer, CLOCK_BOOTTIME, when, 0, on_foreign, e);
-        else if ((r = sd_event_source_set_time(e->foreign.timer, when)) >= 0)
-                r = sd_event_source_set_enabled(e->foreign.timer, SD_EVENT_ONESHOT);
+        e->foreign.timer = sd_event_source_disable_unref(e->foreign.timer);
+        r = sd_event_add_time_relative(e->manager->event, &e->foreign.timer, CLOCK_BOOTTIME, FOREIGN_USEC, 0, on_foreign, e);
         if (r < 0)
                 log_warning("%s: no timer: %s", e->life.disk.facts.interface, strerror(-r));
 }

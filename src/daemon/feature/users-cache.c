@@ -136,12 +136,11 @@ static void in_child(const struct roots *r, void *data, int out)
                 for (size_t k = 0; k < w->of[i].n_users; k++) {
                         const struct user *u = w->of[i].users + k;
 
+                        const char *const texts[] = {u->where, u->namespace, u->command, u->unit, u->via};
+
                         (void) fwrite(u, sizeof(*u), 1, f);
-                        put_text(f, u->where);
-                        put_text(f, u->namespace);
-                        put_text(f, u->command);
-                        put_text(f, u->unit);
-                        put_text(f, u->via);
+                        for (size_t t = 0; t < ELEMENTSOF(texts); t++)
+                                put_text(f, texts[t]);
                 }
         }
         (void) fclose(f);
@@ -178,18 +177,14 @@ static bool get_text(struct reader *r, char **ret)
 
 static bool get_user(struct reader *r, struct user *u)
 {
-        struct user told;
-        bool whole;
+        char **const texts[] = {&u->where, &u->namespace, &u->command, &u->unit, &u->via};
+        bool whole = get(r, u, sizeof(*u));
 
-        if (!get(r, &told, sizeof(told)))
-                return false;
-        *u = told;
-        u->where = u->namespace = u->command = u->unit = u->via = NULL;
-        whole = get_text(r, &u->where);
-        whole = whole && get_text(r, &u->namespace);
-        whole = whole && get_text(r, &u->command);
-        whole = whole && get_text(r, &u->unit);
-        return whole && get_text(r, &u->via);
+        for (size_t t = 0; t < ELEMENTSOF(texts); t++) {
+                *texts[t] = NULL; /* the child's pointer */
+                whole = whole && get_text(r, texts[t]);
+        }
+        return whole;
 }
 
 static bool get_users(struct reader *r, struct users_of *of)

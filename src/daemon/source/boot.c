@@ -50,8 +50,9 @@ static void over(struct boot *b)
 {
         struct manager *m = b->manager;
 
-        m->boot = NULL;
-        boot_free(b); /* otherwise the signals of PID 1 would wake uasd at every unit */
+        sd_event_source_disable_unref(b->again);
+        sd_bus_close_unref(b->pid1); /* otherwise the signals of PID 1 would wake uasd at every unit */
+        free(b);
         queue_post(m, POST_BOOTED);
 }
 
@@ -124,16 +125,6 @@ int boot_await(struct manager *m)
         if (!b)
                 return -ENOMEM;
         *b = (struct boot){.manager = m, .pause = PAUSE_USEC};
-        m->boot = b;
         ask(b);
         return 0;
-}
-
-void boot_free(struct boot *b)
-{
-        if (!b)
-                return;
-        sd_event_source_disable_unref(b->again);
-        sd_bus_close_unref(b->pid1);
-        free(b);
 }

@@ -170,13 +170,8 @@ int kmsg_new(struct manager *m, kmsg_sign_fn take, struct kmsg_watch **ret)
         return 0;
 }
 
-void kmsg_free(struct kmsg_watch *w)
+void kmsg_stop(struct kmsg_watch *w)
 {
-        if (!w)
-                return;
-        if (w->armed)
+        if (w && w->armed)
                 kmsg_keep(w);
-        sd_event_source_disable_unref(w->source);
-        (void) close_keep_errno(w->fd);
-        free(w);
 }

@@ -155,13 +155,3 @@ int sleep_watch(struct manager *m, sd_bus *bus)
                 inhibit(s);
         return r < 0 ? r : 0;
 }
-
-void sleep_free(struct sleep *s)
-{
-        if (!s)
-                return;
-        sd_bus_slot_unref(s->asking);
-        sd_event_source_disable_unref(s->settle);
-        (void) close_keep_errno(s->fd);
-        free(s);
-}

@@ -7,12 +7,9 @@
 
 /* uevents.c: events of the kernel and of udev, and marks that other programs write in /run/uasd */
 int uevents_start(struct manager *m);
-void uevents_stop(struct manager *m);
 
 /* boot.c: posts POST_BOOTED when the boot is over */
 int boot_await(struct manager *m);
-void boot_free(struct boot *b);
 
 /* sleep.c: whether logind is sending the machine to sleep. bus: a new connection to the system bus. */
 int sleep_watch(struct manager *m, sd_bus *bus);
-void sleep_free(struct sleep *s);

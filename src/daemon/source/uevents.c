@@ -92,7 +92,6 @@ int uevents_start(struct manager *m)
         if (!s)
                 return -ENOMEM;
         s->manager = m;
-        m->uevents = s;
         r = uevents_open(UEVENTS_BOUND, &s->kernel);
         if (r >= 0)
                 r = uevents_open(UEVENTS_PROCESSED, &s->udev);
@@ -105,19 +104,4 @@ int uevents_start(struct manager *m)
         if (r >= 0 && (watch_marks(m, RUN_HOLD, on_mark) < 0 || watch_marks(m, RUN_SWITCH, on_record) < 0))
                 log_warning("cannot watch /run/" RUN_DIR ": a hold that ends by its timer is seen late");
         return r;
-}
-
-void uevents_stop(struct manager *m)
-{
-        struct uevent_source *s = TAKE_PTR(m->uevents);
-
-        if (!s)
-                return;
-        sd_event_source_disable_unref(s->kernel_source);
-        sd_event_source_disable_unref(s->udev_source);
-        if (s->kernel)
-                uevents_close(s->kernel);
-        if (s->udev)
-                uevents_close(s->udev);
-        free(s);
 }

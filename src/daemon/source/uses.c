@@ -56,16 +56,14 @@ static int on_again(sd_event_source *s, usec_t usec, void *data);
 static void look_again_soon(struct use_watch *w)
 {
         usec_t delay = AGAIN_FIRST_USEC << w->repeats;
-        int r = 0;
+        int r;
 
         if (w->repeats++ >= AGAIN_MOST) {
                 look_at_all(w); /* the mount is detached, but processes still use it */
                 return;
         }
-        if (!w->again)
-                r = sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w);
-        else if ((r = sd_event_source_set_time_relative(w->again, delay)) >= 0)
-                r = sd_event_source_set_enabled(w->again, SD_EVENT_ONESHOT);
+        w->again = sd_event_source_disable_unref(w->again);
+        r = sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w);
         if (r < 0)
                 look_at_all(w);
 }
@@ -201,27 +199,8 @@ int use_watch_new(struct manager *m, struct use_watch **ret)
                 (void) open_table(w, "swaps", &w->swaps, &w->swap_source); /* the kernel may have no swap */
                 r = sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, on_inotify, w);
         }
-        if (r < 0) {
-                use_watch_free(w);
-                return r;
-        }
         *ret = w;
-        return 0;
-}
-
-void use_watch_free(struct use_watch *w)
-{
-        if (!w)
-                return;
-        sd_event_source_disable_unref(w->mount_source);
-        sd_event_source_disable_unref(w->swap_source);
-        sd_event_source_disable_unref(w->inotify_source);
-        sd_event_source_disable_unref(w->again);
-        forget_ends(w);
-        (void) close_keep_errno(w->mountinfo);
-        (void) close_keep_errno(w->swaps);
-        (void) close_keep_errno(w->inotify);
-        free(w);
+        return r;
 }
 
 static void arm(struct use_watch *w, bool on)
@@ -294,7 +273,7 @@ void use_watch_remove(struct entry *e)
 {
         struct use_watch *w = e->manager->uses;
 
-        if (!w || (!e->life.watched && e->watches.n == 0))
+        if (!e->life.watched && e->watches.n == 0)
                 return;
         for (size_t i = 0; i < e->watches.n; i++)
                 (void) inotify_rm_watch(w->inotify, e->watches.list[i]);

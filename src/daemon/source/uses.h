@@ -5,7 +5,6 @@
 
 /* Notices the ends of uses of the disks that wait, without polling. */
 int use_watch_new(struct manager *m, struct use_watch **ret);
-void use_watch_free(struct use_watch *w);
 void use_watch_add(struct entry *e);
 void use_watch_remove(struct entry *e);
 /* Called when the nodes of the disk have changed. */

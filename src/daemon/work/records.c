@@ -206,11 +206,4 @@ void record_stop(struct manager *m)
                 ;
         if (m->records)
                 log_warning("not everything that was to be kept is written yet: a disk does not answer");
-        while (m->records) { /* the child still uses the first record */
-                struct record_task *rec = m->records;
-
-                m->records = rec->next;
-                sd_bus_message_unref(rec->call);
-                free(rec);
-        }
 }

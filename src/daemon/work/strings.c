@@ -131,9 +131,3 @@ void strings_wait(struct manager *m)
                 if (n->worker)
                         (void) child_wait(n->worker, deadline);
 }
-
-void strings_free(struct manager *m)
-{
-        while (m->namings)
-                drop(&m->namings);
-}

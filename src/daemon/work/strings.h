@@ -10,4 +10,3 @@ bool strings_known(struct manager *m, struct facts *f);
 void strings_drop(struct manager *m, const char *interface);
 /* Waits for all strings that are being read, at most one second. */
 void strings_wait(struct manager *m);
-void strings_free(struct manager *m);
