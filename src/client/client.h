@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "client/remote.h"
+#include "common/exit-codes.h"
 #include "sys/io/roots.h"
 
 /* The machine that a program reads, and the way to the daemon there. */
@@ -11,3 +13,49 @@ struct client {
         const char *host;   /* [USER@]HOST, over ssh; NULL: this machine */
         bool ask_password;
 };
+
+/* These functions report errors. Each returns an enum uasd_exit. */
+
+/* Reads all disks from the daemon, and keeps the connection. Returns false without a daemon, which is reported as a note. */
+bool source_ask(const struct client *c, struct remote *ret_remote, struct views *ret);
+/* Reads all disks, and keeps no connection. */
+bool source_look(const struct client *c, struct views *ret);
+/* The disks from the kernel. users: with their users. */
+int source_local(const struct client *c, bool users, struct views *ret);
+
+enum detail {
+        DETAIL_ALL,
+        DETAIL_NO_USERS, /* without uasd there is no walk over all processes */
+        DETAIL_BRIEF,    /* only what the brief columns show (ctl/columns.h) */
+};
+/* For verbs that read: from the daemon, or without it from the kernel. */
+int source_read(const struct client *c, enum detail detail, struct views *ret);
+
+/* For verbs that change something, which need the daemon. */
+int source_connect(const struct client *c, struct remote *ret_remote, struct views *ret);
+/* The same for a verb that also works without it. True: uasd does not run, which is not reported. Otherwise ret_code is the
+ * result of source_connect(). */
+bool source_not_running(const struct client *c, struct remote *ret_remote, struct views *ret, int *ret_code);
+
+/* The one disk with this name. */
+int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret);
+
+/* Both in one. *ret_disk points into *ret. */
+int source_connect_disk(const struct client *c, const char *what, struct remote *ret_remote, struct views *ret,
+                        const struct view **ret_disk);
+
+/* The daemon does not have this member, because its version differs. */
+int source_lacks(struct remote *r, const char *member);
+/* The connection failed: the exit status for this errno of remote_read(). */
+int source_lost(int error);
+
+/*
+ * Sends a request to the daemon. It may ask for a password if that is allowed and needed. ret_job: NULL, or gets the path of the
+ * job. Reports errors. Returns an enum uasd_exit.
+ */
+int request_call(const struct client *c, struct remote *r, const struct remote_call *call, char **ret_job);
+/* The same, and returns the answer: for methods that begin no job. */
+int request_reply(const struct client *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply);
+
+/* Advice after a refusal that --force would override. */
+#define FORCE_HELPS "Use --force to override."

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "client/view.h"
+#include "common/exit-codes.h"
+#include "core/request.h"
 #include "sys/io/roots.h"
 
 /*
@@ -10,3 +12,14 @@
  * or -errno.
  */
 int local_read(const struct roots *r, bool users, struct views *ret);
+
+/* The expected result of `switch`, by the daemon's table. Pure. */
+struct plan {
+        enum uasd_exit code;
+        struct refusal refusal;
+        struct decision decision;
+        char quirk[QUIRK_ENTRY_MAX]; /* the entry that the kernel would need for it, or empty */
+};
+
+/* target: DRIVER_NONE removes the override. v: from local_read(). */
+void plan_switch(const struct view *v, enum driver target, bool force, struct plan *ret);

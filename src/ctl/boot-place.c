@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/boot-place.h"
+#include "ctl/boot.h"
 
 #include <fcntl.h>
 #include <unistd.h>

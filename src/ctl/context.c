@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/context.h"
 
-#include "client/request.h"
+#include "client/client.h"
 #include "client/select.h"
-#include "client/source.h"
 #include "common/names.h"
-#include "ctl/journal.h"
+#include "ctl/events.h"
 #include "sys/state/history.h"
 #include "sys/state/policies.h"
 #include "term/program.h"

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <systemd/sd-id128.h>
+#include <systemd/sd-journal.h>
 
 #include "core/facts.h"
 #include "sys/io/roots.h"
@@ -62,3 +64,16 @@ int events_follow(struct events *e, const struct events_filter *f, void (*tell)(
 
 /* The words of endings by index; NULL: after the last one. */
 const char *events_word(size_t i);
+
+/* Functions for all readers of the journal. */
+
+/* root: the folder with the journal, like that of the roots, or NULL for this machine. An empty journal opens as well. */
+int journal_open(const char *root, sd_journal **ret);
+void journal_closep(sd_journal **j);
+int journal_match(sd_journal *j, const char *field, const char *value);
+/* Calls f for each matching entry from the present position. 0 or -errno. */
+int journal_each(sd_journal *j, void (*f)(sd_journal *j, void *data), void *data);
+/* A copy of the field's value; NULL: no such field. */
+char *journal_value(sd_journal *j, const char *field);
+/* The id of this boot, in the format of _BOOT_ID. */
+int journal_boot(const struct roots *r, char ret[static SD_ID128_STRING_MAX]);

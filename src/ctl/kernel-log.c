@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/report.h"
 
-#include "ctl/journal.h"
+#include "ctl/events.h"
 #include "ctl/output.h"
 
 #define HOSTS_MAX 1024

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "common/util.h"
-#include "term/fit.h"
 #include "term/fold.h"
 #include "term/program.h"
 #include "term/table.h"
@@ -71,7 +70,7 @@ int output_says(const struct db_entry *e, int bcd, const char *platform, bool le
 
         for (size_t i = 0; i < e->n_says; i++)
                 add_says(t, &e->says[i], bcd, platform);
-        return table_print(t, table_fit(t, says_columns, ELEMENTSOF(says_columns)));
+        return table_print(t, says_columns, ELEMENTSOF(says_columns));
 }
 
 void output_head(const struct view *v, const char *text)

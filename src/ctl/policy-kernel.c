@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/keepoff.h"
 
-#include "client/source.h"
+#include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/explain.h"
 #include "core/history.h"
 #include "core/policy.h"
-#include "ctl/boot-place.h"
+#include "ctl/boot.h"
 #include "ctl/policies.h"
 #include "ctl/schema.h"
 #include "sys/quirks/initramfs.h"

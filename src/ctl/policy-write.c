@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/source.h"
+#include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/keepoff.h"
 #include "core/policy.h"
 #include "core/request.h"
-#include "ctl/boot-edit.h"
+#include "ctl/boot.h"
 #include "ctl/policies.h"
 #include "sys/quirks/initramfs.h"
 #include "sys/quirks/sources.h"

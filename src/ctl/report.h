@@ -7,8 +7,6 @@
 
 /* Parts of `report`. */
 
-/* The machine: versions, and settings. daemon: it answers. */
-void report_machine(const struct ctl *c, bool daemon);
 /* Prints what this machine knows about the bridge of a disk, as a contribution. Reports errors. Returns an enum uasd_exit. */
 int report_hwdb(const struct ctl *c, const struct view *v);
 

@@ -1,20 +1,63 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/explain.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
 #include "common/log.h"
 #include "common/util.h"
-#include "ctl/boot-place.h"
-#include "ctl/kernel-config.h"
+#include "ctl/boot.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/io/kernel-log.h"
+#include "sys/io/sysfs.h"
 #include "sys/quirks/initramfs.h"
 #include "sys/quirks/sources.h"
 #include "sys/usb/link.h"
-#include "term/fit.h"
 #include "term/fold.h"
 #include "term/pager.h"
+#include "term/table.h"
+
+/* Whether this configuration has CONFIG_USB_UAS. An option that is off is a comment. */
+static int read_config(int dirfd, const char *path)
+{
+        static const char option[] = "CONFIG_USB_UAS=";
+        _cleanup_free_ char *line = NULL;
+        _cleanup_fclose_ FILE *f = NULL;
+        size_t size = 0;
+        int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+
+        f = fd < 0 ? NULL : fdopen(fd, "re");
+        if (!f) {
+                (void) close_keep_errno(fd);
+                return -ENODATA;
+        }
+        while (getline(&line, &size, f) >= 0)
+                if (strncmp(line, option, strlen(option)) == 0)
+                        return 1;
+        return 0;
+}
+
+/*
+ * Whether the running kernel is built with CONFIG_USB_UAS, by its configuration in /boot or /usr/lib/modules. Without it
+ * usb-storage leaves no disk to uas. 1 or 0; -ENODATA: no such file.
+ */
+static int kernel_config_uas(const struct roots *r)
+{
+        char release[65], path[128];
+        int k;
+
+        if (attr_read(r->proc, "sys/kernel/osrelease", release, sizeof(release)) <= 0)
+                return -ENODATA;
+        (void) snprintf(path, sizeof(path), "../boot/config-%s", release);
+        k = read_config(r->etc, path);
+        if (k >= 0)
+                return k;
+        (void) snprintf(path, sizeof(path), "modules/%s/config", release);
+        return read_config(r->lib, path);
+}
 
 #define WORDS_MAX 32
 
@@ -151,7 +194,7 @@ static int print_rows(const struct ctl *c, const struct explanation *t)
                 if (row->decides)
                         (void) scols_line_set_color(line, SGR_BOLD);
         }
-        r = table_print(table, table_fit(table, row_columns, ELEMENTSOF(row_columns)));
+        r = table_print(table, row_columns, ELEMENTSOF(row_columns));
         if (r == 0 && left_out > 0 && c->options->legend)
                 r = fold_print(stdout, "The other rows do not apply. --all prints them too.", 0);
         return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/source.h"
+#include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/columns.h"
@@ -7,10 +7,10 @@
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/usb/hubs.h"
-#include "term/fit.h"
 #include "term/pager.h"
 #include "term/program.h"
 #include "term/style.h"
+#include "term/table.h"
 
 /* ---- buses, hubs and LUNs ---- */
 
@@ -174,7 +174,7 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         for (size_t i = 0; i < v->n; i++)
                 add_disk(&t, &v->list[i], tree);
         tree_done(&t);
-        return table_print(t.table, table_fit(t.table, columns, c->n));
+        return table_print(t.table, columns, c->n);
 }
 
 /* Reads only the data for the columns. */

@@ -5,7 +5,6 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "ctl/events.h"
-#include "ctl/journal.h"
 #include "ctl/verbs.h"
 #include "sys/block/scsicount.h"
 #include "sys/io/statefile.h"

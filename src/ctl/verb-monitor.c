@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/source.h"
+#include "client/client.h"
 #include "client/watch.h"
 #include "common/log.h"
 #include "common/names.h"

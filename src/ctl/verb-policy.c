@@ -1,11 +1,181 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "client/client.h"
+#include "client/local.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "ctl/boot-place.h"
+#include "core/history.h"
+#include "ctl/boot.h"
 #include "ctl/policies.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
+#include "sys/state/conf.h"
+#include "term/json.h"
+#include "term/style.h"
+#include "term/table.h"
+
+/* ---- sources ---- */
+
+static int read_row(sd_bus_message *m, struct policy_rows *rows)
+{
+        const char *id, *policy, *source, *disk;
+        struct policy_row *row;
+        int forced, p, s, r = sd_bus_message_read(m, "ssbs", &id, &policy, &forced, &source);
+
+        if (r < 0)
+                return r;
+        p = policy_from_string(policy);
+        s = policy_source_from_string(source);
+        if (p < 0 || s < 0)
+                return -EBADMSG;
+        row = policy_rows_add(rows, id, (enum policy) p, forced, (enum policy_source) s);
+        r = row ? sd_bus_message_enter_container(m, 'a', "s") : -ENOMEM;
+        while (r >= 0 && (r = sd_bus_message_read(m, "s", &disk)) > 0)
+                r = strv_push(&row->disks, &row->n_disks, disk);
+        return r < 0 ? r : sd_bus_message_exit_container(m);
+}
+
+static int read_remote(const struct ctl *c, struct remote *remote, struct policy_rows *ret)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r = sd_bus_call_method(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "ListPolicies", NULL, &reply, "");
+
+        if (r == -EBADR)
+                return source_lacks(remote, "ListPolicies");
+        if (r >= 0)
+                r = sd_bus_message_enter_container(reply, 'a', "(ssbsas)");
+        while (r >= 0 && (r = sd_bus_message_enter_container(reply, 'r', "ssbsas")) > 0) {
+                r = read_row(reply, ret);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(reply);
+        }
+        return r < 0 ? source_lost(r) : UASD_EXIT_OK;
+}
+
+static int read_files(const struct ctl *c, struct policy_rows *ret)
+{
+        _cleanup_free_ const struct facts **plugged = NULL;
+        _cleanup_(views_done) struct views views = {};
+        _cleanup_(config_done) struct config config;
+        int r;
+
+        config_init(&config);
+        r = local_read(&c->client.roots, false, &views);
+        if (r >= 0)
+                r = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read() has reported errors in it */
+        plugged = calloc(views.n + 1, sizeof(*plugged));
+        if (r >= 0 && !plugged)
+                r = -ENOMEM;
+        for (size_t i = 0; r >= 0 && i < views.n; i++)
+                plugged[i] = &views.list[i].disk.facts;
+        if (r >= 0)
+                r = policy_list(&c->client.roots, &config, plugged, views.n, ret);
+        if (r >= 0)
+                return UASD_EXIT_OK;
+        log_error("Cannot read the policies: %s", strerror(-r));
+        return UASD_EXIT_FAILED;
+}
+
+static int read_all(const struct ctl *c, struct policy_rows *ret)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        int r = UASD_EXIT_OK;
+
+        if (c->client.host)
+                r = source_connect(&c->client, &remote, &views);
+        else if (!source_ask(&c->client, &remote, &views))
+                return read_files(c, ret);
+        return r == UASD_EXIT_OK ? read_remote(c, &remote, ret) : r;
+}
+
+/* ---- output ---- */
+
+json_object *json_policies(const struct policy_rows *p)
+{
+        json_object *list = json_list();
+
+        for (size_t i = 0; i < p->n; i++) {
+                const struct policy_row *row = &p->list[i];
+                json_object *o = append_new(list), *disks = json_list();
+
+                for (size_t d = 0; d < row->n_disks; d++)
+                        append_string(disks, row->disks[d]);
+                put(o, "disks", disks);
+                put_string(o, "id", row->id);
+                put_string(o, "policy", policy_to_string(row->policy));
+                put_bool(o, "forced", row->forced);
+                put_string(o, "source", policy_source_to_string(row->source));
+        }
+        return json_document("policies", list);
+}
+
+static const struct table_column columns[] = {{"DISK"}, {"POLICY"}, {"BY"}, {"PLUGGED", SCOLS_FL_WRAP}};
+
+static const char *const by[_POLICY_SOURCE_MAX] = {
+        [POLICY_BY_NOBODY] = "-",
+        [POLICY_BY_CONFIG] = "uasd.conf",
+        [POLICY_BY_UDEV] = "udev",
+        [POLICY_BY_USER] = "uasctl",
+};
+
+static void add_line(struct libscols_table *t, const struct policy_row *p)
+{
+        char id[HISTORY_KEY_MAX], policy[32], disks[512] = "";
+
+        for (size_t i = 0; i < p->n_disks; i++)
+                (void) snprintf(disks + strlen(disks), sizeof(disks) - strlen(disks), "%s%s", i ? " " : "", p->disks[i]);
+        (void) snprintf(policy, sizeof(policy), "%s%s", policy_to_string(p->policy), p->forced ? ", forced" : "");
+        (void) table_row(
+                t, NULL,
+                (const char *const[]){harmless_sentence(p->id, id, sizeof(id)), policy, by[p->source], *disks ? disks : "-"});
+}
+
+/* Prints every policy that is set. */
+static int show_all(const struct ctl *c)
+{
+        _cleanup_(policy_rows_done) struct policy_rows rows = {};
+        struct libscols_table *t;
+        int r = read_all(c, &rows);
+
+        if (r != UASD_EXIT_OK)
+                return r;
+        if (c->options->json) {
+                json_print(json_policies(&rows));
+                return UASD_EXIT_OK;
+        }
+        if (rows.n == 0) {
+                log_info("No policy is set: every disk gets the fastest driver known to be stable.");
+                return UASD_EXIT_OK;
+        }
+        t = table_new(columns, ELEMENTSOF(columns), c->options->legend);
+        for (size_t i = 0; i < rows.n; i++)
+                add_line(t, &rows.list[i]);
+        return table_print(t, columns, ELEMENTSOF(columns)) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}
+
+/* Prints the policy of a disk that is not plugged in. */
+static int show_id(const struct ctl *c, const char *id)
+{
+        _cleanup_(policy_rows_done) struct policy_rows rows = {};
+        const struct policy_row *one = NULL;
+        int r = read_all(c, &rows);
+
+        if (r != UASD_EXIT_OK)
+                return r;
+        for (size_t i = 0; i < rows.n && !one; i++)
+                if (streq(rows.list[i].id, id)) /* stored policies come first */
+                        one = rows.list + i;
+        if (!one) {
+                log_error("There is no USB disk '%s' plugged in, and no policy is set for it.", id);
+                return UASD_EXIT_NO_DISK;
+        }
+        if (c->options->json)
+                json_print(json_policies(&(struct policy_rows){(struct policy_row *) one, 1}));
+        else
+                puts(policy_to_string(one->policy));
+        return UASD_EXIT_OK;
+}
 
 static int show(struct ctl *c, const char *what)
 {
@@ -16,7 +186,7 @@ static int show(struct ctl *c, const char *what)
         if (r != UASD_EXIT_OK)
                 return r;
         if (!c->v)
-                return policies_show_id(c, c->id);
+                return show_id(c, c->id);
         if (c->options->json)
                 json_print(json_of_disk(json_disk(c->v)));
         else
@@ -81,7 +251,7 @@ int verb_policy(struct ctl *c, char **args)
                 return UASD_EXIT_USAGE;
         }
         if (!args[0])
-                return policies_show(c);
+                return show_all(c);
         if (!args[1])
                 return show(c, args[0]);
         return set(c, args[0], args[1]);

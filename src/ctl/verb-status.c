@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "common/util.h"
-#include "ctl/boot-place.h"
+#include "ctl/boot.h"
 #include "ctl/freeing.h"
 #include "ctl/health.h"
 #include "ctl/output.h"

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/explain.h"
 
-#include "client/plan.h"
-#include "client/request.h"
-#include "client/source.h"
+#include "client/client.h"
+#include "client/local.h"
 #include "client/watch.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "ctl/boot-place.h"
+#include "ctl/boot.h"
 #include "ctl/freeing.h"
 #include "ctl/inhibitors.h"
 #include "ctl/verbs.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/source.h"
+#include "client/client.h"
 #include "client/watch.h"
 #include "common/log.h"
 #include "ctl/verbs.h"

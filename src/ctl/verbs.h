@@ -30,10 +30,8 @@ const struct verb *verb_find(const char *name);
 const struct verb *verb_check(const struct options *o, char **words);
 /* Reads the disks for it, and runs it. Returns its exit status. */
 int verb_run(const struct verb *v, struct ctl *c, char **args);
-/* Prints the help of a verb; NULL: that of uasctl. Reports errors. Returns an enum uasd_exit. */
-int verbs_help(const char *name);
-/* Reports that it is no verb, with the verb that was probably meant. */
-void tell_unknown_verb(const char *word);
+/* Prints the help of a verb; NULL: that of uasctl. */
+void verbs_help(const struct verb *v);
 /* The whole uasctl, for the machine below `root` (NULL: this one). Returns its exit status. */
 int uasctl_run(int argc, char **argv, const char *root);
 

@@ -4,8 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include "client/request.h"
-#include "client/source.h"
+#include "client/client.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"

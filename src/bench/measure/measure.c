@@ -10,7 +10,7 @@
 #include "bench/tell/kept.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
-#include "client/request.h"
+#include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"

@@ -7,7 +7,6 @@
 
 #include "bench/measure/fio.h"
 #include "client/local.h"
-#include "client/plan.h"
 #include "client/select.h"
 #include "common/log.h"
 #include "common/util.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/measure/session.h"
-#include "client/source.h"
+#include "client/client.h"
 
 /*
  * The subject of a measurement. These functions check it before anything begins, report errors, and return an enum uasd_exit. The

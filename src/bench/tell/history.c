@@ -5,10 +5,9 @@
 #include "bench/tell/json.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
-#include "client/source.h"
+#include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "term/fit.h"
 #include "term/json.h"
 #include "term/pager.h"
 #include "term/table.h"
@@ -162,7 +161,7 @@ static int print_results(const struct bench_context *c, const struct kept_result
                 return 0;
         }
         pager_open(!c->options->no_pager);
-        return table_print(t, table_fit(t, columns, _AT_MAX));
+        return table_print(t, columns, _AT_MAX);
 }
 
 int bench_history(const struct bench_context *c, const char *disk)
