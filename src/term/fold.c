@@ -39,7 +39,7 @@ static size_t piece(const char *s, bool dashes)
         return dash < word ? dash : word;
 }
 
-static unsigned longest(const char *s, bool dashes)
+unsigned fold_longest(const char *s, bool dashes)
 {
         unsigned longest = 0;
 
@@ -51,16 +51,6 @@ static unsigned longest(const char *s, bool dashes)
                 longest = width > longest ? width : longest;
         }
         return longest;
-}
-
-unsigned fold_longest_word(const char *s)
-{
-        return longest(s, false);
-}
-
-unsigned fold_longest_part(const char *s)
-{
-        return longest(s, true);
 }
 
 static char *fold_at(const char *s, unsigned width, bool dashes, bool cut)
@@ -96,12 +86,7 @@ static char *fold_at(const char *s, unsigned width, bool dashes, bool cut)
 
 char *fold(const char *s, unsigned width)
 {
-        return fold_at(s, width, false, true);
-}
-
-char *fold_parts(const char *s, unsigned width)
-{
-        return fold_at(s, width, fold_longest_word(s) > width, true);
+        return fold_at(s, width, fold_longest(s, false) > width, true);
 }
 
 static char *indented(const char *s, unsigned width, unsigned indent)
@@ -147,11 +132,6 @@ int fold_print(FILE *out, const char *s, unsigned indent)
 
 #define NARROW 60 /* no room for two columns */
 
-static char *help_lines(const char *s, unsigned width, unsigned indent)
-{
-        return need(indented(s, width, indent));
-}
-
 static unsigned help_width(void)
 {
         return style_width() ?: 80;
@@ -159,7 +139,7 @@ static unsigned help_width(void)
 
 void fold_paragraph(const char *s)
 {
-        _cleanup_free_ char *lines = help_lines(s, help_width(), 0);
+        _cleanup_free_ char *lines = need(indented(s, help_width(), 0));
 
         puts(lines);
 }
@@ -168,17 +148,8 @@ void fold_row(const char *left, const char *text, unsigned column)
 {
         unsigned width = help_width(), at = width < NARROW ? INDENT : column, used = fold_width(left) + 2;
         /* Blanks in front of the left text stay as long as it fits. */
-        _cleanup_free_ char *first = used <= width ? need(strdup(left)) : help_lines(left, width, INDENT);
-        _cleanup_free_ char *second = help_lines(text, width, at);
+        _cleanup_free_ char *first = used <= width ? need(strdup(left)) : need(indented(left, width, INDENT));
+        _cleanup_free_ char *second = need(indented(text, width, at));
 
         printf("  %s%s%*s%s\n", first, used < at ? "" : "\n", (int) (used < at ? at - used : at), "", second);
-}
-
-int fold_column(struct libscols_column *c)
-{
-        int r = scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_WRAP);
-
-        /* Without it, the ends of lines would be escaped if there is no UTF-8. */
-        r = r ?: scols_column_set_safechars(c, "\n");
-        return r ?: scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
 }

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <libsmartcols/libsmartcols.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Texts of several lines, broken at blanks. libsmartcols breaks words at the end of a line. Widths are in cells of a terminal. */
 
 unsigned fold_width(const char *s);
-unsigned fold_longest_word(const char *s);
-/* The parts of our names end at dashes: "SEQ1M-Q8T1-read". */
-unsigned fold_longest_part(const char *s);
+/* The widest word. dashes: words end at dashes as well, like the parts of our names: "SEQ1M-Q8T1-read". */
+unsigned fold_longest(const char *s, bool dashes);
 /*
- * s in lines of at most that width; free it. A wider word is cut and marked, because it cannot be broken. NULL: out of memory.
- * width 0: unchanged.
+ * s in lines of at most that width; free it. If a word is wider, all are broken after their dashes. A part that is still wider is
+ * cut and marked. NULL: out of memory. width 0: unchanged.
  */
 char *fold(const char *s, unsigned width);
-/* The same, but a wider word is broken after its dashes. */
-char *fold_parts(const char *s, unsigned width);
 /*
  * s folded to the width of the terminal; free it. The first line begins after `indent` used cells, the others are indented by
  * that. A wider word is whole: the terminal breaks it. NULL: out of memory. Without a terminal: unchanged.
@@ -29,5 +26,3 @@ void fold_paragraph(const char *s);
 /* A row of a list: "  left    text". The text begins at that column, or in the next line if there is no room. */
 #define HELP_COLUMN 31
 void fold_row(const char *left, const char *text, unsigned column);
-/* The cells have the lines of their text. */
-int fold_column(struct libscols_column *c);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/util.h"
+#include "term/fold.h"
 #include "term/program.h"
 #include "term/style.h"
 
@@ -38,8 +40,149 @@ struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *
         return line;
 }
 
-int table_print(struct libscols_table *t, int r)
+/* ---- for tables that are wider than the terminal ---- */
+
+#define COLUMNS_MAX 64
+#define NARROW 8 /* the width down to which FIT_CUT folds */
+
+struct table_widths {
+        const struct table_column *columns;
+        size_t n;
+        bool shown[COLUMNS_MAX];
+        unsigned least[COLUMNS_MAX]; /* the minimum */
+        unsigned usual[COLUMNS_MAX]; /* the minimum as long as other columns can be left out */
+        unsigned whole[COLUMNS_MAX];
+        unsigned width[COLUMNS_MAX];
+};
+
+static void widen(unsigned *width, unsigned to)
 {
+        *width = to > *width ? to : *width;
+}
+
+/* The tree to the left of the text in the first column: two cells for each line above. */
+static unsigned branches(struct libscols_table *t, struct libscols_line *line, size_t i)
+{
+        unsigned width = 0;
+
+        while (i == 0 && scols_table_is_tree(t) && (line = scols_line_get_parent(line)))
+                width += 2;
+        return width;
+}
+
+static void measure_cell(struct table_widths *l, size_t i, const char *text, unsigned left)
+{
+        unsigned whole = fold_width(text), words = fold_longest(text, false), parts = fold_longest(text, true);
+        unsigned cut = words < NARROW ? words : NARROW;
+        const unsigned least[] = {
+                [FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_CUT] = cut, [FIT_NAMES] = parts, [FIT_LAST] = parts};
+        const unsigned usual[] = {
+                [FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_CUT] = cut, [FIT_NAMES] = words, [FIT_LAST] = whole};
+
+        widen(&l->whole[i], left + whole);
+        widen(&l->usual[i], left + usual[l->columns[i].folds]);
+        widen(&l->least[i], left + least[l->columns[i].folds]);
+}
+
+static void measure(struct libscols_table *t, struct table_widths *l)
+{
+        for (size_t i = 0; i < l->n; i++) {
+                struct libscols_column *c = scols_table_get_column(t, i);
+                const char *name = scols_cell_get_data(scols_column_get_header(c));
+
+                l->shown[i] = true;
+                if (!scols_table_is_noheadings(t) && name)
+                        measure_cell(l, i, name, 0);
+                for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
+                        struct libscols_line *line = scols_table_get_line(t, row);
+                        const char *text = scols_cell_get_data(scols_line_get_column_cell(line, c));
+
+                        if (text)
+                                measure_cell(l, i, text, branches(t, line, i));
+                }
+        }
+}
+
+/* The sum of all columns, with the blank before each except the first. */
+static unsigned sum(const struct table_widths *l, const unsigned widths[static COLUMNS_MAX])
+{
+        unsigned all = 0, shown = 0;
+
+        for (size_t i = 0; i < l->n; i++)
+                if (l->shown[i]) {
+                        all += widths[i];
+                        shown++;
+                }
+        return all + (shown > 0 ? shown - 1 : 0);
+}
+
+static void leave_out(struct table_widths *l, unsigned room)
+{
+        for (unsigned turn = 1; turn <= l->n && sum(l, l->usual) > room; turn++)
+                for (size_t i = 0; i < l->n; i++)
+                        if (l->columns[i].goes == turn)
+                                l->shown[i] = false;
+}
+
+/* Distributes the remaining room to the columns, from the left. */
+static void grow(struct table_widths *l, unsigned room, const unsigned to[static COLUMNS_MAX])
+{
+        for (size_t i = 0; i < l->n; i++) {
+                unsigned used = sum(l, l->width), left = used < room ? room - used : 0, lacks = to[i] - l->width[i];
+
+                if (l->shown[i])
+                        l->width[i] += lacks < left ? lacks : left;
+        }
+}
+
+static int fold_cells(struct libscols_table *t, struct libscols_column *c, unsigned width)
+{
+        int r = scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_WRAP);
+
+        /* Without it, the ends of lines would be escaped if there is no UTF-8. */
+        r = r ?: scols_column_set_safechars(c, "\n");
+        r = r ?: scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+        for (size_t row = 0; row < scols_table_get_nlines(t) && r == 0; row++) {
+                struct libscols_cell *cell = scols_line_get_column_cell(scols_table_get_line(t, row), c);
+                const char *text = scols_cell_get_data(cell);
+                _cleanup_free_ char *folded = text ? fold(text, width) : NULL;
+
+                if (text)
+                        r = folded ? scols_cell_set_data(cell, folded) : -ENOMEM;
+        }
+        return r;
+}
+
+static int fit(struct libscols_table *t, const struct table_column *columns, size_t n)
+{
+        struct table_widths l = {.columns = columns, .n = n};
+        unsigned room = style_width();
+        int r = 0;
+
+        if (room == 0)
+                return 0;
+        if (n > COLUMNS_MAX)
+                return -EINVAL;
+        measure(t, &l);
+        leave_out(&l, room);
+        memcpy(l.width, l.least, sizeof(l.width));
+        grow(&l, room, l.usual);
+        grow(&l, room, l.whole);
+        for (size_t i = 0; i < n && r == 0; i++) {
+                struct libscols_column *c = scols_table_get_column(t, i);
+
+                if (!l.shown[i])
+                        r = scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_HIDDEN);
+                else if (l.width[i] < l.whole[i])
+                        r = fold_cells(t, c, l.width[i]);
+        }
+        return r;
+}
+
+int table_print(struct libscols_table *t, const struct table_column *columns, size_t n)
+{
+        int r = fit(t, columns, n);
+
         if (r == 0)
                 r = scols_print_table(t);
         scols_unref_table(t);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <libsmartcols/libsmartcols.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#include <libsmartcols/libsmartcols.h>
 
 /* Folding of cells that are wider than their column. */
 enum fit_fold {
@@ -18,7 +17,7 @@ enum fit_fold {
 struct table_column {
         const char *name;
         int flags; /* SCOLS_FL_* */
-        /* For table_fit(): how its cells fold. The column with goes = 1 is left out first, one with 0 never. */
+        /* On a terminal that is too narrow: how its cells fold. The column with goes = 1 is left out first, one with 0 never. */
         enum fit_fold folds;
         unsigned goes;
 };
@@ -27,5 +26,8 @@ struct table_column {
 struct libscols_table *table_new(const struct table_column *columns, size_t n, bool legend);
 /* Adds a line with a cell for each column, below the line `above`, or NULL. Returns it. */
 struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *above, const char *const *cells);
-/* Takes ownership of t. r: the result of adding its lines. 0 or a negative errno. */
-int table_print(struct libscols_table *t, int r);
+/*
+ * Takes ownership of t. `columns` has one item for each column. Leaves out or folds columns until no line is wider than the
+ * terminal, if that is possible. 0 or a negative errno.
+ */
+int table_print(struct libscols_table *t, const struct table_column *columns, size_t n);

@@ -60,11 +60,11 @@ static void parts(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                _cleanup_free_ char *got = fold_parts(table[i].text, table[i].width);
+                _cleanup_free_ char *got = fold(table[i].text, table[i].width);
 
                 assert_non_null(got);
                 assert_string_equal(got, table[i].want);
-                assert_int_equal(fold_longest_part(table[i].text), table[i].part);
+                assert_int_equal(fold_longest(table[i].text, true), table[i].part);
         }
 }
 
@@ -85,7 +85,7 @@ static void widths(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 assert_int_equal(fold_width(table[i].text), table[i].whole);
-                assert_int_equal(fold_longest_word(table[i].text), table[i].word);
+                assert_int_equal(fold_longest(table[i].text, false), table[i].word);
         }
 }
 
@@ -99,12 +99,12 @@ static void any_width(void **state)
                 char *rest = got;
 
                 assert_non_null(got);
-                for (char *line; width >= fold_longest_word(text) && (line = strsep(&rest, "\n"));) {
+                for (char *line; width >= fold_longest(text, false) && (line = strsep(&rest, "\n"));) {
                         assert_in_range(fold_width(line), 1, width);
                         if (rest)
                                 rest[-1] = ' ';
                 }
-                if (width >= fold_longest_word(text))
+                if (width >= fold_longest(text, false))
                         assert_string_equal(got, text);
         }
 }

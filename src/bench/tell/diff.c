@@ -8,7 +8,6 @@
 #include "bench/tell/verdict.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "term/fit.h"
 #include "term/json.h"
 #include "term/pager.h"
 #include "term/program.h"
@@ -231,14 +230,17 @@ static int print_text(const struct bench_context *c, const struct bench *a, cons
                       size_t n)
 {
         struct diff_printer to = {.a = a, .b = b};
-        struct libscols_table *t = table_new(columns, _AT_MAX, !c->options->no_legend);
+        struct libscols_table *t;
         int r;
 
         pager_open(!c->options->no_pager);
         r = print_conditions(a, b);
+        if (r < 0)
+                return r;
+        t = table_new(columns, _AT_MAX, !c->options->no_legend);
         for (size_t i = 0; i < n; i++)
                 add_row(t, &to, &list[i]);
-        r = table_print(t, r < 0 ? r : table_fit(t, columns, _AT_MAX));
+        r = table_print(t, columns, _AT_MAX);
         return r < 0 ? r : bench_print_notes(stdout, &to.notes);
 }
 

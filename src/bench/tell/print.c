@@ -4,7 +4,6 @@
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
 #include "common/util.h"
-#include "term/fit.h"
 #include "term/fold.h"
 #include "term/program.h"
 #include "term/style.h"
@@ -228,7 +227,7 @@ static int print_table(struct result_printer *p, FILE *out, bool legend)
 
         make_table(p, legend, chosen);
         (void) scols_table_set_stream(p->table, out);
-        return table_print(p->table, table_fit(p->table, chosen, scols_table_get_ncols(p->table)));
+        return table_print(p->table, chosen, scols_table_get_ncols(p->table));
 }
 
 int bench_print_line(FILE *out, const char *key, bool again, const char *value)
