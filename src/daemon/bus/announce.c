@@ -32,108 +32,93 @@ const char *bus_job_state(const struct entry *e)
         return e->request.code >= 0 ? "done" : e->life.disk.state == STATE_SWITCHING ? "running" : "waiting";
 }
 
-typedef int (*emit_fn)(sd_bus *bus, const char *path, void *data);
-
-static void emit(struct manager *m, const char *path, emit_fn emit_on, void *data)
+/* Returns the next connection that gets signals, and advances *i; NULL: no more. */
+static sd_bus *next_bus(const struct manager *m, size_t *i)
 {
-        struct bus *b = m->bus;
+        const struct bus *b = m->bus;
+        sd_bus *bus = NULL;
 
-        if (!path || !b)
-                return;
-        if (b->system && sd_bus_is_ready(b->system) > 0)
-                (void) emit_on(b->system, path, data);
-        for (size_t i = 0; i < PEERS_MAX; i++)
-                if (b->peers[i])
-                        (void) emit_on(b->peers[i], path, data);
+        for (; b && !bus && *i <= PEERS_MAX; ++*i)
+                if (*i < PEERS_MAX)
+                        bus = b->peers[*i];
+                else if (b->system && sd_bus_is_ready(b->system) > 0)
+                        bus = b->system;
+        return bus;
 }
+#define FOREACH_BUS(bus, m) for (size_t _i = 0; (bus = next_bus(m, &_i));)
 
 /* ---- org.uasd1.Disk and org.uasd1.Manager ---- */
-
-static int disk_added(sd_bus *bus, const char *path, void *data)
-{
-        return sd_bus_emit_interfaces_added(bus, path, UASD_BUS_DISK, NULL);
-}
-
-static int disk_removed(sd_bus *bus, const char *path, void *data)
-{
-        return sd_bus_emit_interfaces_removed(bus, path, UASD_BUS_DISK, NULL);
-}
-
-static int disk_changed(sd_bus *bus, const char *path, void *data)
-{
-        return sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "Driver", "Policy", "Target", "State", "Reason",
-                                              "ReasonId", "Verdict", "History", "Host", "Disks", "Outcome", "Lease", NULL);
-}
-
-static void emit_disk(struct entry *e, emit_fn emit_on)
-{
-        _cleanup_free_ char *path = e->announced ? bus_disk_path(e) : NULL;
-
-        emit(e->manager, path, emit_on, NULL);
-}
 
 void bus_disk_added(struct entry *e)
 {
         _cleanup_free_ char *path = bus_disk_path(e);
+        sd_bus *bus;
 
-        emit(e->manager, path, disk_added, NULL);
         e->announced = true;
+        FOREACH_BUS (bus, e->manager)
+                (void) sd_bus_emit_interfaces_added(bus, path, UASD_BUS_DISK, NULL);
 }
 
 void bus_disk_removed(struct entry *e)
 {
-        emit_disk(e, disk_removed);
+        _cleanup_free_ char *path = bus_disk_path(e);
+        sd_bus *bus;
+
+        if (!e->announced)
+                return;
         e->announced = false;
+        FOREACH_BUS (bus, e->manager)
+                (void) sd_bus_emit_interfaces_removed(bus, path, UASD_BUS_DISK, NULL);
 }
 
 void bus_disk_changed(struct entry *e)
 {
-        emit_disk(e, disk_changed);
-}
+        _cleanup_free_ char *path = e->announced ? bus_disk_path(e) : NULL;
+        sd_bus *bus;
 
-static int inhibitors_changed(sd_bus *bus, const char *path, void *data)
-{
-        return sd_bus_emit_properties_changed(bus, path, UASD_BUS_MANAGER, "Inhibitors", NULL);
+        if (!path)
+                return;
+        FOREACH_BUS (bus, e->manager)
+                (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "Driver", "Policy", "Target", "State", "Reason",
+                                                      "ReasonId", "Verdict", "History", "Host", "Disks", "Outcome", "Lease",
+                                                      NULL);
 }
 
 void bus_inhibitors_changed(struct manager *m)
 {
-        emit(m, UASD_BUS_PATH, inhibitors_changed, NULL);
+        sd_bus *bus;
+
+        FOREACH_BUS (bus, m)
+                (void) sd_bus_emit_properties_changed(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL);
 }
 
 /* ---- org.uasd1.Job ---- */
 
-static int job_added(sd_bus *bus, const char *path, void *data)
-{
-        return sd_bus_emit_interfaces_added(bus, path, UASD_BUS_JOB, NULL);
-}
-
-static int job_changed(sd_bus *bus, const char *path, void *data)
-{
-        return sd_bus_emit_properties_changed(bus, path, UASD_BUS_JOB, "Disk", "State", "Step", "Result", NULL);
-}
-
-static int job_removed(sd_bus *bus, const char *path, void *data)
-{
-        return sd_bus_emit_interfaces_removed(bus, path, UASD_BUS_JOB, NULL);
-}
-
-static void emit_job(struct entry *e, emit_fn emit_on)
+static void job_changed(struct entry *e)
 {
         char path[JOB_PATH_MAX];
+        sd_bus *bus;
 
         e->request.told = bus_job_state(e);
         bus_job_path(e, path);
-        emit(e->manager, path, emit_on, NULL);
+        FOREACH_BUS (bus, e->manager)
+                (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_JOB, "Disk", "State", "Step", "Result", NULL);
 }
 
 void bus_request_added(struct entry *e, enum driver target)
 {
-        e->request.from = e->life.disk.facts.driver;
-        e->request.to = target;
-        e->request.code = -1;
-        e->request.step[0] = '\0';
-        emit_job(e, job_added);
+        struct disk_request *q = &e->request;
+        char path[JOB_PATH_MAX];
+        sd_bus *bus;
+
+        q->from = e->life.disk.facts.driver;
+        q->to = target;
+        q->code = -1;
+        q->step[0] = '\0';
+        q->told = bus_job_state(e);
+        bus_job_path(e, path);
+        FOREACH_BUS (bus, e->manager)
+                (void) sd_bus_emit_interfaces_added(bus, path, UASD_BUS_JOB, NULL);
 }
 
 void bus_request_changed(struct entry *e)
@@ -141,7 +126,7 @@ void bus_request_changed(struct entry *e)
         if (!e->request.number || streq(e->request.told, bus_job_state(e)))
                 return;
         e->request.step[0] = '\0';
-        emit_job(e, job_changed);
+        job_changed(e);
 }
 
 void bus_request_step(struct entry *e, const char *step)
@@ -149,36 +134,25 @@ void bus_request_step(struct entry *e, const char *step)
         if (!e->request.number)
                 return;
         (void) copy_string(e->request.step, sizeof(e->request.step), step);
-        emit_job(e, job_changed);
-}
-
-struct job_end {
-        const char *disk, *step;
-        int code;
-        char text[1024];
-};
-
-static int job_ended(sd_bus *bus, const char *path, void *data)
-{
-        const struct job_end *end = data;
-
-        return sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", path, end->disk, end->code,
-                                  end->step, end->text);
+        job_changed(e);
 }
 
 void bus_request_done(struct entry *e, int code, const char *step, const char *text)
 {
-        struct job_end end = {.disk = e->life.disk.facts.interface, .step = step, .code = code < 0 ? UASD_EXIT_FAILED : code};
-        char path[JOB_PATH_MAX];
+        char path[JOB_PATH_MAX], harmless[1024];
+        sd_bus *bus;
 
         assert(e->request.number != 0);
-        (void) harmless_sentence(text, end.text, sizeof(end.text));
         bus_job_path(e, path);
-        e->request.code = end.code;
+        e->request.code = code < 0 ? UASD_EXIT_FAILED : code;
         (void) copy_string(e->request.step, sizeof(e->request.step), step);
-        emit_job(e, job_changed);
-        emit(e->manager, path, job_ended, &end);
+        job_changed(e);
+        (void) harmless_sentence(text, harmless, sizeof(harmless));
+        FOREACH_BUS (bus, e->manager)
+                (void) sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", path,
+                                          e->life.disk.facts.interface, e->request.code, step, harmless);
         e->request.number = 0;
         e->request.pending = false;
-        emit(e->manager, path, job_removed, NULL);
+        FOREACH_BUS (bus, e->manager)
+                (void) sd_bus_emit_interfaces_removed(bus, path, UASD_BUS_JOB, NULL);
 }

@@ -2,7 +2,6 @@
 #include "daemon/bus/methods.h"
 
 #include "common/names.h"
-#include "common/util.h"
 #include "daemon/bus/announce.h"
 #include "daemon/bus/polkit.h"
 #include "daemon/disks.h"
@@ -10,162 +9,210 @@
 #include "daemon/feature/requests.h"
 #include "daemon/queue.h"
 
-/* org.uasd1.Manager: the requests of users. polkit_may() is the last step before a change. */
+#define MAY_POLICY "org.uasd1.policy"
+#define MAY_FORCE "org.uasd1.force"
+#define MAY_EJECT "org.uasd1.eject"
+#define MAY_BENCH "org.uasd1.bench"
 
-/* The holder of a lease measures both drivers, so the verdict of the database does not matter. */
-static int refuse(const struct entry *e, enum driver target, bool force, bool leased, sd_bus_error *error)
+/* org.uasd1.Manager: the requests of users. A call is read and checked. After polkit has permitted it, it is performed. */
+
+/* ---- the arguments ---- */
+
+/* a{sv}: unknown options are refused, since the caller must know that they have no effect. */
+static int read_options(struct call *c)
 {
+        const char *key;
+        int r = sd_bus_message_enter_container(c->message, 'a', "{sv}"), force = 0;
+
+        while (r >= 0 && (r = sd_bus_message_enter_container(c->message, 'e', "sv")) > 0) {
+                r = sd_bus_message_read(c->message, "s", &key);
+                if (r >= 0 && !streq(key, "force"))
+                        return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such option: %s", key);
+                if (r >= 0)
+                        r = sd_bus_message_read(c->message, "v", "b", &force);
+                if (r == -ENXIO) /* on the bus this error would mean a missing disk */
+                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "The option force is a boolean (b).");
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(c->message);
+        }
+        c->force = force;
+        return r < 0 ? r : sd_bus_message_exit_container(c->message);
+}
+
+/* sd-bus has compared the signature with that of the method: strings, and perhaps options. */
+static int read_arguments(struct call *c)
+{
+        const char *signature = sd_bus_message_get_signature(c->message, true);
+        size_t n = strspn(signature, "s");
+        int r = 0;
+
+        for (size_t i = 0; i < n && i < ELEMENTSOF(c->words) && r >= 0; i++)
+                r = sd_bus_message_read(c->message, "s", &c->words[i]);
+        return r >= 0 && signature[n] ? read_options(c) : r;
+}
+
+static int find_disk(struct call *c)
+{
+        c->entry = disk_find(c->manager, c->words[0]);
+        return c->entry ? 0 : sd_bus_error_setf(c->error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", c->words[0]);
+}
+
+static int find_disk_or_all(struct call *c)
+{
+        return *c->words[0] ? find_disk(c) : 0;
+}
+
+/* ---- the methods ---- */
+
+/* The holder of a lease measures both drivers, so the verdict of the database does not matter. It has already been authorized. */
+static int check_switch(struct call *c)
+{
+        const char *name = c->words[1];
         struct refusal no;
         struct facts f;
+        int leased, r;
 
-        if (leased)
-                return target == DRIVER_NONE ? 0 : bus_refuse_impossible(e, target, error);
-        bus_facts_now(e, &f);
-        refuse_switch(&f, target, force, &no);
-        return bus_refuse(e, &no, error);
-}
-
-static int method_switch(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-        struct manager *m = data;
-        char job[JOB_PATH_MAX];
-        struct entry *e;
-        const char *name;
-        unsigned request;
-        bool force;
-        int target = DRIVER_NONE, leased, r = bus_read_wish(message, m, &e, &name, &force, error);
-
+        c->value = *name ? driver_from_string(name) : DRIVER_NONE;
+        if (*name && c->value != DRIVER_UAS && c->value != DRIVER_USB_STORAGE)
+                return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
+        r = bus_refuse_stopping(c);
         if (r < 0)
                 return r;
-        if (*name && (target = driver_from_string(name)) != DRIVER_UAS && target != DRIVER_USB_STORAGE)
-                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
-        if (m->env.stopping)
-                return sd_bus_error_set(error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
-        leased = bus_leased(e, message, error);
+        leased = bus_leased(c);
         if (leased < 0)
                 return leased;
-        r = refuse(e, (enum driver) target, force, leased, error);
-        if (r < 0)
-                return r;
-        /* The holder of the lease has already been authorized. */
-        if (!leased || force) {
-                r = polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e, method_switch, error);
-                if (r <= 0)
-                        return r < 0 ? r : 1;
-        }
-        r = request_switch(e, (enum driver) target, force, &request);
-        if (r < 0)
-                return r;
-        (void) snprintf(job, sizeof(job), JOB_PATH_PREFIX "/%u", request);
-        return sd_bus_reply_method_return(message, "o", job);
+        c->authorized = leased && !c->force;
+        if (leased)
+                return c->value == DRIVER_NONE ? 0 : bus_refuse_impossible(c, (enum driver) c->value);
+        bus_facts_now(c->entry, &f);
+        refuse_switch(&f, (enum driver) c->value, c->force, &no);
+        return bus_refuse(c, &no);
 }
 
-static int refuse_trim(const struct entry *e, enum trim_offer offer, sd_bus_error *error)
+static int do_switch(struct call *c)
 {
-        const struct facts *f = &e->life.disk.facts;
+        char job[JOB_PATH_MAX];
+        int r = request_switch(c->entry, (enum driver) c->value, c->force);
+
+        if (r < 0)
+                return r;
+        bus_job_path(c->entry, job);
+        return sd_bus_reply_method_return(c->message, "o", job);
+}
+
+static int refuse_trim(const struct call *c, enum trim_offer offer)
+{
+        const struct facts *f = &c->entry->life.disk.facts;
 
         if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
                 return sd_bus_error_setf(
-                        error, UASD_BUS_ERROR_REFUSED,
+                        c->error, UASD_BUS_ERROR_REFUSED,
                         "%s: under usb-storage uasd cannot see whether the disk offers TRIM. Switch it to uas first, or force it.",
                         f->interface);
-        return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
+        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
                                  "%s: the disk does not offer TRIM (LBPU). If you force it, a bridge that cannot do it "
                                  "may lose data.",
                                  f->interface);
 }
 
-static int method_set_trim(sd_bus_message *message, void *data, sd_bus_error *error)
+static int check_trim(struct call *c)
+{
+        c->value = streq(c->words[1], "on");
+        return c->value || streq(c->words[1], "off")
+                       ? 0
+                       : sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s", c->words[1]);
+}
+
+static int do_trim(struct call *c)
 {
         enum trim_offer offer = TRIM_OFFER_UNKNOWN;
-        bool force = false, on;
-        struct entry *e;
-        const char *word;
-        int r = bus_read_wish(message, data, &e, &word, &force, error);
+        int r = request_trim(c->entry, c->value, c->force, c->message, &offer);
 
-        if (r < 0)
-                return r;
-        on = streq(word, "on");
-        if (!on && !streq(word, "off"))
-                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s", word);
-        r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e, method_set_trim, error);
-        if (r <= 0)
-                return r < 0 ? r : 1;
-        r = request_trim(e, on, force, message, &offer);
-        if (r == -EOPNOTSUPP)
-                return refuse_trim(e, offer, error);
-        return r < 0 ? r : 1;
+        return r == -EOPNOTSUPP ? refuse_trim(c, offer) : r;
 }
 
-/* Reads the disk argument of a method. Returns 0 until polkit has answered, or an error. */
-static int may_on_disk(sd_bus_message *message, void *data, const char *may, method_fn method, struct entry **ret,
-                       sd_bus_error *error)
+static int answer(struct call *c, int r)
 {
-        int r = bus_read_disk(message, data, ret, error);
-
-        return r < 0 ? r : polkit_may(data, message, may, *ret, method, error);
-}
-
-/* A method with a disk argument and an empty answer. */
-static int method_on_disk(sd_bus_message *message, void *data, method_fn method, int (*act)(struct entry *e), sd_bus_error *error)
-{
-        struct entry *e;
-        int r = may_on_disk(message, data, MAY_SWITCH, method, &e, error);
-
-        if (r <= 0)
-                return r < 0 ? r : 1;
-        r = act(e);
         if (r == -EBUSY)
-                return bus_refuse_running(e, error);
-        return r < 0 ? r : queue_answer(data, message);
+                return bus_refuse_running(c->entry, c->error);
+        return r < 0 ? r : queue_answer(c->manager, c->message);
 }
 
-static int method_release(sd_bus_message *message, void *data, sd_bus_error *error)
+static int do_release(struct call *c)
 {
-        return method_on_disk(message, data, method_release, request_release, error);
+        return answer(c, request_release(c->entry));
 }
 
-static int method_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
+static int do_cancel(struct call *c)
 {
-        return method_on_disk(message, data, method_cancel, request_cancel, error);
+        return answer(c, request_cancel(c->entry));
 }
 
-static int method_forget(sd_bus_message *message, void *data, sd_bus_error *error)
+static int do_policy(struct call *c)
 {
-        struct entry *e;
-        int r = may_on_disk(message, data, MAY_POLICY, method_forget, &e, error);
-
-        if (r > 0)
-                r = request_forget(e, message);
-        return r < 0 ? r : 1;
+        return request_policy(c->manager, c->entry, c->words[0], (enum policy) c->value, c->force, c->message);
 }
 
-/* A disk that is about to be mounted has no user yet. */
-static int refuse_eject(const struct manager *m, const struct entry *e, sd_bus_message *message, sd_bus_error *error)
+static int do_forget(struct call *c)
 {
-        const char *id = e->life.disk.facts.interface;
-
-        if (m->env.stopping)
-                return sd_bus_error_set(error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
-        if (!m->env.booted)
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE,
-                                         "%s: the machine is still starting, and may be about to mount it.", id);
-        if (e->life.disk.state == STATE_HELD)
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", id);
-        return bus_leased(e, message, error);
+        return request_forget(c->manager, c->entry, c->words[0], c->message);
 }
 
-static int method_eject(sd_bus_message *message, void *data, sd_bus_error *error)
+static int check_eject(struct call *c)
 {
-        struct entry *e;
-        int r = bus_read_disk(message, data, &e, error);
+        int r = bus_refuse_stopping(c);
 
         if (r >= 0)
-                r = refuse_eject(data, e, message, error);
+                r = bus_refuse_starting(c);
+        if (r >= 0 && c->entry->life.disk.state == STATE_HELD)
+                r = sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", c->words[0]);
+        return r < 0 ? r : bus_leased(c);
+}
+
+static int do_eject(struct call *c)
+{
+        return eject_new(c->entry, c->message);
+}
+
+static const struct method {
+        const char *name;
+        const char *may; /* the action of polkit, without force */
+        int (*find)(struct call *c);
+        int (*check)(struct call *c); /* refuses for reasons that do not depend on the user; may be NULL */
+        int (*perform)(struct call *c);
+} methods[] = {
+        /* clang-format off */
+        {"Switch", MAY_SWITCH, find_disk, check_switch, do_switch},
+        {"SetPolicy", MAY_POLICY, find_disk, bus_check_policy, do_policy},
+        {"SetPolicyOf", MAY_POLICY, bus_find_id, bus_check_policy, do_policy},
+        {"ForgetOf", MAY_POLICY, bus_find_id, NULL, do_forget},
+        {"SetTrim", MAY_POLICY, find_disk, check_trim, do_trim},
+        {"Release", MAY_SWITCH, find_disk, NULL, do_release},
+        {"Cancel", MAY_SWITCH, find_disk, NULL, do_cancel},
+        {"Forget", MAY_POLICY, find_disk, NULL, do_forget},
+        {"Eject", MAY_EJECT, find_disk, check_eject, do_eject},
+        {"Inhibit", MAY_SWITCH, find_disk_or_all, NULL, bus_inhibit},
+        {"Lease", MAY_BENCH, find_disk, bus_check_lease, bus_lease},
+        /* clang-format on */
+};
+
+/* Called again with polkit's answer. */
+static int method(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct call c = {.manager = data, .message = message, .error = error};
+        const struct method *of = methods;
+        int r = read_arguments(&c);
+
+        while (!streq(of->name, sd_bus_message_get_member(message)))
+                of++; /* each method of the vtable has its row */
         if (r >= 0)
-                r = polkit_may(data, message, MAY_EJECT, e, method_eject, error);
+                r = of->find(&c);
+        if (r >= 0 && of->check)
+                r = of->check(&c);
+        if (r >= 0)
+                r = c.authorized ? 1 : polkit_may(data, message, c.force ? MAY_FORCE : of->may, c.entry, method, error);
         if (r > 0)
-                r = eject_new(e, message);
+                r = of->perform(&c);
         return r < 0 ? r : 1;
 }
 
@@ -185,26 +232,24 @@ const sd_bus_vtable bus_manager_vtable[] = {
         SD_BUS_PROPERTY("Inhibitors", "a(sss)", bus_get_inhibitors, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_METHOD_WITH_ARGS("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(" UASD_BUS_BRIEF ")", disks), bus_method_list_disks,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options), SD_BUS_RESULT("o", job),
-                                method_switch, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT,
-                                bus_method_set_policy, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options), SD_BUS_RESULT("o", job), method,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT, method,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("ListPolicies", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssbsas)", policies), bus_method_list_policies,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT,
-                                bus_method_set_policy_of, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("ForgetOf", SD_BUS_ARGS("s", id), SD_BUS_NO_RESULT, bus_method_forget_of,
+        SD_BUS_METHOD_WITH_ARGS("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT, method,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options), SD_BUS_NO_RESULT, method_set_trim,
+        SD_BUS_METHOD_WITH_ARGS("ForgetOf", SD_BUS_ARGS("s", id), SD_BUS_NO_RESULT, method, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options), SD_BUS_NO_RESULT, method,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_release, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_cancel, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_forget, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("Eject", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_eject, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock),
-                                bus_method_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("Lease", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("h", lease), bus_method_lease,
+        SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Eject", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock), method,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Lease", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("h", lease), method, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL_WITH_ARGS("JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
         SD_BUS_VTABLE_END,
 };

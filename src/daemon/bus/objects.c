@@ -60,21 +60,6 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
         return text ? bus_append_text(reply, text) : -EINVAL;
 }
 
-static int get_number(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                      void *data, sd_bus_error *error)
-{
-        const struct facts *f = &((struct entry *) data)->life.disk.facts;
-
-        if (streq(property, "SpeedMbps"))
-                return sd_bus_message_append_basic(reply, 'u', &f->speed_mbps);
-        if (streq(property, "MaxSpeedMbps"))
-                return sd_bus_message_append_basic(reply, 'u', &f->max_speed_mbps);
-        return sd_bus_message_append(reply, "q",
-                                     streq(property, "VendorId")    ? f->vid
-                                     : streq(property, "ProductId") ? f->pid
-                                                                    : f->bcd);
-}
-
 static int get_capable(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                        void *data, sd_bus_error *error)
 {
@@ -145,18 +130,20 @@ static int get_outcome(sd_bus *bus, const char *path, const char *interface, con
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
+#define FACT(field) offsetof(struct entry, life.disk.facts.field)
+
 static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("Id", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Interface", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("VendorId", "q", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("ProductId", "q", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Revision", "q", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("VendorId", "q", NULL, FACT(vid), SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("ProductId", "q", NULL, FACT(pid), SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Revision", "q", NULL, FACT(bcd), SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Manufacturer", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Product", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Serial", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("SpeedMbps", "u", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("MaxSpeedMbps", "u", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("SpeedMbps", "u", NULL, FACT(speed_mbps), SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("MaxSpeedMbps", "u", NULL, FACT(max_speed_mbps), SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("UsbVersion", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Driver", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Capable", "b", get_capable, 0, SD_BUS_VTABLE_PROPERTY_CONST),
@@ -176,31 +163,20 @@ static const sd_bus_vtable disk_vtable[] = {
 };
 
 /* In the order of UASD_BUS_BRIEF. */
-static const struct {
-        const char *property;
-        sd_bus_property_get_t get;
-} brief[] = {
-        /* clang-format off */
-        {"Id", get_text},
-        {"Disks", get_disks},
-        {"SpeedMbps", get_number},
-        {"MaxSpeedMbps", get_number},
-        {"Driver", get_text},
-        {"State", get_text},
-        {"Manufacturer", get_text},
-        {"Product", get_text},
-        {"ReasonId", get_text},
-        {"Target", get_text},
-        {"Verdict", get_text},
-        /* clang-format on */
-};
-
 static int append_brief(sd_bus_message *reply, struct entry *e)
 {
+        static const char *const texts[] = {"Driver", "State", "Manufacturer", "Product", "ReasonId", "Target", "Verdict"};
+        const struct facts *f = &e->life.disk.facts;
         int r = sd_bus_message_open_container(reply, 'r', UASD_BUS_BRIEF);
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(brief); i++)
-                r = brief[i].get(NULL, NULL, UASD_BUS_DISK, brief[i].property, reply, e, NULL);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "s", f->interface);
+        if (r >= 0)
+                r = get_disks(NULL, NULL, UASD_BUS_DISK, "Disks", reply, e, NULL);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "uu", f->speed_mbps, f->max_speed_mbps);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(texts); i++)
+                r = get_text(NULL, NULL, UASD_BUS_DISK, texts[i], reply, e, NULL);
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 

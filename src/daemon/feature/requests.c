@@ -3,6 +3,7 @@
 
 #include "common/exit-codes.h"
 #include "common/log.h"
+#include "common/names.h"
 #include "core/request.h"
 #include "daemon/bus/announce.h"
 #include "daemon/disks.h"
@@ -44,7 +45,7 @@ static void undo(struct entry *e)
         f->override_forced = e->request.overridden_forced;
 }
 
-int request_switch(struct entry *e, enum driver target, bool force, unsigned *ret_request)
+int request_switch(struct entry *e, enum driver target, bool force)
 {
         struct disk_request *q = &e->request;
         struct facts *f = &e->life.disk.facts;
@@ -74,7 +75,6 @@ int request_switch(struct entry *e, enum driver target, bool force, unsigned *re
         if (q->number)
                 bus_request_done(e, UASD_EXIT_FAILED, "", "replaced by a newer request");
         q->number = ++e->manager->last_request;
-        *ret_request = q->number;
         bus_request_added(e, target);
         /* The request may end at once. So the caller gets its number before the machine gets the request. */
         q->pending = true;
@@ -82,12 +82,38 @@ int request_switch(struct entry *e, enum driver target, bool force, unsigned *re
         return 0;
 }
 
-/* The wish of the user is recorded. The disk is read again, and a failed or cancelled switch may be tried again. */
-static void said(struct entry *e)
+/* ---- policy and history, also of a disk that is not plugged in ---- */
+
+/* Such a disk has an id. */
+static struct record_task task_of(const struct entry *e, const char *id, enum record_type type, record_fn done,
+                                  sd_bus_message *call)
 {
-        keepoff_schedule(e->manager);
-        queue_rescan(e->manager, e->life.disk.facts.interface);
-        queue_event(e, &(struct event){.type = EVENT_AGAIN});
+        struct record_task rec = {.type = type, .port = e && disk_has_twin(e), .done = done, .call = call};
+
+        if (!e)
+                (void) copy_string(rec.id, sizeof(rec.id), id);
+        return rec;
+}
+
+#define TASK_NAME_MAX (HISTORY_KEY_MAX + 32)
+static const char *name_of(const struct record_task *rec, char ret[static TASK_NAME_MAX])
+{
+        (void) snprintf(ret, TASK_NAME_MAX, "%s%s", rec->id[0] ? rec->id : rec->facts.interface,
+                        rec->id[0] ? ", not plugged in" : "");
+        return ret;
+}
+
+/* The wish of the user is recorded. The disk is read again, and a failed or cancelled switch may be tried again. */
+static void recorded(struct manager *m, struct entry *e, const struct record_task *rec)
+{
+        if (rec->id[0]) /* the quirks parameter is updated before the caller gets the answer */
+                keepoff_forget(m, rec->id);
+        if (e) {
+                keepoff_schedule(m);
+                queue_rescan(m, e->life.disk.facts.interface);
+                queue_event(e, &(struct event){.type = EVENT_AGAIN});
+        }
+        (void) queue_answer(m, rec->call);
 }
 
 /* A user who asks for uas again knows of the failed trial. */
@@ -104,28 +130,58 @@ static void try_once_more(struct entry *e)
 
 static void policy_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
+        char name[TASK_NAME_MAX];
+
         if (r < 0) {
-                (void) sd_bus_reply_method_errnof(rec->call, -r, "The policy cannot be kept: %s", strerror(-r));
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot store the policy: %s", strerror(-r));
                 return;
         }
-        log_info("%s: policy is %s now", rec->facts.interface, policy_to_string(rec->policy));
+        log_info("%s: policy is %s now", name_of(rec, name), policy_to_string(rec->policy));
         if (e && rec->policy == POLICY_UAS)
                 try_once_more(e);
-        if (e)
-                said(e);
-        (void) queue_answer(m, rec->call);
+        recorded(m, e, rec);
 }
 
-int request_policy(struct entry *e, enum policy p, bool force, sd_bus_message *call)
+int request_policy(struct manager *m, struct entry *e, const char *id, enum policy p, bool force, sd_bus_message *call)
 {
-        return record_add(e->manager, e,
-                          &(struct record_task){.type = RECORD_POLICY,
-                                                .policy = p,
-                                                .force = force,
-                                                .port = disk_has_twin(e),
-                                                .done = policy_kept,
-                                                .call = call});
+        struct record_task rec = task_of(e, id, RECORD_POLICY, policy_kept, call);
+
+        rec.policy = p;
+        rec.force = force;
+        return record_add(m, e, &rec);
 }
+
+static void forgotten(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+{
+        char name[TASK_NAME_MAX];
+
+        if (r == -ENOENT && rec->id[0])
+                (void) sd_bus_reply_method_errorf(rec->call, UASD_BUS_ERROR_NO_SUCH_DISK,
+                                                  "%s is not plugged in, and has no history.", rec->id);
+        else if (r < 0)
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot clear its history: %s", strerror(-r));
+        if (r < 0)
+                return;
+        log_info("%s: its history is forgotten", name_of(rec, name));
+        if (e) {
+                e->trouble.has_unkept = false;
+                trouble_begin(e);
+        }
+        recorded(m, e, rec);
+}
+
+int request_forget(struct manager *m, struct entry *e, const char *id, sd_bus_message *call)
+{
+        struct record_task rec = task_of(e, id, RECORD_FORGET, forgotten, call);
+
+        if (e) {
+                (void) attachment_change(&m->roots, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){.tried = false});
+                e->life.attempt.tried = false;
+        }
+        return record_add(m, e, &rec);
+}
+
+/* ---- TRIM ---- */
 
 /* Returns the LUNs that offer TRIM; with force, all for which the kernel could turn it on. */
 static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns, size_t n_max, enum trim_offer *ret_offer)
@@ -171,6 +227,8 @@ int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enu
         rec.n_luns = on ? trim_luns(e, force, rec.luns, ELEMENTSOF(rec.luns), ret_offer) : 0;
         return on && rec.n_luns == 0 ? -EOPNOTSUPP : record_add(e->manager, e, &rec);
 }
+
+/* ---- cancel, release and the end ---- */
 
 int request_cancel(struct entry *e)
 {
@@ -223,28 +281,4 @@ int request_release(struct entry *e)
                 r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
         queue_entry(e, POST_RELEASED);
         return r == -ENOENT ? 0 : r; /* the disk is just being unplugged and waits for nothing */
-}
-
-static void forgotten(struct manager *m, struct entry *e, const struct record_task *rec, int r)
-{
-        if (r < 0) {
-                (void) sd_bus_reply_method_errno(rec->call, r, NULL);
-                return;
-        }
-        log_info("%s: its history is forgotten", rec->facts.interface);
-        if (e) {
-                e->trouble.has_unkept = false;
-                trouble_begin(e);
-                said(e);
-        }
-        (void) queue_answer(m, rec->call);
-}
-
-int request_forget(struct entry *e, sd_bus_message *call)
-{
-        const struct roots *r = &e->manager->roots;
-
-        (void) attachment_change(r, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){.tried = false});
-        e->life.attempt.tried = false;
-        return record_add(e->manager, e, &(struct record_task){.type = RECORD_FORGET, .done = forgotten, .call = call});
 }

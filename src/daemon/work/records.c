@@ -28,13 +28,10 @@ static int record_write(const struct roots *r, const struct record_task *rec)
         case RECORD_END_TRIAL:
                 return history_end_trials(r, &rec->facts);
         case RECORD_FORGET:
-                return history_forget(r, &rec->facts);
+                return rec->id[0] ? history_forget_id(r, rec->id) : history_forget(r, &rec->facts);
         case RECORD_POLICY:
-                return policy_store(r, &rec->facts, rec->port, rec->policy, rec->force);
-        case RECORD_FORGET_ID:
-                return history_forget_id(r, rec->id);
-        case RECORD_POLICY_ID:
-                return policy_store_id(r, rec->id, rec->policy, rec->force);
+                return rec->id[0] ? policy_store_id(r, rec->id, rec->policy, rec->force)
+                                  : policy_store(r, &rec->facts, rec->port, rec->policy, rec->force);
         case RECORD_TRIM:
                 return trims_store(r, &rec->facts, rec->port, rec->luns, rec->n_luns);
         }
@@ -162,12 +159,11 @@ static bool apply(const struct record_task *rec, const struct facts *f, const ch
                         (void) history_end_trial(h, boot);
                 break;
         case RECORD_FORGET:
-                return found && !is_of(rec, f, history_key_disk);
-        case RECORD_FORGET_ID:
+                if (!rec->id[0])
+                        return found && !is_of(rec, f, history_key_disk);
                 return found && !streq(rec->id, history_usb_id(f, id, sizeof(id))) &&
                        !streq(rec->id, history_key(f, id, sizeof(id)));
         case RECORD_POLICY:
-        case RECORD_POLICY_ID:
         case RECORD_TRIM:
                 break;
         }

@@ -10,9 +10,7 @@ enum record_type {
         RECORD_HISTORY,
         RECORD_END_TRIAL,
         RECORD_FORGET,
-        RECORD_FORGET_ID, /* of a disk that is not plugged in */
         RECORD_POLICY,
-        RECORD_POLICY_ID,
         RECORD_TRIM,
 };
 struct record_task;
@@ -24,7 +22,7 @@ struct record_task {
         struct entry *entry; /* NULL: its disk has gone, or it is about no disk */
         enum record_type type;
         struct facts facts;
-        char id[HISTORY_KEY_MAX]; /* of a disk that is not plugged in */
+        char id[HISTORY_KEY_MAX]; /* of a disk that is not plugged in; else empty */
         struct history history;
         enum policy policy;
         bool port, force; /* as in policy_store() */
