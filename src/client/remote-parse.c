@@ -6,30 +6,30 @@
 #include "common/util.h"
 
 /*
- * The properties of org.uasd1.Disk, a row each. Unknown properties of a newer daemon are ignored. A known property that cannot be
+ * The properties of an interface, a row each. Unknown properties of a newer daemon are ignored. A known property that cannot be
  * parsed is an error, because an incomplete answer is useless.
  */
 struct property {
         const char *name, *contents;
-        int (*read)(sd_bus_message *m, const struct property *p, struct view *v);
+        int (*read)(sd_bus_message *m, const struct property *p, void *to);
         size_t offset, size;
         int (*from_string)(const char *); /* for the names of an enum in core/types.h */
         int otherwise;                    /* value of ""; negative: "" is not allowed */
 };
 
-static int read_buffer(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_buffer(sd_bus_message *m, const struct property *p, void *to)
 {
         const char *s;
         int r = sd_bus_message_read_basic(m, 's', &s);
 
         if (r >= 0)
-                (void) copy_string((char *) v + p->offset, p->size, s);
+                (void) copy_string((char *) to + p->offset, p->size, s);
         return r;
 }
 
-static int read_allocated(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_allocated(sd_bus_message *m, const struct property *p, void *to)
 {
-        char **field = (char **) (void *) ((char *) v + p->offset), *copy;
+        char **field = (char **) (void *) ((char *) to + p->offset), *copy;
         const char *s;
         int r = sd_bus_message_read_basic(m, 's', &s);
 
@@ -43,19 +43,19 @@ static int read_allocated(sd_bus_message *m, const struct property *p, struct vi
         return 0;
 }
 
-static int read_u16(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_u16(sd_bus_message *m, const struct property *p, void *to)
 {
-        return sd_bus_message_read_basic(m, 'q', (char *) v + p->offset);
+        return sd_bus_message_read_basic(m, 'q', (char *) to + p->offset);
 }
 
-static int read_u32(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_u32(sd_bus_message *m, const struct property *p, void *to)
 {
-        return sd_bus_message_read_basic(m, 'u', (char *) v + p->offset);
+        return sd_bus_message_read_basic(m, 'u', (char *) to + p->offset);
 }
 
-static int read_driver(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_driver(sd_bus_message *m, const struct property *p, void *to)
 {
-        struct facts *f = &v->disk.facts;
+        struct facts *f = &((struct view *) to)->disk.facts;
         const char *s;
         int r = sd_bus_message_read_basic(m, 's', &s);
 
@@ -69,16 +69,17 @@ static int read_driver(sd_bus_message *m, const struct property *p, struct view 
         return 0;
 }
 
-static int read_capable(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_capable(sd_bus_message *m, const struct property *p, void *to)
 {
+        struct facts *f = &((struct view *) to)->disk.facts;
         int b, r = sd_bus_message_read_basic(m, 'b', &b);
 
         if (r >= 0)
-                v->disk.facts.caps.uas = v->disk.facts.caps.pipes = b;
+                f->caps.uas = f->caps.pipes = b;
         return r;
 }
 
-static int read_word(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_word(sd_bus_message *m, const struct property *p, void *to)
 {
         const char *s;
         int word, r = sd_bus_message_read_basic(m, 's', &s);
@@ -88,13 +89,13 @@ static int read_word(sd_bus_message *m, const struct property *p, struct view *v
         word = isempty(s) ? p->otherwise : p->from_string(s);
         if (word < 0)
                 return -EBADMSG;
-        memcpy((char *) v + p->offset, &word, p->size);
+        memcpy((char *) to + p->offset, &word, p->size);
         return 0;
 }
 
-static int read_disks(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_disks(sd_bus_message *m, const struct property *p, void *to)
 {
-        struct disk *d = &v->disk;
+        struct disk *d = &((struct view *) to)->disk;
         const char *name;
         uint64_t size;
         uint32_t lun;
@@ -125,10 +126,10 @@ static int copy_if_said(const char *s, char **ret)
         return *ret ? 0 : -ENOMEM;
 }
 
-static int read_busy(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_busy(sd_bus_message *m, const struct property *p, void *to)
 {
         const char *kind, *device, *where, *namespace, *command, *unit;
-        struct disk *d = &v->disk;
+        struct disk *d = &((struct view *) to)->disk;
         uint32_t pid;
         int r;
 
@@ -158,9 +159,9 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
-static int read_outcome(sd_bus_message *m, const struct property *p, struct view *v)
+static int read_outcome(sd_bus_message *m, const struct property *p, void *to)
 {
-        struct outcome *o = &v->disk.outcome;
+        struct outcome *o = &((struct view *) to)->disk.outcome;
         const char *step, *text;
         int32_t code;
         int r = sd_bus_message_read(m, "(iss)", &code, &step, &text);
@@ -200,17 +201,24 @@ static const struct property properties[] = {
         {"Busy", "a(sssssus)", read_busy},
         {"Outcome", "(iss)", read_outcome},
         {"Lease", "s", read_buffer, AT(disk.lease)},
+        {},
 };
 
-static const struct property *property_find(const char *name)
+static const struct property job_properties[] = {
+        {"Disk", "s", read_buffer, offsetof(struct job_step, disk), INTERFACE_NAME_MAX},
+        {"State", "s", read_buffer, offsetof(struct job_step, state), JOB_WORD_MAX},
+        {"Step", "s", read_buffer, offsetof(struct job_step, step), JOB_WORD_MAX},
+        {},
+};
+
+static const struct property *property_find(const struct property *table, const char *name)
 {
-        for (size_t i = 0; i < ELEMENTSOF(properties); i++)
-                if (streq(properties[i].name, name))
-                        return &properties[i];
-        return NULL;
+        while (table->name && !streq(table->name, name))
+                table++;
+        return table->name ? table : NULL;
 }
 
-static int read_property(sd_bus_message *m, struct view *v)
+static int read_property(sd_bus_message *m, const struct property *table, void *to)
 {
         const struct property *p;
         const char *name;
@@ -218,21 +226,21 @@ static int read_property(sd_bus_message *m, struct view *v)
 
         if (r < 0)
                 return r;
-        p = property_find(name);
+        p = property_find(table, name);
         if (!p)
                 return sd_bus_message_skip(m, "v");
         r = sd_bus_message_enter_container(m, 'v', p->contents);
         if (r >= 0)
-                r = p->read(m, p, v);
+                r = p->read(m, p, to);
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
-static int read_properties(sd_bus_message *m, struct view *v)
+static int read_properties(sd_bus_message *m, const struct property *table, void *to)
 {
         int r = sd_bus_message_enter_container(m, 'a', "{sv}");
 
         while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
-                r = read_property(m, v);
+                r = read_property(m, table, to);
                 if (r >= 0)
                         r = sd_bus_message_exit_container(m);
         }
@@ -253,7 +261,7 @@ static int read_object(sd_bus_message *m, struct view *v)
                 if (r < 0)
                         return r;
                 if (!found && streq(interface, UASD_BUS_DISK)) {
-                        r = read_properties(m, v);
+                        r = read_properties(m, properties, v);
                         found = true;
                 } else
                         r = sd_bus_message_skip(m, "a{sv}");
@@ -280,53 +288,39 @@ static int finish(struct view *v)
         return v->reason && v->reason_id ? 0 : -ENOMEM;
 }
 
-static int parse(sd_bus_message *m, struct views *views)
-{
-        int r = sd_bus_message_enter_container(m, 'a', "{oa{sa{sv}}}");
-
-        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "oa{sa{sv}}")) > 0) {
-                _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
-
-                r = read_object(m, &v);
-                if (r > 0)
-                        r = finish(&v) ?: views_add(views, &v);
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(m);
-        }
-        return r;
-}
-
 /* In the order of UASD_BUS_BRIEF. */
 static const char *const brief[] = {
         "Id", "Disks", "SpeedMbps", "MaxSpeedMbps", "Driver", "State", "Manufacturer", "Product", "ReasonId", "Target", "Verdict",
 };
 
-static int parse_brief(sd_bus_message *m, struct views *views)
+static int read_brief(sd_bus_message *m, struct view *v)
 {
-        int r = sd_bus_message_enter_container(m, 'a', "(" UASD_BUS_BRIEF ")");
+        int r = 1;
 
-        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'r', UASD_BUS_BRIEF)) > 0) {
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(brief); i++) {
+                const struct property *p = property_find(properties, brief[i]);
+
+                r = p->read(m, p, v);
+        }
+        return r < 0 ? r : 1;
+}
+
+/* Reads an array of containers of this type; read returns 1 for a disk. */
+static int parse(sd_bus_message *m, const char *array, char type, const char *contents,
+                 int (*read)(sd_bus_message *m, struct view *v), struct views *ret)
+{
+        _cleanup_(views_done) struct views views = {};
+        int r = sd_bus_message_enter_container(m, 'a', array);
+
+        while (r >= 0 && (r = sd_bus_message_enter_container(m, type, contents)) > 0) {
                 _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
 
-                for (size_t i = 0; r >= 0 && i < ELEMENTSOF(brief); i++) {
-                        const struct property *p = property_find(brief[i]);
-
-                        r = p->read(m, p, &v);
-                }
-                if (r >= 0)
-                        r = finish(&v) ?: views_add(views, &v);
+                r = read(m, &v);
+                if (r > 0)
+                        r = finish(&v) ?: views_add(&views, &v);
                 if (r >= 0)
                         r = sd_bus_message_exit_container(m);
         }
-        return r;
-}
-
-static int parse_all(int (*parse_them)(sd_bus_message *m, struct views *views), sd_bus_message *m, struct views *ret)
-{
-        _cleanup_(views_done) struct views views = {};
-        int r;
-
-        r = parse_them(m, &views);
         if (r < 0)
                 return r == -ENOMEM ? r : -EBADMSG;
         views_sort(&views);
@@ -337,12 +331,12 @@ static int parse_all(int (*parse_them)(sd_bus_message *m, struct views *views), 
 
 int remote_parse(sd_bus_message *m, struct views *ret)
 {
-        return parse_all(parse, m, ret);
+        return parse(m, "{oa{sa{sv}}}", 'e', "oa{sa{sv}}", read_object, ret);
 }
 
 int remote_parse_brief(sd_bus_message *m, struct views *ret)
 {
-        return parse_all(parse_brief, m, ret);
+        return parse(m, "(" UASD_BUS_BRIEF ")", 'r', UASD_BUS_BRIEF, read_brief, ret);
 }
 
 int remote_parse_added(sd_bus_message *m, struct view *ret)
@@ -361,7 +355,12 @@ int remote_parse_added(sd_bus_message *m, struct view *ret)
 
 int remote_parse_changed(sd_bus_message *m, struct view *v)
 {
-        int r = read_properties(m, v);
+        int r = read_properties(m, properties, v);
 
         return r < 0 ? r : finish(v);
+}
+
+int remote_parse_step(sd_bus_message *m, struct job_step *ret)
+{
+        return read_properties(m, job_properties, ret);
 }

@@ -64,3 +64,10 @@ int remote_parse_added(sd_bus_message *m, struct view *ret);
 int remote_read_rest(struct remote *r, const char *path, struct view *v);
 /* Parses PropertiesChanged after its first argument, and updates v. -EBADMSG: v is partly updated. */
 int remote_parse_changed(sd_bus_message *m, struct view *v);
+
+#define JOB_WORD_MAX 24
+struct job_step {
+        char disk[INTERFACE_NAME_MAX], state[JOB_WORD_MAX], step[JOB_WORD_MAX];
+};
+/* The same for a job. */
+int remote_parse_step(sd_bus_message *m, struct job_step *ret);

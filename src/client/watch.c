@@ -67,63 +67,20 @@ static int read_all(struct daemon_watch *w, enum disk_event if_new)
         return r;
 }
 
-/* ---- the steps of a job ---- */
-
-struct job_step {
-        char disk[INTERFACE_NAME_MAX], state[16], step[24];
-};
-
-static int read_member(sd_bus_message *m, struct job_step *s)
-{
-        const char *name, *value, *type;
-        char kind;
-        int r = sd_bus_message_read(m, "s", &name);
-
-        if (r >= 0)
-                r = sd_bus_message_peek_type(m, &kind, &type);
-        if (r < 0)
-                return r;
-        if (!streq(type, "s"))
-                return sd_bus_message_skip(m, "v");
-        r = sd_bus_message_read(m, "v", "s", &value);
-        if (r < 0)
-                return r;
-        if (streq(name, "Disk"))
-                (void) copy_string(s->disk, sizeof(s->disk), value);
-        else if (streq(name, "State"))
-                (void) copy_string(s->state, sizeof(s->state), value);
-        else if (streq(name, "Step"))
-                (void) copy_string(s->step, sizeof(s->step), value);
-        return 0;
-}
-
-static void take_step(struct daemon_watch *w, sd_bus_message *m)
-{
-        struct job_step s = {};
-        int r = sd_bus_message_enter_container(m, 'a', "{sv}");
-
-        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
-                r = read_member(m, &s);
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(m);
-        }
-        if (r >= 0 && w->on_step && (!w->disk || streq(s.disk, w->disk)))
-                w->on_step(s.disk, streq(s.state, "running") ? s.step : "");
-}
-
 /* ---- signals ---- */
 
 static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         _cleanup_free_ char *id = NULL;
         struct daemon_watch *w = data;
+        struct job_step s = {};
         const char *interface;
         struct view *v;
 
         if (sd_bus_message_read(m, "s", &interface) < 0)
                 return 0;
-        if (streq(interface, UASD_BUS_JOB))
-                take_step(w, m);
+        if (streq(interface, UASD_BUS_JOB) && w->on_step && remote_parse_step(m, &s) >= 0 && (!w->disk || streq(s.disk, w->disk)))
+                w->on_step(s.disk, streq(s.state, "running") ? s.step : "");
         if (!streq(interface, UASD_BUS_DISK) || sd_bus_path_decode(sd_bus_message_get_path(m), UASD_BUS_PATH "/disk", &id) <= 0)
                 return 0;
         v = find(w, id);

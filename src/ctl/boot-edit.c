@@ -5,11 +5,11 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "common/log.h"
 #include "common/util.h"
 #include "core/quirk-words.h"
+#include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 #include "term/program.h"
 
@@ -182,20 +182,16 @@ static const char *made_by_others(const struct roots *r, const struct boot_place
 static int read_file(const struct roots *r, const char *at, struct boot_edit *e, const char **ret_why)
 {
         _cleanup_close_ int fd = openat(r->etc, at, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        struct stat st;
         ssize_t n;
 
         *ret_why = "it is a symbolic link";
         if (fd < 0)
                 return errno == ELOOP ? -EUCLEAN : -errno;
         *ret_why = "it is no file";
-        if (fstat(fd, &st) < 0)
+        if (fstat(fd, &e->like) < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode))
+        if (!S_ISREG(e->like.st_mode))
                 return -EUCLEAN;
-        e->mode = st.st_mode & 07777;
-        e->uid = st.st_uid;
-        e->gid = st.st_gid;
         e->text = need(calloc(1, TEXT_MAX + 1));
         n = read(fd, e->text, TEXT_MAX);
         if (n < 0)
@@ -207,7 +203,7 @@ static int read_file(const struct roots *r, const char *at, struct boot_edit *e,
 static int read_and_parse(const struct roots *r, const struct boot_place *p, const char *at, struct boot_edit *ret,
                           const char **ret_why)
 {
-        _cleanup_(boot_edit_done) struct boot_edit e = {.place = p, .mode = 0644};
+        _cleanup_(boot_edit_done) struct boot_edit e = {.place = p, .like.st_mode = 0644};
         int k = read_file(r, at, &e, ret_why);
 
         if (k == -ENOENT && p->form == BOOT_MODPROBE && streq(at, p->at)) {
@@ -286,60 +282,26 @@ void boot_edit_print(const struct boot_edit *e, const char *text)
                 printf("+%.*s\n", (int) strcspn(text + at, "\n"), text + at);
 }
 
-static int write_whole(const struct roots *r, const char *at, const char *text, const struct boot_edit *e)
-{
-        _cleanup_close_ int fd = -1;
-        char temp[PATH_MAX];
-        size_t n = strlen(text);
-        int k = 0;
-
-        (void) snprintf(temp, sizeof(temp), "%s" NEW, at);
-        (void) unlinkat(r->etc, temp, 0);
-        fd = openat(r->etc, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd < 0)
-                return -errno;
-        /* FAT, which a Raspberry Pi boots from, has neither owner nor mode, and refuses both. */
-        (void) !fchown(fd, e->uid, e->gid);
-        (void) !fchmod(fd, e->mode);
-        errno = 0;
-        if (write(fd, text, n) != (ssize_t) n || fsync(fd) < 0)
-                k = errno ? -errno : -EIO;
-        else if (renameat(r->etc, temp, r->etc, at) < 0)
-                k = -errno;
-        if (k < 0)
-                (void) unlinkat(r->etc, temp, 0);
-        return k;
-}
-
-static int sync_folder(const struct roots *r, const char *at)
-{
-        char folder[PATH_MAX];
-        _cleanup_close_ int fd = -1;
-
-        (void) snprintf(folder, sizeof(folder), "%.*s", (int) (strrchr(at, '/') - at), at);
-        fd = openat(r->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 || fsync(fd) < 0 ? -errno : 0;
-}
-
 int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char *text, bool restored)
 {
-        const char *at = e->place->at;
-        char backup[PATH_MAX];
+        const char *name = strrchr(e->place->at, '/') + 1;
+        char folder[PATH_MAX], backup[NAME_MAX], temp[NAME_MAX];
+        _cleanup_close_ int dir = -1;
         int k = 0;
 
-        (void) snprintf(backup, sizeof(backup), "%s" BOOT_BACKUP, at);
+        (void) snprintf(folder, sizeof(folder), "%.*s", (int) (name - e->place->at), e->place->at);
+        (void) snprintf(backup, sizeof(backup), "%s" BOOT_BACKUP, name);
+        (void) snprintf(temp, sizeof(temp), "%s" NEW, name);
+        dir = openat(r->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir < 0)
+                return -errno;
         if (e->place->form == BOOT_MODPROBE && restored)
-                return unlinkat(r->etc, at, 0) < 0 ? -errno : sync_folder(r, at);
-        if (e->place->form != BOOT_MODPROBE && faccessat(r->etc, backup, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
-                k = write_whole(r, backup, e->text, e);
-                if (k >= 0)
-                        k = sync_folder(r, at);
-        }
+                return unlinkat(dir, name, 0) < 0 || fsync(dir) < 0 ? -errno : 0;
+        if (e->place->form != BOOT_MODPROBE && faccessat(dir, backup, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+                k = file_replace(dir, backup, temp, e->text, &e->like, true);
         if (k >= 0)
-                k = write_whole(r, at, text, e);
-        if (k >= 0)
-                k = sync_folder(r, at);
-        if (k >= 0 && restored && unlinkat(r->etc, backup, 0) < 0)
+                k = file_replace(dir, name, temp, text, &e->like, true);
+        if (k >= 0 && restored && unlinkat(dir, backup, 0) < 0)
                 k = -errno;
         return k;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "client/view.h"
 #include "ctl/context.h"
@@ -44,9 +44,7 @@ struct boot_edit {
         char *text;        /* of the file; "" if ours in modprobe.d does not exist */
         size_t start, end; /* of the word usb-storage.quirks=; equal: the place where it belongs */
         char *value;       /* of that word; NULL: there is none */
-        mode_t mode;
-        uid_t uid;
-        gid_t gid;
+        struct stat like;  /* its owner and mode */
 };
 void boot_edit_done(struct boot_edit *e);
 

@@ -62,9 +62,37 @@ static int write_all(int fd, const char *text)
         return 0;
 }
 
+int file_replace(int dir, const char *name, const char *temp, const char *text, const struct stat *like, bool durable)
+{
+        _cleanup_close_ int fd = -1;
+        int r = 0;
+
+        (void) unlinkat(dir, temp, 0); /* left by a killed process */
+        fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, like ? 0600 : 0644);
+        if (fd < 0)
+                return -errno;
+        if (like) {
+                /* FAT, which a Raspberry Pi boots from, has neither owner nor mode, and refuses both. */
+                (void) !fchown(fd, like->st_uid, like->st_gid);
+                (void) !fchmod(fd, like->st_mode & 07777);
+        } else if (fchmod(fd, 0644) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = write_all(fd, text);
+        if (r >= 0 && durable && fsync(fd) < 0)
+                r = -errno;
+        if (r >= 0 && renameat(dir, temp, dir, name) < 0)
+                r = -errno;
+        if (r < 0) {
+                (void) unlinkat(dir, temp, 0);
+                return r;
+        }
+        return durable && fsync(dir) < 0 ? -errno : 0;
+}
+
 int state_write(int dirfd, const char *path, const char *text, bool durable)
 {
-        _cleanup_close_ int dir = -1, fd = -1;
+        _cleanup_close_ int dir = -1;
         char temp[NAME_MAX + 1];
         const char *name;
         int r;
@@ -83,20 +111,7 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
                 return dir;
         if ((size_t) snprintf(temp, sizeof(temp), ".%s.%i", name, (int) getpid()) >= sizeof(temp))
                 return -ENAMETOOLONG;
-        (void) unlinkat(dir, temp, 0); /* left by a killed process with our pid */
-        fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-        if (fd < 0)
-                return -errno;
-        r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text);
-        if (r >= 0 && durable && fsync(fd) < 0)
-                r = -errno;
-        if (r >= 0 && renameat(dir, temp, dir, name) < 0)
-                r = -errno;
-        if (r < 0) {
-                (void) unlinkat(dir, temp, 0);
-                return r;
-        }
-        return durable && fsync(dir) < 0 ? -errno : 0;
+        return file_replace(dir, name, temp, text, NULL, durable);
 }
 
 int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "common/util.h"
 
@@ -14,6 +15,11 @@
 int state_mkdir(int dirfd, const char *path);
 /* durable: also calls fsync on file and directory, for data that must survive a power cut. */
 int state_write(int dirfd, const char *path, const char *text, bool durable);
+/*
+ * Replaces any file in the directory dir, by way of a new file `temp` beside it. The new one has the owner and the mode of `like`,
+ * as far as the file system has them. NULL stands for mode 0644. Returns 0, or -errno and the old file.
+ */
+int file_replace(int dir, const char *name, const char *temp, const char *text, const struct stat *like, bool durable);
 /* Calls fn for every KEY=VALUE line. Returns 1, 0 if there is no file, -errno, or the negative result of fn. */
 int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data);
 /* Returns 0 also if there was nothing to remove. */
