@@ -182,22 +182,18 @@ static const char *made_by_others(const struct roots *r, const struct boot_place
 static int read_file(const struct roots *r, const char *at, struct boot_edit *e, const char **ret_why)
 {
         _cleanup_close_ int fd = openat(r->etc, at, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        ssize_t n;
+        size_t n = 0;
+        int k;
 
         *ret_why = "it is a symbolic link";
         if (fd < 0)
                 return errno == ELOOP ? -EUCLEAN : -errno;
-        *ret_why = "it is no file";
-        if (fstat(fd, &e->like) < 0)
-                return -errno;
-        if (!S_ISREG(e->like.st_mode))
-                return -EUCLEAN;
-        e->text = need(calloc(1, TEXT_MAX + 1));
-        n = read(fd, e->text, TEXT_MAX);
-        if (n < 0)
-                return -errno;
-        *ret_why = (size_t) n == TEXT_MAX ? "it is too long" : strlen(e->text) < (size_t) n ? "it has control characters" : NULL;
-        return *ret_why ? -EUCLEAN : 0;
+        k = fstat(fd, &e->like) < 0 ? -errno : read_whole(fd, TEXT_MAX, &e->text, &n);
+        *ret_why = k == -EINVAL                    ? "it is no file"
+                   : k == -EFBIG                   ? "it is too long"
+                   : k >= 0 && strlen(e->text) < n ? "it has control characters"
+                                                   : NULL;
+        return *ret_why ? -EUCLEAN : k;
 }
 
 static int read_and_parse(const struct roots *r, const struct boot_place *p, const char *at, struct boot_edit *ret,

@@ -13,38 +13,26 @@
 
 #define OUTPUT_MAX (1u << 20)
 
-/* Returns 1 (readable), 0 (timeout) or -errno. */
-static int wait_for(int fd, uint64_t until)
+static int read_all(int fd, uint64_t until, char **ret)
 {
+        /* The kernel gives it pages only as far as it is used. */
+        _cleanup_free_ char *text = malloc(OUTPUT_MAX);
+        size_t used = 0;
+
+        if (!text)
+                return -ENOMEM;
         for (;;) {
                 struct pollfd p = {.fd = fd, .events = POLLIN};
                 uint64_t now = now_monotonic();
-                int r = now < until ? poll(&p, 1, (int) ((until - now) / 1000) + 1) : 0;
-
-                if (r >= 0 || errno != EINTR)
-                        return r < 0 ? -errno : r;
-        }
-}
-
-static int read_all(int fd, uint64_t until, char **ret)
-{
-        _cleanup_free_ char *text = NULL;
-        size_t used = 0, size = 0;
-
-        for (;;) {
                 ssize_t n;
-                int r = wait_for(fd, until);
 
-                if (r <= 0)
-                        return r < 0 ? r : -ETIMEDOUT;
-                if (size - used < 4096) {
-                        char *grown = size < OUTPUT_MAX ? realloc(text, size += 16384) : NULL;
-
-                        if (!grown)
-                                return size < OUTPUT_MAX ? -ENOMEM : -E2BIG;
-                        text = grown;
-                }
-                n = read(fd, text + used, size - used - 1);
+                if (used == OUTPUT_MAX - 1)
+                        return -E2BIG;
+                n = now < until ? poll(&p, 1, (int) ((until - now) / USEC_PER_MSEC) + 1) : 0;
+                if (n == 0)
+                        return -ETIMEDOUT;
+                if (n > 0)
+                        n = read(fd, text + used, OUTPUT_MAX - 1 - used);
                 if (n < 0 && errno != EINTR)
                         return -errno;
                 if (n == 0)

@@ -36,31 +36,27 @@ int ctl_select(struct ctl *c, const char *what)
 
 int ctl_choose(struct ctl *c, char **names)
 {
-        _cleanup_free_ size_t *order = need(calloc(c->views.n + 1, sizeof(*order)));
-        struct views chosen = {};
-        size_t n = 0, k;
+        struct view *list = c->views.list;
+        size_t n = 0;
 
         c->named = names[0];
         for (; *names; names++) {
                 int r = ctl_select(c, *names);
+                struct view one;
                 size_t i;
 
                 if (r != UASD_EXIT_OK)
                         return r;
-                i = (size_t) (c->v - c->views.list);
-                for (k = 0; k < n && order[k] != i; k++)
-                        ;
-                order[k] = i;
-                n += k == n;
+                i = (size_t) (c->v - list);
+                if (i < n) /* named before */
+                        continue;
+                one = list[i];
+                list[i] = list[n];
+                list[n++] = one;
         }
-        if (!c->named)
-                return UASD_EXIT_OK;
-        for (k = 0; k < n; k++)
-                if (views_add(&chosen, &c->views.list[order[k]]) < 0)
-                        no_memory();
-        views_done(&c->views);
-        c->views = chosen;
-        c->v = n == 1 ? chosen.list : NULL;
+        while (c->named && c->views.n > n)
+                view_done(&list[--c->views.n]);
+        c->v = n == 1 ? list : NULL;
         return UASD_EXIT_OK;
 }
 

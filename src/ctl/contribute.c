@@ -62,14 +62,12 @@ static int take_record(const char *key, const struct history *h, void *data)
         return 0;
 }
 
-static void print_entry(const struct facts *f, const struct db_entry *known, const struct findings *found)
+static void print_entry(const struct view *v, const struct db_entry *known, const struct findings *found)
 {
         char name[160], text[2 * USB_STRING_MAX];
 
-        (void) snprintf(text, sizeof(text), "%s%s%s", f->manufacturer, f->manufacturer[0] && f->product[0] ? " " : "",
-                        f->product);
-        copy_plain(name, sizeof(name), text);
-        printf("# %s\nusb:v%04Xp%04X*\n", name, f->vid, f->pid);
+        copy_plain(name, sizeof(name), view_product(v, text, sizeof(text)));
+        printf("# %s\nusb:v%04Xp%04X*\n", name, v->disk.facts.vid, v->disk.facts.pid);
         /* The numbers continue those of the existing entry. So a separate file adds to that entry, and replaces nothing. */
         for (size_t i = 0; i < found->n; i++) {
                 const struct db_says *s = &found->says[i];
@@ -214,7 +212,7 @@ int report_hwdb(const struct ctl *c, const struct view *v)
                           f->interface, f->interface);
                 return UASD_EXIT_FAILED;
         }
-        print_entry(f, &known, &found);
+        print_entry(v, &known, &found);
         print_unusual(f, is_bad(&found, f->bcd));
         return UASD_EXIT_OK;
 }

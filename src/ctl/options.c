@@ -133,14 +133,9 @@ static int check(struct options *o)
 {
         unsigned long long lines = o->given & OPTION_FOLLOW ? FOLLOW_LINES : UINT_MAX;
 
-        o->help = o->given & OPTION_HELP;
-        o->version = o->given & OPTION_VERSION;
         o->json = o->given & OPTION_JSON;
         o->legend = !(o->given & OPTION_NO_LEGEND);
         o->pager = !(o->given & OPTION_NO_PAGER);
-        o->quiet = o->given & OPTION_QUIET;
-        o->ask_password = !(o->given & OPTION_NO_ASK_PASSWORD);
-        o->redact = o->given & OPTION_REDACT;
         o->wait_usec = UINT64_MAX;
         if (json_open(o->json_form) < 0)
                 log_error("--json=%s: the forms are short and pretty.", o->json_form);
@@ -159,7 +154,7 @@ static int check(struct options *o)
                 log_error("--textfile= takes a directory.");
         else if (o->json && (o->given & (OPTION_OUTPUT | OPTION_TREE)))
                 log_error("--output and --tree belong to the table. --json prints everything.");
-        else if (o->redact && o->hwdb)
+        else if (o->given & OPTION_REDACT && o->hwdb)
                 log_error("--redact does not work with --hwdb.");
         else {
                 o->n_lines = (size_t) lines;

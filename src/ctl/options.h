@@ -37,9 +37,8 @@ enum option_bit {
 #define OPTIONS_OF_ALL (OPTION_HELP | OPTION_VERSION | OPTION_NO_LEGEND | OPTION_NO_PAGER | OPTION_NO_ASK_PASSWORD | OPTION_QUIET)
 
 struct options {
-        bool help, version;
-        bool json, legend, pager, quiet, ask_password, redact;
-        unsigned given;         /* enum option_bit */
+        unsigned given; /* enum option_bit */
+        bool json, legend, pager;
         const char *json_form;  /* "short" or "pretty"; NULL: not given */
         const char *columns;    /* the text of --output=; NULL: not given */
         const char *wait;       /* the text of --wait=; NULL: no time was given */

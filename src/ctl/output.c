@@ -13,27 +13,11 @@
 
 #define SENTENCE(s) harmless_sentence(s, (char[2048]){}, 2048)
 
-const char *sgr_of_state(enum state s)
-{
-        switch (s) {
-        case STATE_SETTLED:
-                return SGR_GREEN;
-        case STATE_HELD:
-        case STATE_WAITING:
-        case STATE_SWITCHING:
-        case STATE_TRIAL:
-                return SGR_YELLOW;
-        case STATE_FAILED:
-        case STATE_UNBOUND:
-                return SGR_RED;
-        case STATE_IGNORED:
-        case STATE_INCAPABLE:
-                return SGR_DIM;
-        case _STATE_MAX:
-                break;
-        }
-        return "";
-}
+const char *const sgr_of_state[_STATE_MAX] = {
+        [STATE_SETTLED] = SGR_GREEN,    [STATE_HELD] = SGR_YELLOW,  [STATE_WAITING] = SGR_YELLOW,
+        [STATE_SWITCHING] = SGR_YELLOW, [STATE_TRIAL] = SGR_YELLOW, [STATE_FAILED] = SGR_RED,
+        [STATE_UNBOUND] = SGR_RED,      [STATE_IGNORED] = SGR_DIM,  [STATE_INCAPABLE] = SGR_DIM,
+};
 
 static const struct table_column says_columns[] = {
         {"HOLDS", .folds = FIT_BLANKS},
@@ -77,7 +61,7 @@ void output_head(const struct view *v, const char *text)
 {
         _cleanup_free_ char *lines = need(fold_indented(text, 2));
 
-        printf("%s%s%s %s\n", colour(sgr_of_state(v->disk.state)), style_utf8() ? "●" : "*", colour_end(), lines);
+        printf("%s%s%s %s\n", colour(sgr_of_state[v->disk.state]), style_utf8() ? "●" : "*", colour_end(), lines);
 }
 
 #define INDENT 12

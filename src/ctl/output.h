@@ -8,7 +8,7 @@
 /* Text for people, on stdout. Names from a device or user are made harmless. 0 or -ENOMEM. */
 
 /* One of SGR_*. */
-const char *sgr_of_state(enum state s);
+extern const char *const sgr_of_state[_STATE_MAX];
 
 /* Replaces DISK in advice by the name of this disk, so that the command can be pasted. Returns ret. */
 const char *output_named(const char *text, const char *id, char *ret, size_t size);

@@ -220,14 +220,14 @@ static int run(int argc, char **argv, const char *root)
         first = options_parse(argc, argv, &o);
         if (first < 0)
                 return UASD_EXIT_USAGE;
-        if (o.help)
+        if (o.given & OPTION_HELP)
                 return help(argv[first]);
-        if (o.version) {
+        if (o.given & OPTION_VERSION) {
                 printf("uasctl %s\n", UASD_VERSION);
                 return UASD_EXIT_OK;
         }
-        log_open("uasctl", o.quiet ? LOG_ERR : LOG_INFO);
-        progress_open(o.quiet);
+        log_open("uasctl", o.given & OPTION_QUIET ? LOG_ERR : LOG_INFO);
+        progress_open(o.given & OPTION_QUIET);
         log_before_line(progress_clear);
         verb = verb_check(&o, argv + first);
         if (!verb)
@@ -240,8 +240,9 @@ static int run(int argc, char **argv, const char *root)
                 log_error("Cannot open /sys: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
-        return verb_run(verb, &(struct ctl){.options = &o, .client = {roots, o.host, o.ask_password}, .root = root},
-                        argv + first + (first < argc));
+        return verb_run(
+                verb, &(struct ctl){.options = &o, .client = {roots, o.host, !(o.given & OPTION_NO_ASK_PASSWORD)}, .root = root},
+                argv + first + (first < argc));
 }
 
 int uasctl_run(int argc, char **argv, const char *root)

@@ -116,7 +116,7 @@ static bool is_marked(enum column c, const struct view *v)
 static const char *colour_of_cell(enum column c, const struct view *v)
 {
         if (c == COLUMN_STATE)
-                return sgr_of_state(v->disk.state);
+                return sgr_of_state[v->disk.state];
         if (is_marked(c, v))
                 return c == COLUMN_DRIVER ? SGR_YELLOW : SGR_RED;
         return c == COLUMN_SPEED && facts_slow_link(&v->disk.facts) ? SGR_YELLOW : NULL;

@@ -113,7 +113,7 @@ static void tell_line(const struct view *v, const char *event, const struct snap
         }
         (void) snprintf(text + n, sizeof(text) - n, "%s%s", reason ? ". " : "", reason ? v->reason : "");
         (void) output_clock((uint64_t) time(NULL) * USEC_PER_SEC, clock);
-        printf("%s  %s%s%s ", clock, colour(sgr_of_state(v->disk.state)), view_label(v, label), colour_end());
+        printf("%s  %s%s%s ", clock, colour(sgr_of_state[v->disk.state]), view_label(v, label), colour_end());
         output_line((int) (strlen(clock) + 3 + fold_width(label)), text);
 }
 

@@ -110,9 +110,9 @@ static void print_configuration(const struct ctl *c)
                 const struct disk_rule *d = &config.rules[i];
 
                 (void) snprintf(told, sizeof(told), "[Disk %04x:%04x%s%s] Policy=%s", d->vid, d->pid, d->serial ? ":" : "",
-                                !d->serial           ? ""
-                                : c->options->redact ? REDACTED
-                                                     : d->serial,
+                                !d->serial                          ? ""
+                                : c->options->given & OPTION_REDACT ? REDACTED
+                                                                    : d->serial,
                                 policy_to_string(d->policy));
                 output_field("Settings", told);
         }
@@ -206,7 +206,7 @@ static int json_facts(const struct ctl *c, const struct view *v, const struct he
 
         if (r < 0)
                 return r;
-        if (c->options->redact)
+        if (c->options->given & OPTION_REDACT)
                 redact_quirks(&quirks);
         platform_read(&c->client.roots, platform);
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
@@ -320,7 +320,7 @@ int verb_report(struct ctl *c, char **args)
         (void) events_from_records(&c->client.roots, &filter, &events);
         (void) kernel_log_read(c, &c->views, &kernel);
         events_sort(&events);
-        if (c->options->redact)
+        if (c->options->given & OPTION_REDACT)
                 redact_all(&c->views, &events, &kernel);
         report_machine(c, answers);
         r = print_disks(c);

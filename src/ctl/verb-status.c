@@ -56,7 +56,7 @@ static void print_state(const struct ctl *c, const struct view *v)
 
         output_head(v, view_label(v, label));
         output_field("Product", view_product(v, product, sizeof(product)));
-        output_coloured("State", state_to_string(v->disk.state), sgr_of_state(v->disk.state));
+        output_coloured("State", state_to_string(v->disk.state), sgr_of_state[v->disk.state]);
         output_sentence("Reason", v->reason);
         print_users(c, v);
         boot_place_print(c, v);

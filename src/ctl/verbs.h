@@ -35,22 +35,9 @@ void verbs_help(const struct verb *v);
 /* The whole uasctl, for the machine below `root` (NULL: this one). Returns its exit status. */
 int uasctl_run(int argc, char **argv, const char *root);
 
-int verb_list(struct ctl *c, char **args);
-int verb_status(struct ctl *c, char **args);
-int verb_explain(struct ctl *c, char **args);
-int verb_db(struct ctl *c, char **args);
-int verb_switch(struct ctl *c, char **args);
+typedef int verb_fn(struct ctl *c, char **args);
+verb_fn verb_list, verb_status, verb_explain, verb_db, verb_switch, verb_policy, verb_trim, verb_release, verb_cancel, verb_eject,
+        verb_forget, verb_monitor, verb_log, verb_metrics, verb_report, verb_inhibit, verb_wait;
+
 /* Prints the users of a disk, and the commands that free it. */
 void say_in_use(const struct ctl *c, const struct view *v);
-int verb_policy(struct ctl *c, char **args);
-int verb_trim(struct ctl *c, char **args);
-int verb_release(struct ctl *c, char **args);
-int verb_cancel(struct ctl *c, char **args);
-int verb_eject(struct ctl *c, char **args);
-int verb_forget(struct ctl *c, char **args);
-int verb_monitor(struct ctl *c, char **args);
-int verb_log(struct ctl *c, char **args);
-int verb_metrics(struct ctl *c, char **args);
-int verb_report(struct ctl *c, char **args);
-int verb_inhibit(struct ctl *c, char **args);
-int verb_wait(struct ctl *c, char **args);

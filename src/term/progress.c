@@ -26,20 +26,6 @@ void progress_clear(void)
         shown = false;
 }
 
-void progress_show(const char *disk, const char *step)
-{
-        char name[256], harmless[256];
-
-        if (!wanted)
-                return;
-        progress_clear();
-        if (!*step)
-                return;
-        (void) fprintf(stderr, "%s: %s", make_harmless(disk, name, sizeof(name)),
-                       make_harmless(step, harmless, sizeof(harmless)));
-        shown = true;
-}
-
 /* The width of the terminal behind stderr, because stdout may go elsewhere. */
 static unsigned width(void)
 {
@@ -59,4 +45,15 @@ void progress_line(const char *text)
         (void) fprintf(stderr, "\r%s\033[K", line); /* erases the rest of a longer line last, to avoid flicker */
         (void) fflush(stderr);
         shown = true;
+}
+
+void progress_show(const char *disk, const char *step)
+{
+        char line[LINE_WIDTH_MAX];
+
+        (void) snprintf(line, sizeof(line), "%s: %s", disk, step);
+        if (*step)
+                progress_line(line);
+        else
+                progress_clear();
 }

@@ -109,9 +109,9 @@ static void values(void **state)
         struct options o;
 
         assert_string_equal(parse(&o, argv, words), "switch");
-        assert_true(o.quiet);
+        assert_true(o.given & OPTION_QUIET);
         assert_false(o.legend);
-        assert_false(o.ask_password);
+        assert_true(o.given & OPTION_NO_ASK_PASSWORD);
         assert_false(o.json);
         assert_int_equal(o.given, OPTION_WAIT | OPTION_QUIET | OPTION_NO_LEGEND | OPTION_NO_ASK_PASSWORD);
         assert_int_equal(o.wait_usec, 60 * USEC_PER_SEC);
@@ -127,7 +127,7 @@ static void defaults(void **state)
 
         assert_string_equal(parse(&o, argv, words), "wait");
         assert_true(o.legend);
-        assert_true(o.ask_password);
+        assert_false(o.given & OPTION_NO_ASK_PASSWORD);
         assert_true(o.wait_usec == UINT64_MAX);
 }
 
@@ -149,8 +149,8 @@ static void command(void **state)
         struct options o;
 
         assert_string_equal(parse(&o, argv, words), "inhibit");
-        assert_true(o.quiet);
-        assert_false(o.help);
+        assert_true(o.given & OPTION_QUIET);
+        assert_false(o.given & OPTION_HELP);
         assert_string_equal(o.why, "so");
         assert_null(o.disk);
         assert_string_equal(words[0], "inhibit");

@@ -16,8 +16,8 @@ int state_mkdir(int dirfd, const char *path);
 /* durable: also calls fsync on file and directory, for data that must survive a power cut. */
 int state_write(int dirfd, const char *path, const char *text, bool durable);
 /*
- * Replaces any file in the directory dir, by way of a new file `temp` beside it. The new one has the owner and the mode of `like`,
- * as far as the file system has them. NULL stands for mode 0644. Returns 0, or -errno and the old file.
+ * Replaces any file in the directory dir, by way of a new file `temp` beside it. The new one has the owner and the mode of
+ * `like`, as far as the file system has them. NULL stands for mode 0644. Returns 0, or -errno and the old file.
  */
 int file_replace(int dir, const char *name, const char *temp, const char *text, const struct stat *like, bool durable);
 /* Calls fn for every KEY=VALUE line. Returns 1, 0 if there is no file, -errno, or the negative result of fn. */
