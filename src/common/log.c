@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#define SD_JOURNAL_SUPPRESS_LOCATION
 #include "common/log.h"
 
 #include <stdarg.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <systemd/sd-journal.h>
 #include <unistd.h>
+
+#include "common/journal.h"
 
 static const char *log_program = "uasd";
 static int log_max_level = LOG_INFO;
@@ -44,9 +43,8 @@ void log_for(pid_t pid)
 
 static bool send_journal(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n_fields)
 {
-        enum { FIXED = 5 };
-        struct iovec iov[FIXED + 16];
-        char *texts[FIXED + 16];
+        struct iovec iov[JOURNAL_FIELDS_MAX];
+        char *texts[JOURNAL_FIELDS_MAX];
         size_t n = 0;
         int r;
 
@@ -69,7 +67,7 @@ static bool send_journal(int level, const char *message, const char *message_id,
         }
         for (size_t i = 0; i < n; i++)
                 iov[i] = (struct iovec){texts[i], strlen(texts[i])};
-        r = sd_journal_sendv(iov, (int) n);
+        r = journal_send(iov, n);
         for (size_t i = 0; i < n; i++)
                 free(texts[i]);
         return r >= 0;

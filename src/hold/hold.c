@@ -143,7 +143,7 @@ static bool begin(const struct roots *r, const struct facts *f, const struct hol
                 .deadline = now_boottime() + l->hold,
         };
 
-        return arm(r, f->interface, l) >= 0 && hold_write(r, f->interface, &m) >= 0;
+        return arm(f->interface) >= 0 && hold_write(r, f->interface, &m) >= 0;
 }
 
 /*

@@ -25,10 +25,10 @@ struct hold_answer {
 };
 
 /*
- * Arms the dead man's timer: timer_arm(), except in tests. Returns 0 if it runs for l->hold from now on, and a hold of that
- * length does not make a boot fail.
+ * Arms the dead man's timer: run_timer(), except in tests. Returns 0 if it runs from now on for the length of a hold, and a hold
+ * of that length does not make a boot fail.
  */
-typedef int (*hold_arm_fn)(const struct roots *r, const char *interface, const struct hold_limits *l);
+typedef int (*hold_arm_fn)(const char *interface);
 
 /*
  * Answers an event: whether it leaves the block device held, and the other properties. It may begin a hold. The decision is made

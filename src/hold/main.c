@@ -9,7 +9,6 @@
 #include "hold/early.h"
 #include "hold/hold.h"
 #include "hold/quirks.h"
-#include "hold/timer.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
 
@@ -18,12 +17,11 @@
  * it boots a slow machine. If SIGALRM does not end this process either, the rule kills it a little later.
  */
 #define ANSWER_SEC 10
-/* PID 1 has less time: without its answer the disk is not held, and udev gets the rest of the answer. */
-#define PID1_SEC (ANSWER_SEC - 1)
+_Static_assert(TIMER_BUDGET < ANSWER_SEC * USEC_PER_SEC, "PID 1 has less time: without its answer udev gets the rest of ours");
 
-static int arm_in_time(const struct roots *r, const char *interface, const struct hold_limits *l)
+static int arm_in_time(const char *interface)
 {
-        int k = timer_arm(r, interface, awake_in(PID1_SEC * USEC_PER_SEC), l);
+        int k = run_timer(interface);
 
         /* From here on both are done, or neither: the mark is written, and the answer is printed. */
         (void) alarm(0);

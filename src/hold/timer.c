@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "hold/timer.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
 
 #include "common/util.h"
+#include "core/disk.h"
+#include "hold/dropin.h"
+#include "hold/early.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
 
@@ -45,7 +51,12 @@ static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hol
         return r;
 }
 
-int timer_arm(const struct roots *roots, const char *interface, struct awake deadline, const struct hold_limits *l)
+/*
+ * Lets PID 1 start the dead man's timer of the interface. Returns 0 if the timer runs, -ESHUTDOWN if the machine is going down,
+ * -ETIMEDOUT if PID 1 has not answered by `deadline`, or another -errno. -ETIME: the hold could outlast the time that a boot
+ * waits for a device, or mdadm for the rest of an array.
+ */
+static int timer_arm(const struct roots *roots, const char *interface, struct awake deadline, const struct hold_limits *l)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
         enum pid1_state state = PID1_STOPPING;
@@ -72,4 +83,26 @@ int timer_arm(const struct roots *roots, const char *interface, struct awake dea
         if (r < 0)
                 return r;
         return pid1_arm_release(pid1, deadline, interface);
+}
+
+/* Only this program of the hold loads libsystemd, and it runs only where a hold begins: uasd-hold runs at every event. */
+int main(int argc, char **argv)
+{
+        struct hold_limits limits;
+        struct roots r;
+        int k;
+
+        log_open("uasd-hold-timer", LOG_INFO);
+        if (argc != 2 || !interface_name_valid(argv[1])) {
+                (void) fputs("usage: uasd-hold-timer INTERFACE (uasd-hold starts it)\n", stderr);
+                return 2;
+        }
+        k = roots_open(&r, NULL);
+        if (k < 0)
+                return EXIT_FAILURE;
+        k = limits_read(&r, &limits);
+        if (k >= 0)
+                k = timer_arm(&r, argv[1], awake_in(TIMER_BUDGET), &limits);
+        roots_close(&r);
+        return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -21,7 +21,7 @@
  * event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
  * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each quick look for users. Linked
  * with
- * --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv,uevents_fd,uevents_next,fsync,users_any.
+ * --wrap=posix_spawn,pid1_load_module_later,journal_send,uevents_fd,uevents_next,fsync,users_any.
  */
 
 static const char *top;
@@ -52,9 +52,9 @@ int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const 
         return 0;
 }
 
-int __wrap_sd_journal_sendv(const struct iovec *iov, int n);
+int __wrap_journal_send(const struct iovec *iov, size_t n);
 
-int __wrap_sd_journal_sendv(const struct iovec *iov, int n)
+int __wrap_journal_send(const struct iovec *iov, size_t n)
 {
         char path[PATH_MAX];
         FILE *f;
@@ -62,7 +62,7 @@ int __wrap_sd_journal_sendv(const struct iovec *iov, int n)
         (void) snprintf(path, sizeof(path), "%s/journal", top);
         f = fopen(path, "ae");
         if (f) {
-                for (int i = 0; i < n; i++)
+                for (size_t i = 0; i < n; i++)
                         (void) fprintf(f, "%.*s\n", (int) iov[i].iov_len, (const char *) iov[i].iov_base);
                 (void) fprintf(f, "\n");
                 (void) fclose(f);

@@ -18,7 +18,7 @@
  * uasd-hold and uasd-generator for the machine in the folder $TREE: the programs that they start and /dev/kmsg are in it, and its
  * "journal" gets what they report. They have a fourth of the time for an answer, PID 1 a tenth; "limits" gets the whole. Linked
  * with
- * --wrap=alarm,execv,open64,pid1_state,roots_open,sd_journal_sendv.
+ * --wrap=alarm,execv,open64,pid1_state,roots_open,journal_send.
  */
 
 static const char *in_tree(const char *path)
@@ -77,7 +77,8 @@ unsigned __wrap_alarm(unsigned seconds)
         return (unsigned) setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {seconds / 4, seconds % 4 * 250000}}, NULL);
 }
 
-int __real_pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret);
+/* weak: uasd-hold itself must not get libsystemd by this */
+__attribute__((weak)) int __real_pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret);
 int __wrap_pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret);
 int __wrap_pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret)
 {
@@ -85,14 +86,14 @@ int __wrap_pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret)
         return __real_pid1_state(pid1, awake_in(awake_left(deadline) / 10), ret);
 }
 
-int __wrap_sd_journal_sendv(const struct iovec *iov, int n);
-int __wrap_sd_journal_sendv(const struct iovec *iov, int n)
+int __wrap_journal_send(const struct iovec *iov, size_t n);
+int __wrap_journal_send(const struct iovec *iov, size_t n)
 {
         FILE *f = fopen(in_tree("/journal"), "ae");
 
         if (!f)
                 return -errno;
-        for (int i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++)
                 (void) fprintf(f, "%.*s\n", (int) iov[i].iov_len, (const char *) iov[i].iov_base);
         (void) fclose(f);
         return 0;

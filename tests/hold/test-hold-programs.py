@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(HERE, '../ctl'))
 import privatebus  # noqa: E402
 from tree import Tree  # noqa: E402
 
-HOLD, GENERATOR, FAKE_PID1 = map(os.path.abspath, sys.argv[1:4])
+HOLD, TIMER, GENERATOR, FAKE_PID1 = map(os.path.abspath, sys.argv[1:5])
 USB = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1'
 INTERFACE = USB + '/2-1:1.0'
 SCSI = INTERFACE + '/host3/target3:0:0/3:0:0:0'
@@ -45,6 +45,8 @@ class Programs(unittest.TestCase):
         os.symlink(DROPIN, self.tree.path('run/systemd/generator/uasd-hold'))
         os.makedirs(self.tree.path('run/systemd/system'))
         self.tree.write('dev/kmsg', '')
+        os.makedirs(self.tree.path('usr/lib/uasd'), exist_ok=True)
+        os.symlink(TIMER, self.tree.path('usr/lib/uasd/uasd-hold-timer'))
         self.env = dict(os.environ, TREE=self.tree.top, LC_ALL='C')
 
     def read(self, path):
@@ -127,6 +129,22 @@ class Programs(unittest.TestCase):
     def test_no_pid1(self):
         "Without PID 1 there is no timer, so there is no hold. The rest of the answer comes."
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
+
+    def test_no_timer(self):
+        "The program that arms the timer is missing or fails: no hold."
+        self.pid1('state running', 'answer')
+        os.unlink(self.tree.path('usr/lib/uasd/uasd-hold-timer'))
+        self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
+        os.symlink('/bin/false', self.tree.path('usr/lib/uasd/uasd-hold-timer'))
+        self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
+        self.assertFalse(os.path.exists(self.tree.path('run/uasd/hold/2-1:1.0')))
+
+    def test_timer_usage(self):
+        for args in (), ('../x',), ('2-1:1.0', 'x'):
+            with self.subTest(args=args):
+                p = subprocess.run([TIMER, *args], env=self.env, capture_output=True, text=True, timeout=20)
+                self.assertEqual((p.returncode, p.stdout), (2, ''))
+                self.assertIn('usage: uasd-hold-timer INTERFACE', p.stderr)
 
     def test_silent_pid1(self):
         "PID 1 does not answer: udev gets the rest of the answer a second before the helper would be killed."
@@ -361,4 +379,4 @@ class Programs(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
