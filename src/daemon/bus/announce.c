@@ -54,9 +54,9 @@ void bus_disk_added(struct entry *e)
         _cleanup_free_ char *path = bus_disk_path(e);
         sd_bus *bus;
 
-        e->announced = true;
         FOREACH_BUS (bus, e->manager)
                 (void) sd_bus_emit_interfaces_added(bus, path, UASD_BUS_DISK, NULL);
+        e->announced = true; /* before it, users_cache_refresh() searches only the users of this disk */
 }
 
 void bus_disk_removed(struct entry *e)
