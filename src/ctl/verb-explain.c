@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/boot.h"
+#include "ctl/gentler.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
@@ -209,6 +210,7 @@ static int print_text(const struct ctl *c, const struct view *v, const struct ex
                 putchar('\n');
         print_decision(v, t);
         boot_place_print(c, v);
+        gentler_print(c, v);
         putchar('\n');
         r = print_rows(c, t);
         if (r < 0)

@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -55,6 +56,28 @@ class Status(unittest.TestCase):
         link = self.disk('sdb')['link']
         self.assertEqual((link['speed_mbps'], link['super_speed'], link['limit']), (480, 'yes', 'unknown'))
         self.assertIn('    Advice: ' + link['advice'], self.text())
+
+    def test_gentler(self):
+        "A disk in use that is to leave uas: explain names the steps that ask less of the bridge, with the present values."
+        self.tree.disk('2-1', 'sda', 'uas', serial='S1')
+        self.tree.write('etc/uasd/uasd.conf', '[Disk 1209:5a5a]\nPolicy=usb-storage\n')
+        self.tree.write('sys/block/sda/device/queue_depth', '30\n')
+        self.tree.write('sys/block/sda/queue/max_sectors_kb', '64\n')  # as low as the step
+        self.tree.write('sys/bus/usb/devices/2-1/port/usb3_lpm_permit', 'u1_u2\n')
+        self.assertNotIn('Gentler', self.tree.run('explain', 'sda').stdout)
+        self.tree.write('proc/1/mountinfo', '1 0 8:0 / / rw - ext4 /dev/sda rw\n')
+        said = self.tree.run('explain', 'sda').stdout
+        first, second = 'sys/bus/usb/devices/2-1/port/usb3_lpm_permit', 'sys/block/sda/device/queue_depth'
+        self.assertIn(f'   Gentler: echo 0 >/{first} # now u1_u2; ', said)
+        self.assertIn(f'            echo 1 >/{second} # now 30; ', said)
+        self.assertNotIn('max_sectors_kb', said)
+        for path in first, second:
+            command = re.search(f'(echo [0-9]+) >/{path} #', said).group(1)
+            self.tree.write(path, command.split()[1] + '\n')
+        self.assertNotIn('Gentler', self.tree.run('explain', 'sda').stdout)
+        self.tree.write(second, '30\n')
+        self.tree.write('etc/uasd/uasd.conf', '')
+        self.assertNotIn('Gentler', self.tree.run('explain', 'sda').stdout)
 
     PAGES = {'vpd_pgb2': bytes([0, 0xb2, 0, 4, 0, 0x80, 2, 0]),
              'vpd_pgb0': bytes([0, 0xb0, 0, 60]) + bytes(16) + bytes([0, 0x3f, 0xff, 0xff, 0, 0, 0, 64]) + bytes(36)}
