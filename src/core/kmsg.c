@@ -96,78 +96,66 @@ enum source {
         FROM_ANYWHERE,
 };
 
+enum {
+        FOLLOWS = 1 << 0,   /* as in struct sign */
+        EXCUSES = 1 << 1,   /* as in struct sign */
+        HAS_ERRNO = 1 << 2, /* the number behind the text is an errno */
+};
+
 static const struct pattern {
         enum source source;
+        enum blame blame;
+        enum weight weight;
+        unsigned flags;
         const char *text; /* start of the message, behind "driver device: [sda] tag#1 " */
-        const char *also; /* also contained, further on. With `errnos`, the number behind both is an errno */
-        bool errnos;
-        struct sign sign;
+        const char *also; /* also contained, further on; empty: nothing follows */
+        const char *what;
 } patterns[] = {
         /* clang-format off */
         /* Both drivers: each attach of a host and each device at a port begins a new account. */
-        {FROM_SCSI, "uas", "", false, {.weight = WEIGHT_NEW}},
-        {FROM_SCSI, "usb-storage ", NULL, false, {.weight = WEIGHT_NEW}},
-        {FROM_USB, "new ", " USB device number ", false, {.weight = WEIGHT_NEW}},
-        {FROM_USB, "USB disconnect, device number ", NULL, false, {.weight = WEIGHT_GONE}},
+        {FROM_SCSI, BLAME_NONE, WEIGHT_NEW, 0, "uas", "", NULL},
+        {FROM_SCSI, BLAME_NONE, WEIGHT_NEW, 0, "usb-storage ", NULL, NULL},
+        {FROM_USB, BLAME_NONE, WEIGHT_NEW, 0, "new ", " USB device number ", NULL},
+        {FROM_USB, BLAME_NONE, WEIGHT_GONE, 0, "USB disconnect, device number ", NULL, NULL},
 
-        {FROM_SCSI, "uas_eh_abort_handler ", NULL, false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time"}},
-        {FROM_SCSI, "uas_eh_", "_reset_handler FAILED", false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .follows = true, .what = "a reset did not bring it back"}},
-        {FROM_SCSI, "uas_eh_", "_reset_handler ", false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "it had to be reset"}},
-        {FROM_SCSI, "Device offlined - not ready after error recovery", NULL, false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .follows = true, .what = "the kernel gave it up"}},
-        {FROM_SCSI, "uas_pre_reset: timed out", NULL, false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "commands were not answered in time"}},
-        {FROM_SCSI, "uas_post_reset: alloc streams error ", NULL, false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "it had no streams after a reset"}},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, 0, "uas_eh_abort_handler ", NULL, "commands were not answered in time"},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS, "uas_eh_", "_reset_handler FAILED", "a reset did not bring it back"},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_eh_", "_reset_handler ", "it had to be reset"},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS,
+         "Device offlined - not ready after error recovery", NULL, "the kernel gave it up"},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_pre_reset: timed out", NULL, "commands were not answered in time"},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS,
+         "uas_post_reset: alloc streams error ", NULL, "it had no streams after a reset"},
 
-        {FROM_USB, "data cmplt err ", NULL, true,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "data transfers failed"}},
-        {FROM_USB, "cmd cmplt err ", NULL, true,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "command transfers failed"}},
-        {FROM_USB, "sense urb: status ", NULL, true,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "status transfers failed"}},
-        {FROM_USB, "stat urb: status ", NULL, true,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "status transfers failed"}},
-        {FROM_USB, "stat urb: no pending cmd", NULL, false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered without a command"}},
-        {FROM_SCSI, "unexpected status cmplt", NULL, false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered without a command"}},
-        {FROM_USB, "reset ", " USB device number ", false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .follows = true, .what = "it had to be reset"}},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "data cmplt err ", NULL, "data transfers failed"},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "cmd cmplt err ", NULL, "command transfers failed"},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "sense urb: status ", NULL, "status transfers failed"},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "stat urb: status ", NULL, "status transfers failed"},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "stat urb: no pending cmd", NULL, "it answered without a command"},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "unexpected status cmplt", NULL, "it answered without a command"},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, FOLLOWS, "reset ", " USB device number ", "it had to be reset"},
 
-        {FROM_USB, "device descriptor read/", ", error ", false,
-          {.blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "its descriptors could not be read"}},
-        {FROM_USB, "device not accepting address ", NULL, false,
-          {.blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address"}},
-        {FROM_USB, "Device not responding to setup address", NULL, false,
-          {.blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address"}},
-        {FROM_USB, "Cannot enable. Maybe the USB cable is bad?", NULL, false,
-          {.blame = BLAME_CABLE, .weight = WEIGHT_HIGH, .what = "its port could not be enabled"}},
-        {FROM_USB, "unable to enumerate USB device", NULL, false,
-          {.blame = BLAME_CABLE, .weight = WEIGHT_HIGH, .what = "it could not be enumerated"}},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device descriptor read/", ", error ", "its descriptors could not be read"},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device not accepting address ", NULL, "it did not take an address"},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "Device not responding to setup address", NULL, "it did not take an address"},
+        {FROM_USB, BLAME_CABLE, WEIGHT_HIGH, 0,
+         "Cannot enable. Maybe the USB cable is bad?", NULL, "its port could not be enabled"},
+        {FROM_USB, BLAME_CABLE, WEIGHT_HIGH, 0, "unable to enumerate USB device", NULL, "it could not be enumerated"},
 
-        {FROM_USB, "over-current ", NULL, false,
-          {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "over-current at its port"}},
-        {FROM_USB, "disabled by hub (EMI?)", NULL, false,
-          {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "its port was disabled by the hub"}},
-        {FROM_ANYWHERE, "Undervoltage detected!", NULL, false,
-          {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the machine's voltage was too low"}},
-        {FROM_ANYWHERE, "Under-voltage detected!", NULL, false,
-          {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the machine's voltage was too low"}},
+        {FROM_USB, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "over-current ", NULL, "over-current at its port"},
+        {FROM_USB, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "disabled by hub (EMI?)", NULL, "its port was disabled by the hub"},
+        {FROM_ANYWHERE, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "Undervoltage detected!", NULL, "the machine's voltage was too low"},
+        {FROM_ANYWHERE, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "Under-voltage detected!", NULL, "the machine's voltage was too low"},
 
-        {FROM_CONTROLLER, "xHCI host not responding to stop endpoint command", NULL, false,
-          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller stopped answering"}},
-        {FROM_CONTROLLER, "xHCI host controller not responding, assume dead", NULL, false,
-          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller died"}},
-        {FROM_CONTROLLER, "HC died; cleaning up", NULL, false,
-          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller died"}},
-        {FROM_CONTROLLER, "Transfer event for unknown stream ring", NULL, false,
-          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "the controller mixed up its streams"}},
-        {FROM_CONTROLLER, "WARN Set TR Deq Ptr cmd ", NULL, false,
-          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "the controller mixed up its streams"}},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES,
+         "xHCI host not responding to stop endpoint command", NULL, "the controller stopped answering"},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES,
+         "xHCI host controller not responding, assume dead", NULL, "the controller died"},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES, "HC died; cleaning up", NULL, "the controller died"},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "Transfer event for unknown stream ring", NULL, "the controller mixed up its streams"},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "WARN Set TR Deq Ptr cmd ", NULL, "the controller mixed up its streams"},
         /* clang-format on */
 };
 
@@ -299,11 +287,15 @@ bool sign_read(const struct kmsg *k, struct sign *ret)
         message = message_of(k, device, sizeof(device));
         for (size_t i = 0; message && i < ELEMENTSOF(patterns); i++) {
                 const struct pattern *p = patterns + i;
-                struct sign s = p->sign;
+                struct sign s = {.blame = p->blame,
+                                 .weight = p->weight,
+                                 .follows = p->flags & FOLLOWS,
+                                 .excuses = p->flags & EXCUSES,
+                                 .what = p->what};
 
                 if (!matches(p, message, &rest) || !locate(p->source, k, device, &s))
                         continue;
-                if (p->errnos && !take_errno(rest, &s))
+                if (p->flags & HAS_ERRNO && !take_errno(rest, &s))
                         return false;
                 *ret = s;
                 return true;
@@ -314,8 +306,8 @@ bool sign_read(const struct kmsg *k, struct sign *ret)
 const char *sign_what(const char *text)
 {
         for (size_t i = 0; i < ELEMENTSOF(patterns); i++)
-                if (patterns[i].sign.what && streq(patterns[i].sign.what, text))
-                        return patterns[i].sign.what;
+                if (patterns[i].what && streq(patterns[i].what, text))
+                        return patterns[i].what;
         return NULL;
 }
 

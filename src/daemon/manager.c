@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/actions.h"
-#include "daemon/bus/connections.h"
+#include "daemon/bus/announce.h"
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/report.h"
@@ -15,9 +15,7 @@
 #include "daemon/feature/trouble.h"
 #include "daemon/queue.h"
 #include "daemon/rescan.h"
-#include "daemon/source/kmsg.h"
 #include "daemon/source/sources.h"
-#include "daemon/source/uses.h"
 #include "daemon/work/records.h"
 #include "daemon/work/strings.h"
 #include "sys/io/statefile.h"
@@ -158,9 +156,9 @@ static int lock_machine(struct manager *m)
         m->lock = openat(m->roots.run, RUN_DAEMON_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (m->lock < 0)
                 return -errno;
-        if (fcntl(m->lock, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK}) >= 0)
+        if (fcntl(m->lock, F_SETLK, &(struct flock){.l_type = F_WRLCK}) >= 0)
                 return 0;
-        return errno == EAGAIN ? -EALREADY : -errno;
+        return errno == EAGAIN || errno == EACCES ? -EALREADY : -errno;
 }
 
 int manager_start(struct manager *m)

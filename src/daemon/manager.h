@@ -46,7 +46,7 @@ struct entry {
         } unbound;
         struct disk_request request;
         struct job *job;          /* work/job.c: the uasd-switch at work, if it is a child of this process */
-        struct use_probe *probe;  /* work/use-probe.c: the present search */
+        struct use_probe *probe;  /* feature/users.c: the present search */
         struct disk_lease *lease; /* feature/lease.c; NULL: not leased */
         struct {
                 sd_event_source *timer;
@@ -63,7 +63,7 @@ struct entry {
                 struct history unkept;  /* history that could not be written */
                 bool has_unkept;
         } trouble;       /* feature/trouble.c */
-        usec_t users_at; /* feature/users-cache.c: CLOCK_BOOTTIME in usec of the last search by name */
+        usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 
 struct manager {
@@ -86,7 +86,7 @@ struct manager {
         struct record_task *records; /* work/records.c: unwritten records, the oldest first */
         struct child *recorder;      /* writes the first record */
         struct naming *namings;      /* work/strings.c: devices whose strings are being read */
-        struct users_walk *walk;     /* feature/users-cache.c: the present walk */
+        struct users_walk *walk;     /* feature/users.c: the present walk */
         bool walks_long;             /* the last walk took long */
         LIST_HEAD(, inhibitor) inhibitors;
         struct keepoff_state *keepoff;

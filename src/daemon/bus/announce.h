@@ -20,6 +20,8 @@ struct bus {
         sd_event_source *listener_source;
         sd_bus *peers[PEERS_MAX];
 };
+/* Joins the system bus and opens the private socket. */
+int bus_new(struct manager *m, struct bus **ret);
 
 /*
  * Appends a string from outside. D-Bus accepts only UTF-8: one invalid property would keep all clients from the list of disks.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/bus/connections.h"
+#include "daemon/bus/announce.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -9,9 +9,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "daemon/bus/announce.h"
 #include "daemon/bus/methods.h"
-#include "daemon/bus/polkit.h"
 #include "daemon/source/sources.h"
 #include "sys/io/statefile.h"
 

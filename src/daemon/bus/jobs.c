@@ -5,7 +5,6 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "daemon/bus/announce.h"
-#include "daemon/bus/polkit.h"
 #include "daemon/feature/requests.h"
 
 /* org.uasd1.Job: a request, from its start to its end. Each signal names its disk, for clients without a list of jobs. */

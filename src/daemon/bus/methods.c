@@ -3,10 +3,9 @@
 
 #include "common/names.h"
 #include "daemon/bus/announce.h"
-#include "daemon/bus/polkit.h"
 #include "daemon/disks.h"
-#include "daemon/feature/eject.h"
 #include "daemon/feature/requests.h"
+#include "daemon/feature/switches.h"
 #include "daemon/queue.h"
 
 #define MAY_POLICY "org.uasd1.policy"
@@ -171,7 +170,7 @@ static int check_eject(struct call *c)
 
 static int do_eject(struct call *c)
 {
-        return eject_new(c->entry, c->message);
+        return switch_eject(c->entry, c->message);
 }
 
 static const struct method {

@@ -55,3 +55,21 @@ int bus_refuse(const struct call *c, const struct refusal *no);
 int bus_refuse_running(const struct entry *e, sd_bus_error *error);
 /* Returns the facts that decide a request, read again: some changes of them make no uevent. */
 void bus_facts_now(const struct entry *e, struct facts *ret);
+
+/* polkit.c */
+/*
+ * Permissions on the system bus. Root may call everything, also without polkit. For other callers polkit decides, and may ask for
+ * a password. Nothing here waits.
+ */
+typedef int (*method_fn)(sd_bus_message *message, void *data, sd_bus_error *error);
+
+/*
+ * A method calls this before it changes anything. e: its disk, which polkit's message names, or NULL for any. Returns 1 if the
+ * method may go on, or -errno with error set if it is refused. Returns 0 while polkit is being asked: then the method must return
+ * 1 to sd-bus. It is called again with the answer.
+ */
+int polkit_may(struct manager *m, sd_bus_message *message, const char *action, const struct entry *e, method_fn method,
+               sd_bus_error *error);
+
+/* Drops open questions without an answer: their connection is closed. */
+void polkit_forget(struct manager *m);

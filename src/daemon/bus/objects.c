@@ -6,7 +6,7 @@
 #include "common/names.h"
 #include "daemon/bus/announce.h"
 #include "daemon/disks.h"
-#include "daemon/feature/users-cache.h"
+#include "daemon/feature/users.h"
 #include "sys/state/history.h"
 
 /* ---- org.uasd1.Disk ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/bus/polkit.h"
+#include "daemon/bus/methods.h"
 
 #include "common/log.h"
 #include "common/names.h"

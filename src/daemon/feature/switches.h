@@ -10,3 +10,5 @@ void switch_begin(struct entry *e, const struct action *a);
 void switch_adopt(struct entry *e);
 /* Returns true if a foreign uasd-switch is still at work; its end is posted. */
 bool switch_foreign_runs(struct entry *e);
+/* Starts uasd-switch --eject. Its end answers the call. Returns 0 or -errno. */
+int switch_eject(struct entry *e, sd_bus_message *call);

@@ -5,7 +5,7 @@
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/report.h"
 #include "daemon/queue.h"
-#include "daemon/source/kmsg.h"
+#include "daemon/source/sources.h"
 #include "daemon/work/records.h"
 #include "sys/block/scsicount.h"
 #include "sys/facts.h"

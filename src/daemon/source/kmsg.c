@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/source/kmsg.h"
+#include "daemon/source/sources.h"
 
 #include <fcntl.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "daemon/manager.h"
 
 /* Sources do not know each other, and only post. */
@@ -13,3 +14,26 @@ int boot_await(struct manager *m);
 
 /* sleep.c: whether logind is sending the machine to sleep. bus: a new connection to the system bus. */
 int sleep_watch(struct manager *m, sd_bus *bus);
+
+/* kmsg.c */
+/* Reads the kernel's log while a disk is on uas. The function returns true if an account has changed. */
+typedef bool (*kmsg_sign_fn)(struct manager *m, const struct sign *s, usec_t usec, bool live);
+int kmsg_new(struct manager *m, kmsg_sign_fn take, struct kmsg_watch **ret);
+void kmsg_stop(struct kmsg_watch *w);  /* called at the end of uasd */
+void kmsg_arm(struct kmsg_watch *w);   /* called when a disk came, went, or changed its driver */
+void kmsg_keep(struct kmsg_watch *w);  /* called when the accounts have changed */
+void kmsg_drain(struct kmsg_watch *w); /* counts all present records before anything changes */
+
+/* uses.c */
+/* Notices the ends of uses of the disks that wait, without polling. */
+int use_watch_new(struct manager *m, struct use_watch **ret);
+void use_watch_add(struct entry *e);
+void use_watch_remove(struct entry *e);
+/* Called when the nodes of the disk have changed. */
+void use_watch_nodes(struct entry *e);
+/* Called when a use may have ended. */
+void use_watch_changed(struct use_watch *w);
+/* Called when the event of an end may have been lost. */
+void use_watch_lost(struct use_watch *w);
+/* Returns the inotify for users_told(), which listens while a disk waits; -errno. */
+int use_watch_ends(struct use_watch *w);

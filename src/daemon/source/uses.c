@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/source/uses.h"
+#include "daemon/source/sources.h"
 
 #include <fcntl.h>
 #include <sys/inotify.h>
 
 #include "common/log.h"
 #include "daemon/queue.h"
+#include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 
 /*
@@ -16,16 +17,26 @@
  */
 struct use_watch {
         struct manager *manager;
-        int mountinfo, swaps, inotify, ends;
-        sd_event_source *mount_source, *swap_source, *inotify_source, *ends_source, *again;
+        int inotify, ends;
+        sd_event_source *tables[2]; /* mount table and swaps; NULL: the kernel has no swap */
+        sd_event_source *inotify_source, *ends_source, *again;
         size_t n;       /* number of disks that are watched */
         uint64_t count; /* reference counts at the last check of the disks */
         unsigned repeats;
+        usec_t began; /* of the last check, CLOCK_MONOTONIC in usec */
+        usec_t next;  /* earliest time of the next one */
 };
 
 /* A file system is detached first and releases its device later: after a moment, or a long sync. */
 #define AGAIN_FIRST_USEC (5 * USEC_PER_MSEC)
 #define AGAIN_MOST 10
+
+/*
+ * The checks take at most a fiftieth of the time, so that a storm of mounts costs little, however long the table is. A change
+ * after a pause is checked at once.
+ */
+#define PAUSE_FACTOR 50
+#define PAUSE_MOST_USEC USEC_PER_SEC
 
 static uint64_t reference_count(struct use_watch *w)
 {
@@ -41,43 +52,51 @@ static uint64_t reference_count(struct use_watch *w)
         return storage << 32 | uas;
 }
 
+/* Called when the disks have been checked. */
+static void set_pause(struct manager *m)
+{
+        usec_t now = now_monotonic(), pause = (now - m->uses->began) * PAUSE_FACTOR;
+
+        m->uses->next = now + (pause < PAUSE_MOST_USEC ? pause : PAUSE_MOST_USEC);
+}
+
 static void look_at_all(struct use_watch *w)
 {
         struct manager *m = w->manager;
 
         w->count = reference_count(w);
+        w->began = now_monotonic();
         for (size_t i = 0; i < m->n_entries; i++)
                 if (m->entries[i]->life.watched)
                         queue_entry(m->entries[i], POST_LOOK);
+        queue_call(m, set_pause);
 }
 
 static int on_again(sd_event_source *s, usec_t usec, void *data);
 
-static void look_again_soon(struct use_watch *w)
+static void check_later(struct use_watch *w, usec_t delay)
 {
-        usec_t delay = AGAIN_FIRST_USEC << w->repeats;
-        int r;
-
-        if (w->repeats++ >= AGAIN_MOST) {
-                look_at_all(w); /* the mount is detached, but processes still use it */
-                return;
-        }
         w->again = sd_event_source_disable_unref(w->again);
-        r = sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w);
-        if (r < 0)
+        if (sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w) < 0)
                 look_at_all(w);
 }
 
 static void changed(struct use_watch *w)
 {
-        uint64_t now = reference_count(w);
+        usec_t now = now_monotonic();
+        uint64_t count;
 
-        if (now == UINT64_MAX || now != w->count) {
-                w->repeats = AGAIN_MOST;
+        if (now < w->next) {
+                check_later(w, w->next - now);
+                return;
+        }
+        count = reference_count(w);
+        if (count == UINT64_MAX || count != w->count)
                 look_at_all(w);
-                w->repeats = 0;
-        } else
-                look_again_soon(w);
+        else if (w->repeats++ < AGAIN_MOST)
+                check_later(w, AGAIN_FIRST_USEC << (w->repeats - 1));
+        else
+                look_at_all(w); /* the mount is detached, but processes still use it */
 }
 
 void use_watch_changed(struct use_watch *w)
@@ -169,20 +188,13 @@ static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
         return 0;
 }
 
-static int open_table(struct use_watch *w, const char *path, int *ret_fd, sd_event_source **ret)
+static int open_table(struct use_watch *w, const char *path, sd_event_source **ret)
 {
-        int fd = openat(w->manager->roots.proc, path, O_RDONLY | O_CLOEXEC), r;
+        int fd = openat(w->manager->roots.proc, path, O_RDONLY | O_CLOEXEC);
+        int r = fd < 0 ? -errno : sd_event_add_io(w->manager->event, ret, fd, EPOLLPRI, on_table, w);
 
-        if (fd < 0)
-                return -errno;
-        r = sd_event_add_io(w->manager->event, ret, fd, EPOLLPRI, on_table, w);
-        if (r < 0) {
-                (void) close(fd);
-                return r;
-        }
-        *ret_fd = fd;
         /* On only while a disk waits. */
-        return sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
+        return r < 0 ? r : sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
 }
 
 int use_watch_new(struct manager *m, struct use_watch **ret)
@@ -192,11 +204,10 @@ int use_watch_new(struct manager *m, struct use_watch **ret)
 
         if (!w)
                 return -ENOMEM;
-        *w = (struct use_watch){
-                .manager = m, .mountinfo = -1, .swaps = -1, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
-        r = w->inotify < 0 ? -errno : open_table(w, "1/mountinfo", &w->mountinfo, &w->mount_source);
+        *w = (struct use_watch){.manager = m, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
+        r = w->inotify < 0 ? -errno : open_table(w, "1/mountinfo", &w->tables[0]);
         if (r >= 0) {
-                (void) open_table(w, "swaps", &w->swaps, &w->swap_source); /* the kernel may have no swap */
+                (void) open_table(w, "swaps", &w->tables[1]);
                 r = sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, on_inotify, w);
         }
         *ret = w;
@@ -209,15 +220,11 @@ static void arm(struct use_watch *w, bool on)
 
         if (!on)
                 forget_ends(w);
-
-        if (on) { /* read once, so that earlier changes are no event */
-                (void) !pread(w->mountinfo, &byte, 1, 0);
-                if (w->swaps >= 0)
-                        (void) !pread(w->swaps, &byte, 1, 0);
+        for (size_t i = 0; i < ELEMENTSOF(w->tables) && w->tables[i]; i++) {
+                if (on) /* read once, so that earlier changes are no event */
+                        (void) !pread(sd_event_source_get_io_fd(w->tables[i]), &byte, 1, 0);
+                (void) sd_event_source_set_enabled(w->tables[i], on ? SD_EVENT_ON : SD_EVENT_OFF);
         }
-        (void) sd_event_source_set_enabled(w->mount_source, on ? SD_EVENT_ON : SD_EVENT_OFF);
-        if (w->swap_source)
-                (void) sd_event_source_set_enabled(w->swap_source, on ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
 static bool watch_node(struct use_watch *w, struct entry *e, const char *name)

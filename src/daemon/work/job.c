@@ -8,7 +8,7 @@
 #include "daemon/bus/announce.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/queue.h"
-#include "daemon/source/kmsg.h"
+#include "daemon/source/sources.h"
 #include "daemon/work/child.h"
 #include "sys/state/attachment.h"
 

@@ -7,3 +7,7 @@
 void use_probe_start(struct entry *e);
 /* The entry is freed, and the probe with it. */
 void use_probe_orphan(struct use_probe *p);
+
+/* Updates the users of a disk, unless the search takes long. */
+void users_cache_refresh(struct entry *e);
+void users_cache_forget(struct entry *e);
