@@ -218,7 +218,7 @@ class Daemon(Machine):
         self.assertNotIn('\033', self.ctl('switch', 'sdz', 'usb-storage').stderr)
         client, screen = self.on_terminal('switch', 'sdz', 'uas')
         said = self.read_until(screen, b'It is moved.\r\n')
-        self.assertIn(b'2-1:1.0: identify\r\033[K2-1:1.0: claim\r\033[K2-1:1.0: sync\r\033[K2-1:1.0: bind\r\033[K', said)
+        self.assertIn(b'\r2-1:1.0: identify\033[K\r2-1:1.0: claim\033[K\r2-1:1.0: sync\033[K\r2-1:1.0: bind\033[K\r\033[K', said)
         self.assertTrue(said.endswith(b'\r\033[Kuasctl: 2-1:1.0 (sdz): It is moved.\r\n'), said)
         client, screen = self.on_terminal('-q', 'switch', 'sdz', 'usb-storage')
         self.assertEqual(client.wait(20), 0)
@@ -226,7 +226,7 @@ class Daemon(Machine):
         client, screen = self.on_terminal('monitor', stdout=subprocess.PIPE)
         self.assertIn(' present: ', client.stdout.readline())
         self.switch('uas')
-        self.read_until(screen, b'2-1:1.0: bind\r\033[K')
+        self.read_until(screen, b'2-1:1.0: bind\033[K\r\033[K')
 
     # The bus
 
