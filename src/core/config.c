@@ -24,9 +24,19 @@ void config_done(struct config *c)
         config_init(c);
 }
 
-static bool digit(char c)
+/* Parses the digits of one number, in lower or upper case, and advances *s behind them. */
+static int take_number(const char **s, unsigned base, unsigned long long max, unsigned long long *ret)
 {
-        return c >= '0' && c <= '9';
+        size_t n = strspn(*s, base == 16 ? "0123456789abcdefABCDEF" : "0123456789");
+        char text[32];
+
+        if (n >= sizeof(text))
+                return -EINVAL;
+        (void) snprintf(text, sizeof(text), "%.*s", (int) n, *s);
+        if (parse_uint(text, base, max, ret) < 0)
+                return -EINVAL;
+        *s += n;
+        return 0;
 }
 
 /* Parses one number with its unit and advances *s. A number without a unit is seconds. */
@@ -43,20 +53,18 @@ static int parse_span(const char **s, usec_t *ret)
                 {"d", 86400 * USEC_PER_SEC},
         };
         const char *p = *s;
-        uint64_t v = 0;
+        unsigned long long number;
         size_t n;
+        usec_t v;
 
-        if (!digit(*p))
+        if (take_number(&p, 10, UINT64_MAX, &number) < 0)
                 return -EINVAL;
-        for (; digit(*p); p++)
-                if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t) (*p - '0'), &v))
-                        return -EINVAL;
         for (n = 0; p[n] >= 'a' && p[n] <= 'z';)
                 n++;
         for (size_t i = 0; i < ELEMENTSOF(units); i++) {
                 if (strlen(units[i].name) != n || memcmp(units[i].name, p, n) != 0)
                         continue;
-                if (__builtin_mul_overflow(v, units[i].usec, &v))
+                if (__builtin_mul_overflow(number, units[i].usec, &v))
                         return -EINVAL;
                 *s = p + n;
                 *ret = v;
@@ -83,37 +91,18 @@ int parse_seconds(const char *s, usec_t *ret_usec)
         return 0;
 }
 
-/* Parses one to four hexadecimal digits, up to `end`. */
-static int parse_id(const char **s, uint16_t *ret)
-{
-        static const char digits[] = "0123456789abcdef";
-        unsigned v = 0;
-        const char *p = *s, *d;
-
-        for (; *p && (d = strchr(digits, *p >= 'A' && *p <= 'F' ? *p | 0x20 : *p)); p++) {
-                v = v * 16 + (unsigned) (d - digits);
-                if (v > UINT16_MAX)
-                        return -EINVAL;
-        }
-        if (p == *s)
-                return -EINVAL;
-        *s = p;
-        *ret = (uint16_t) v;
-        return 0;
-}
-
 /* Parses "VID:PID" or "VID:PID:SERIAL"; a serial may contain colons. */
 static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const char **ret_serial)
 {
-        uint16_t vid, pid;
+        unsigned long long vid, pid;
 
         s += strspn(s, " ");
-        if (parse_id(&s, &vid) < 0 || *s++ != ':' || parse_id(&s, &pid) < 0)
+        if (take_number(&s, 16, UINT16_MAX, &vid) < 0 || *s++ != ':' || take_number(&s, 16, UINT16_MAX, &pid) < 0)
                 return -EINVAL;
         if (*s && (*s++ != ':' || !*s))
                 return -EINVAL;
-        *ret_vid = vid;
-        *ret_pid = pid;
+        *ret_vid = (uint16_t) vid;
+        *ret_pid = (uint16_t) pid;
         *ret_serial = *s ? s : NULL;
         return 0;
 }

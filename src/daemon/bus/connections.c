@@ -27,9 +27,7 @@ static int add_objects(sd_bus *bus, struct manager *m)
 
         if (r >= 0)
                 r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, bus_manager_vtable, m);
-        if (r >= 0)
-                r = bus_disks_add(bus, m);
-        return r < 0 ? r : bus_jobs_add(bus, m);
+        return r < 0 ? r : bus_objects_add(bus, m);
 }
 
 /*

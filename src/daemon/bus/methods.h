@@ -10,11 +10,9 @@
 
 /* methods.c: org.uasd1.Manager; its data is the manager. */
 extern const sd_bus_vtable bus_manager_vtable[];
-/* objects.c: org.uasd1.Disk */
-int bus_disks_add(sd_bus *bus, struct manager *m);
+/* objects.c: org.uasd1.Disk, org.uasd1.Job */
+int bus_objects_add(sd_bus *bus, struct manager *m);
 int bus_method_list_disks(sd_bus_message *message, void *data, sd_bus_error *error);
-/* jobs.c: org.uasd1.Job */
-int bus_jobs_add(sd_bus *bus, struct manager *m);
 /* policies.c */
 int bus_method_list_policies(sd_bus_message *message, void *data, sd_bus_error *error);
 
