@@ -46,7 +46,7 @@ static void lost(struct manager *m)
 {
         (void) attachments_prune(&m->roots, NULL);
         rescan_all(m);
-        use_watch_lost(m->uses);
+        use_watch_lost(&m->uses);
 }
 
 /* A hold has ended by its timer, or a foreign uasd-switch has removed its record. */
@@ -85,7 +85,7 @@ static void carry_out(struct manager *m, const struct post *p)
                 step_all(m);
                 break;
         case POST_USES:
-                use_watch_changed(m->uses);
+                use_watch_changed(&m->uses);
                 break;
         case POST_LOOK:
                 entry_look(p->entry);
@@ -125,7 +125,7 @@ int manager_new(const char *root, struct manager **ret)
 
         if (!m)
                 return -ENOMEM;
-        m->lock = -1;
+        m->lock = m->kmsg.fd = -1;
         m->root = root;
         m->roots = ROOTS_NULL;
         config_init(&m->config);
@@ -136,10 +136,9 @@ int manager_new(const char *root, struct manager **ret)
                 r = sd_event_new(&m->event);
         if (r >= 0)
                 r = queue_new(m, carry_out);
-        if (r >= 0)
-                r = keepoff_new(m);
         if (r < 0)
                 return r;
+        m->keepoff.due = true;
         m->env.quiet_usec = m->config.quiet_usec;
         m->env.trial_usec = m->config.trial_usec;
         *ret = m;
@@ -169,7 +168,7 @@ int manager_start(struct manager *m)
                 log_error("another uasd is at work already");
         /* A full or read-only /run does not stop uasd: disks may be waiting for it. */
         if (r != -EALREADY)
-                r = use_watch_new(m, &m->uses);
+                r = use_watch_start(m);
         if (r >= 0)
                 r = bus_new(m, &m->bus);
         /* Listens before it reads, so that no event is lost. */
@@ -188,9 +187,8 @@ int manager_start(struct manager *m)
         m->looked = true;
         keepoff_schedule(m);
         queue_drain(m);
-        r = kmsg_new(m, trouble_sign, &m->kmsg);
-        kmsg_arm(m->kmsg); /* also reads this boot's records of disks that are on uas already */
-        return r;
+        kmsg_start(m, trouble_sign);
+        return 0;
 }
 
 void manager_stop(struct manager *m)
@@ -204,5 +202,5 @@ void manager_end(struct manager *m)
                 return;
         m->env.stopping = true;
         record_stop(m);
-        kmsg_stop(m->kmsg);
+        kmsg_stop(m);
 }

@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "core/drops.h"
 #include "core/history.h"
+#include "core/keepoff.h"
 #include "core/machine.h"
 #include "core/trouble.h"
 #include "sys/io/roots.h"
@@ -66,6 +67,51 @@ struct entry {
         usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 
+struct post;
+/* queue.c */
+struct queue {
+        void (*carry_out)(struct manager *m, const struct post *p);
+        TAILQ_HEAD(, post) posts;
+        sd_event_source *drain;
+        bool draining;
+};
+
+/* source/uses.c */
+struct use_watch {
+        struct manager *manager;
+        int inotify, ends;
+        sd_event_source *tables[2]; /* mount table and swaps; NULL: the kernel has no swap */
+        sd_event_source *inotify_source, *ends_source, *again;
+        size_t n;       /* number of disks that are watched */
+        uint64_t count; /* reference counts at the last check of the disks */
+        unsigned repeats;
+        usec_t began; /* of the last check, CLOCK_MONOTONIC in usec */
+        usec_t next;  /* earliest time of the next one */
+};
+
+/* source/kmsg.c */
+typedef bool (*kmsg_sign_fn)(struct manager *m, const struct sign *s, usec_t usec, bool live);
+struct kmsg_watch {
+        kmsg_sign_fn take;
+        int fd; /* -1: not started, or the log cannot be read */
+        sd_event_source *source;
+        bool armed;
+        uint64_t seen; /* number of the last record */
+        bool any;      /* `seen` is valid */
+};
+
+/* feature/keepoff.c */
+struct keepoff_state {
+        bool due;               /* the wanted entries may have changed */
+        struct kept_disks kept; /* what configuration, policies, records and `seen` say */
+        unsigned version;       /* of these files; 0: they must be read again */
+        struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
+        sd_event_source *timer; /* runs the next try after a failure */
+        usec_t pause;           /* usec until that try; 0: the last one succeeded */
+        sd_bus *pid1;           /* connection on which PID 1 is asked for usb_storage */
+        char left_out[512];     /* the last report of disks for which the quirks have no room */
+};
+
 struct manager {
         int lock; /* held as long as uasd runs: one uasd for each machine */
         sd_event *event;
@@ -77,11 +123,11 @@ struct manager {
         size_t n_entries;
         unsigned last_request;
         bool looked; /* all disks have been read, so their policies are known */
-        struct queue *queue;
+        struct queue queue;
         struct bus *bus;
         LIST_HEAD(, question) questions; /* bus/polkit.c */
-        struct use_watch *uses;
-        struct kmsg_watch *kmsg;
+        struct use_watch uses;
+        struct kmsg_watch kmsg;
         struct sleep *sleep;
         struct record_task *records; /* work/records.c: unwritten records, the oldest first */
         struct child *recorder;      /* writes the first record */
@@ -89,7 +135,7 @@ struct manager {
         struct users_walk *walk;     /* feature/users.c: the present walk */
         bool walks_long;             /* the last walk took long */
         LIST_HEAD(, inhibitor) inhibitors;
-        struct keepoff_state *keepoff;
+        struct keepoff_state keepoff;
         struct drops drops; /* feature/trouble.c: ports where disks come and go by themselves */
 };
 

@@ -5,13 +5,6 @@
 
 #include "common/log.h"
 
-struct queue {
-        void (*carry_out)(struct manager *m, const struct post *p);
-        TAILQ_HEAD(, post) posts;
-        sd_event_source *drain;
-        bool draining;
-};
-
 /* Before SIGTERM: the posts of a callback belong to the callback. */
 #define DRAIN_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT - 20)
 
@@ -23,7 +16,7 @@ static void post_free(struct post *p)
 
 void queue_drain(struct manager *m)
 {
-        struct queue *q = m->queue;
+        struct queue *q = &m->queue;
         struct post *p;
 
         assert(!q->draining);
@@ -38,7 +31,7 @@ void queue_drain(struct manager *m)
 
 bool queue_draining(const struct manager *m)
 {
-        return m->queue->draining;
+        return m->queue.draining;
 }
 
 static int on_drain(sd_event_source *s, void *data)
@@ -49,14 +42,11 @@ static int on_drain(sd_event_source *s, void *data)
 
 int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p))
 {
-        struct queue *q = calloc(1, sizeof(*q));
+        struct queue *q = &m->queue;
         int r;
 
-        if (!q)
-                return -ENOMEM;
         q->carry_out = carry_out;
         TAILQ_INIT(&q->posts);
-        m->queue = q;
         r = sd_event_add_defer(m->event, &q->drain, on_drain, m);
         if (r >= 0)
                 r = sd_event_source_set_priority(q->drain, DRAIN_PRIORITY);
@@ -65,7 +55,7 @@ int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const stru
 
 void queue_forget(struct entry *e)
 {
-        struct queue *q = e->manager->queue;
+        struct queue *q = &e->manager->queue;
 
         for (struct post *p = TAILQ_FIRST(&q->posts), *next; p; p = next) {
                 next = TAILQ_NEXT(p, link);
@@ -84,7 +74,7 @@ static bool same(const struct post *a, const struct post *b)
 
 static void add(struct manager *m, const struct post *template)
 {
-        struct queue *q = m->queue;
+        struct queue *q = &m->queue;
         struct post *p;
 
         TAILQ_FOREACH (p, &q->posts, link)

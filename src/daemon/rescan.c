@@ -89,7 +89,7 @@ static void entry_gone(struct entry *e)
         entry_free(e);
         (void) attachments_prune(&m->roots, port);
         keepoff_schedule(m); /* its trial has ended */
-        kmsg_arm(m->kmsg);
+        kmsg_arm(m);
 }
 
 static int on_unbound(sd_event_source *s, usec_t usec, void *data)
@@ -216,7 +216,7 @@ void rescan(struct manager *m, const char *interface)
                 use_watch_nodes(e);
         if (new)
                 adopt(e);
-        kmsg_arm(m->kmsg);
+        kmsg_arm(m);
         learn_hold(e);
         entry_step(e, &(struct event){.type = EVENT_SCANNED});
         take_snapshot(&e->life.disk, after);

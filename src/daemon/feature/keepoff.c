@@ -16,37 +16,17 @@
 #define PAUSE_MAX (30 * USEC_PER_SEC)
 #define SEEN_MAX 64
 
-struct keepoff_state {
-        bool due;               /* the wanted entries may have changed */
-        struct kept_disks kept; /* what configuration, policies, records and `seen` say */
-        unsigned version;       /* of these files; 0: they must be read again */
-        struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
-        sd_event_source *timer; /* runs the next try after a failure */
-        usec_t pause;           /* usec until that try; 0: the last one succeeded */
-        sd_bus *pid1;           /* connection on which PID 1 is asked for usb_storage */
-        char left_out[512];     /* the last report of disks for which the quirks have no room */
-};
-
-int keepoff_new(struct manager *m)
-{
-        m->keepoff = calloc(1, sizeof(*m->keepoff));
-        if (!m->keepoff)
-                return -ENOMEM;
-        m->keepoff->due = true;
-        return 0;
-}
-
 /* Reports only changes, since this runs for every new disk. */
 static void tell_left_out(struct manager *m, const struct keepoff *made)
 {
-        char told[sizeof(m->keepoff->left_out)] = "";
+        char told[sizeof(m->keepoff.left_out)] = "";
         size_t n = 0;
 
         for (size_t i = 0; i < made->n_left_out && n < sizeof(told); i++)
                 n += (size_t) snprintf(told + n, sizeof(told) - n, "%s ", made->left_out_disks[i]);
-        if (streq(told, m->keepoff->left_out))
+        if (streq(told, m->keepoff.left_out))
                 return;
-        memcpy(m->keepoff->left_out, told, sizeof(told));
+        memcpy(m->keepoff.left_out, told, sizeof(told));
         for (size_t i = 0; i < made->n_left_out; i++)
                 log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
                             made->left_out[i], made->left_out_disks[i]);
@@ -73,10 +53,10 @@ static void load_storage(struct manager *m)
 {
         int r;
 
-        if (m->keepoff->pid1 || m->env.stopping)
+        if (m->keepoff.pid1 || m->env.stopping)
                 return;
         log_info("PID 1 is asked to load " MODULE_STORAGE ", for disks that are to be kept off uas");
-        r = pid1_load_module_later(&m->roots, m->event, MODULE_STORAGE, &m->keepoff->pid1);
+        r = pid1_load_module_later(&m->roots, m->event, MODULE_STORAGE, &m->keepoff.pid1);
         if (r < 0)
                 log_warning("PID 1 cannot be asked to load " MODULE_STORAGE ": %s", strerror(-r));
 }
@@ -92,10 +72,10 @@ static bool any_kept_off(const struct kept_disks *kept)
 /* why: -ETIMEDOUT or -ENOENT, from keepoff_apply(). */
 static void try_again(struct manager *m, int why)
 {
-        usec_t last = m->keepoff->pause;
+        usec_t last = m->keepoff.pause;
         int r, on = SD_EVENT_OFF;
 
-        if (m->keepoff->timer && sd_event_source_get_enabled(m->keepoff->timer, &on) > 0)
+        if (m->keepoff.timer && sd_event_source_get_enabled(m->keepoff.timer, &on) > 0)
                 return;
         if (why == -ENOENT && last == PAUSE_MAX) /* given up: later events try it again, but PID 1 is not asked again */
                 return;
@@ -103,18 +83,18 @@ static void try_again(struct manager *m, int why)
                 load_storage(m);
         else if (last == 0)
                 log_debug("a switch is at the quirks of usb-storage: what they have to say of other disks waits for it");
-        m->keepoff->pause = last == 0 ? PAUSE_MIN : last < PAUSE_MAX / 2 ? 2 * last : PAUSE_MAX;
-        if (why == -ENOENT && m->keepoff->pause == PAUSE_MAX)
+        m->keepoff.pause = last == 0 ? PAUSE_MIN : last < PAUSE_MAX / 2 ? 2 * last : PAUSE_MAX;
+        if (why == -ENOENT && m->keepoff.pause == PAUSE_MAX)
                 log_warning(MODULE_STORAGE " is not loaded: disks that are to be kept off uas may start on it");
-        m->keepoff->timer = sd_event_source_disable_unref(m->keepoff->timer);
-        r = sd_event_add_time_relative(m->event, &m->keepoff->timer, CLOCK_MONOTONIC, m->keepoff->pause, 0, on_again, m);
+        m->keepoff.timer = sd_event_source_disable_unref(m->keepoff.timer);
+        r = sd_event_add_time_relative(m->event, &m->keepoff.timer, CLOCK_MONOTONIC, m->keepoff.pause, 0, on_again, m);
         if (r < 0)
                 log_warning("no timer: %s", strerror(-r));
 }
 
 void keepoff_schedule(struct manager *m)
 {
-        m->keepoff->due = true;
+        m->keepoff.due = true;
         queue_call(m, look);
 }
 
@@ -126,14 +106,14 @@ void keepoff_see(struct entry *e, const struct facts *now)
         struct kept_disk *k;
 
         (void) kept_name(now, disk_has_twin(e), name, sizeof(name));
-        k = kept_disk_find(&m->keepoff->seen, now->vid, now->pid, name);
+        k = kept_disk_find(&m->keepoff.seen, now->vid, now->pid, name);
         /* The parameter has room for about ten entries, and a device may have a new serial number each time. */
-        if (!k && policy != POLICY_AUTO && m->keepoff->seen.n < SEEN_MAX)
-                k = kept_disk(&m->keepoff->seen, now->vid, now->pid, name);
+        if (!k && policy != POLICY_AUTO && m->keepoff.seen.n < SEEN_MAX)
+                k = kept_disk(&m->keepoff.seen, now->vid, now->pid, name);
         if (!k || k->policy == policy)
                 return;
         k->policy = policy;
-        m->keepoff->version = 0;
+        m->keepoff.version = 0;
         keepoff_schedule(m);
 }
 
@@ -157,7 +137,7 @@ static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
 static int read_kept(struct manager *m)
 {
         unsigned version = 1 + store_version(&m->roots, STATE_POLICY) + store_version(&m->roots, STATE_HISTORY);
-        struct keepoff_state *k = m->keepoff;
+        struct keepoff_state *k = &m->keepoff;
         int r;
 
         if (k->version == version)
@@ -173,7 +153,7 @@ static int read_kept(struct manager *m)
 /* Before all disks have been read, sysfs is asked: an entry for a disk that supports only UAS leaves it without a driver. */
 static int add_plugged(struct manager *m, const struct facts *came)
 {
-        struct kept_disks *kept = &m->keepoff->kept;
+        struct kept_disks *kept = &m->keepoff.kept;
         int r;
 
         for (size_t i = 0; i < kept->n; i++)
@@ -193,10 +173,10 @@ static int add_plugged(struct manager *m, const struct facts *came)
 bool keepoff_review(struct manager *m, const struct facts *came)
 {
         _cleanup_(keepoff_done) struct keepoff made = {};
-        const struct kept_disks *kept = &m->keepoff->kept;
+        const struct kept_disks *kept = &m->keepoff.kept;
         int r;
 
-        if (!m->keepoff->due)
+        if (!m->keepoff.due)
                 return false;
         r = read_kept(m);
         if (r >= 0)
@@ -207,9 +187,9 @@ bool keepoff_review(struct manager *m, const struct facts *came)
                 try_again(m, r);
         if (r == -ENOENT || r == -ETIMEDOUT)
                 return false;
-        m->keepoff->due = false;
-        m->keepoff->timer = sd_event_source_disable_unref(m->keepoff->timer);
-        m->keepoff->pause = 0;
+        m->keepoff.due = false;
+        m->keepoff.timer = sd_event_source_disable_unref(m->keepoff.timer);
+        m->keepoff.pause = 0;
         if (r < 0) {
                 log_warning("the quirks of usb-storage do not keep off uas what is wanted on usb-storage: %s", strerror(-r));
                 return false;
@@ -226,12 +206,12 @@ void keepoff_forget(struct manager *m, const char *id)
 
         if (sscanf(id, "%4x:%4x:", &vid, &pid) != 2)
                 return;
-        for (size_t i = 0; i < m->keepoff->seen.n; i++) {
-                struct kept_disk *d = m->keepoff->seen.list + i;
+        for (size_t i = 0; i < m->keepoff.seen.n; i++) {
+                struct kept_disk *d = m->keepoff.seen.list + i;
 
                 if (d->vid == vid && d->pid == pid && strncmp(id + strlen("1234:5678:"), d->name, strcspn(d->name, "@")) == 0)
                         d->policy = POLICY_AUTO;
         }
-        m->keepoff->version = 0;
+        m->keepoff.version = 0;
         keepoff_schedule(m);
 }

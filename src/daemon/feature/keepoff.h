@@ -7,7 +7,6 @@
  * Entries in the quirks parameter for disks that belong on usb-storage, so that they never start on uas. If a bind is under way,
  * or usb_storage must be loaded first, uasd tries again later.
  */
-int keepoff_new(struct manager *m);
 /* Called after a change of a policy, a history or a driver. If the entries change, all disks are read again. */
 void keepoff_schedule(struct manager *m);
 /*

@@ -40,7 +40,7 @@ void trouble_begin(struct entry *e)
 {
         trouble_init(&e->trouble.account);
         e->trouble.acted = false;
-        kmsg_keep(e->manager->kmsg);
+        kmsg_keep(e->manager);
 }
 
 void trouble_judge(struct entry *e, struct facts *f)
@@ -145,7 +145,7 @@ static bool count_timeouts(struct entry *e)
 void trouble_switched(struct entry *e)
 {
         if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e))
-                kmsg_keep(e->manager->kmsg);
+                kmsg_keep(e->manager);
 }
 
 /* ---- the kernel's log ---- */
@@ -197,7 +197,7 @@ void trouble_trial_over(struct entry *e)
         int r;
 
         if (count_timeouts(e)) {
-                kmsg_keep(m->kmsg);
+                kmsg_keep(m);
                 return;
         }
         if (trouble_pending(&e->trouble.account, now_monotonic()) || record_pending(m, f))

@@ -71,7 +71,7 @@ static int probe_run(struct use_probe *p)
 {
         struct manager *m = p->entry->manager;
 
-        p->ends = use_watch_ends(m->uses);
+        p->ends = use_watch_ends(&m->uses);
         p->again = false;
         return child_run(m, probe_in_child, on_answer, p, p->ends, &p->worker);
 }

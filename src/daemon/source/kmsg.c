@@ -16,15 +16,6 @@
  * The kernel's records about disks on uas. Without such a disk the source is off, and no record wakes uasd. The last number is
  * kept over a restart, so that no record counts twice. The accounts are kept as well, so that no record is forgotten.
  */
-struct kmsg_watch {
-        struct manager *manager;
-        kmsg_sign_fn take;
-        int fd;
-        sd_event_source *source;
-        bool armed;
-        uint64_t seen; /* number of the last record */
-        bool any;
-};
 
 /* A result that has been acted upon does not count any more. */
 static bool has_account(const struct entry *e)
@@ -34,15 +25,15 @@ static bool has_account(const struct entry *e)
 
 static int take_kept(const char *key, const char *value, void *data)
 {
-        struct kmsg_watch *w = data;
+        struct manager *m = data;
         unsigned long long seq;
 
         if (streq(key, "SEQ") && parse_uint(value, 10, UINT64_MAX, &seq) >= 0) {
-                w->seen = seq;
-                w->any = true;
+                m->kmsg.seen = seq;
+                m->kmsg.any = true;
         }
-        for (size_t i = 0; i < w->manager->n_entries; i++) {
-                struct entry *e = w->manager->entries[i];
+        for (size_t i = 0; i < m->n_entries; i++) {
+                struct entry *e = m->entries[i];
                 char own[ATTACHMENT_MAX];
 
                 if (streq(key, facts_attachment(&e->life.disk.facts, own)) && has_account(e))
@@ -63,7 +54,7 @@ static void keep_line(const char *line, void *data)
         (void) fprintf(k->out, "%s=%s\n", k->key, line);
 }
 
-void kmsg_keep(struct kmsg_watch *w)
+void kmsg_keep(struct manager *m)
 {
         _cleanup_free_ char *text = NULL;
         char *stream_text = NULL;
@@ -71,14 +62,14 @@ void kmsg_keep(struct kmsg_watch *w)
         FILE *out;
         int r;
 
-        if (!w || !w->any)
+        if (!m->kmsg.any)
                 return;
         out = open_memstream(&stream_text, &size);
         if (!out)
                 return;
-        (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) w->seen);
-        for (size_t i = 0; i < w->manager->n_entries; i++) {
-                struct entry *e = w->manager->entries[i];
+        (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) m->kmsg.seen);
+        for (size_t i = 0; i < m->n_entries; i++) {
+                struct entry *e = m->entries[i];
                 char key[ATTACHMENT_MAX];
 
                 if (has_account(e))
@@ -88,12 +79,13 @@ void kmsg_keep(struct kmsg_watch *w)
         r = fclose(out);
         text = stream_text;
         if (r >= 0)
-                (void) state_write(w->manager->roots.run, RUN_KMSG, text, false);
+                (void) state_write(m->roots.run, RUN_KMSG, text, false);
 }
 
 /* live: false for records from before uasd listened, when a host's number may have been another disk's. */
-static void drain(struct kmsg_watch *w, bool live)
+static void drain(struct manager *m, bool live)
 {
+        struct kmsg_watch *w = &m->kmsg;
         char record[RECORD_MAX];
         struct kmsg k;
         struct sign s;
@@ -111,8 +103,8 @@ static void drain(struct kmsg_watch *w, bool live)
                         continue;
                 w->seen = k.seq;
                 w->any = true;
-                if (sign_read(&k, &s) && w->take(w->manager, &s, k.usec, live))
-                        kmsg_keep(w);
+                if (sign_read(&k, &s) && w->take(m, &s, k.usec, live))
+                        kmsg_keep(m);
         }
 }
 
@@ -122,39 +114,37 @@ static int on_kmsg(sd_event_source *s, int fd, uint32_t revents, void *data)
         return 0;
 }
 
-void kmsg_drain(struct kmsg_watch *w)
+void kmsg_drain(struct manager *m)
 {
-        if (w && w->armed)
-                drain(w, true);
+        if (m->kmsg.armed)
+                drain(m, true);
 }
 
-void kmsg_arm(struct kmsg_watch *w)
+void kmsg_arm(struct manager *m)
 {
+        struct kmsg_watch *w = &m->kmsg;
         bool wanted = false;
 
-        if (!w || w->fd < 0)
+        if (w->fd < 0)
                 return;
-        for (size_t i = 0; i < w->manager->n_entries; i++)
-                wanted = wanted || w->manager->entries[i]->life.disk.facts.driver == DRIVER_UAS;
+        for (size_t i = 0; i < m->n_entries; i++)
+                wanted = wanted || m->entries[i]->life.disk.facts.driver == DRIVER_UAS;
         if (wanted == w->armed)
                 return;
         w->armed = wanted;
         if (wanted)
-                drain(w, false);
+                drain(m, false);
         (void) sd_event_source_set_enabled(w->source, wanted ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
-int kmsg_new(struct manager *m, kmsg_sign_fn take, struct kmsg_watch **ret)
+void kmsg_start(struct manager *m, kmsg_sign_fn take)
 {
-        struct kmsg_watch *w = calloc(1, sizeof(*w));
+        struct kmsg_watch *w = &m->kmsg;
         int r;
 
-        if (!w)
-                return -ENOMEM;
-        w->manager = m;
         w->take = take;
         w->fd = openat(m->roots.dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        r = w->fd < 0 ? -errno : sd_event_add_io(m->event, &w->source, w->fd, EPOLLIN, on_kmsg, w);
+        r = w->fd < 0 ? -errno : sd_event_add_io(m->event, &w->source, w->fd, EPOLLIN, on_kmsg, m);
         if (r >= 0)
                 r = sd_event_source_set_enabled(w->source, SD_EVENT_OFF);
         if (r >= 0) /* all other events first: they may change the facts of the disk that a record is about */
@@ -165,13 +155,12 @@ int kmsg_new(struct manager *m, kmsg_sign_fn take, struct kmsg_watch **ret)
                 log_warning("the kernel's log cannot be read, so no disk is watched for errors: %s", strerror(-r));
                 w->fd = close_keep_errno(w->fd);
         }
-        (void) state_read(m->roots.run, RUN_KMSG, take_kept, w);
-        *ret = w;
-        return 0;
+        (void) state_read(m->roots.run, RUN_KMSG, take_kept, m);
+        kmsg_arm(m); /* also reads this boot's records of disks that are on uas already */
 }
 
-void kmsg_stop(struct kmsg_watch *w)
+void kmsg_stop(struct manager *m)
 {
-        if (w && w->armed)
-                kmsg_keep(w);
+        if (m->kmsg.armed)
+                kmsg_keep(m);
 }

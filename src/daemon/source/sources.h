@@ -17,16 +17,15 @@ int sleep_watch(struct manager *m, sd_bus *bus);
 
 /* kmsg.c */
 /* Reads the kernel's log while a disk is on uas. The function returns true if an account has changed. */
-typedef bool (*kmsg_sign_fn)(struct manager *m, const struct sign *s, usec_t usec, bool live);
-int kmsg_new(struct manager *m, kmsg_sign_fn take, struct kmsg_watch **ret);
-void kmsg_stop(struct kmsg_watch *w);  /* called at the end of uasd */
-void kmsg_arm(struct kmsg_watch *w);   /* called when a disk came, went, or changed its driver */
-void kmsg_keep(struct kmsg_watch *w);  /* called when the accounts have changed */
-void kmsg_drain(struct kmsg_watch *w); /* counts all present records before anything changes */
+void kmsg_start(struct manager *m, kmsg_sign_fn take);
+void kmsg_stop(struct manager *m);  /* called at the end of uasd */
+void kmsg_arm(struct manager *m);   /* called when a disk came, went, or changed its driver */
+void kmsg_keep(struct manager *m);  /* called when the accounts have changed */
+void kmsg_drain(struct manager *m); /* counts all present records before anything changes */
 
 /* uses.c */
 /* Notices the ends of uses of the disks that wait, without polling. */
-int use_watch_new(struct manager *m, struct use_watch **ret);
+int use_watch_start(struct manager *m);
 void use_watch_add(struct entry *e);
 void use_watch_remove(struct entry *e);
 /* Called when the nodes of the disk have changed. */

@@ -15,18 +15,6 @@
  * its length. So after a change uasd first reads only the reference count of the disk drivers, which changes with every open and
  * close of their disks.
  */
-struct use_watch {
-        struct manager *manager;
-        int inotify, ends;
-        sd_event_source *tables[2]; /* mount table and swaps; NULL: the kernel has no swap */
-        sd_event_source *inotify_source, *ends_source, *again;
-        size_t n;       /* number of disks that are watched */
-        uint64_t count; /* reference counts at the last check of the disks */
-        unsigned repeats;
-        usec_t began; /* of the last check, CLOCK_MONOTONIC in usec */
-        usec_t next;  /* earliest time of the next one */
-};
-
 /* A file system is detached first and releases its device later: after a moment, or a long sync. */
 #define AGAIN_FIRST_USEC (5 * USEC_PER_MSEC)
 #define AGAIN_MOST 10
@@ -55,9 +43,9 @@ static uint64_t reference_count(struct use_watch *w)
 /* Called when the disks have been checked. */
 static void set_pause(struct manager *m)
 {
-        usec_t now = now_monotonic(), pause = (now - m->uses->began) * PAUSE_FACTOR;
+        usec_t now = now_monotonic(), pause = (now - m->uses.began) * PAUSE_FACTOR;
 
-        m->uses->next = now + (pause < PAUSE_MOST_USEC ? pause : PAUSE_MOST_USEC);
+        m->uses.next = now + (pause < PAUSE_MOST_USEC ? pause : PAUSE_MOST_USEC);
 }
 
 static void look_at_all(struct use_watch *w)
@@ -197,21 +185,17 @@ static int open_table(struct use_watch *w, const char *path, sd_event_source **r
         return r < 0 ? r : sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
 }
 
-int use_watch_new(struct manager *m, struct use_watch **ret)
+int use_watch_start(struct manager *m)
 {
-        struct use_watch *w = calloc(1, sizeof(*w));
+        struct use_watch *w = &m->uses;
         int r;
 
-        if (!w)
-                return -ENOMEM;
         *w = (struct use_watch){.manager = m, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
         r = w->inotify < 0 ? -errno : open_table(w, "1/mountinfo", &w->tables[0]);
-        if (r >= 0) {
-                (void) open_table(w, "swaps", &w->tables[1]);
-                r = sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, on_inotify, w);
-        }
-        *ret = w;
-        return r;
+        if (r < 0)
+                return r;
+        (void) open_table(w, "swaps", &w->tables[1]);
+        return sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, on_inotify, w);
 }
 
 static void arm(struct use_watch *w, bool on)
@@ -251,7 +235,7 @@ static bool watch_node(struct use_watch *w, struct entry *e, const char *name)
 
 void use_watch_nodes(struct entry *e)
 {
-        struct use_watch *w = e->manager->uses;
+        struct use_watch *w = &e->manager->uses;
         struct disk *d = &e->life.disk;
         bool all = true;
 
@@ -268,7 +252,7 @@ void use_watch_nodes(struct entry *e)
 
 void use_watch_add(struct entry *e)
 {
-        struct use_watch *w = e->manager->uses;
+        struct use_watch *w = &e->manager->uses;
 
         use_watch_nodes(e);
         if (w->n++ == 0)
@@ -278,7 +262,7 @@ void use_watch_add(struct entry *e)
 
 void use_watch_remove(struct entry *e)
 {
-        struct use_watch *w = e->manager->uses;
+        struct use_watch *w = &e->manager->uses;
 
         if (!e->life.watched && e->watches.n == 0)
                 return;

@@ -88,7 +88,7 @@ static void on_end(void *data, const struct child_end *end)
         keepoff_schedule(m); /* because of the history that it has written */
         if (!e)
                 return;
-        kmsg_drain(m->kmsg); /* uasd-switch has already judged these records */
+        kmsg_drain(m); /* uasd-switch has already judged these records */
         done.killed = j->killed.code >= 0 || (again && !j->recovering);
         done.outcome = j->killed.code >= 0 ? j->killed : outcome_of(j, end);
         e->job = NULL;
