@@ -125,7 +125,7 @@ int manager_new(const char *root, struct manager **ret)
 
         if (!m)
                 return -ENOMEM;
-        m->lock = m->kmsg.fd = -1;
+        m->lock = m->kmsg.fd = m->sleep.fd = m->bus.listener = -1;
         m->root = root;
         m->roots = ROOTS_NULL;
         config_init(&m->config);
@@ -169,15 +169,14 @@ int manager_start(struct manager *m)
         /* A full or read-only /run does not stop uasd: disks may be waiting for it. */
         if (r != -EALREADY)
                 r = use_watch_start(m);
-        if (r >= 0)
-                r = bus_new(m, &m->bus);
-        /* Listens before it reads, so that no event is lost. */
-        if (r >= 0)
-                r = uevents_start(m);
-        if (r >= 0)
-                r = boot_await(m);
         if (r < 0)
                 return r;
+        bus_start(m);
+        /* Listens before it reads, so that no event is lost. */
+        r = uevents_start(m);
+        if (r < 0)
+                return r;
+        boot_await(m);
         (void) attachments_prune(&m->roots, NULL);
         (void) keepoff_review(m, NULL); /* before the first disk to which it applies */
         queue_post(m, POST_RESCAN_ALL);

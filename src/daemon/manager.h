@@ -76,6 +76,41 @@ struct queue {
         bool draining;
 };
 
+/* bus/connections.c */
+#define PEERS_MAX 32
+struct bus {
+        struct manager *manager;
+        sd_bus *system;
+        sd_event_source *rejoin;
+        int listener;
+        sd_event_source *listener_source;
+        sd_bus *peers[PEERS_MAX];
+};
+
+/* source/boot.c */
+struct boot {
+        struct manager *manager;
+        sd_bus *pid1;
+        sd_event_source *again;
+        usec_t pause; /* usec until the next question */
+};
+
+/* source/sleep.c */
+struct sleep {
+        struct manager *manager;
+        sd_bus *bus;             /* the system bus, owned by the caller */
+        sd_bus_slot *asking;     /* the call for an inhibitor */
+        int fd;                  /* of the inhibitor; -1: none */
+        sd_event_source *settle; /* while the machine is about to sleep and a switch is under way */
+};
+
+/* source/uevents.c */
+struct uevent_source {
+        struct manager *manager;
+        struct udev_monitor *kernel, *udev;
+        sd_event_source *kernel_source, *udev_source;
+};
+
 /* source/uses.c */
 struct use_watch {
         struct manager *manager;
@@ -124,11 +159,13 @@ struct manager {
         unsigned last_request;
         bool looked; /* all disks have been read, so their policies are known */
         struct queue queue;
-        struct bus *bus;
+        struct bus bus;
+        struct uevent_source uevents;
+        struct boot boot;
         LIST_HEAD(, question) questions; /* bus/polkit.c */
         struct use_watch uses;
         struct kmsg_watch kmsg;
-        struct sleep *sleep;
+        struct sleep sleep;
         struct record_task *records; /* work/records.c: unwritten records, the oldest first */
         struct child *recorder;      /* writes the first record */
         struct naming *namings;      /* work/strings.c: devices whose strings are being read */

@@ -35,10 +35,10 @@ const char *bus_job_state(const struct entry *e)
 /* Returns the next connection that gets signals, and advances *i; NULL: no more. */
 static sd_bus *next_bus(const struct manager *m, size_t *i)
 {
-        const struct bus *b = m->bus;
+        const struct bus *b = &m->bus;
         sd_bus *bus = NULL;
 
-        for (; b && !bus && *i <= PEERS_MAX; ++*i)
+        for (; !bus && *i <= PEERS_MAX; ++*i)
                 if (*i < PEERS_MAX)
                         bus = b->peers[*i];
                 else if (b->system && sd_bus_is_ready(b->system) > 0)

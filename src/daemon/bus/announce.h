@@ -9,19 +9,8 @@
 #define JOB_PATH_PREFIX "/org/uasd1/job"
 #define JOB_PATH_MAX (sizeof(JOB_PATH_PREFIX) + 16)
 
-#define PEERS_MAX 32
-
-/* bus/connections.c */
-struct bus {
-        struct manager *manager;
-        sd_bus *system;
-        sd_event_source *rejoin;
-        int listener;
-        sd_event_source *listener_source;
-        sd_bus *peers[PEERS_MAX];
-};
 /* Joins the system bus and opens the private socket. */
-int bus_new(struct manager *m, struct bus **ret);
+void bus_start(struct manager *m);
 
 /*
  * Appends a string from outside. D-Bus accepts only UTF-8: one invalid property would keep all clients from the list of disks.

@@ -210,19 +210,14 @@ static int listen_private(struct bus *b)
         return r;
 }
 
-int bus_new(struct manager *m, struct bus **ret)
+void bus_start(struct manager *m)
 {
-        struct bus *b = calloc(1, sizeof(*b));
+        struct bus *b = &m->bus;
         int r;
 
-        if (!b)
-                return -ENOMEM;
         b->manager = m;
-        b->listener = -1;
         r = listen_private(b);
         if (r < 0)
                 log_warning("cannot open the private socket: %s", strerror(-r));
         join_system_bus(b);
-        *ret = b;
-        return 0;
 }

@@ -10,12 +10,6 @@
  * Finds the end of the boot. uasd asks PID 1 for its state, and PID 1 sends a signal at the end. Nothing here waits for it. As
  * long as PID 1 has not answered, fsck and mount may be at work: the machine counts as starting.
  */
-struct boot {
-        struct manager *manager;
-        sd_bus *pid1;
-        sd_event_source *again;
-        usec_t pause; /* usec until the next question */
-};
 
 #define PAUSE_USEC USEC_PER_SEC
 #define PAUSE_MOST_USEC (30 * USEC_PER_SEC)
@@ -50,9 +44,8 @@ static void over(struct boot *b)
 {
         struct manager *m = b->manager;
 
-        sd_event_source_disable_unref(b->again);
-        sd_bus_close_unref(b->pid1); /* otherwise the signals of PID 1 would wake uasd at every unit */
-        free(b);
+        b->again = sd_event_source_disable_unref(b->again);
+        b->pid1 = sd_bus_close_unref(b->pid1); /* otherwise the signals of PID 1 would wake uasd at every unit */
         queue_post(m, POST_BOOTED);
 }
 
@@ -118,13 +111,8 @@ static void ask(struct boot *b)
                 ask_again(b, r);
 }
 
-int boot_await(struct manager *m)
+void boot_await(struct manager *m)
 {
-        struct boot *b = calloc(1, sizeof(*b));
-
-        if (!b)
-                return -ENOMEM;
-        *b = (struct boot){.manager = m, .pause = PAUSE_USEC};
-        ask(b);
-        return 0;
+        m->boot = (struct boot){.manager = m, .pause = PAUSE_USEC};
+        ask(&m->boot);
 }

@@ -11,13 +11,6 @@
  * has one all the time, so that it is there before a switch begins. When the machine is about to sleep, no switch begins any
  * more. The inhibitor is released when the last switch has ended. uasd takes another one when the machine is awake again.
  */
-struct sleep {
-        struct manager *manager;
-        sd_bus *bus;             /* the system bus, owned by the caller */
-        sd_bus_slot *asking;     /* the call for an inhibitor */
-        int fd;                  /* of the inhibitor; -1: none */
-        sd_event_source *settle; /* while the machine is about to sleep and a switch is under way */
-};
 
 #define LOGIND "org.freedesktop.login1"
 #define LOGIND_PATH "/org/freedesktop/login1"
@@ -134,15 +127,10 @@ static int on_owner(sd_bus_message *message, void *data, sd_bus_error *error)
 
 int sleep_watch(struct manager *m, sd_bus *bus)
 {
-        struct sleep *s = m->sleep;
-        int r = 0;
+        struct sleep *s = &m->sleep;
+        int r;
 
-        if (!s) {
-                s = m->sleep = calloc(1, sizeof(*s));
-                if (!s)
-                        return -ENOMEM;
-                *s = (struct sleep){.manager = m, .fd = -1};
-        }
+        s->manager = m;
         s->asking = sd_bus_slot_unref(s->asking);
         s->bus = bus;
         r = sd_bus_match_signal_async(bus, NULL, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "PrepareForSleep", on_prepare, NULL, s);

@@ -10,7 +10,7 @@
 int uevents_start(struct manager *m);
 
 /* boot.c: posts POST_BOOTED when the boot is over */
-int boot_await(struct manager *m);
+void boot_await(struct manager *m);
 
 /* sleep.c: whether logind is sending the machine to sleep. bus: a new connection to the system bus. */
 int sleep_watch(struct manager *m, sd_bus *bus);

@@ -14,11 +14,6 @@
  * Kernel events report a driver at once: delay_use is one second, and udev's rules may need most of it. udev's own events report
  * block devices when its rules are done. Both only say which disk to read again.
  */
-struct uevent_source {
-        struct manager *manager;
-        struct udev_monitor *kernel, *udev;
-        sd_event_source *kernel_source, *udev_source;
-};
 
 /* udev's `remove` may come after the kernel's `add` of the next device at that port. Only sysfs shows what is there. */
 static void take_event(struct manager *m, const struct uevent *e)
@@ -86,11 +81,9 @@ static int watch_marks(struct manager *m, const char *dir, sd_event_inotify_hand
 
 int uevents_start(struct manager *m)
 {
-        struct uevent_source *s = calloc(1, sizeof(*s));
+        struct uevent_source *s = &m->uevents;
         int r;
 
-        if (!s)
-                return -ENOMEM;
         s->manager = m;
         r = uevents_open(UEVENTS_BOUND, &s->kernel);
         if (r >= 0)
