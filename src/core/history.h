@@ -61,7 +61,7 @@ char *history_key_disk(const struct facts *f, char *ret, size_t size);
  */
 bool history_id_parse(const char *s, char *ret, size_t size);
 
-const char *history_state_to_string(enum history_state s);
+const char *history_state_to_string(enum history_state v);
 int history_state_from_string(const char *s);
 
 /*

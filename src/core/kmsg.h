@@ -76,7 +76,7 @@ const char *sign_what(const char *text);
 
 /* "the bridge", "the cable or a connector", "the power supply", "the USB controller" */
 const char *blame_sentence(enum blame b);
-const char *blame_to_string(enum blame b);
+const char *blame_to_string(enum blame v);
 int blame_from_string(const char *s);
 
 /*

@@ -45,7 +45,7 @@ static sd_bus *next_bus(const struct manager *m, size_t *i)
                         bus = b->system;
         return bus;
 }
-#define FOREACH_BUS(bus, m) for (size_t _i = 0; (bus = next_bus(m, &_i));)
+#define FOREACH_BUS(bus, m) for (size_t _i = 0; ((bus) = next_bus((m), &_i));)
 
 /* ---- org.uasd1.Disk and org.uasd1.Manager ---- */
 

@@ -79,12 +79,11 @@ static void changed(struct use_watch *w)
                 return;
         }
         count = reference_count(w);
-        if (count == UINT64_MAX || count != w->count)
-                look_at_all(w);
-        else if (w->repeats++ < AGAIN_MOST)
+        /* After the last repeat the mount is detached, but processes still use it. */
+        if (count != UINT64_MAX && count == w->count && w->repeats++ < AGAIN_MOST)
                 check_later(w, AGAIN_FIRST_USEC << (w->repeats - 1));
         else
-                look_at_all(w); /* the mount is detached, but processes still use it */
+                look_at_all(w);
 }
 
 void use_watch_changed(struct use_watch *w)
