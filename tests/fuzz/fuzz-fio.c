@@ -44,19 +44,14 @@ static void check_json(const char *text)
         }
 }
 
-static void complain(const char *file, int line, const char *what, void *data)
-{
-        CHECK(streq(file, "x.fio") && line >= 0 && what);
-        ++*(int *) data;
-}
-
 static struct profile *parse(const char *text, size_t size)
 {
+        char fault[PROFILE_FAULT_MAX] = "";
         struct profile *p = NULL;
-        int complaints = 0, r = profile_parse("x", "x.fio", text, size, complain, &complaints, &p);
+        int r = profile_parse("x", "x.fio", text, size, fault, &p);
 
         CHECK(r == 0 || r == -EBADMSG);
-        CHECK(complaints == (r < 0) && (r == 0) == (p != NULL));
+        CHECK((strncmp(fault, "x.fio:", strlen("x.fio:")) == 0) == (r < 0) && (r == 0) == (p != NULL));
         return p;
 }
 

@@ -24,9 +24,10 @@ static const char *fio;
 
 static struct profile *make_profile(const char *text)
 {
+        char fault[PROFILE_FAULT_MAX];
         struct profile *p;
 
-        assert_int_equal(profile_parse("x", "x", text, strlen(text), NULL, NULL, &p), 0);
+        assert_int_equal(profile_parse("x", "x", text, strlen(text), fault, &p), 0);
         return p;
 }
 

@@ -18,14 +18,6 @@
 
 #define PROFILE_DEFAULT "cdm"
 
-static void complain(const char *file, int line, const char *what, void *data)
-{
-        if (line > 0)
-                log_error("%s:%i: %s", file, line, what);
-        else
-                log_error("%s: %s", file, what);
-}
-
 static void tell_profiles(const struct bench_context *c, const char *name)
 {
         char **names = profile_names(&c->client.roots);
@@ -54,25 +46,22 @@ static int check_profile(const struct profile *p)
 static int load_profile(const struct bench_context *c, bool writes, struct profile **ret, bool *ret_dropped)
 {
         const char *name = c->options->profile ?: PROFILE_DEFAULT;
-        int k = profile_load(&c->client.roots, name, complain, NULL, ret);
+        char fault[PROFILE_FAULT_MAX];
+        int k = profile_load(&c->client.roots, name, fault, ret);
 
-        switch (k) {
-        case -ENOENT:
-                tell_profiles(c, name);
-                return UASD_EXIT_USAGE;
-        case -EINVAL:
-                log_error("'%s' is not a valid name of a profile.", name);
-                return UASD_EXIT_USAGE;
-        case -EBADMSG: /* reported */
-                return UASD_EXIT_FAILED;
-        default:
-                if (k >= 0)
-                        break;
-                log_error("Cannot read the profile '%s': %s", name, strerror(-k));
-                return UASD_EXIT_FAILED;
+        if (k >= 0) {
+                *ret_dropped = !writes && profile_drop_writes(*ret) > 0;
+                return check_profile(*ret);
         }
-        *ret_dropped = !writes && profile_drop_writes(*ret) > 0;
-        return check_profile(*ret);
+        if (k == -ENOENT)
+                tell_profiles(c, name);
+        else if (k == -EINVAL)
+                log_error("'%s' is not a valid name of a profile.", name);
+        else if (k == -EBADMSG)
+                log_error("%s", fault);
+        else
+                log_error("Cannot read the profile '%s': %s", name, strerror(-k));
+        return k == -ENOENT || k == -EINVAL ? UASD_EXIT_USAGE : UASD_EXIT_FAILED;
 }
 
 /* Looks for the programs that are needed, before any wait. */

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 
 #include "common/names.h"
@@ -12,88 +13,249 @@
 #include "term/program.h"
 
 #define FILE_SIZE_MAX (256 * 1024)
+#define SECTION_MAX 64
+#define GLOBAL "global"
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
+/* ---- a job file: sections, options and comments ---- */
+
+struct profile_reader {
+        const char *file;
+        int line; /* 0: the file as a whole */
+        char *fault;
+        struct profile *profile;
+        char *global; /* in the format of `sections` in struct profile */
+        struct bench_pattern global_pattern;
+        /* The current section; NULL: none yet. */
+        char **section;
+        struct bench_pattern *pattern;
+};
+
+static _printf_(2, 3) int fault(struct profile_reader *r, const char *format, ...)
+{
+        char what[PROFILE_FAULT_MAX], line[16] = "";
+        va_list ap;
+
+        va_start(ap, format);
+        (void) vsnprintf(what, sizeof(what), format, ap);
+        va_end(ap);
+        if (r->line > 0)
+                (void) snprintf(line, sizeof(line), ":%i", r->line);
+        (void) snprintf(r->fault, PROFILE_FAULT_MAX, "%.128s%s: %.360s", r->file, line, what);
+        return -EBADMSG;
+}
+
+static void add_option(char **section, const char *name, const char *value)
+{
+        size_t used = *section ? strlen(*section) : 0, size = strlen(name) + strlen(value) + 3;
+
+        *section = need(realloc(*section, used + size));
+        (void) snprintf(*section + used, size, "%s=%s\n", name, value);
+}
+
+/* A section begins with the options of [global] up to here. */
+static int begin_pattern(struct profile_reader *r, const char *name)
+{
+        struct profile *p = r->profile;
+
+        for (size_t i = 0; i < p->n_patterns; i++)
+                if (streq(p->patterns[i].name, name))
+                        return fault(r, "a section of this name was there before");
+        p->sections = need(reallocarray(p->sections, p->n_patterns + 1, sizeof(*p->sections)));
+        p->patterns = need(reallocarray(p->patterns, p->n_patterns + 1, sizeof(*p->patterns)));
+        r->section = &p->sections[p->n_patterns];
+        r->pattern = &p->patterns[p->n_patterns++];
+        *r->section = need(strdup(r->global ?: ""));
+        *r->pattern = r->global_pattern;
+        (void) copy_string(r->pattern->name, sizeof(r->pattern->name), name);
+        return 0;
+}
+
+static int read_header(struct profile_reader *r, char *line)
+{
+        size_t n = strlen(line);
+        char *name = line + 1;
+
+        if (line[n - 1] != ']')
+                return fault(r, "']' is missing");
+        line[n - 1] = '\0';
+        if (!*name)
+                return fault(r, "a section without a name");
+        if (strlen(name) > SECTION_MAX || strchr(name, ']'))
+                return fault(r, "this cannot be the name of a section");
+        if (!streq(name, GLOBAL))
+                return begin_pattern(r, name);
+        r->section = &r->global;
+        r->pattern = &r->global_pattern;
+        return 0;
+}
+
+/* fio reads a name without a value as yes. */
+static int read_option(struct profile_reader *r, char *line)
+{
+        char *end = line, *value;
+        int k;
+
+        while (isalnum((unsigned char) *end) || *end == '_')
+                end++;
+        value = end + strspn(end, " \t");
+        if (end == line || (*value && *value != '='))
+                return fault(r, "not an OPTION=VALUE line");
+        if (!*value)
+                value = (char *) "1";
+        else {
+                value++;
+                value += strspn(value, " \t");
+        }
+        *end = '\0';
+        if (!r->section)
+                return fault(r, "an option before the first section");
+        k = profile_pattern_apply(r->pattern, line, value);
+        if (k < 0)
+                return fault(r, "%.64s=%.200s: value not understood", line, value);
+        add_option(r->section, line, value);
+        return 0;
+}
+
+/* Removes the comment, and the blanks at both ends. */
+static char *strip(char *line)
+{
+        size_t n = strcspn(line, ";#");
+
+        while (n > 0 && isspace((unsigned char) line[n - 1]))
+                n--;
+        line[n] = '\0';
+        while (isspace((unsigned char) *line))
+                line++;
+        return line;
+}
+
+static int read_lines(struct profile_reader *r, char *text)
+{
+        for (char *line; (line = strsep(&text, "\n"));) {
+                int k;
+
+                r->line++;
+                line = strip(line);
+                k = *line == '[' ? read_header(r, line) : *line ? read_option(r, line) : 0;
+                if (k < 0)
+                        return k;
+        }
+        r->line = 0;
+        if (r->profile->n_patterns == 0)
+                return fault(r, "no section but [" GLOBAL "]");
+        for (size_t i = 0; i < r->profile->n_patterns; i++) {
+                struct bench_pattern *p = &r->profile->patterns[i];
+                const char *what = profile_pattern_finish(p);
+
+                if (what)
+                        return fault(r, "[%s]: %s", p->name, what);
+        }
+        return 0;
+}
+
+int profile_parse(const char *name, const char *file, const char *text, size_t size, char ret_fault[static PROFILE_FAULT_MAX],
+                  struct profile **ret)
+{
+        _cleanup_(profile_freep) struct profile *p = need(calloc(1, sizeof(*p)));
+        _cleanup_free_ char *copy = need(strndup(text, size));
+        struct profile_reader r = {.file = file, .fault = ret_fault, .profile = p, .global_pattern = profile_default};
+        int k;
+
+        p->text = need(strndup(text, size));
+        (void) copy_string(p->name, sizeof(p->name), name);
+        k = strlen(copy) < size ? fault(&r, "not a text") : read_lines(&r, copy);
+        free(r.global);
+        if (k >= 0)
+                *ret = TAKE_PTR(p);
+        return k;
+}
+
+struct profile *profile_free(struct profile *p)
+{
+        if (!p)
+                return NULL;
+        for (size_t i = 0; i < p->n_patterns; i++)
+                free(p->sections[i]);
+        free(p->patterns);
+        free(p->sections);
+        free(p->text);
+        free(p);
+        return NULL;
+}
+
+size_t profile_drop_writes(struct profile *p)
+{
+        size_t kept = 0, all = p->n_patterns;
+
+        for (size_t i = 0; i < all; i++) {
+                if (bench_pattern_writes(&p->patterns[i])) {
+                        free(p->sections[i]);
+                        continue;
+                }
+                p->patterns[kept] = p->patterns[i];
+                p->sections[kept++] = p->sections[i];
+        }
+        p->n_patterns = kept;
+        return all - kept;
+}
+
+/* ---- the files ---- */
 
 /* Directories of profiles. The first one with a name wins. */
-struct place {
+struct profile_place {
         int root;
         const char *dir;
         const char *shown; /* path for messages */
 };
-
-static size_t places(const struct roots *r, struct place ret[2])
-{
-        ret[0] = (struct place){r->etc, BENCH_DIR, BENCH_DIR_SHOWN};
-        ret[1] = (struct place){r->lib, BENCH_SHARE, BENCH_SHARE_SHOWN};
-        return 2;
-}
+#define PLACES(r)                                                                                                                \
+        {                                                                                                                        \
+                {(r)->etc, BENCH_DIR, BENCH_DIR_SHOWN},                                                                          \
+                {                                                                                                                \
+                        (r)->lib, BENCH_SHARE, BENCH_SHARE_SHOWN                                                                 \
+                }                                                                                                                \
+        }
 
 static bool name_is_valid(const char *name, size_t n)
 {
-        if (n == 0 || n > PROFILE_NAME_MAX || name[0] == '-')
-                return false;
-        for (size_t i = 0; i < n; i++)
-                if (!isalnum((unsigned char) name[i]) && name[i] != '-' && name[i] != '_')
-                        return false;
-        return true;
+        return n > 0 && n <= PROFILE_NAME_MAX && name[0] != '-' && strspn(name, NAME_CHARACTERS) >= n;
 }
 
-static bool is_file(const struct place *p, const char *path)
+int profile_load(const struct roots *roots, const char *name, char ret_fault[static PROFILE_FAULT_MAX], struct profile **ret)
 {
-        struct stat st;
-
-        return fstatat(p->root, path, &st, 0) == 0 && S_ISREG(st.st_mode);
-}
-
-/* A file that exists but cannot be read still hides those in later directories. */
-static bool is_there(const struct place *p, const char *path)
-{
-        struct stat st;
-
-        return p->root >= 0 && fstatat(p->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static int complain_of(profile_complain_fn complain, const char *file, const char *what, void *data)
-{
-        if (complain)
-                complain(file, 0, what, data);
-        return -EBADMSG;
-}
-
-int profile_load(const struct roots *r, const char *name, profile_complain_fn complain, void *data, struct profile **ret)
-{
-        struct place dirs[2];
-        size_t n = places(r, dirs);
+        const struct profile_place places[] = PLACES(roots);
 
         if (!name_is_valid(name, strlen(name)))
                 return -EINVAL;
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                char path[128], shown[128];
+                struct profile_reader r = {.file = shown, .fault = ret_fault};
                 _cleanup_free_ char *text = NULL;
                 _cleanup_close_ int fd = -1;
-                char path[128], shown[128];
+                struct stat st;
                 size_t size = 0;
                 int k;
 
-                (void) snprintf(path, sizeof(path), "%s/%s" BENCH_SUFFIX, dirs[i].dir, name);
-                (void) snprintf(shown, sizeof(shown), "%s/%s" BENCH_SUFFIX, dirs[i].shown, name);
-                if (!is_there(&dirs[i], path))
+                (void) snprintf(path, sizeof(path), "%s/%s" BENCH_SUFFIX, places[i].dir, name);
+                (void) snprintf(shown, sizeof(shown), "%s/%s" BENCH_SUFFIX, places[i].shown, name);
+                /* A file that exists but cannot be read still hides those in later directories. */
+                if (places[i].root < 0 || fstatat(places[i].root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
                         continue;
-                fd = openat(dirs[i].root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+                fd = openat(places[i].root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
                 if (fd < 0 && (errno == ENOENT || errno == ELOOP))
-                        return complain_of(complain, shown, "a link that leads nowhere", data);
+                        return fault(&r, "a link that leads nowhere");
                 if (fd < 0 && errno != ENXIO) /* a socket */
                         return -errno;
                 k = fd < 0 ? -EINVAL : read_whole(fd, FILE_SIZE_MAX, &text, &size);
                 if (k == -EINVAL)
-                        return complain_of(complain, shown, "no regular file", data);
-                if (k < 0)
-                        return k;
-                return profile_parse(name, shown, text, size, complain, data, ret);
+                        return fault(&r, "no regular file");
+                return k < 0 ? k : profile_parse(name, shown, text, size, ret_fault, ret);
         }
         return -ENOENT;
 }
 
 struct profile_list {
-        const struct place *place;
+        const struct profile_place *place;
         char **list;
         size_t n;
 };
@@ -103,10 +265,11 @@ static int add_name(const char *entry, void *data)
         size_t n = strlen(entry), suffix = strlen(BENCH_SUFFIX);
         struct profile_list *to = data;
         char path[sizeof(BENCH_SHARE) + NAME_MAX + 1], name[PROFILE_NAME_MAX + 1];
+        struct stat st;
 
         (void) snprintf(path, sizeof(path), "%s/%s", to->place->dir, entry);
         if (n <= suffix || !streq(entry + n - suffix, BENCH_SUFFIX) || !name_is_valid(entry, n - suffix) ||
-            !is_file(to->place, path))
+            fstatat(to->place->root, path, &st, 0) < 0 || !S_ISREG(st.st_mode))
                 return 0;
         (void) snprintf(name, sizeof(name), "%.*s", (int) (n - suffix), entry);
         for (size_t i = 0; i < to->n; i++)
@@ -122,14 +285,13 @@ static int compare(const void *a, const void *b)
 
 char **profile_names(const struct roots *r)
 {
+        const struct profile_place places[] = PLACES(r);
         struct profile_list names = {.list = need(calloc(1, sizeof(*names.list)))};
-        struct place dirs[2];
-        size_t n = places(r, dirs);
 
-        for (size_t i = 0; i < n; i++) {
-                names.place = &dirs[i];
-                if (dirs[i].root >= 0) /* a missing directory has none */
-                        (void) dir_each(dirs[i].root, dirs[i].dir, add_name, &names);
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                names.place = &places[i];
+                if (places[i].root >= 0) /* a missing directory has none */
+                        (void) dir_each(places[i].root, places[i].dir, add_name, &names);
         }
         qsort(names.list, names.n, sizeof(*names.list), compare);
         return names.list;

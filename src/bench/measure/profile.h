@@ -21,16 +21,14 @@ struct profile {
         size_t n_patterns;
 };
 
-/* Reports an error in a file, with its line (0: none). */
-typedef void (*profile_complain_fn)(const char *file, int line, const char *what, void *data);
-
 /*
- * Returns 0. -ENOENT: no such profile. -EINVAL: an invalid name. -EBADMSG: it has errors, and complain (may be NULL) got the
- * first one. -ENOMEM, or the errno of open().
+ * Returns 0. -ENOENT: no such profile. -EINVAL: an invalid name. -EBADMSG: it has errors. ret_fault gets the first one, with the
+ * file and the line before it. -ENOMEM, or the errno of open().
  */
-int profile_load(const struct roots *r, const char *name, profile_complain_fn complain, void *data, struct profile **ret);
+#define PROFILE_FAULT_MAX 512
+int profile_load(const struct roots *r, const char *name, char ret_fault[static PROFILE_FAULT_MAX], struct profile **ret);
 /* The same for a text. file is only for messages. */
-int profile_parse(const char *name, const char *file, const char *text, size_t size, profile_complain_fn complain, void *data,
+int profile_parse(const char *name, const char *file, const char *text, size_t size, char ret_fault[static PROFILE_FAULT_MAX],
                   struct profile **ret);
 /* Removes the patterns that write. Returns their number. */
 size_t profile_drop_writes(struct profile *p);
