@@ -73,8 +73,8 @@ def made(vm, files, maker="initramfs-tools", options=""):
     return path, said
 
 
-def boot(vm, files, disks, extra=None, maker="initramfs-tools", **options):
-    """A cold boot of a system with FILES, and an initramfs made with them. EXTRA: additional files."""
+def boot(vm, files, disks, extra=None, maker="initramfs-tools", making="", **options):
+    """A cold boot of a system with FILES, and an initramfs made with them. EXTRA: additional files. MAKING: options of the maker."""
     guest = vm.guest()
-    guest.image.initrd, _said = made(vm, files, maker)
+    guest.image.initrd, _said = made(vm, files, maker, making)
     return guest.boot(files={**files, **(extra or {})}, disks=disks, **options)

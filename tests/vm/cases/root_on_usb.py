@@ -16,6 +16,8 @@ from media import Media, tool
 from stacks import bound, distrusted, nothing_left, passed, policy, prepare
 
 INITRAMFS_TOOLS = "initramfs-tools"
+# dracut's own init instead of systemd.
+PLAIN = {"maker": "dracut", "making": "--omit systemd --omit systemd-initrd --omit dracut-systemd"}
 HANGS = {"name": "hang", "proto": "uas", "op": "any"}
 # The root file system is at 1 MiB of each disk, where data begins.
 LVM = """
@@ -56,12 +58,13 @@ def stacked(vm, script, *configs):
     return disks, uuid
 
 
-def boot(vm, disks, root, uuid, conf=None, maker=None, extra=None, **options):
-    "CONF is in the initramfs as well. With a MAKER the initramfs is made again, as on a system with these files. EXTRA is not in it."
+def boot(vm, disks, root, uuid, conf=None, maker=None, extra=None, making="", **options):
+    """CONF is in the initramfs as well. With a MAKER (its options: MAKING) the initramfs is made again, as on a system with these
+    files. EXTRA is not in it."""
     files = {"/etc/fstab": "UUID=%s / ext4 errors=remount-ro 0 1\n" % uuid, **(extra or {})}
     options = dict(options, cmdline="root=" + root, timeout=240)
     if maker:
-        guest = initramfs.boot(vm, conf or {}, disks, extra=files, maker=maker, **options)
+        guest = initramfs.boot(vm, conf or {}, disks, extra=files, maker=maker, making=making, **options)
     else:
         guest = vm.boot(disks=disks, files={**files, **(conf or {})}, initramfs=conf, **options)
     assert guest.state() == "running", guest.out("systemctl --failed")
@@ -388,4 +391,47 @@ def trixie_dracut_hanging(vm):
     "The same, and it would hang on uas and is distrusted: it never gets there."
     disk, uuid = plain(vm, faults=[HANGS])
     guest = boot(vm, [disk], "UUID=" + uuid, uuid, distrusted(vm, disk, 1), maker="dracut")
+    left(guest, disk)
+
+
+def without_systemd(guest):
+    "PID 1 of the initramfs was dracut's shell script. systemd began once, on the real root."
+    started = re.findall(r"systemd \S+ running in system mode", guest.journal("-b"))
+    assert len(started) == 1, started
+
+
+@case(image="vendor", tier="full", limit=600)
+def dracut_plain_moved(vm):
+    "dracut's initramfs without systemd, by UUID, its trial passed: moved there, before root is mounted."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, passed(vm, disk), **PLAIN)
+    without_systemd(guest)
+    moved_early(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def dracut_plain_waits(vm):
+    "dracut without systemd, nothing said: held until the initramfs waits for it, then mounted and left where it is."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, **PLAIN)
+    without_systemd(guest)
+    left(guest, disk)
+    waits(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def dracut_plain_hanging(vm):
+    "dracut without systemd, its trial passed, but now it answers nothing on uas: taken back in the initramfs, in time."
+    disk, uuid = plain(vm, faults=[HANGS])
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, passed(vm, disk), **PLAIN)
+    without_systemd(guest)
+    taken_back(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def dracut_plain_off(vm):
+    "dracut without systemd, with rd.uasd=off: neither held nor moved in the initramfs."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=%s rd.uasd=off" % uuid, uuid, passed(vm, disk), **PLAIN)
+    without_systemd(guest)
     left(guest, disk)
