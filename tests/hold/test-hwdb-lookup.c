@@ -14,7 +14,7 @@
 
 #define RECORD "run/udev/data/c189:132"
 
-static const char *says;
+static const char *says, *says_next; /* the first statement, and the second */
 static int there;
 static unsigned looked_up;
 
@@ -33,10 +33,8 @@ int __wrap_sd_hwdb_get(sd_hwdb *hwdb, const char *modalias, const char *key, con
 {
         assert_ptr_equal(hwdb, &looked_up);
         assert_string_equal(modalias, "usb:v152Dp0578:Fast Disk");
-        if (!streq(key, "UASD_DB_1"))
-                return -ENOENT;
-        *ret = says;
-        return 0;
+        *ret = streq(key, "UASD_DB_1") ? says : streq(key, "UASD_DB_2") ? says_next : NULL;
+        return *ret ? 0 : -ENOENT;
 }
 
 sd_hwdb *__wrap_sd_hwdb_unref(sd_hwdb *hwdb)
@@ -84,10 +82,27 @@ static void test_lookup(void **state)
         tree_remove(&t);
 }
 
+/* A statement that is too long does not count. The next one does. */
+static void test_too_long(void **state)
+{
+        char text[512] = "bad;*;*;A list;2026-11;";
+        struct db_entry e;
+
+        memset(text + strlen(text), 'x', sizeof(text) - strlen(text) - 1);
+        says = text;
+        says_next = "good;*;*;A list;2026-11";
+        there = 0;
+        assert_int_equal(hwdb_read(0x152d, 0x0578, "Fast Disk", &e), 1);
+        assert_int_equal(e.n_says, 1);
+        assert_int_equal(e.says[0].verdict, VERDICT_GOOD);
+        says_next = NULL;
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_lookup),
+                cmocka_unit_test(test_too_long),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
