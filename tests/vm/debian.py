@@ -26,6 +26,10 @@ PACKAGES = {
     "trixie": COMMON + ["libaio1t64", "systemd-cryptsetup"],
 }
 
+
+def packages(suite, arch):
+    return [name.replace("amd64", arch) for name in PACKAGES[suite]]
+
 # The userland of ZFS and its dependencies, without zed, which is a daemon. They are in contrib, like the source of its modules.
 ZFS = """
 zfs-dkms zfsutils-linux libzfs4linux libzpool5linux libnvpair3linux
@@ -100,7 +104,24 @@ def need_keys(suite):
             "(2023.3+deb12u2 or newer), as tests/vm/setup does" % (KEYRING, suite))
 
 
-def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists=False):
+def need_emulator(arch):
+    """Programs of ARCH run here, also in a chroot: their maintainer scripts make the image. Root's part of the set-up is for one boot."""
+    if not os.path.exists("/proc/sys/fs/binfmt_misc/register"):
+        sh(["mount", "-t", "binfmt_misc", "none", "/proc/sys/fs/binfmt_misc"])
+    name = EMULATED[arch]
+    if not os.path.exists("/proc/sys/fs/binfmt_misc/" + name):
+        if not shutil.which("arch-test") or not shutil.which(name + "-static") or not shutil.which("qemu-system-aarch64"):
+            sh(["apt-get", "-qq", "-y", "--no-install-recommends", "install", "arch-test", "qemu-user-static", "qemu-system-arm"],
+               env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
+        with open("/usr/lib/binfmt.d/%s.conf" % name, encoding="utf-8") as line, \
+                open("/proc/sys/fs/binfmt_misc/register", "w", encoding="utf-8") as register:
+            register.write(line.read().strip())
+
+
+EMULATED = {"arm64": "qemu-aarch64"}
+
+
+def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists=False, arch="amd64"):
     """mmdebstrap SUITE with PACKAGES into the new directory TARGET. Packages to
     FETCH lie in its /out, not installed. LISTS: apt's lists stay.
 
@@ -108,6 +129,8 @@ def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists
     is new.
     """
     need_keys(suite)
+    if arch != "amd64":
+        need_emulator(arch)
     debs = os.path.join(cache, "debs", suite)
     os.makedirs(debs, exist_ok=True)
     partial = target + ".new"
@@ -128,6 +151,10 @@ def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists
     cmd += ["--aptopt=" + line for line in host_apt_options()]
     if lists:
         cmd += ["--skip=cleanup/apt/lists"]
+    if arch != "amd64":
+        # Of the emulated processor, an initramfs with all modules takes ten minutes each time.
+        cmd += ["--architectures=" + arch, "--essential-hook=mkdir -p \"$1/etc/initramfs-tools/conf.d\" && "
+                "echo MODULES=list >\"$1/etc/initramfs-tools/conf.d/emulated\""]
     if fetch:
         cmd += ["--customize-hook=mkdir \"$1/out\" && cd \"$1/out\" && "
                 "APT_CONFIG=\"$MMDEBSTRAP_APT_CONFIG\" apt-get -q download " + " ".join(fetch)]

@@ -12,8 +12,15 @@ from machine import Machine
 from qmp import CommandFailed, CommandTimeout, Result, quote
 
 # TCG caches translated code by its address: code at a different address in each process is translated each time.
-CMDLINE = ("root=/dev/vda rootfstype=ext4 rw console=ttyS0 mitigations=off norandmaps init_on_alloc=0 "
+CONSOLE = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
+CMDLINE = ("root=/dev/vda rootfstype=ext4 rw mitigations=off norandmaps init_on_alloc=0 "
            "nosoftlockup panic_on_oops=1 net.ifnames=0")
+
+
+def cmdline_of(image):
+    return "console=%s %s" % (CONSOLE[image.arch], CMDLINE)
+
+
 FSTAB = "/dev/vda / ext4 errors=remount-ro 0 1\n"
 
 
@@ -102,7 +109,7 @@ class Guest:
         if extra:
             initrd = os.path.join(self.folder, "initrd.img")
             cpio.append(self.image.initrd, extra, initrd)
-        self.machine.start(initrd, (CMDLINE + " " + cmdline).strip(), memory=memory,
+        self.machine.start(initrd, (cmdline_of(self.image) + " " + cmdline).strip(), memory=memory,
                            drives=[one.path for one in drives])
         for disk in disks:
             self.plug(disk)
@@ -113,7 +120,7 @@ class Guest:
     def resume(self, state, disks=()):
         """Go on with a guest saved in the folder STATE (see saved.py)."""
         overlay(os.path.join(state, "root.qcow2"), "qcow2", self.machine.disk)
-        self.machine.start(self.image.initrd, CMDLINE,
+        self.machine.start(self.image.initrd, cmdline_of(self.image),
                            memory=(os.path.join(state, "memory"), False),
                            incoming=os.path.join(state, "state"))
         self.machine.run()

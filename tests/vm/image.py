@@ -6,6 +6,7 @@
     guest      + recipe/root, recipe/customize          (20 s)
     vendor     + usb-storage.ko without CONFIG_USB_UAS  (10 s)
     zfs        + ZFS, whose modules are built here      (10 minutes)
+    arm64      packages and guest of another architecture, under emulation (10 minutes)
     product    + the .deb                               (seconds)
 
 Each layer is the upper directory of an overlayfs over those before it, keyed
@@ -30,7 +31,8 @@ from debian import ImageError, remove_tree, sh
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPE = os.path.join(HERE, "recipe")
-SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "trixie": "trixie", "zfs": "bookworm"}
+SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "trixie": "trixie", "zfs": "bookworm", "arm64": "bookworm"}
+ARCH = {"arm64": "arm64"}  # of a guest; the others are amd64
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"
 KEY = 12
@@ -153,16 +155,25 @@ def in_tree(lower, upper, command, files=None):
         os.rmdir(mount)
 
 
-def packages_layer(suite):
-    layer = Layer("packages-" + suite, digest(debian.PACKAGES[suite], "1"))
-    layer.build("installing Debian %s" % suite, lambda path: debian.bootstrap(
-        suite, debian.PACKAGES[suite], path, cache_dir()))
+def arch_of(flavour):
+    return ARCH.get(flavour, "amd64")
+
+
+def named(suite, arch):
+    return suite if arch == "amd64" else "%s-%s" % (suite, arch)
+
+
+def packages_layer(suite, arch="amd64"):
+    packages = debian.packages(suite, arch)
+    layer = Layer("packages-" + named(suite, arch), digest(packages, "1"))
+    layer.build("installing Debian %s" % named(suite, arch), lambda path: debian.bootstrap(
+        suite, packages, path, cache_dir(), arch=arch))
     return layer
 
 
-def guest_layer(suite):
-    base = packages_layer(suite)
-    layer = Layer("guest-" + suite, digest(
+def guest_layer(suite, arch="amd64"):
+    base = packages_layer(suite, arch)
+    layer = Layer("guest-" + named(suite, arch), digest(
         base.key, recipe("root"), recipe("customize"), recipe("chroot")), [base])
 
     def fill(path):
@@ -171,7 +182,7 @@ def guest_layer(suite):
             os.path.join(path, "up")])
         in_tree(base.lower(), path, ["/tmp/files/customize"], files=RECIPE)
 
-    layer.build("customising %s" % suite, fill)
+    layer.build("customising %s" % named(suite, arch), fill)
     return layer
 
 
@@ -218,7 +229,7 @@ MODULES = {
 
 
 def flavour_layer(flavour):
-    guest = guest_layer(SUITE[flavour])
+    guest = guest_layer(SUITE[flavour], arch_of(flavour))
     if flavour not in MODULES:
         return guest
     module = MODULES[flavour]()
@@ -248,10 +259,28 @@ def packages(deb):
     return [deb, bench] if bench != deb and os.path.exists(bench) else [deb]
 
 
+def foreign(deb, arch):
+    """The package of ARCH that belongs to DEB, beside it; built from this tree if it is not there."""
+    path = re.sub("_amd64[.]deb$", "_%s.deb" % arch, deb)
+    with locked("foreign-" + arch):
+        if not os.path.exists(path):
+            say("building the package for %s ..." % arch)
+            folder = os.path.join(cache_dir(), "runs", "foreign-%s.%d" % (arch, os.getpid()))
+            try:
+                sh([os.path.join(HERE, "../../tools/release"), "--dry-run", "--arch", arch, "--url", "file:/", folder])
+                for made in glob.glob(folder + "/**/*_%s.deb" % arch, recursive=True):
+                    shutil.copy(made, os.path.dirname(path))
+            finally:
+                remove_tree(folder)
+    return path
+
+
 def product_layer(flavour, deb):
     base = flavour_layer(flavour)
     if not deb:
         return base
+    if arch_of(flavour) != "amd64":
+        deb = foreign(deb, arch_of(flavour))
     layer = Layer("product-" + flavour,
                   digest(base.key, *map(os.path.abspath, packages(deb)), recipe("product-install")),
                   base.parents + [base])
@@ -296,6 +325,7 @@ class Image:
 
     def __init__(self, flavour, layer):
         self.flavour = flavour
+        self.arch = arch_of(flavour)
         self.key = layer.key
         self.dir = os.path.join(cache_dir(), "images", "%s-%s" % (flavour, layer.key))
         self.kernel = os.path.join(self.dir, "vmlinuz")

@@ -61,8 +61,15 @@ def end_all():
         end(child)
 
 
+def processor(arch):
+    """The program, its accelerator, processor and board. tcg: /dev/kvm of a nested host may open and then hang. Ask for kvm."""
+    if arch == "arm64":
+        return ["qemu-system-aarch64", "-accel", "tcg,thread=single,tb-size=512", "-cpu", "cortex-a57",
+                "-M", "virt,memory-backend=ram,usb=off"]
+    return ["qemu-system-x86_64"] + accelerator() + ["-M", "q35,memory-backend=ram,usb=off"]
+
+
 def accelerator():
-    """tcg: /dev/kvm of a nested host may open and then hang. Ask for kvm."""
     if os.environ.get("UASD_VM_ACCEL") == "kvm":
         return ["-accel", "kvm", "-cpu", "host"]
     # The guest's clock counts instructions, 4 ns each, so other load of the host does not affect it.
@@ -98,8 +105,8 @@ class Machine:
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
         self.panic = None
-        args = ["qemu-system-x86_64", "-S"] + accelerator() + [
-            "-M", "q35,memory-backend=ram,usb=off", "-smp", "1", "-m", str(MEMORY),
+        args = processor(self.image.arch) + [
+            "-S", "-smp", "1", "-m", str(MEMORY),
             "-nodefaults", "-no-user-config", "-display", "none"]
         if memory:
             args += ["-object", "memory-backend-file,id=ram,size=%dM,mem-path=%s,share=%s"

@@ -17,9 +17,10 @@ import machine
 
 
 def folder_of(image):
-    version = images.sh(["qemu-system-x86_64", "--version"])
+    processor = machine.processor(image.arch)
+    version = images.sh([processor[0], "--version"])
     # The memory of a guest matches only the disk it was booted from, not another one by the same recipe.
-    key = images.digest(image.key, version, machine.accelerator(), guests.CMDLINE,
+    key = images.digest(image.key, version, processor, guests.cmdline_of(image),
                         str(os.stat(image.root).st_mtime_ns), os.path.join(images.HERE, "machine.py"))
     return os.path.join(images.cache_dir(), "saved",
                         "%s-%s-%s" % (image.flavour, image.key, key[:6]))
