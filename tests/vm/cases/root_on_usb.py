@@ -435,3 +435,12 @@ def dracut_plain_off(vm):
     guest = boot(vm, [disk], "UUID=%s rd.uasd=off" % uuid, uuid, passed(vm, disk), **PLAIN)
     without_systemd(guest)
     left(guest, disk)
+
+
+@case(image="trixie", tier="full", limit=600)
+def trixie_dracut_plain_kept_off(vm):
+    "The newer kernel and the newer dracut without systemd, policy usb-storage: kept off uas from the start."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, policy(disk, "usb-storage"), **PLAIN)
+    without_systemd(guest)
+    left(guest, disk)
