@@ -7,6 +7,7 @@
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
+#include "sys/users/users.h"
 
 /*
  * Ejects a disk: no process uses it, each byte is on the medium, and the drive has stopped. Then one write to sysfs makes the
@@ -15,6 +16,7 @@
  */
 
 #define SWITCH_BUDGET (120 * USEC_PER_SEC) /* longer than a switch takes, with its undo */
+#define UDEV_BUDGET (5 * USEC_PER_SEC)
 #define LOOK_AGAIN_MSEC 100
 
 struct others {
@@ -119,16 +121,36 @@ static int eject_remove(struct transaction *t)
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "the kernel does not remove it: %s", strerror(-r)) : 0;
 }
 
+/* After an umount or a write udev reads the disk. This is no user: it ends soon, or has ended by now. */
+static bool udev_reads_it(const struct transaction *t)
+{
+        struct user *users = NULL;
+        size_t n = 0, udevs = 0;
+        int r = users_find(&t->roots, t->disk.luns, t->disk.n_luns, true, &users, &n);
+
+        for (size_t i = 0; i < n; i++)
+                udevs += user_is_udev(&users[i]);
+        users_free(users, n);
+        return r >= 0 && udevs == n;
+}
+
 int transaction_eject(struct transaction *t)
 {
         static const struct {
                 const char *name;
                 int (*run)(struct transaction *t);
                 bool at_once; /* a signal may end this step at once */
+                bool again;   /* looks for users: udev may be the only one */
         } steps[] = {
-                {"begin", eject_begin, false}, {"claim", step_claim, true},     {"sync", eject_sync, true},
-                {"stop", eject_stop, false},   {"remove", eject_remove, false},
+                /* clang-format off */
+                {"begin", eject_begin, false, false},
+                {"claim", step_claim, true, true},
+                {"sync", eject_sync, true, true},
+                {"stop", eject_stop, false, true},
+                {"remove", eject_remove, false, false},
+                /* clang-format on */
         };
+        struct awake deadline = {0};
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(steps); i++) {
@@ -138,6 +160,15 @@ int transaction_eject(struct transaction *t)
                         signals_allow(t);
                 r = steps[i].run(t);
                 signals_block();
+                if (i == 0)
+                        deadline = awake_in(UDEV_BUDGET);
+                else if (r == -EBUSY && steps[i].again && awake_left(deadline) > 0 && udev_reads_it(t)) {
+                        claim_drop(&t->claim);
+                        (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
+                        t->code = UASD_EXIT_OK;
+                        r = 0;
+                        i = 0; /* with the claim */
+                }
         }
         if (r >= 0)
                 (void) copy_string(t->text, sizeof(t->text), "ejected");

@@ -175,6 +175,7 @@ struct fake {
         bool unwatched;      /* by HOOK_OPEN_SG: only the count and /proc show it */
         pid_t switcher;      /* uasd-switch itself, among its children */
         bool someone;        /* HOOK_OPEN has the disk open */
+        unsigned udevs;      /* it is udev's worker, and closes at the wait with this number from here; 0: another process */
         uint64_t someones;   /* diskseq of the disk that HOOK_OPEN opened */
         unsigned opened_at;  /* number of operations before a hook opened, wrote or mounted */
         pid_t left;          /* a child that an earlier switch left behind */

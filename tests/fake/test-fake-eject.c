@@ -31,6 +31,16 @@ static void other_interface(struct fake_usb *u)
         tree_write("ff\n", "sys/bus/usb/devices/2-1:1.1/bInterfaceClass");
 }
 
+static void udev_reads_it(struct fake_usb *u)
+{
+        fake->udevs = 4;
+}
+
+static void udev_never_ends(struct fake_usb *u)
+{
+        fake->udevs = 1000;
+}
+
 static void switch_was_killed(struct fake_usb *u)
 {
         tree_write("PID=1\nBUSNUM=9\nDEVNUM=9\nFROM=uas\nTO=usb-storage\nSTEP=sync\nDISKS=1\nMOVED=0\n",
@@ -51,6 +61,8 @@ static const struct {
         {"one of two", {.from = BOT, .partitions = 1, .bystander = true}, false},
         {"a killed switch", {.from = UAS, .partitions = 1, .prepare = switch_was_killed}, false},
         {"udev looks at it", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_GLANCE}}}, false},
+        {"udev's worker reads it", {.from = UAS, .partitions = 1, .prepare = udev_reads_it, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, false},
+        {"udev's worker comes late", {.from = UAS, .partitions = 1, .prepare = udev_reads_it, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN}}}, false},
         {"written to during the sync", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}}}, false},
         {"written to after the sync", {.from = UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}}}, false},
         {"it does not stop", {.from = BOT, .partitions = 1, .hooks = {{.op = "stop", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, true},
@@ -107,6 +119,7 @@ static const struct {
         {"one of two LUNs is mounted", {.from = UAS, .luns = 2, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim"},
         {"mounted in another namespace", {.from = BOT, .partitions = 1, .prepare = mounted_elsewhere}, UASD_EXIT_DEFERRED, "stop"},
         {"open", {.from = BOT, .partitions = 1, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, UASD_EXIT_DEFERRED, "claim"},
+        {"udev's worker hangs", {.from = UAS, .partitions = 1, .prepare = udev_never_ends, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, UASD_EXIT_DEFERRED, "claim"},
         {"its sg node is open", {.from = UAS, .counts = true, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN_SG}}}, UASD_EXIT_DEFERRED, "stop"},
         {"mounted during the sync", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_MOUNT}}}, UASD_EXIT_DEFERRED, "sync"},
         {"it cannot be synced", {.from = UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, UASD_EXIT_FAILED, "sync"},

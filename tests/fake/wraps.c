@@ -270,6 +270,8 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
                 return r;
         }
         (void) op_begin("wait");
+        if (fake->someone && fake->udevs > 0 && --fake->udevs == 0)
+                fake_someone_closes();
         for (int msec = 0; msec < timeout && !(n == 1 && due()); msec += 10)
                 kernel_pass((fake->haste ? 200 : 10) * USEC_PER_MSEC);
         (void) op_end("wait", 0);
