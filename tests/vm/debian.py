@@ -26,9 +26,8 @@ PACKAGES = {
     "trixie": COMMON + ["libaio1t64", "systemd-cryptsetup"],
 }
 
-
-def packages(suite, arch):
-    return [name.replace("amd64", arch) for name in PACKAGES[suite]]
+# qemu-user's name for a foreign architecture.
+EMULATED = {"arm64": "qemu-aarch64"}
 
 # The userland of ZFS and its dependencies, without zed, which is a daemon. They are in contrib, like the source of its modules.
 ZFS = """
@@ -41,6 +40,10 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 class ImageError(Exception):
     pass
+
+
+def packages(suite, arch):
+    return [name.replace("amd64", arch) for name in PACKAGES[suite]]
 
 
 def sh(args, **kw):
@@ -105,20 +108,17 @@ def need_keys(suite):
 
 
 def need_emulator(arch):
-    """Programs of ARCH run here, also in a chroot: their maintainer scripts make the image. Root's part of the set-up is for one boot."""
+    """Programs of ARCH run here, also in a chroot: their maintainer scripts make the image. The kernel forgets that at each boot."""
+    name = EMULATED[arch]
+    if not all(map(shutil.which, ("arch-test", name + "-static", "qemu-system-aarch64"))):
+        sh(["apt-get", "-qq", "-y", "--no-install-recommends", "install", "arch-test", "qemu-user-static", "qemu-system-arm"],
+           env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
     if not os.path.exists("/proc/sys/fs/binfmt_misc/register"):
         sh(["mount", "-t", "binfmt_misc", "none", "/proc/sys/fs/binfmt_misc"])
-    name = EMULATED[arch]
     if not os.path.exists("/proc/sys/fs/binfmt_misc/" + name):
-        if not shutil.which("arch-test") or not shutil.which(name + "-static") or not shutil.which("qemu-system-aarch64"):
-            sh(["apt-get", "-qq", "-y", "--no-install-recommends", "install", "arch-test", "qemu-user-static", "qemu-system-arm"],
-               env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
         with open("/usr/lib/binfmt.d/%s.conf" % name, encoding="utf-8") as line, \
                 open("/proc/sys/fs/binfmt_misc/register", "w", encoding="utf-8") as register:
             register.write(line.read().strip())
-
-
-EMULATED = {"arm64": "qemu-aarch64"}
 
 
 def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists=False, arch="amd64"):
@@ -129,8 +129,6 @@ def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists
     is new.
     """
     need_keys(suite)
-    if arch != "amd64":
-        need_emulator(arch)
     debs = os.path.join(cache, "debs", suite)
     os.makedirs(debs, exist_ok=True)
     partial = target + ".new"

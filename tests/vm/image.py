@@ -165,6 +165,8 @@ def named(suite, arch):
 
 def packages_layer(suite, arch="amd64"):
     packages = debian.packages(suite, arch)
+    if arch != "amd64":
+        debian.need_emulator(arch)
     layer = Layer("packages-" + named(suite, arch), digest(packages, "1"))
     layer.build("installing Debian %s" % named(suite, arch), lambda path: debian.bootstrap(
         suite, packages, path, cache_dir(), arch=arch))
@@ -173,13 +175,14 @@ def packages_layer(suite, arch="amd64"):
 
 def guest_layer(suite, arch="amd64"):
     base = packages_layer(suite, arch)
+    trees = [recipe("root")] + ([recipe("emulated")] if arch != "amd64" else [])
     layer = Layer("guest-" + named(suite, arch), digest(
-        base.key, recipe("root"), recipe("customize"), recipe("chroot")), [base])
+        base.key, *trees, recipe("customize"), recipe("chroot")), [base])
 
     def fill(path):
         os.makedirs(os.path.join(path, "up"))
-        sh(["cp", "-a", "--no-preserve=ownership", recipe("root") + "/.",
-            os.path.join(path, "up")])
+        for tree in trees:
+            sh(["cp", "-a", "--no-preserve=ownership", tree + "/.", os.path.join(path, "up")])
         in_tree(base.lower(), path, ["/tmp/files/customize"], files=RECIPE)
 
     layer.build("customising %s" % named(suite, arch), fill)
