@@ -53,16 +53,16 @@ int inhibitors_read(struct remote *r, struct inhibitors *ret)
 
 json_object *json_inhibitors(const struct inhibitors *i)
 {
-        json_object *list = json_list();
+        json_object *all = json_list();
 
         for (size_t k = 0; k < i->n; k++) {
-                json_object *o = append_new(list);
+                json_object *o = append_new(all);
 
                 put_string_or_null(o, "disk", i->list[k].disk);
                 put_string(o, "who", i->list[k].who);
                 put_string(o, "why", i->list[k].why);
         }
-        return json_document("inhibitors", list);
+        return json_document("inhibitors", all);
 }
 
 static const struct table_column columns[] = {{"DISK"}, {"WHO"}, {"WHY", SCOLS_FL_WRAP}};

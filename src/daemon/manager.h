@@ -71,7 +71,7 @@ struct post;
 /* queue.c */
 struct queue {
         void (*carry_out)(struct manager *m, const struct post *p);
-        TAILQ_HEAD(, post) posts;
+        TAILQ_HEAD(post_list, post) posts;
         sd_event_source *drain;
         bool draining;
 };
@@ -162,7 +162,7 @@ struct manager {
         struct bus bus;
         struct uevent_source uevents;
         struct boot boot;
-        LIST_HEAD(, question) questions; /* bus/polkit.c */
+        LIST_HEAD(question_list, question) questions; /* bus/polkit.c */
         struct use_watch uses;
         struct kmsg_watch kmsg;
         struct sleep sleep;
@@ -171,7 +171,7 @@ struct manager {
         struct naming *namings;      /* work/strings.c: devices whose strings are being read */
         struct users_walk *walk;     /* feature/users.c: the present walk */
         bool walks_long;             /* the last walk took long */
-        LIST_HEAD(, inhibitor) inhibitors;
+        LIST_HEAD(inhibitor_list, inhibitor) inhibitors;
         struct keepoff_state keepoff;
         struct drops drops; /* feature/trouble.c: ports where disks come and go by themselves */
 };

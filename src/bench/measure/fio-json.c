@@ -179,7 +179,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
         return a > b ? a : b;
 }
 
-static double mean(double a, double weight_a, double b, double weight_b)
+static double weighted_mean(double a, double weight_a, double b, double weight_b)
 {
         return weight_a + weight_b > 0 ? (a * weight_a + b * weight_b) / (weight_a + weight_b) : 0;
 }
@@ -189,9 +189,9 @@ static void add_side(struct bench_side *to, const struct bench_side *s)
 {
         double before = (double) to->ios, more = (double) s->ios;
 
-        to->mean_ns = mean(to->mean_ns, before, s->mean_ns, more);
-        to->clat_mean_ns = mean(to->clat_mean_ns, before, s->clat_mean_ns, more);
-        to->slat_mean_ns = mean(to->slat_mean_ns, before, s->slat_mean_ns, more);
+        to->mean_ns = weighted_mean(to->mean_ns, before, s->mean_ns, more);
+        to->clat_mean_ns = weighted_mean(to->clat_mean_ns, before, s->clat_mean_ns, more);
+        to->slat_mean_ns = weighted_mean(to->slat_mean_ns, before, s->slat_mean_ns, more);
         to->p50_ns = larger(to->p50_ns, s->p50_ns);
         to->p95_ns = larger(to->p95_ns, s->p95_ns);
         to->p99_ns = larger(to->p99_ns, s->p99_ns);
@@ -203,8 +203,8 @@ static void add_side(struct bench_side *to, const struct bench_side *s)
 
 static void add_run(struct bench_run *to, const struct bench_run *r)
 {
-        to->depth_share = mean(to->depth_share, (double) (to->read.ios + to->write.ios), r->depth_share,
-                               (double) (r->read.ios + r->write.ios));
+        to->depth_share = weighted_mean(to->depth_share, (double) (to->read.ios + to->write.ios), r->depth_share,
+                                        (double) (r->read.ios + r->write.ios));
         to->cpu_percent += r->cpu_percent;
         to->runtime_usec = larger(to->runtime_usec, r->runtime_usec);
         to->error = to->error ?: r->error;

@@ -154,7 +154,7 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         _cleanup_(fio_result_done) struct fio_result result = {};
         _cleanup_close_ int target = -1;
         size_t n = job->n_hosts;
-        uint64_t available, each, started;
+        uint64_t available = 0, each, started;
         int r;
 
         if (ret_why)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/kept.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <time.h>
 
@@ -99,6 +100,7 @@ void kept_close(struct kept_results *k)
 
 int kept_read(const struct kept_results *k, size_t i, struct bench *ret)
 {
+        assert(k->names && i < k->n);
         return bench_json_read(k->dirfd, k->names[i], ret);
 }
 

@@ -93,12 +93,12 @@ static char *harmless(const char *s, size_t most)
 
 int inhibit_add(struct manager *m, const char *disk, const char *who, const char *why, int *ret_fd)
 {
-        struct inhibitor *i, *last = NULL;
+        struct inhibitor *i, *each = NULL, *last = NULL;
         int r;
         unsigned n = 0;
 
-        LIST_FOREACH (i, &m->inhibitors, link) {
-                last = i;
+        LIST_FOREACH (each, &m->inhibitors, link) {
+                last = each;
                 n++;
         }
         if (n >= INHIBITORS_MAX)
