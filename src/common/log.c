@@ -43,34 +43,24 @@ void log_for(pid_t pid)
 
 static bool send_journal(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n_fields)
 {
-        struct iovec iov[JOURNAL_FIELDS_MAX];
-        char *texts[JOURNAL_FIELDS_MAX];
-        size_t n = 0;
-        int r;
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
 
-        if (asprintf(&texts[n], "MESSAGE=%s", message) >= 0)
-                n++;
-        if (asprintf(&texts[n], "PRIORITY=%i", level) >= 0)
-                n++;
-        if (asprintf(&texts[n], "SYSLOG_IDENTIFIER=%s", log_program) >= 0)
-                n++;
-        if (log_object > 0 && asprintf(&texts[n], "OBJECT_PID=%i", (int) log_object) >= 0)
-                n++;
-        if (message_id && asprintf(&texts[n], "MESSAGE_ID=%s", message_id) >= 0)
-                n++;
-        for (size_t i = 0; i < n_fields && n < ELEMENTSOF(texts); i++) {
+        if (!f)
+                return false;
+        (void) fprintf(f, "MESSAGE=%s\nPRIORITY=%i\nSYSLOG_IDENTIFIER=%s\n", message, level, log_program);
+        if (log_object > 0)
+                (void) fprintf(f, "OBJECT_PID=%i\n", (int) log_object);
+        if (message_id)
+                (void) fprintf(f, "MESSAGE_ID=%s\n", message_id);
+        for (size_t i = 0; i < n_fields; i++) {
                 char harmless[LOG_VALUE_MAX];
 
-                if (!isempty(fields[i].value) &&
-                    asprintf(&texts[n], "%s=%s", fields[i].name, make_harmless(fields[i].value, harmless, sizeof(harmless))) >= 0)
-                        n++;
+                if (!isempty(fields[i].value))
+                        (void) fprintf(f, "%s=%s\n", fields[i].name, make_harmless(fields[i].value, harmless, sizeof(harmless)));
         }
-        for (size_t i = 0; i < n; i++)
-                iov[i] = (struct iovec){texts[i], strlen(texts[i])};
-        r = journal_send(iov, n);
-        for (size_t i = 0; i < n; i++)
-                free(texts[i]);
-        return r >= 0;
+        return fclose(f) == 0 && journal_send(text, size) >= 0;
 }
 
 static void send(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n)
