@@ -7,7 +7,6 @@
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
-#include "sys/users/users.h"
 
 /*
  * Ejects a disk: no process uses it, each byte is on the medium, and the drive has stopped. Then one write to sysfs makes the
@@ -121,17 +120,17 @@ static int eject_remove(struct transaction *t)
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "the kernel does not remove it: %s", strerror(-r)) : 0;
 }
 
+static bool is_udev(const struct transaction *t, const struct user *u)
+{
+        return user_is_udev(u);
+}
+
 /* After an umount or a write udev reads the disk. This is no user: it ends soon, or has ended by now. */
 static bool udev_reads_it(const struct transaction *t)
 {
-        struct user *users = NULL;
-        size_t n = 0, udevs = 0;
-        int r = users_find(&t->roots, t->disk.luns, t->disk.n_luns, true, &users, &n);
+        size_t n;
 
-        for (size_t i = 0; i < n; i++)
-                udevs += user_is_udev(&users[i]);
-        users_free(users, n);
-        return r >= 0 && udevs == n;
+        return count_exempt(t, &t->disk, is_udev, &n) == 0;
 }
 
 int transaction_eject(struct transaction *t)

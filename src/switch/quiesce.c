@@ -35,6 +35,20 @@ int look_for_users(struct transaction *t, bool deep)
         return refuse_users(t, users, n);
 }
 
+int count_exempt(const struct transaction *t, const struct usb_disk *d,
+                 bool (*exempt)(const struct transaction *t, const struct user *u), size_t *ret)
+{
+        struct user *users = NULL;
+        size_t n = 0;
+        int r = users_find(&t->roots, d->luns, d->n_luns, true, &users, &n);
+
+        *ret = 0;
+        for (size_t i = 0; i < n; i++)
+                *ret += exempt(t, &users[i]);
+        users_free(users, n);
+        return r < 0 ? r : n > *ret ? -EBUSY : 0;
+}
+
 /* A new node or medium may have users, and was neither watched nor synced. The next try has to begin with it. */
 static int same_media(struct transaction *t)
 {

@@ -133,6 +133,9 @@ void end_line(const struct transaction *t, char ret[static END_LINE_MAX]);
 /* quiesce.c */
 /* Reports the users of the disk. Returns 0 if there are none. */
 int look_for_users(struct transaction *t, bool deep);
+/* Counts the users that exempt() accepts. Returns 0, -EBUSY if there are others, or -errno if the users are unknown. */
+int count_exempt(const struct transaction *t, const struct usb_disk *d,
+                 bool (*exempt)(const struct transaction *t, const struct user *u), size_t *ret);
 /* Fails if the driver counts an open that no list shows. Called after claim_prepare() and a search by name without a result. */
 int look_for_strangers(struct transaction *t);
 int sync_nodes(struct transaction *t);

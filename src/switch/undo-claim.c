@@ -53,18 +53,10 @@ static bool is_reader(const struct transaction *t, const struct user *u)
         return user_is_udev(u) || is_ours(t, u->pid);
 }
 
-/* Counts the users, and the processes that do not count as such. Returns 0, -EBUSY, or -errno if unknown. */
+/* Counts the processes that do not count as users. Returns 0, -EBUSY, or -errno if unknown. */
 static int look(const struct transaction *t, size_t *ret_readers)
 {
-        struct user *users = NULL;
-        size_t n = 0;
-        int r = users_find(&t->roots, t->undo.disk.luns, t->undo.disk.n_luns, true, &users, &n);
-
-        *ret_readers = 0;
-        for (size_t i = 0; i < n; i++)
-                *ret_readers += is_reader(t, &users[i]);
-        users_free(users, n);
-        return r < 0 ? r : n > *ret_readers ? -EBUSY : 0;
+        return count_exempt(t, &t->undo.disk, is_reader, ret_readers);
 }
 
 static void dismiss(struct undo_claim_child *c, bool wait)
