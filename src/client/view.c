@@ -112,6 +112,11 @@ bool view_is_slower(const struct view *v)
         return v->disk.facts.driver == DRIVER_USB_STORAGE && v->disk.decision.target == DRIVER_UAS;
 }
 
+bool view_leaves_uas(const struct view *v)
+{
+        return v->disk.facts.driver == DRIVER_UAS && v->disk.decision.target == DRIVER_USB_STORAGE;
+}
+
 const char *view_target(const struct view *v)
 {
         return v->disk.decision.target == DRIVER_NONE ? NULL : driver_to_string(v->disk.decision.target);

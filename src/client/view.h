@@ -17,6 +17,8 @@ struct views {
         size_t n;
 };
 
+/* Returns true if the disk is on uas and should be on usb-storage. */
+bool view_leaves_uas(const struct view *v);
 void view_done(struct view *v);
 void views_done(struct views *v);
 int views_add(struct views *v, struct view *item); /* takes ownership of the contents of item; 0 or -ENOMEM */

@@ -48,7 +48,7 @@ char *boot_place(const struct ctl *c, char *ret, size_t size)
 
 bool boot_place_wanted(const struct view *v)
 {
-        return disk_has_root(&v->disk) && v->disk.decision.target == DRIVER_USB_STORAGE && v->disk.facts.driver == DRIVER_UAS;
+        return disk_has_root(&v->disk) && view_leaves_uas(v);
 }
 
 void boot_place_print(const struct ctl *c, const struct view *v)

@@ -34,7 +34,7 @@ void gentler_print(const struct ctl *c, const struct view *v)
         const struct disk *d = &v->disk;
         bool first = true;
 
-        if (d->facts.driver != DRIVER_UAS || d->decision.target != DRIVER_USB_STORAGE || d->n_users == 0)
+        if (!view_leaves_uas(v) || d->n_users == 0)
                 return;
         for (size_t i = 0; i < ELEMENTSOF(steps); i++) {
                 if (steps[i].of_port)
