@@ -98,7 +98,7 @@ static void on_answer(void *data, const struct child_end *end)
         if (sd_event_add_time_relative(e->manager->event, &p->pause, CLOCK_MONOTONIC, PAUSE_USEC, 0, on_pause, p) < 0)
                 probe_end(p);
         log_debug("%s: looked by name: %s%s", e->life.disk.facts.interface, a.in_use ? "in use" : "nobody",
-                  a.in_use && !a.told ? ", and nobody will tell when that ends" : "");
+                  a.in_use && !a.told ? ", and no event tells when that ends" : "");
         queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = a.in_use, .by_name = true, .told = a.told});
 }
 

@@ -11,10 +11,11 @@
 
 /*
  * Notices the end of uses of disks that wait. Sources: PID 1's mount table, the swaps, closes of the nodes, uevents of stacked
- * devices (scan.c), and the end of file systems that are mounted elsewhere. Reading the mount table takes time in proportion to
- * its length. So after a change uasd first reads only the reference count of the disk drivers, which changes with every open and
- * close of their disks.
+ * devices (uevents.c), and the end of file systems that are mounted elsewhere. Reading the mount table takes time in proportion
+ * to its length. So after a change uasd first reads only the reference count of the disk drivers, which changes with every open
+ * and close of their disks.
  */
+
 /* A file system is detached first and releases its device later: after a moment, or a long sync. */
 #define AGAIN_FIRST_USEC (5 * USEC_PER_MSEC)
 #define AGAIN_MOST 10

@@ -11,6 +11,8 @@
 #include "common/names.h"
 #include "sys/io/clock.h"
 
+#define LINE_MOST 512 /* longer than any line of uasd-switch */
+
 struct child {
         child_end_fn ended; /* NULL: its end does not matter any more */
         child_line_fn line;
@@ -87,6 +89,8 @@ static bool take_output(struct child *c)
                         c->size -= (size_t) (newline + 1 - c->text);
                         memmove(c->text, newline + 1, c->size);
                 }
+                if (c->is_switch && c->size >= LINE_MOST)
+                        c->size = 0;
         }
         return n == 0;
 }
