@@ -265,6 +265,8 @@ def packages(deb):
 def foreign(deb, arch):
     """The package of ARCH that belongs to DEB, beside it; built from this tree if it is not there."""
     path = re.sub("_amd64[.]deb$", "_%s.deb" % arch, deb)
+    if path == deb:
+        raise ImageError("not the name of a package for amd64: " + deb)
     with locked("foreign-" + arch):
         if not os.path.exists(path):
             say("building the package for %s ..." % arch)
