@@ -6,7 +6,7 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
-#include "sys/usb/hubs.h"
+#include "sys/usb/link.h"
 #include "term/pager.h"
 #include "term/program.h"
 #include "term/style.h"
