@@ -7,10 +7,10 @@
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "common/child.h"
 #include "common/util.h"
+#include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 #include "sys/users/search.h"
 
@@ -27,7 +27,7 @@
  * To answer, the kernel asks the file system of the backing file, which may be FUSE or CIFS and hang. So a
  * child process asks, and the parent waits for it no longer than this.
  */
-#define ANSWER_MSEC 1000
+#define ANSWER_USEC USEC_PER_SEC
 
 struct loop_answer {
         int error;  /* 0, or a negative errno; -EINPROGRESS: no answer */
@@ -92,26 +92,19 @@ __attribute__((noreturn)) static void in_child(const struct loops *l, int out)
         _exit(0);
 }
 
-static uint64_t now_msec(void)
-{
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
-}
-
 static bool read_answers(struct loops *l, int in)
 {
-        uint64_t deadline = now_msec() + ANSWER_MSEC, now;
+        struct awake deadline = awake_in(ANSWER_USEC);
         size_t i = 0;
+        usec_t left;
 
-        while (i < l->n && (now = now_msec()) < deadline) {
-                int k = poll(&(struct pollfd){in, POLLIN, 0}, 1, (int) (deadline - now));
+        while (i < l->n && (left = awake_left(deadline)) > 0) {
+                int k = poll(&(struct pollfd){in, POLLIN, 0}, 1, (int) ((left + 999) / 1000));
                 struct loop_answer a;
 
-                if (k == 0 || (k < 0 && errno == EINTR)) /* the time decides */
+                if (k < 0 && errno == EINTR)
                         continue;
-                if (k < 0 || read(in, &a, sizeof(a)) != sizeof(a))
+                if (k <= 0 || read(in, &a, sizeof(a)) != sizeof(a))
                         break;
                 l->list[i++].answer = a;
         }
