@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "../unit/unit.h"
 
-#include "bench/measure/progress.h"
 #include "bench/measure/session.h"
 #include "bench/measure/steps.h"
 
@@ -168,10 +167,10 @@ static void time_left(void **state)
                 {3600 * USEC_PER_SEC, "1 h 0 min"},
                 {9000 * USEC_PER_SEC, "2 h 30 min"},
         };
-        char text[PROGRESS_TIME_MAX];
+        char text[RUN_TIME_MAX];
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                assert_string_equal(bench_progress_time(rows[i].usec, text), rows[i].expect);
+                assert_string_equal(run_time_text(rows[i].usec, text), rows[i].expect);
 }
 
 /* A pattern that ends with its region: the estimate follows from its bytes, and never exceeds its runtime. */

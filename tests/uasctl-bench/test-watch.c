@@ -3,7 +3,6 @@
 
 #include "bench/measure/conditions.h"
 #include "bench/measure/errors.h"
-#include "bench/measure/traffic.h"
 
 #define SCSI " SUBSYSTEM=scsi\n DEVICE=+scsi:6:0:0:0\n"
 #define USB " SUBSYSTEM=usb\n DEVICE=c189:129\n"

@@ -59,7 +59,7 @@ int lease_watch(const struct bench_context *c, struct remote *r, const struct vi
         l->context = c;
         l->remote = r;
         l->lun = lun;
-        (void) copy_string(l->interface, sizeof(l->interface), v->disk.facts.interface);
+        l->interface = v->disk.facts.interface;
         l->watch.disk = l->interface;
         l->watch.on_step = progress_show;
         k = daemon_watch_open(&l->watch, r);
@@ -93,7 +93,8 @@ void lease_end(struct bench_lease *l)
         if (!l->remote)
                 return;
         daemon_watch_close(&l->watch);
-        l->fd = close_keep_errno(l->fd);
+        (void) close_keep_errno(l->fd);
+        *l = LEASE_NULL;
 }
 
 /* The daemon has closed its end. */

@@ -10,12 +10,12 @@
  */
 struct bench_lease {
         const struct bench_context *context;
-        struct remote *remote;
+        struct remote *remote; /* NULL: no lease */
         struct daemon_watch watch;
-        char interface[INTERFACE_NAME_MAX];
-        unsigned lun;    /* the LUN that is measured; its node may have another name after a switch */
-        int fd;          /* -1: none */
-        bool distrusted; /* the daemon has distrusted the disk since the lease began */
+        const char *interface; /* of the view */
+        unsigned lun;          /* the LUN that is measured; its node may have another name after a switch */
+        int fd;                /* -1: none */
+        bool distrusted;       /* the daemon has distrusted the disk since the lease began */
         char block[BLOCK_NAME_MAX];
         char history[320]; /* the daemon's clause */
 };

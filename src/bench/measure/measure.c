@@ -4,8 +4,8 @@
 #include "bench/context.h"
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
-#include "bench/measure/run.h"
-#include "bench/measure/subject.h"
+#include "bench/measure/patterns.h"
+#include "bench/measure/session.h"
 #include "bench/tell/chart.h"
 #include "bench/tell/kept.h"
 #include "bench/tell/units.h"
@@ -80,7 +80,7 @@ static int find_tools(const struct bench_options *o, char **ret_version)
         return o->chart ? bench_chart_possible(o->chart) : UASD_EXIT_OK;
 }
 
-static int describe(const struct bench_context *c, const struct found *f, const char *fio, struct bench *b)
+static int describe(const struct bench_context *c, const struct subject *f, const char *fio, struct bench *b)
 {
         sd_id128_t id;
         int k;
@@ -107,22 +107,22 @@ static bool by_the_clock(const struct bench *b)
         return true;
 }
 
-static void tell_plan(const struct session *s, const struct found *f, size_t n_runs, uint64_t usec)
+static void tell_plan(const struct session *s, const struct subject *f, size_t n_runs, uint64_t usec)
 {
-        const char *guess = by_the_clock(s->bench) || s->options->runtime_sec
+        const char *guess = by_the_clock(s->bench) || s->context->options->runtime_sec
                                     ? ""
                                     : " on a hard disk. A run that ends with its region takes as long as the disk needs";
-        char time[PROGRESS_TIME_MAX], size[UNIT_TEXT_MAX], pattern[PATTERN_TEXT_MAX];
+        char time[RUN_TIME_MAX], size[UNIT_TEXT_MAX], pattern[PATTERN_TEXT_MAX];
 
         if (f->second != DRIVER_NONE)
                 log_info("%s and %s: %zu runs of fio, about %s%s.", driver_to_string(f->first), driver_to_string(f->second),
-                         n_runs, bench_progress_time(usec, time), guess);
+                         n_runs, run_time_text(usec, time), guess);
         else
-                log_info("%zu runs of fio, about %s%s.", n_runs, bench_progress_time(usec, time), guess);
-        if (f->subject.lay_out)
-                log_info("A scratch file of %s is written before%s.", bytes_text(f->subject.available, size),
-                         f->subject.remount ? ", and after each switch" : "");
-        if (f->subject.remount)
+                log_info("%zu runs of fio, about %s%s.", n_runs, run_time_text(usec, time), guess);
+        if (f->lay_out)
+                log_info("A scratch file of %s is written before%s.", bytes_text(f->available, size),
+                         f->remounts ? ", and after each switch" : "");
+        if (f->remounts)
                 log_info("'%s' is unmounted for each switch, and mounted again.", f->remount.target);
         if (f->second != DRIVER_NONE && session_rounds(s) < verdict_rounds_needed())
                 log_info("With fewer than %zu rounds for each driver, any difference could be chance. There will be no verdict.",
@@ -151,7 +151,7 @@ static int tell(const struct bench_context *c, const struct bench *b, int code)
 /* Both switches of --remount are overrides, which would outlive the measurement. */
 static int go_back(struct session *s, enum driver before, bool overridden)
 {
-        struct bench_lease *l = s->subject->lease;
+        struct bench_lease *l = &s->subject->lease;
         int code;
 
         if (s->ended[DRIVER_UAS] && before == DRIVER_UAS) {
@@ -167,100 +167,72 @@ static int go_back(struct session *s, enum driver before, bool overridden)
                             &(struct remote_call){.method = "Switch", .disk = l->interface, .value = ""}, NULL);
 }
 
-static int measure_mounted(const struct bench_context *c, struct found *f, struct session *s, const struct step *steps,
-                           size_t n_steps)
+/* The scratch file of several machines has the id of the result as its name, so it cannot exist before. */
+static void name_shared(struct subject *f, const char *id)
 {
-        bool overridden = streq(f->view->reason_id, "override");
-        enum driver before = f->subject.driver;
-        struct bench_lease lease = LEASE_NULL;
-        int code = lease_watch(c, &f->remote, f->view, f->lun, &lease), back = UASD_EXIT_OK;
+        _cleanup_free_ char *directory = f->path;
 
-        if (code == UASD_EXIT_OK)
-                code = remount_try(&f->remount, lease.block);
-        if (code == UASD_EXIT_OK)
-                code = make_scratch(c, &f->subject);
-        if (code == UASD_EXIT_OK) {
-                f->subject.lease = &lease;
-                code = session_run(s, steps, n_steps);
-                back = go_back(s, before, overridden);
-                f->subject.lease = NULL;
-        }
-        lease_end(&lease);
-        return code == UASD_EXIT_OK ? back : code;
-}
-
-/* The file has the id of the result as its name, so it cannot exist before. */
-static int measure_shared(struct found *f, struct session *s, const struct step *steps, size_t n_steps)
-{
-        struct subject *subject = &f->subject;
-        char *path = NULL;
-        int code;
-
-        if (asprintf(&path, "%s/uasctl-bench-%s", subject->path, s->bench->id) < 0)
+        if (asprintf(&f->path, "%s/uasctl-bench-%s", directory, id) < 0)
                 no_memory();
-        free(subject->path);
-        subject->path = path;
-        code = session_run(s, steps, n_steps);
-        if (fio_remove(subject->path, subject->hosts) < 0)
-                log_error("Cannot remove the scratch file '%s' on %s. Remove it there.", subject->path, subject->hosts[0]);
-        return code;
 }
 
 /* All checks are done. From here on the disk or file is ours. */
-static int measure(const struct bench_context *c, struct found *f, struct session *s, const struct step *steps, size_t n_steps)
+static int measure(struct session *s, const struct step *steps, size_t n_steps)
 {
-        enum driver before = f->subject.driver;
-        struct bench_lease lease = LEASE_NULL;
-        int code;
+        const struct bench_context *c = s->context;
+        struct subject *f = s->subject;
+        bool raw = !f->path, shared = f->hosts && f->lay_out, overridden = f->view && streq(f->view->reason_id, "override");
+        int code = UASD_EXIT_OK, back = UASD_EXIT_OK;
+        enum driver before = f->driver;
 
         run_catch_signals();
-        if (f->subject.remount)
-                return measure_mounted(c, f, s, steps, n_steps);
-        if (f->subject.hosts && f->subject.lay_out)
-                return measure_shared(f, s, steps, n_steps);
-        if (f->subject.path) {
-                code = f->subject.lay_out ? make_scratch(c, &f->subject) : UASD_EXIT_OK;
-                return code == UASD_EXIT_OK ? session_run(s, steps, n_steps) : code;
+        if (raw)
+                code = lease_take(c, &f->remote, f->view, f->lun, &f->lease);
+        else if (f->remounts) {
+                code = lease_watch(c, &f->remote, f->view, f->lun, &f->lease);
+                if (code == UASD_EXIT_OK)
+                        code = remount_try(&f->remount, f->lease.block);
         }
-        code = lease_take(c, &f->remote, f->view, f->lun, &lease);
+        if (code == UASD_EXIT_OK && shared)
+                name_shared(f, s->bench->id);
+        else if (code == UASD_EXIT_OK && f->lay_out)
+                code = make_scratch(c, f);
         if (code == UASD_EXIT_OK) {
-                f->subject.lease = &lease;
                 code = session_run(s, steps, n_steps);
-                f->subject.lease = NULL;
+                if (f->remounts)
+                        back = go_back(s, before, overridden);
+                if (shared && fio_remove(f->path, f->hosts) < 0)
+                        log_error("Cannot remove the scratch file '%s' on %s. Remove it there.", f->path, f->hosts[0]);
         }
-        lease_end(&lease);
-        if (s->ended[DRIVER_UAS] && before == DRIVER_UAS && code == UASD_EXIT_ROLLED_BACK)
-                lease_keep_off_uas(c, f->subject.interface);
-        return code;
+        lease_end(&f->lease);
+        if (raw && s->ended[DRIVER_UAS] && before == DRIVER_UAS && code == UASD_EXIT_ROLLED_BACK)
+                lease_keep_off_uas(c, f->interface);
+        return code == UASD_EXIT_OK ? back : code;
 }
 
-static int run(const struct bench_context *c, struct found *f, const struct asked *asked, struct bench *b)
+static int run(const struct bench_context *c, struct subject *f, const char *const *sections, struct bench *b)
 {
-        struct session s = {
-                .context = c, .options = c->options, .subject = &f->subject, .asked = asked, .bench = b, .errors = ERRORS_NULL};
+        _cleanup_(session_done) struct session s = {
+                .context = c, .subject = f, .sections = sections, .bench = b, .errors = ERRORS_NULL};
         size_t n_steps, n_runs = 0;
-        _cleanup_free_ struct step *steps = session_plan(&s, f->first, f->second, &n_steps);
-        int code = UASD_EXIT_OK;
+        _cleanup_free_ struct step *steps = session_plan(&s, &n_steps);
 
         for (size_t i = 0; i < n_steps; i++)
                 n_runs += steps[i].kind == STEP_RUN;
         tell_plan(&s, f, n_runs, session_usec(&s, steps, n_steps, 0));
-        if (!(c->options->dry_run)) {
-                if (c->options->destroy_data && !ask_destroy(f->view))
-                        code = UASD_EXIT_REFUSED;
-                else
-                        code = tell(c, b, measure(c, f, &s, steps, n_steps));
-        }
-        session_done(&s);
-        return code;
+        if (c->options->dry_run)
+                return UASD_EXIT_OK;
+        if (c->options->destroy_data && !ask_destroy(f->view))
+                return UASD_EXIT_REFUSED;
+        return tell(c, b, measure(&s, steps, n_steps));
 }
 
 int bench_measure(const struct bench_context *c, const char *what)
 {
         const struct bench_options *o = c->options;
-        _cleanup_(found_done) struct found f = FOUND_NULL;
+        _cleanup_(subject_done) struct subject f = SUBJECT_NULL;
         _cleanup_(profile_freep) struct profile *profile = NULL;
-        _cleanup_free_ struct asked *asked = NULL;
+        _cleanup_free_ const char **sections = NULL;
         _cleanup_(bench_done) struct bench b = {};
         _cleanup_free_ char *fio = NULL;
         size_t n_hosts = 0;
@@ -275,10 +247,9 @@ int bench_measure(const struct bench_context *c, const char *what)
         if (code != UASD_EXIT_OK)
                 return code;
         size_scratch(o, profile, &f);
-        while (f.subject.hosts && f.subject.hosts[n_hosts])
+        while (f.hosts && f.hosts[n_hosts])
                 n_hosts++;
-        code = patterns_make(profile, o, o->size && o->size < f.subject.available ? o->size : f.subject.available, n_hosts, &b,
-                             &asked);
+        code = patterns_make(profile, o, o->size && o->size < f.available ? o->size : f.available, n_hosts, &b, &sections);
         if (code != UASD_EXIT_OK)
                 return code;
         if (dropped)
@@ -288,5 +259,5 @@ int bench_measure(const struct bench_context *c, const char *what)
                 return UASD_EXIT_FAILED;
         }
         b.single = f.second == DRIVER_NONE;
-        return run(c, &f, asked, &b);
+        return run(c, &f, sections, &b);
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/measure/run.h"
+#include "bench/measure/session.h"
 
 #include <assert.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <time.h>
 
+#include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
-#include "bench/measure/traffic.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 #include "term/program.h"
+#include "term/progress.h"
 
+#define RENEW_USEC (250 * USEC_PER_MSEC)
 #define LOOK_USEC (1 * USEC_PER_SEC)
 /* The I/O of an unplugged disk fails before the disconnect is reported. */
 #define GONE_USEC (3 * USEC_PER_SEC)
@@ -44,6 +46,46 @@ int run_signal(void)
         return caught;
 }
 
+char *run_time_text(uint64_t usec, char ret[static RUN_TIME_MAX])
+{
+        uint64_t sec = (usec + USEC_PER_SEC - 1) / USEC_PER_SEC;
+
+        if (sec < 60)
+                (void) snprintf(ret, RUN_TIME_MAX, "%u s", (unsigned) sec);
+        else if (sec < 3600)
+                (void) snprintf(ret, RUN_TIME_MAX, "%u min", (unsigned) ((sec + 59) / 60));
+        else
+                (void) snprintf(ret, RUN_TIME_MAX, "%u h %u min", (unsigned) (sec / 3600), (unsigned) (sec % 3600 / 60));
+        return ret;
+}
+
+/* Within the step; at most four times a second. */
+static void show_progress(struct bench_progress *p)
+{
+        char line[sizeof(p->what) + 64], left[RUN_TIME_MAX];
+        uint64_t now = now_boottime(), within = now - p->begin,
+                 done = p->done_usec + (within < p->step_usec ? within : p->step_usec);
+
+        if (p->drawn && now - p->drawn < RENEW_USEC)
+                return;
+        p->drawn = now;
+        if (done > p->total_usec)
+                done = p->total_usec;
+        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", p->total_usec ? (unsigned) (done * 100 / p->total_usec) : 0,
+                        run_time_text(p->total_usec - done, left), p->what);
+        progress_line(line);
+}
+
+void run_progress_begin(struct bench_progress *p, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec)
+{
+        p->begin = now_boottime();
+        p->drawn = 0;
+        p->done_usec = done_usec;
+        p->step_usec = step_usec;
+        p->total_usec = total_usec;
+        show_progress(p);
+}
+
 static bool is_there(const struct session *s)
 {
         char path[sizeof(SYSFS_USB_DEVICES) + INTERFACE_NAME_MAX];
@@ -57,7 +99,7 @@ static bool is_there(const struct session *s)
 /* Returns 0, or the error that ends the session. */
 static int look(struct session *s, bool io_failed)
 {
-        struct bench_lease *lease = s->subject->lease;
+        struct bench_lease *lease = s->subject->lease.remote ? &s->subject->lease : NULL;
 
         s->looked = now_boottime();
         if (!is_there(s))
@@ -80,7 +122,7 @@ int run_tick(void *userdata)
 
         if (s->stop < 0) /* after the decision to stop, the disk is not checked again */
                 return s->stop;
-        bench_progress_show(&s->progress);
+        show_progress(&s->progress);
         if (run_signal())
                 s->stop = -EINTR;
         else if (now_boottime() >= s->looked + LOOK_USEC)
@@ -140,14 +182,16 @@ static const char *path_of(const struct session *s, char *ret, size_t size)
         return ret;
 }
 
-static uint64_t region_of(const struct session *s)
+uint64_t session_region(const struct session *s)
 {
-        return s->options->size && s->options->size < s->subject->available ? s->options->size : s->subject->available;
+        uint64_t size = s->context->options->size;
+
+        return size && size < s->subject->available ? size : s->subject->available;
 }
 
 uint64_t run_region_once(const struct session *s)
 {
-        uint64_t largest = 0, all = region_of(s);
+        uint64_t largest = 0, all = session_region(s);
 
         if (s->subject->lay_out)
                 return s->subject->available;
@@ -165,7 +209,7 @@ int run_read_all(struct session *s)
         char path[64];
         struct fio_job job = {
                 .pattern = &s->bench->patterns[0],
-                .section = s->asked[0].section,
+                .section = s->sections[0],
                 .path = path_of(s, path, sizeof(path)),
                 .region = run_region_once(s),
         };
@@ -243,18 +287,19 @@ int run_pattern(struct session *s, const struct step *step)
         char path[64];
         struct fio_job job = {
                 .pattern = p,
-                .section = s->asked[step->pattern].section,
+                .section = s->sections[step->pattern],
                 .path = path_of(s, path, sizeof(path)),
-                .region = s->subject->hosts || s->options->size ? region_of(s) : 0,
+                .region = s->subject->hosts || s->context->options->size ? session_region(s) : 0,
                 .seed = SEED_OF(step->pattern, step->round),
                 .writes = s->subject->writes && bench_pattern_writes(p),
                 .hosts = s->subject->hosts,
-                .n_hosts = s->asked[step->pattern].clients,
+                .n_hosts = s->bench->axis == BENCH_AXIS_CLIENTS ? (size_t) p->axis : 0,
         };
         size_t before = s->bench->n_runs;
         int k;
 
-        assert(!job.writes || s->options->write || s->options->destroy_data); /* without permission nothing is written */
+        assert(!job.writes || s->context->options->write ||
+               s->context->options->destroy_data); /* without permission nothing is written */
         s->stop = 0;
         k = run_once(s, step, &job, &words);
         if (k >= 0 && run_signal()) { /* fio was signalled, too, and ended early */
@@ -273,7 +318,7 @@ int run_pattern(struct session *s, const struct step *step)
 int run_lost(struct session *s)
 {
         s->bench->interrupted = true;
-        if (!is_there(s) || (s->subject->lease && lease_look(s->subject->lease) == LEASE_GONE)) {
+        if (!is_there(s) || (s->subject->lease.remote && lease_look(&s->subject->lease) == LEASE_GONE)) {
                 log_error("The disk was unplugged.");
                 return UASD_EXIT_NO_DISK;
         }

@@ -6,8 +6,6 @@
 
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
-#include "bench/measure/run.h"
-#include "bench/measure/subject.h"
 #include "bench/tell/verdict.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -37,7 +35,7 @@ void session_done(struct session *s)
 
 unsigned session_rounds(const struct session *s)
 {
-        return s->options->rounds ?: ROUNDS_DEFAULT;
+        return s->context->options->rounds ?: ROUNDS_DEFAULT;
 }
 
 /* available: bytes that can be used. */
@@ -60,24 +58,23 @@ uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
         return (p->runtime_sec > 0 && usec > limit ? limit : usec) + RUN_MORE_USEC;
 }
 
-struct step *session_plan(struct session *s, enum driver first, enum driver second, size_t *ret_n)
+struct step *session_plan(struct session *s, size_t *ret_n)
 {
         const struct bench *b = s->bench;
-        uint64_t size = s->options->size, available = size && size < s->subject->available ? size : s->subject->available;
         struct steps_shape shape = {
                 .now = s->subject->driver,
-                .first = first,
-                .second = second,
+                .first = s->subject->first,
+                .second = s->subject->second,
                 .n_patterns = (unsigned) b->n_patterns,
                 .rounds = session_rounds(s),
                 .read_all = !s->subject->hosts || s->subject->lay_out,
-                .read_again = s->subject->remount,
+                .read_again = s->subject->remounts,
         };
 
-        s->pause_usec = s->options->pause_usec == UINT64_MAX ? PAUSE_DEFAULT_USEC : s->options->pause_usec;
+        s->pause_usec = s->context->options->pause_usec == UINT64_MAX ? PAUSE_DEFAULT_USEC : s->context->options->pause_usec;
         s->run_usec = need(calloc(b->n_patterns, sizeof(*s->run_usec)));
         for (size_t i = 0; i < b->n_patterns; i++)
-                s->run_usec[i] = session_expected(&b->patterns[i], available);
+                s->run_usec[i] = session_expected(&b->patterns[i], session_region(s));
         return steps_make(&shape, ret_n);
 }
 
@@ -115,9 +112,9 @@ static void trouble(struct session *s)
 
         (void) errors_look(&s->errors, true);
         (void) errors_text(&s->errors.seen, seen);
-        if (s->subject->lease && s->subject->lease->distrusted)
+        if (s->subject->lease.distrusted)
                 (void) snprintf(what, sizeof(what), "%s%suasd has it as %s", seen, seen[0] ? "; " : "",
-                                s->subject->lease->history);
+                                s->subject->lease.history);
         else
                 (void) snprintf(what, sizeof(what), "%s", seen[0] ? seen : "I/O failed");
         end_half(s, what);
@@ -129,13 +126,12 @@ static void arrive(struct session *s, enum driver d)
         struct subject *subject = s->subject;
 
         subject->driver = d;
-        if (subject->lease)
-                (void) copy_string(subject->block, sizeof(subject->block), subject->lease->block);
+        if (subject->lease.remote)
+                (void) copy_string(subject->block, sizeof(subject->block), subject->lease.block);
         conditions_driver(&s->context->client.roots, subject->block, d, &s->bench->conditions);
         if (subject->interface && errors_begin(&s->errors, &s->context->client.roots, subject->interface, subject->block) < 0)
                 log_info("Cannot watch the disk for errors.");
-        if (subject->lease)
-                subject->lease->distrusted = false;
+        subject->lease.distrusted = false;
 }
 
 /* A scratch file ends with its mount. The next one is written again. */
@@ -145,8 +141,8 @@ static int switch_and_mount(struct session *s, enum driver to, char *text, size_
         int code;
 
         scratch_end(&subject->scratch);
-        code = remount_switch(subject->remount, subject->lease, to, text, size);
-        if (!subject->remount->away && make_scratch(s->context, subject) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
+        code = remount_switch(&subject->remount, &subject->lease, to, text, size);
+        if (!subject->remount.away && make_scratch(s->context, subject) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
                 (void) copy_string(text, size, "there is no new scratch file");
                 code = UASD_EXIT_FAILED;
         }
@@ -161,12 +157,12 @@ int session_switch(struct session *s, enum driver to)
 
         if (from == to)
                 return UASD_EXIT_OK;
-        if (lease_look(s->subject->lease) != LEASE_GOOD)
+        if (lease_look(&s->subject->lease) != LEASE_GOOD)
                 return run_lost(s);
-        if (s->subject->remount)
+        if (s->subject->remounts)
                 code = switch_and_mount(s, to, text, sizeof(text));
         else
-                code = lease_switch(s->subject->lease, to, text, sizeof(text));
+                code = lease_switch(&s->subject->lease, to, text, sizeof(text));
         if (code == UASD_EXIT_OK) {
                 arrive(s, to);
                 log_info("Switched to %s.", driver_to_string(to));
@@ -174,7 +170,7 @@ int session_switch(struct session *s, enum driver to)
         }
         if (code != UASD_EXIT_ROLLED_BACK) {
                 log_error("Cannot switch to %s: %s.", driver_to_string(to), text);
-                return lease_look(s->subject->lease) == LEASE_GOOD ? code : run_lost(s);
+                return lease_look(&s->subject->lease) == LEASE_GOOD ? code : run_lost(s);
         }
         arrive(s, from);
         (void) snprintf(what, sizeof(what), "the switch to it was rolled back: %s", text);
@@ -278,12 +274,12 @@ int session_run(struct session *s, const struct step *steps, size_t n)
                         break;
                 }
                 describe(s, &steps[i], s->progress.what, sizeof(s->progress.what));
-                bench_progress_step(&s->progress, done, left - session_usec(s, steps, n, i + 1), done + left);
+                run_progress_begin(&s->progress, done, left - session_usec(s, steps, n, i + 1), done + left);
                 code = do_step(s, &steps[i]);
         }
         progress_clear();
         /* A disk that fails under uas is not left there, even if it was there before. */
-        if (s->bench->finding.found && s->subject->lease && s->subject->driver == DRIVER_UAS && s->ended[DRIVER_UAS] &&
+        if (s->bench->finding.found && s->subject->lease.remote && s->subject->driver == DRIVER_UAS && s->ended[DRIVER_UAS] &&
             session_switch(s, DRIVER_USB_STORAGE) != UASD_EXIT_OK)
                 code = UASD_EXIT_FAILED;
         if (code == UASD_EXIT_OK && s->bench->finding.found)

@@ -2,33 +2,21 @@
 #pragma once
 
 #include "bench/measure/errors.h"
-#include "bench/measure/lease.h"
-#include "bench/measure/patterns.h"
-#include "bench/measure/progress.h"
-#include "bench/measure/remount.h"
-#include "bench/measure/scratch.h"
 #include "bench/measure/steps.h"
+#include "bench/measure/subject.h"
 
-/* The subject of a measurement. */
-struct subject {
-        struct bench_lease *lease; /* the raw disk, or a file with `remount`; else NULL */
-        char *path;                /* of the file; NULL: the raw disk */
-        struct remount *remount;   /* the file system is unmounted for each switch; else NULL */
-        struct scratch scratch;
-        const char *interface; /* the disk below; NULL: none that uasd manages, or several */
-        char block[BLOCK_NAME_MAX];
-        enum driver driver; /* present driver; DRIVER_NONE: not known (file) */
-        uint64_t available; /* bytes */
-        bool writes;        /* writing is permitted */
-        bool lay_out;       /* the file is empty and must be written before it is read */
-        char **hosts;       /* of several machines; NULL: only this one */
+/* The progress of a session, as a line of term/progress.h. */
+struct bench_progress {
+        char what[320];                 /* "uas, round 2 of 5: random read, 4 KiB, depth 32" */
+        uint64_t begin, drawn;          /* CLOCK_BOOTTIME in usec; drawn is 0 in a new step */
+        uint64_t done_usec;             /* duration of the earlier steps */
+        uint64_t step_usec, total_usec; /* expected duration of this step, and of all steps */
 };
 
 struct session {
         const struct bench_context *context;
-        const struct bench_options *options;
         struct subject *subject;
-        const struct asked *asked; /* one for each pattern */
+        const char *const *sections; /* of the profile, one for each pattern */
         struct bench *bench;
         struct errors_watch errors;
         struct bench_progress progress;
@@ -37,11 +25,10 @@ struct session {
         uint64_t pause_usec;
         uint64_t looked; /* time of the last check of the disk */
         int stop;        /* -EINTR, -EIO (trouble), -ENODEV (unplugged) or -EPIPE (lease): why a run was ended */
-        int seen_signal;
 };
 
 /* The steps of the session, in a list to be freed; and their duration. */
-struct step *session_plan(struct session *s, enum driver first, enum driver second, size_t *ret_n);
+struct step *session_plan(struct session *s, size_t *ret_n);
 uint64_t session_usec(const struct session *s, const struct step *steps, size_t n, size_t at);
 /* Number of rounds that count, for each pattern and driver. */
 unsigned session_rounds(const struct session *s);
@@ -56,3 +43,33 @@ int session_run(struct session *s, const struct step *steps, size_t n);
 /* Switches the disk, unless it is on that driver. Reports errors. Returns an enum uasd_exit. */
 int session_switch(struct session *s, enum driver to);
 void session_done(struct session *s);
+
+/* ---- its runs, and the checks of the disk meanwhile ---- */
+
+/* From now on SIGINT, SIGTERM and SIGHUP end a session in an orderly way. run_signal() returns the signal, or 0. */
+void run_catch_signals(void);
+int run_signal(void);
+
+/* Callback for fio and for pauses: shows the progress and checks the disk. Negative: end the run; s->stop has the reason. */
+int run_tick(void *userdata);
+
+/* These return 0; -EINTR, -EIO, -ENODEV, -EPIPE as s->stop; other -errno, reported. */
+int run_read_all(struct session *s);
+int run_pattern(struct session *s, const struct step *step);
+
+/* Bytes that can be used: --size= limits them. */
+uint64_t session_region(const struct session *s);
+/* Bytes that run_read_all() reads. */
+uint64_t run_region_once(const struct session *s);
+
+/* Shows the progress of a step that begins. p->what describes it. */
+void run_progress_begin(struct bench_progress *p, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec);
+/* "3 min", rounded. Returns ret. */
+#define RUN_TIME_MAX 32
+char *run_time_text(uint64_t usec, char ret[static RUN_TIME_MAX]);
+
+/* Reports fio's error text, a line each. log_error() escapes the ends of lines. */
+void bench_log_words(const char *words);
+
+/* The lease has ended or the disk is gone: reports which, and returns the exit status. */
+int run_lost(struct session *s);

@@ -16,15 +16,16 @@
 /* Minimum of a scratch file, unless the user sets a size. Below that, caches of hard disks answered. */
 #define SCRATCH_SIZE (5ULL << 30)
 
-void found_done(struct found *f)
+void subject_done(struct subject *s)
 {
-        scratch_end(&f->subject.scratch);
-        remount_done(&f->remount);
-        strv_free(f->subject.hosts);
-        free(f->subject.path);
-        views_done(&f->views);
-        remote_close(&f->remote);
-        *f = FOUND_NULL;
+        lease_end(&s->lease);
+        scratch_end(&s->scratch);
+        remount_done(&s->remount);
+        strv_free(s->hosts);
+        free(s->path);
+        views_done(&s->views);
+        remote_close(&s->remote);
+        *s = SUBJECT_NULL;
 }
 
 /* The LUN with that name, or else the first one with a disk. */
@@ -46,6 +47,20 @@ static const struct lun *pick_lun(const struct view *v, const char *what)
         return first;
 }
 
+/* Returns the LUN; NULL: the view has no disk. */
+static const struct lun *take_disk(struct subject *s, const char *what)
+{
+        const struct lun *lun = pick_lun(s->view, what);
+
+        if (!lun)
+                return NULL;
+        s->lun = lun->lun;
+        s->interface = s->view->disk.facts.interface;
+        s->driver = s->view->disk.facts.driver;
+        (void) copy_string(s->block, sizeof(s->block), lun->disk.name);
+        return lun;
+}
+
 static int tell_users(const struct view *v)
 {
         char label[VIEW_LABEL_MAX], text[512];
@@ -58,7 +73,7 @@ static int tell_users(const struct view *v)
 }
 
 /* Selects the drivers and their order. The present driver comes first; with A B B A it is also the last one. */
-static int choose_drivers(const struct bench_options *o, const struct view *v, struct found *f)
+static int choose_drivers(const struct bench_options *o, const struct view *v, struct subject *s)
 {
         enum driver now = v->disk.facts.driver;
         char label[VIEW_LABEL_MAX];
@@ -73,32 +88,31 @@ static int choose_drivers(const struct bench_options *o, const struct view *v, s
                           label, driver_to_string(now));
                 return UASD_EXIT_INCAPABLE;
         }
-        f->subject.driver = now;
-        f->first = o->driver != DRIVER_NONE ? o->driver : now;
-        f->second = o->driver != DRIVER_NONE ? DRIVER_NONE : now == DRIVER_UAS ? DRIVER_USB_STORAGE : DRIVER_UAS;
+        s->first = o->driver != DRIVER_NONE ? o->driver : now;
+        s->second = o->driver != DRIVER_NONE ? DRIVER_NONE : now == DRIVER_UAS ? DRIVER_USB_STORAGE : DRIVER_UAS;
         return UASD_EXIT_OK;
 }
 
 /* Checks by the kernel's facts whether the daemon would refuse the switch, before half of the time is spent. */
-static int look_at_switch(const struct bench_context *c, const struct found *f)
+static int look_at_switch(const struct bench_context *c, const struct subject *s)
 {
-        enum driver to = f->second != DRIVER_NONE ? f->second : f->first;
+        enum driver to = s->second != DRIVER_NONE ? s->second : s->first;
         _cleanup_(views_done) struct views views = {};
         char label[VIEW_LABEL_MAX];
         const struct view *v;
         struct plan plan;
 
-        if (to == f->subject.driver || local_read(&c->client.roots, false, &views) < 0)
+        if (to == s->driver || local_read(&c->client.roots, false, &views) < 0)
                 return UASD_EXIT_OK;
-        v = views_find(&views, f->subject.interface);
+        v = views_find(&views, s->interface);
         if (!v)
                 return UASD_EXIT_OK;
         plan_switch(v, to, false, &plan);
         if (plan.code != UASD_EXIT_REFUSED && plan.code != UASD_EXIT_INCAPABLE)
                 return UASD_EXIT_OK;
-        log_error("%s: would not be switched to %s. %s", view_label(f->view, label), driver_to_string(to),
+        log_error("%s: would not be switched to %s. %s", view_label(s->view, label), driver_to_string(to),
                   reason_sentence(plan.decision.reason));
-        log_info("--driver=%s measures the present driver.", driver_to_string(f->subject.driver));
+        log_info("--driver=%s measures the present driver.", driver_to_string(s->driver));
         return plan.code;
 }
 
@@ -114,37 +128,34 @@ static int look_at_node(const struct bench_context *c, bool writes, const char *
         return UASD_EXIT_FAILED;
 }
 
-int find_disk(const struct bench_context *c, const char *what, struct found *f)
+int find_disk(const struct bench_context *c, const char *what, struct subject *s)
 {
         const struct bench_options *o = c->options;
         char label[VIEW_LABEL_MAX];
         const struct lun *lun;
         int code;
 
-        code = source_connect_disk(&c->client, what, &f->remote, &f->views, &f->view);
+        code = source_connect_disk(&c->client, what, &s->remote, &s->views, &s->view);
         if (code != UASD_EXIT_OK)
                 return code;
-        lun = pick_lun(f->view, what);
+        lun = take_disk(s, what);
         if (!lun) {
-                log_error("%s: has no disk.", view_label(f->view, label));
+                log_error("%s: has no disk.", view_label(s->view, label));
                 return UASD_EXIT_FAILED;
         }
-        f->lun = lun->lun;
-        f->subject.interface = f->view->disk.facts.interface;
-        f->subject.available = lun->size;
-        f->subject.writes = o->destroy_data;
-        (void) copy_string(f->subject.block, sizeof(f->subject.block), lun->disk.name);
-        code = choose_drivers(o, f->view, f);
-        if (code == UASD_EXIT_OK && f->view->disk.n_users > 0)
-                code = tell_users(f->view);
+        s->available = lun->size;
+        s->writes = o->destroy_data;
+        code = choose_drivers(o, s->view, s);
+        if (code == UASD_EXIT_OK && s->view->disk.n_users > 0)
+                code = tell_users(s->view);
         if (code == UASD_EXIT_OK)
-                code = look_at_switch(c, f);
+                code = look_at_switch(c, s);
         if (code == UASD_EXIT_OK)
                 code = look_at_node(c, o->destroy_data, lun->disk.name);
         return code;
 }
 
-static int look_at_path(const struct bench_options *o, struct found *f, struct stat *ret)
+static int look_at_path(const struct bench_options *o, struct subject *s, struct stat *ret)
 {
         const char *path = o->file;
 
@@ -157,8 +168,8 @@ static int look_at_path(const struct bench_options *o, struct found *f, struct s
                         log_error("'%s' is a directory. Name a file, or add --write for a scratch file in it.", path);
                         return UASD_EXIT_USAGE;
                 }
-                f->subject.available = o->size ?: SCRATCH_SIZE;
-                f->subject.writes = f->subject.lay_out = true;
+                s->available = o->size ?: SCRATCH_SIZE;
+                s->writes = s->lay_out = true;
                 return UASD_EXIT_OK;
         }
         if (!S_ISREG(ret->st_mode)) {
@@ -173,17 +184,17 @@ static int look_at_path(const struct bench_options *o, struct found *f, struct s
                 log_error("'%s' is empty.", path);
                 return UASD_EXIT_FAILED;
         }
-        f->subject.available = (uint64_t) ret->st_size;
+        s->available = (uint64_t) ret->st_size;
         return UASD_EXIT_OK;
 }
 
 /* The servers see the file. This machine need not. */
-static int look_at_clients(const struct bench_options *o, struct found *f)
+static int look_at_clients(const struct bench_options *o, struct subject *s)
 {
         struct stat st;
         int k;
 
-        k = hosts_parse(o->clients, &f->subject.hosts);
+        k = hosts_parse(o->clients, &s->hosts);
         if (k < 0) {
                 log_error("--clients=%s: it takes hosts that run 'fio --server', HOST[:PORT],...", o->clients);
                 return UASD_EXIT_USAGE;
@@ -196,31 +207,19 @@ static int look_at_clients(const struct bench_options *o, struct found *f)
                 return UASD_EXIT_USAGE;
         }
         if (o->write) {
-                f->subject.available = o->size ?: SCRATCH_SIZE;
-                f->subject.writes = f->subject.lay_out = true;
+                s->available = o->size ?: SCRATCH_SIZE;
+                s->writes = s->lay_out = true;
                 return UASD_EXIT_OK;
         }
         if (o->size)
-                f->subject.available = o->size;
+                s->available = o->size;
         else if (stat(o->file, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-                f->subject.available = (uint64_t) st.st_size;
+                s->available = (uint64_t) st.st_size;
         else {
                 log_error("The size of '%s' is not known here. Add --size=SIZE.", o->file);
                 return UASD_EXIT_USAGE;
         }
         return UASD_EXIT_OK;
-}
-
-static void take_disk(struct found *f, const char *what)
-{
-        const struct lun *lun = pick_lun(f->view, what);
-
-        if (!lun)
-                return;
-        f->lun = lun->lun;
-        f->subject.interface = f->view->disk.facts.interface;
-        f->subject.driver = f->view->disk.facts.driver;
-        (void) copy_string(f->subject.block, sizeof(f->subject.block), lun->disk.name);
 }
 
 /* The disks of this machine below a file. */
@@ -258,53 +257,53 @@ static const struct view *below_one(const struct below *b)
  * The user names the disk, and the result is stored under its name. So the disk is refused only if it is known to be wrong. st:
  * of the file, if this machine sees it.
  */
-static int find_named_disk(const struct bench_context *c, const char *what, const struct stat *st, struct found *f)
+static int find_named_disk(const struct bench_context *c, const char *what, const struct stat *st, struct subject *s)
 {
         char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
         _cleanup_(below_done) struct below below = {};
         bool asked = false;
         int code;
 
-        code = source_read(&c->client, DETAIL_NO_USERS, &f->views);
+        code = source_read(&c->client, DETAIL_NO_USERS, &s->views);
         if (code == UASD_EXIT_OK)
-                code = source_select(&c->client, &f->views, what, &f->view);
+                code = source_select(&c->client, &s->views, what, &s->view);
         if (code != UASD_EXIT_OK)
                 return code;
         if (st)
                 (void) below_read(c, st, &below);
         for (int i = 0; i < below.n; i++)
-                asked = asked || streq(below.list[i]->disk.facts.interface, f->view->disk.facts.interface);
+                asked = asked || streq(below.list[i]->disk.facts.interface, s->view->disk.facts.interface);
         if (below.known && !asked) {
-                log_error("'%s' is not on %s but on %s.", c->options->file, view_label(f->view, label),
+                log_error("'%s' is not on %s but on %s.", c->options->file, view_label(s->view, label),
                           below_one(&below) ? view_label(below_one(&below), other) : "another disk");
                 log_info(c->options->clients ? "Omit the disk: the result then names none."
                                              : "Omit the disk: uasctl then finds it.");
                 return UASD_EXIT_USAGE;
         }
-        take_disk(f, what);
+        (void) take_disk(s, what);
         return UASD_EXIT_OK;
 }
 
 /* The file may be on any file system. Its disk is needed only for the record. */
-static void find_its_disk(const struct bench_context *c, const struct stat *st, struct found *f)
+static void find_its_disk(const struct bench_context *c, const struct stat *st, struct subject *s)
 {
         _cleanup_(below_done) struct below below = {};
 
         if (!below_read(c, st, &below))
                 return;
-        f->view = below_one(&below);
-        if (!f->view) {
+        s->view = below_one(&below);
+        if (!s->view) {
                 if (!below.known || below.n > 0)
                         log_info(
                                 "The file is on an unknown disk, or on more than one. Name a disk to get its link, driver and errors.");
                 return;
         }
-        f->views = below.views;
+        s->views = below.views;
         below.views = (struct views){};
-        take_disk(f, "");
+        (void) take_disk(s, "");
 }
 
-int find_file(const struct bench_context *c, const char *what, struct found *f)
+int find_file(const struct bench_context *c, const char *what, struct subject *s)
 {
         const struct bench_options *o = c->options;
         struct stat st = {};
@@ -314,20 +313,20 @@ int find_file(const struct bench_context *c, const char *what, struct found *f)
         /* With --clients the file may exist only on other machines. If this machine sees it, it is the same file. */
         if (o->clients)
                 seen = stat(o->file, &st) == 0 && S_ISREG(st.st_mode);
-        code = o->clients ? look_at_clients(o, f) : look_at_path(o, f, &st);
+        code = o->clients ? look_at_clients(o, s) : look_at_path(o, s, &st);
         if (code == UASD_EXIT_OK && what)
-                code = find_named_disk(c, what, seen ? &st : NULL, f);
+                code = find_named_disk(c, what, seen ? &st : NULL, s);
         else if (code == UASD_EXIT_OK)
-                find_its_disk(c, o->clients ? NULL : &st, f);
+                find_its_disk(c, o->clients ? NULL : &st, s);
         if (code != UASD_EXIT_OK)
                 return code;
-        f->first = f->subject.driver;
-        f->second = DRIVER_NONE;
-        f->subject.path = need(strdup(o->file));
+        s->first = s->driver;
+        s->second = DRIVER_NONE;
+        s->path = need(strdup(o->file));
         return UASD_EXIT_OK;
 }
 
-int find_mounted(const struct bench_context *c, const char *what, struct found *f)
+int find_mounted(const struct bench_context *c, const char *what, struct subject *s)
 {
         _cleanup_(views_done) struct views kernel = {};
         char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
@@ -340,37 +339,37 @@ int find_mounted(const struct bench_context *c, const char *what, struct found *
                 log_error("Not permitted: only root may unmount a file system.");
                 return UASD_EXIT_UNAUTHORIZED;
         }
-        code = look_at_path(c->options, f, &st);
+        code = look_at_path(c->options, s, &st);
         if (code == UASD_EXIT_OK)
-                code = source_connect(&c->client, &f->remote, &f->views);
+                code = source_connect(&c->client, &s->remote, &s->views);
         if (code == UASD_EXIT_OK)
                 code = source_local(&c->client, false, &kernel);
         if (code == UASD_EXIT_OK)
-                code = remount_find(c->options->file, &kernel, &f->remount, &v, &name);
+                code = remount_find(c->options->file, &kernel, &s->remount, &v, &name);
         if (code == UASD_EXIT_OK && what)
-                code = source_select(&c->client, &f->views, what, &asked);
+                code = source_select(&c->client, &s->views, what, &asked);
         if (code != UASD_EXIT_OK)
                 return code;
-        f->view = views_find(&f->views, v->disk.facts.interface);
-        if (!f->view || (asked && asked != f->view)) {
+        s->view = views_find(&s->views, v->disk.facts.interface);
+        if (!s->view || (asked && asked != s->view)) {
                 log_error("'%s' is not on %s but on %s.", c->options->file, asked ? view_label(asked, label) : "a disk of uasd",
                           view_label(v, other));
                 return UASD_EXIT_USAGE;
         }
-        if (!remount_is_alone(&f->remount, f->view))
+        if (!remount_is_alone(&s->remount, s->view))
                 return UASD_EXIT_REFUSED;
-        take_disk(f, name);
-        f->subject.path = need(strdup(c->options->file));
-        f->subject.remount = &f->remount;
-        code = choose_drivers(c->options, f->view, f);
-        return code == UASD_EXIT_OK ? look_at_switch(c, f) : code;
+        (void) take_disk(s, name);
+        s->path = need(strdup(c->options->file));
+        s->remounts = true;
+        code = choose_drivers(c->options, s->view, s);
+        return code == UASD_EXIT_OK ? look_at_switch(c, s) : code;
 }
 
-void size_scratch(const struct bench_options *o, const struct profile *profile, struct found *f)
+void size_scratch(const struct bench_options *o, const struct profile *profile, struct subject *s)
 {
         uint64_t wanted = 0;
 
-        if (!f->subject.lay_out || o->size)
+        if (!s->lay_out || o->size)
                 return;
         for (size_t i = 0; i < profile->n_patterns; i++) {
                 const struct bench_pattern *p = &profile->patterns[i];
@@ -379,7 +378,7 @@ void size_scratch(const struct bench_options *o, const struct profile *profile, 
                 if (asked > wanted && (!o->pattern || strcasecmp(o->pattern, p->name) == 0))
                         wanted = asked;
         }
-        f->subject.available = scratch_fitting(o->file, wanted, SCRATCH_SIZE);
+        s->available = scratch_fitting(o->file, wanted, SCRATCH_SIZE);
 }
 
 int make_scratch(const struct bench_context *c, struct subject *s)

@@ -1,35 +1,46 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "bench/measure/session.h"
+#include "bench/measure/profile.h"
+#include "bench/measure/remount.h"
+#include "bench/measure/scratch.h"
 #include "client/client.h"
 
-/*
- * The subject of a measurement. These functions check it before anything begins, report errors, and return an enum uasd_exit. The
- * pointers of the subject are valid as long as the found.
- */
-struct found {
+/* The subject of a measurement: an unused disk, or a file. */
+struct subject {
         struct remote remote;
         struct views views;
-        const struct view *view; /* the disk; NULL: a file on none that uasd manages */
+        const struct view *view; /* the disk; NULL: a file on none that uasd manages, or on several */
         unsigned lun;
-        struct remount remount;
-        struct subject subject;
+        const char *interface;    /* of the view, or NULL */
+        struct bench_lease lease; /* during the measurement of the raw disk, or of a file with `remounts` */
+        char *path;               /* of the file; NULL: the raw disk */
+        struct remount remount;   /* with `remounts`: the file system */
+        bool remounts;            /* it is unmounted for each switch */
+        struct scratch scratch;   /* of this machine */
+        char block[BLOCK_NAME_MAX];
+        enum driver driver;        /* present driver; DRIVER_NONE: not known (file) */
         enum driver first, second; /* second is DRIVER_NONE without a comparison */
+        uint64_t available;        /* bytes */
+        bool writes;               /* writing is permitted */
+        bool lay_out;              /* the file is empty and must be written before it is read */
+        char **hosts;              /* of several machines; NULL: only this one */
 };
 
-#define FOUND_NULL ((struct found){.subject = {.scratch = SCRATCH_NULL}})
+#define SUBJECT_NULL ((struct subject){.scratch = SCRATCH_NULL, .lease = LEASE_NULL})
 
-void found_done(struct found *f);
+void subject_done(struct subject *s);
+
+/* These check the subject before anything begins, report errors, and return an enum uasd_exit. */
 
 /* An unused disk, for its raw node. */
-int find_disk(const struct bench_context *c, const char *what, struct found *f);
+int find_disk(const struct bench_context *c, const char *what, struct subject *s);
 /* A file on any file system. what: its disk, or NULL to find it, if uasd manages it. */
-int find_file(const struct bench_context *c, const char *what, struct found *f);
+int find_file(const struct bench_context *c, const char *what, struct subject *s);
 /* --remount: a directory on a file system that is the only user of its disk. */
-int find_mounted(const struct bench_context *c, const char *what, struct found *f);
+int find_mounted(const struct bench_context *c, const char *what, struct subject *s);
 /* --write without --size: the region of the largest pattern, limited by the free space. */
-void size_scratch(const struct bench_options *o, const struct profile *profile, struct found *f);
+void size_scratch(const struct bench_options *o, const struct profile *profile, struct subject *s);
 /* --write: makes the scratch file, after all questions. */
 int make_scratch(const struct bench_context *c, struct subject *s);
 
