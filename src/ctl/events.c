@@ -31,15 +31,6 @@ int journal_match(sd_journal *j, const char *field, const char *value)
         return sd_journal_add_match(j, text, 0);
 }
 
-int journal_each(sd_journal *j, void (*f)(sd_journal *j, void *data), void *data)
-{
-        int r;
-
-        while ((r = sd_journal_next(j)) > 0)
-                f(j, data);
-        return r;
-}
-
 char *journal_value(sd_journal *j, const char *field)
 {
         size_t size, name = strlen(field) + 1;
@@ -165,13 +156,18 @@ static const struct {
         /* clang-format on */
 };
 
-static const struct {
-        const char *name;
-        enum event_value value;
-} fields[] = {
-        {FIELD_USB_ID, EVENT_USB_ID}, {FIELD_INTERFACE, EVENT_INTERFACE}, {FIELD_DISK, EVENT_DISKS},
-        {FIELD_STATE, EVENT_STATE},   {FIELD_FROM, EVENT_FROM},           {FIELD_TO, EVENT_TO},
-        {FIELD_REASON, EVENT_REASON}, {FIELD_STEP, EVENT_STEP},           {"MESSAGE", EVENT_TEXT},
+const struct event_field event_fields[_EVENT_VALUE_MAX] = {
+        [EVENT_WORD] = {NULL, "event", ""},
+        [EVENT_USB_ID] = {FIELD_USB_ID, "usb_id", ", "},
+        [EVENT_INTERFACE] = {FIELD_INTERFACE, "interface", " at "},
+        [EVENT_PORT] = {NULL, "port", " at "},
+        [EVENT_DISKS] = {FIELD_DISK, "disks", NULL},
+        [EVENT_STATE] = {FIELD_STATE, "state", NULL},
+        [EVENT_FROM] = {FIELD_FROM, "from", ", "},
+        [EVENT_TO] = {FIELD_TO, "to", " to "},
+        [EVENT_REASON] = {FIELD_REASON, "reason_id", ", "},
+        [EVENT_STEP] = {FIELD_STEP, "step", ", step "},
+        [EVENT_TEXT] = {"MESSAGE", "text", ": "},
 };
 
 const char *events_word(size_t i)
@@ -190,27 +186,22 @@ static int match_all(sd_journal *j, const struct events_filter *f)
         return r;
 }
 
-struct reading {
-        const struct events_filter *filter;
-        struct events *events;
-};
-
-static void take_entry(sd_journal *j, void *data)
+static void take_entry(sd_journal *j, const struct events_filter *f, struct events *e)
 {
-        struct reading *r = data;
-        struct log_entry *event = grow(r->events);
+        struct log_entry *event = grow(e);
         _cleanup_free_ char *id = NULL;
 
         (void) sd_journal_get_realtime_usec(j, &event->usec);
-        for (size_t i = 0; i < ELEMENTSOF(fields); i++)
-                event->values[fields[i].value] = journal_value(j, fields[i].name);
+        for (enum event_value i = 0; i < _EVENT_VALUE_MAX; i++)
+                if (event_fields[i].journal)
+                        event->values[i] = journal_value(j, event_fields[i].journal);
         id = journal_value(j, "MESSAGE_ID");
         for (size_t i = 0; id && i < ELEMENTSOF(endings); i++)
                 if (streq(endings[i].id, id))
                         event->values[EVENT_WORD] = need(strdup(endings[i].word));
-        if (!fits_entry(r->filter, event)) {
+        if (!fits_entry(f, event)) {
                 entry_done(event);
-                r->events->n--;
+                e->n--;
         }
 }
 
@@ -229,7 +220,9 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
         r = match_all(j, f);
         if (r >= 0)
                 r = sd_journal_seek_realtime_usec(j, f->since_usec);
-        return r < 0 ? r : journal_each(j, take_entry, &(struct reading){f, e});
+        while (r >= 0 && (r = sd_journal_next(j)) > 0)
+                take_entry(j, f, e);
+        return r;
 }
 
 /* Returns 1 when there may be new entries, 0 when the reader of stdout is gone, or -errno. */
@@ -255,7 +248,8 @@ int events_follow(struct events *e, const struct events_filter *f, void (*tell)(
         int r = sd_journal_get_fd(e->open);
 
         while (r >= 0 && (r = wait_for_more(e->open)) > 0) {
-                r = journal_each(e->open, take_entry, &(struct reading){f, &more});
+                while ((r = sd_journal_next(e->open)) > 0)
+                        take_entry(e->open, f, &more);
                 for (size_t i = 0; i < more.n; i++)
                         tell(&more.list[i]);
                 events_done(&more);
@@ -265,7 +259,111 @@ int events_follow(struct events *e, const struct events_filter *f, void (*tell)(
         return r;
 }
 
+/* ---- messages of the kernel ---- */
+
+#define KERNEL_MESSAGES_MAX 100 /* the newest */
+#define HOSTS_MAX 1024
+
+struct kernel_search {
+        const struct views *views;
+        struct events *events;
+        bool hosts[HOSTS_MAX]; /* of usb-storage or uas; a switched disk had others before */
+};
+
+/* Parses "+scsi:host3", "+scsi:target3:0:0", "+scsi:3:0:0:0" or "host3". */
+static bool host_of(const char *name, unsigned *ret)
+{
+        return sscanf(name, "+scsi:host%u", ret) == 1 || sscanf(name, "+scsi:target%u", ret) == 1 ||
+               sscanf(name, "+scsi:%u", ret) == 1 || sscanf(name, "host%u", ret) == 1;
+}
+
+/* Lines "scsi host3: uas" and "scsi host3: usb-storage 2-1:1.0". The messages of uas do not name the disk. */
+static void note_host(struct kernel_search *s, const char *text)
+{
+        unsigned host;
+        char driver[16];
+
+        if (sscanf(text, "scsi host%u: %15s", &host, driver) == 2 && host < HOSTS_MAX &&
+            (streq(driver, "uas") || streq(driver, "usb-storage")))
+                s->hosts[host] = true;
+}
+
+static bool is_about(const struct kernel_search *s, const char *device, const char *text)
+{
+        unsigned host;
+
+        if (host_of(device, &host))
+                return host < HOSTS_MAX && s->hosts[host];
+        for (size_t i = 0; i < s->views->n; i++) {
+                const struct facts *f = &s->views->list[i].disk.facts;
+                size_t n = strlen(f->port);
+
+                if (strncmp(device, "+usb:", 5) == 0 && streq(device + 5, f->interface))
+                        return true;
+                /* Its number, c189:MINOR, was different at an earlier plug. */
+                if (strncmp(text, "usb ", 4) == 0 && strncmp(text + 4, f->port, n) == 0 && text[4 + n] == ':')
+                        return true;
+        }
+        return false;
+}
+
+static void take_message(sd_journal *j, struct kernel_search *s)
+{
+        _cleanup_free_ char *device = NULL, *text = NULL;
+        struct log_entry *event;
+
+        device = journal_value(j, "_KERNEL_DEVICE");
+        text = journal_value(j, "MESSAGE");
+        if (!device || !text)
+                return;
+        note_host(s, text);
+        if (!is_about(s, device, text))
+                return;
+        if (s->events->n == KERNEL_MESSAGES_MAX) {
+                entry_done(s->events->list);
+                memmove(s->events->list, s->events->list + 1, --s->events->n * sizeof(*s->events->list));
+        }
+        event = grow(s->events);
+        (void) sd_journal_get_realtime_usec(j, &event->usec);
+        event->values[EVENT_TEXT] = TAKE_PTR(text);
+}
+
+int events_from_kernel(const struct ctl *c, const struct views *v, struct events *e)
+{
+        _cleanup_(journal_closep) sd_journal *j = NULL;
+        struct kernel_search s = {.views = v, .events = e};
+        char boot[SD_ID128_STRING_MAX];
+        unsigned host;
+        int r = journal_open(c->root, &j);
+
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        for (size_t i = 0; i < v->n; i++)
+                if (host_of(v->list[i].disk.host, &host) && host < HOSTS_MAX)
+                        s.hosts[host] = true;
+        /* Host numbers are valid only in one boot. */
+        r = journal_boot(&c->client.roots, boot);
+        if (r >= 0)
+                r = journal_match(j, "_BOOT_ID", boot);
+        if (r >= 0)
+                r = journal_match(j, "_TRANSPORT", "kernel");
+        if (r >= 0)
+                r = journal_match(j, "_KERNEL_SUBSYSTEM", "usb");
+        if (r >= 0)
+                r = journal_match(j, "_KERNEL_SUBSYSTEM", "scsi");
+        if (r >= 0)
+                r = sd_journal_seek_head(j);
+        while (r >= 0 && (r = sd_journal_next(j)) > 0)
+                take_message(j, &s);
+        return r;
+}
+
 /* ---- the record ---- */
+
+struct reading {
+        const struct events_filter *filter;
+        struct events *events;
+};
 
 static uint64_t usec_of(const char *date)
 {

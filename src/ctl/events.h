@@ -7,8 +7,7 @@
 #include <systemd/sd-id128.h>
 #include <systemd/sd-journal.h>
 
-#include "core/facts.h"
-#include "sys/io/roots.h"
+#include "ctl/context.h"
 
 /* The history of disks: endings that uasd wrote to the journal, and the records about them (sys/state/history.h). */
 
@@ -32,6 +31,14 @@ struct log_entry {
         bool record;
         char *values[_EVENT_VALUE_MAX]; /* NULL: does not apply */
 };
+
+/*
+ * The names of a value in the journal, which lacks some, and in JSON. `before` stands in front of it in a report, which leaves
+ * out values without it.
+ */
+extern const struct event_field {
+        const char *journal, *json, *before;
+} event_fields[_EVENT_VALUE_MAX];
 
 struct events {
         struct log_entry *list;
@@ -58,6 +65,9 @@ void events_done(struct events *e);
  */
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e);
 int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e);
+/* The kernel's newest messages of this boot about these disks: about their ports, and about each SCSI host of usb-storage and
+ * uas. */
+int events_from_kernel(const struct ctl *c, const struct views *v, struct events *e);
 void events_sort(struct events *e);
 /* After events_from_journal(): passes each further entry to `tell`, until the reader of stdout is gone. 0 or -errno. */
 int events_follow(struct events *e, const struct events_filter *f, void (*tell)(const struct log_entry *e));
@@ -71,8 +81,6 @@ const char *events_word(size_t i);
 int journal_open(const char *root, sd_journal **ret);
 void journal_closep(sd_journal **j);
 int journal_match(sd_journal *j, const char *field, const char *value);
-/* Calls f for each matching entry from the present position. 0 or -errno. */
-int journal_each(sd_journal *j, void (*f)(sd_journal *j, void *data), void *data);
 /* A copy of the field's value; NULL: no such field. */
 char *journal_value(sd_journal *j, const char *field);
 /* The id of this boot, in the format of _BOOT_ID. */

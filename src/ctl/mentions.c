@@ -5,28 +5,17 @@
 
 #include "common/util.h"
 #include "ctl/output.h"
+#include "ctl/schema.h"
 #include "sys/io/sysfs.h"
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 #include "sys/users/mounttab.h"
-#include "term/program.h"
 
 struct mention_search {
         const struct roots *roots;
         const struct usb_disk *disk;
-        struct mentions *found;
+        json_object *found;
 };
-
-void mentions_done(struct mentions *m)
-{
-        for (size_t i = 0; i < m->n; i++) {
-                free(m->list[i].where);
-                free(m->list[i].name);
-                free(m->list[i].instead);
-        }
-        free(m->list);
-        *m = (struct mentions){};
-}
 
 static const struct block *block_by_name(const struct usb_disk *d, const char *name)
 {
@@ -61,38 +50,34 @@ static bool has_serial(const struct mention_search *s, const char *name)
         return strlen(serial) >= 6 && strstr(name, serial);
 }
 
-/* The result of blkid, which is the same under both drivers. NULL: no result. */
-static char *lasting_name(const struct roots *r, const struct block *b)
+/* The result of blkid, which is the same under both drivers; "": no result. b: NULL: the disk has no such device now. */
+static char *lasting_name(const struct roots *r, const struct block *b, char *ret, size_t size)
 {
         static const struct {
                 const char *key, *prefix;
         } names[] = {{"ID_FS_UUID_ENC", "UUID="}, {"ID_PART_ENTRY_UUID", "PARTUUID="}};
-        char id[UDEVDB_ID_MAX], value[128], text[160];
+        char id[UDEVDB_ID_MAX], value[128];
 
-        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (udevdb_property(r, id, names[i].key, value, sizeof(value)) > 0) {
-                        (void) snprintf(text, sizeof(text), "%s%s", names[i].prefix, value);
-                        return need(strdup(text));
-                }
-        return NULL;
+        *ret = '\0';
+        if (b)
+                (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
+        for (size_t i = 0; b && !*ret && i < ELEMENTSOF(names); i++)
+                if (udevdb_property(r, id, names[i].key, value, sizeof(value)) > 0)
+                        (void) snprintf(ret, size, "%s%s", names[i].prefix, value);
+        return ret;
 }
 
 static void look_at(const struct mention_search *s, const char *file, const char *where, const char *name)
 {
-        struct mention m = {.file = file, .kind = devname_of(name)};
+        enum devname kind = devname_of(name);
         const struct block *b;
+        char instead[160];
 
-        if (m.kind == DEVNAME_LASTS)
+        if (kind == DEVNAME_LASTS)
                 return;
         b = resolve(s, name);
-        if (!b && !(m.kind == DEVNAME_DRIVER && has_serial(s, name)))
-                return;
-        m.name = need(strdup(name));
-        m.where = where ? need(strdup(where)) : NULL;
-        m.instead = b ? lasting_name(s->roots, b) : NULL;
-        s->found->list = need(reallocarray(s->found->list, s->found->n + 1, sizeof(m)));
-        s->found->list[s->found->n++] = m;
+        if (b || (kind == DEVNAME_DRIVER && has_serial(s, name)))
+                append(s->found, json_name(file, where, name, kind, lasting_name(s->roots, b, instead, sizeof(instead))));
 }
 
 static int look_at_mount(const struct mount_line *line, void *data)
@@ -123,28 +108,27 @@ static void look_at_crypttab(const struct mention_search *s)
         }
 }
 
-void mentions_read(const struct roots *r, const char *interface, struct mentions *ret)
+json_object *mentions_read(const struct roots *r, const char *interface)
 {
         _cleanup_(usb_disk_done) struct usb_disk d = {};
-        struct mention_search s = {r, &d, ret};
+        struct mention_search s = {r, &d, json_list()};
 
-        *ret = (struct mentions){};
-        if (usb_disk_read(r, interface, true, &d) <= 0)
-                return;
-        (void) mount_lines(r->etc, "fstab", TABLE_FSTAB, look_at_mount, &s);
-        look_at_crypttab(&s);
+        if (usb_disk_read(r, interface, true, &d) > 0) {
+                (void) mount_lines(r->etc, "fstab", TABLE_FSTAB, look_at_mount, &s);
+                look_at_crypttab(&s);
+        }
+        return s.found;
 }
 
-void mentions_print(const struct mentions *m)
+void mentions_print(json_object *names)
 {
-        for (size_t i = 0; i < m->n; i++) {
-                const struct mention *one = m->list + i;
-                char text[1024], where[300] = "";
+        for (size_t i = 0; i < json_object_array_length(names); i++) {
+                json_object *one = json_object_array_get_idx(names, i);
+                const char *where = member(one, "where"), *instead = member(one, "instead");
+                char text[1024];
 
-                if (one->where)
-                        (void) snprintf(where, sizeof(where), ", %s", one->where);
-                (void) snprintf(text, sizeof(text), "%s%s: %s %s.%s%s", one->file, where, one->name, devname_why(one->kind),
-                                one->instead ? " Better: " : "", one->instead ?: "");
+                (void) snprintf(text, sizeof(text), "%s%s%s: %s %s.%s%s", member(one, "file"), where ? ", " : "", where ?: "",
+                                member(one, "name"), member(one, "why"), instead ? " Better: " : "", instead ?: "");
                 output_field(i == 0 ? "Names" : "", text);
         }
 }

@@ -133,7 +133,7 @@ static void redact_line(const struct serials *known, char **text)
                         redact(text);
 }
 
-void redact_all(struct views *views, struct events *events, struct kernel_log *kernel)
+void redact_all(struct views *views, struct events *events, struct events *kernel)
 {
         struct serials known = {};
 
@@ -142,7 +142,7 @@ void redact_all(struct views *views, struct events *events, struct kernel_log *k
         for (size_t i = 0; i < events->n; i++)
                 redact_event(&known, &events->list[i]);
         for (size_t i = 0; i < kernel->n; i++)
-                redact_line(&known, &kernel->lines[i].text);
+                redact_line(&known, &kernel->list[i].values[EVENT_TEXT]);
         strv_free(known.list);
 }
 

@@ -178,21 +178,26 @@ json_object *json_link(const struct link_facts *l)
         return o;
 }
 
-json_object *json_names(const struct mentions *m)
+json_object *json_name(const char *file, const char *where, const char *name, enum devname kind, const char *instead)
 {
-        json_object *list = json_list();
+        json_object *o = json_new();
 
-        for (size_t i = 0; i < m->n; i++) {
-                const struct mention *one = &m->list[i];
-                json_object *o = append_new(list);
+        put_string(o, "file", file);
+        put_string_or_null(o, "where", where);
+        put_string(o, "name", name);
+        put_string(o, "why", devname_why(kind));
+        put_string_or_null(o, "instead", instead);
+        return o;
+}
 
-                put_string(o, "file", one->file);
-                put_string_or_null(o, "where", one->where);
-                put_string(o, "name", one->name);
-                put_string(o, "why", devname_why(one->kind));
-                put_string_or_null(o, "instead", one->instead);
-        }
-        return list;
+json_object *json_inhibitor(const char *disk, const char *who, const char *why)
+{
+        json_object *o = json_new();
+
+        put_string_or_null(o, "disk", disk);
+        put_string(o, "who", who);
+        put_string(o, "why", why);
+        return o;
 }
 
 json_object *json_commands(const struct health *h)
@@ -322,11 +327,6 @@ json_object *json_event(const struct view *v, const char *event, uint64_t time_u
 
 json_object *json_events(const struct events *e, size_t first)
 {
-        static const char *const keys[_EVENT_VALUE_MAX] = {
-                [EVENT_WORD] = "event",       [EVENT_USB_ID] = "usb_id", [EVENT_INTERFACE] = "interface", [EVENT_PORT] = "port",
-                [EVENT_DISKS] = "disks",      [EVENT_STATE] = "state",   [EVENT_FROM] = "from",           [EVENT_TO] = "to",
-                [EVENT_REASON] = "reason_id", [EVENT_STEP] = "step",     [EVENT_TEXT] = "text",
-        };
         json_object *list = json_list(), *document = json_document("events", list);
 
         for (size_t i = first; i < e->n; i++) {
@@ -335,7 +335,7 @@ json_object *json_events(const struct events *e, size_t first)
                 put_uint(o, "time_usec", e->list[i].usec);
                 put_string(o, "source", e->list[i].record ? "record" : "journal");
                 for (enum event_value v = 0; v < _EVENT_VALUE_MAX; v++)
-                        put_string_or_null(o, keys[v], e->list[i].values[v]);
+                        put_string_or_null(o, event_fields[v].json, e->list[i].values[v]);
         }
         put_bool(document, "journal", e->journal);
         return document;

@@ -3,13 +3,13 @@
 
 #include "client/view.h"
 #include "core/bridge-db.h"
+#include "core/devname.h"
 #include "core/explain.h"
 #include "core/keepoff.h"
 #include "core/link.h"
 #include "core/quirk-words.h"
 #include "ctl/events.h"
 #include "ctl/health.h"
-#include "ctl/mentions.h"
 #include "term/json.h"
 
 /* The objects of uasctl-json(7). */
@@ -18,7 +18,8 @@ json_object *json_disk(const struct view *v);
 json_object *json_rows(const struct explain_row *rows, size_t n);
 json_object *json_quirks(const struct quirk_word *words, size_t n);
 json_object *json_link(const struct link_facts *l);
-json_object *json_names(const struct mentions *m);
+json_object *json_name(const char *file, const char *where, const char *name, enum devname kind, const char *instead);
+json_object *json_inhibitor(const char *disk, const char *who, const char *why);
 json_object *json_commands(const struct health *h);
 json_object *json_smart(const struct health *h);
 json_object *json_trim(const struct health *h, enum driver driver);

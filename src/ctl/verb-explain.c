@@ -9,6 +9,7 @@
 #include "common/util.h"
 #include "ctl/boot.h"
 #include "ctl/gentler.h"
+#include "ctl/mentions.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
@@ -70,7 +71,7 @@ struct explanation {
         struct quirk_word words[WORDS_MAX]; /* they point into the quirks */
         size_t n_words;
         struct link_facts link;
-        struct mentions names;
+        json_object *names;
         char kernel[512];
         char unbound[512];
         char initramfs[256];
@@ -79,7 +80,7 @@ struct explanation {
 static void explanation_done(struct explanation *t)
 {
         quirk_facts_done(&t->quirks);
-        mentions_done(&t->names);
+        json_putp(&t->names);
 }
 
 /* The remedy for the deciding entry, which depends on its origin. NULL: no entry decides. */
@@ -118,12 +119,12 @@ static void print_advice(const struct explanation *t)
         char advice[512];
 
         (void) link_advice(&t->link, advice, sizeof(advice));
-        if (*advice || *t->unbound || *t->initramfs || t->names.n)
+        if (*advice || *t->unbound || *t->initramfs || json_object_array_length(t->names))
                 putchar('\n');
         output_sentence("Initramfs", t->initramfs);
         output_sentence("Unbound", t->unbound);
         output_sentence("Advice", advice);
-        mentions_print(&t->names);
+        mentions_print(t->names);
 }
 
 /* The answer in one sentence. */
@@ -247,7 +248,7 @@ static int tell(const struct ctl *c, const struct view *v, struct explanation *r
         (void) explain_kernel(f, ret->rows, ret->n_rows, kernel_config_uas(&c->client.roots), ret->kernel, sizeof(ret->kernel));
         tell_initramfs(c, f, ret->initramfs, sizeof(ret->initramfs));
         link_read(&c->client.roots, f, &ret->link);
-        mentions_read(&c->client.roots, f->interface, &ret->names);
+        ret->names = mentions_read(&c->client.roots, f->interface);
         return 0;
 }
 
@@ -258,7 +259,7 @@ static json_object *json_explanation(const struct view *v, const struct explanat
         put(o, "rows", json_rows(t->rows, t->n_rows));
         put(o, "quirks", json_quirks(t->words, t->n_words));
         put(o, "link", json_link(&t->link));
-        put(o, "names", json_names(&t->names));
+        put(o, "names", json_object_get(t->names));
         put_string(o, "kernel", t->kernel);
         put_string(o, "unbound", t->unbound);
         put_string(o, "initramfs", t->initramfs);

@@ -9,33 +9,15 @@
 #include "client/client.h"
 #include "common/log.h"
 #include "common/names.h"
-#include "ctl/inhibitors.h"
+#include "ctl/schema.h"
 #include "ctl/verbs.h"
-#include "term/json.h"
 #include "term/program.h"
 #include "term/table.h"
 
-void inhibitors_done(struct inhibitors *i)
-{
-        for (size_t k = 0; k < i->n; k++) {
-                free(i->list[k].disk);
-                free(i->list[k].who);
-                free(i->list[k].why);
-        }
-        free(i->list);
-        *i = (struct inhibitors){};
-}
-
-static void add(struct inhibitors *i, const char *disk, const char *who, const char *why)
-{
-        i->list = need(reallocarray(i->list, i->n + 1, sizeof(*i->list)));
-        i->list[i->n++] = (struct inhibiting){need(strdup(disk)), need(strdup(who)), need(strdup(why))};
-}
-
-int inhibitors_read(struct remote *r, struct inhibitors *ret)
+int inhibitors_read(struct remote *r, json_object **ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        _cleanup_(inhibitors_done) struct inhibitors all = {};
+        _cleanup_(json_putp) json_object *all = json_list();
         const char *disk, *who, *why;
         int k;
 
@@ -43,42 +25,27 @@ int inhibitors_read(struct remote *r, struct inhibitors *ret)
         if (k >= 0)
                 k = sd_bus_message_enter_container(reply, 'a', "(sss)");
         while (k >= 0 && (k = sd_bus_message_read(reply, "(sss)", &disk, &who, &why)) > 0)
-                add(&all, disk, who, why);
+                append(all, json_inhibitor(disk, who, why));
         if (k < 0)
                 return k == -ETIMEDOUT ? k : k == -EBADR ? -ENOSYS : -ENOTCONN;
-        *ret = all;
-        all = (struct inhibitors){};
+        *ret = TAKE_PTR(all);
         return 0;
-}
-
-json_object *json_inhibitors(const struct inhibitors *i)
-{
-        json_object *all = json_list();
-
-        for (size_t k = 0; k < i->n; k++) {
-                json_object *o = append_new(all);
-
-                put_string_or_null(o, "disk", i->list[k].disk);
-                put_string(o, "who", i->list[k].who);
-                put_string(o, "why", i->list[k].why);
-        }
-        return json_document("inhibitors", all);
 }
 
 static const struct table_column columns[] = {{"DISK"}, {"WHO"}, {"WHY", SCOLS_FL_WRAP}};
 
 /* The daemon has made the texts harmless. uasctl does not rely on that. */
-int inhibitors_table(const struct inhibitors *i, bool legend)
+static int print_table(json_object *all, bool legend)
 {
         struct libscols_table *t = table_new(columns, ELEMENTSOF(columns), legend);
 
-        for (size_t k = 0; k < i->n; k++) {
-                const struct inhibiting *one = &i->list[k];
+        for (size_t i = 0; i < json_object_array_length(all); i++) {
+                json_object *one = json_object_array_get_idx(all, i);
                 char who[512], why[1024];
 
-                (void) harmless_sentence(one->who, who, sizeof(who));
-                (void) harmless_sentence(one->why, why, sizeof(why));
-                (void) table_row(t, NULL, (const char *const[]){*one->disk ? one->disk : "any", who, *why ? why : "-"});
+                (void) harmless_sentence(member(one, "who"), who, sizeof(who));
+                (void) harmless_sentence(member(one, "why"), why, sizeof(why));
+                (void) table_row(t, NULL, (const char *const[]){member(one, "disk") ?: "any", who, *why ? why : "-"});
         }
         return table_print(t, columns, ELEMENTSOF(columns));
 }
@@ -185,7 +152,7 @@ static int take(struct ctl *c, const char *command, int *ret_lock)
 
 static int list(struct ctl *c)
 {
-        _cleanup_(inhibitors_done) struct inhibitors all = {};
+        _cleanup_(json_putp) json_object *all = NULL;
         int r = ctl_read(c, FROM_DAEMON, NULL);
 
         if (r != UASD_EXIT_OK)
@@ -196,11 +163,11 @@ static int list(struct ctl *c)
         if (r < 0)
                 return source_lost(r);
         if (c->options->json)
-                json_print(json_inhibitors(&all));
-        else if (all.n == 0)
+                json_print(json_document("inhibitors", TAKE_PTR(all)));
+        else if (json_object_array_length(all) == 0)
                 log_info("No program inhibits switches.");
         else
-                r = inhibitors_table(&all, c->options->legend);
+                r = print_table(all, c->options->legend);
         return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 

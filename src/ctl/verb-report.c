@@ -240,72 +240,39 @@ static int print_disks(const struct ctl *c)
 
 /* ---- events and messages ---- */
 
-struct report_lines {
-        char **list;
-        size_t n;
-};
-
-static void add_line(struct report_lines *l, uint64_t usec, const char *text)
+/* "2026-11-20 15:45:07  switched, 152d:0578:SERIAL at 2-1:1.0, usb-storage to uas, fastest, step bind: ..." */
+static const char *event_line(const struct log_entry *e, char *ret, size_t size)
 {
-        char clock[CLOCK_MAX], harmless[2048], line[sizeof(harmless) + CLOCK_MAX + 2];
+        char clock[CLOCK_MAX], text[2048] = "", harmless[2048];
+        size_t n = 0;
 
-        (void) snprintf(line, sizeof(line), "%s  %s", output_clock(usec, clock),
-                        harmless_sentence(text, harmless, sizeof(harmless)));
-        if (strv_push(&l->list, &l->n, line) < 0)
-                no_memory();
+        for (enum event_value i = 0; i < _EVENT_VALUE_MAX && n < sizeof(text); i++)
+                if (event_fields[i].before && !isempty(e->values[i]))
+                        n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s", n ? event_fields[i].before : "", e->values[i]);
+        (void) snprintf(ret, size, "%s  %s", output_clock(e->usec, clock), harmless_sentence(text, harmless, sizeof(harmless)));
+        return ret;
 }
 
 /* The newest lines, up to LIST_MAX characters. */
-static void print_lines(const char *title, struct report_lines *l)
+static void print_events(const char *title, const struct events *e)
 {
-        size_t first = l->n, used = 0;
+        size_t first = e->n, used = 0;
+        char line[4096];
 
-        while (first > 0 && (used += strlen(l->list[first - 1]) + 1) <= LIST_MAX)
+        while (first > 0 && (used += strlen(event_line(&e->list[first - 1], line, sizeof(line))) + 1) <= LIST_MAX)
                 first--;
-        if (l->n > 0)
+        if (e->n > 0)
                 printf("\n%s:\n", title);
         if (first > 0)
                 printf("(%zu older ones are left out)\n", first);
-        for (; first < l->n; first++)
-                puts(l->list[first]);
-        strv_free(l->list);
-}
-
-/* "switched, 152d:0578:SERIAL at 2-1:1.0, usb-storage to uas, fastest, step bind: ..." */
-static void add_event(struct report_lines *l, const struct log_entry *e)
-{
-        static const struct {
-                enum event_value value;
-                const char *before;
-        } parts[] = {{EVENT_WORD, ""},     {EVENT_USB_ID, ", "},    {EVENT_INTERFACE, " at "},
-                     {EVENT_PORT, " at "}, {EVENT_FROM, ", "},      {EVENT_TO, " to "},
-                     {EVENT_REASON, ", "}, {EVENT_STEP, ", step "}, {EVENT_TEXT, ": "}};
-        char text[2048] = "";
-        size_t n = 0;
-
-        for (size_t i = 0; i < ELEMENTSOF(parts) && n < sizeof(text); i++)
-                if (!isempty(e->values[parts[i].value]))
-                        n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s", parts[i].before, e->values[parts[i].value]);
-        add_line(l, e->usec, text);
-}
-
-static void print_past(const struct events *e, const struct kernel_log *k)
-{
-        struct report_lines events = {}, kernel = {};
-
-        for (size_t i = 0; i < e->n; i++)
-                add_event(&events, &e->list[i]);
-        for (size_t i = 0; i < k->n; i++)
-                add_line(&kernel, k->lines[i].usec, k->lines[i].text);
-        print_lines("Events", &events);
-        print_lines("Kernel messages of this boot", &kernel);
+        for (; first < e->n; first++)
+                puts(event_line(&e->list[first], line, sizeof(line)));
 }
 
 int verb_report(struct ctl *c, char **args)
 {
         _cleanup_(events_filter_done) struct events_filter filter = {};
-        _cleanup_(kernel_log_done) struct kernel_log kernel = {};
-        _cleanup_(events_done) struct events events = {};
+        _cleanup_(events_done) struct events events = {}, kernel = {};
         bool answers;
         int r;
 
@@ -318,12 +285,13 @@ int verb_report(struct ctl *c, char **args)
                 events_filter_add(&filter, &c->views.list[i].disk.facts, NULL);
         (void) events_from_journal(c->root, &filter, &events);
         (void) events_from_records(&c->client.roots, &filter, &events);
-        (void) kernel_log_read(c, &c->views, &kernel);
+        (void) events_from_kernel(c, &c->views, &kernel);
         events_sort(&events);
         if (c->options->given & OPTION_REDACT)
                 redact_all(&c->views, &events, &kernel);
         report_machine(c, answers);
         r = print_disks(c);
-        print_past(&events, &kernel);
+        print_events("Events", &events);
+        print_events("Kernel messages of this boot", &kernel);
         return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -4,20 +4,22 @@
 #include "ctl/boot.h"
 #include "ctl/freeing.h"
 #include "ctl/health.h"
+#include "ctl/mentions.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "term/pager.h"
 #include "term/program.h"
 
-static json_object *json_one(const struct view *v, const struct health *h, const struct mentions *m)
+/* Takes ownership of names. */
+static json_object *json_one(const struct view *v, const struct health *h, json_object *names)
 {
         json_object *o = json_disk(v);
 
         put(o, "commands", json_commands(h));
         put(o, "trim", json_trim(h, v->disk.facts.driver));
         put(o, "smart", json_smart(h));
-        put(o, "names", json_names(m));
+        put(o, "names", names);
         put(o, "link", json_link(&h->link));
         return o;
 }
@@ -106,7 +108,7 @@ static void print_disk(const struct view *v)
         }
 }
 
-static void print_one(const struct ctl *c, const struct view *v, const struct health *h, const struct mentions *m, bool first)
+static void print_one(const struct ctl *c, const struct view *v, const struct health *h, json_object *names, bool first)
 {
         pager_open(c->options->pager);
         if (!first)
@@ -115,23 +117,22 @@ static void print_one(const struct ctl *c, const struct view *v, const struct he
         print_link(v, h);
         print_disk(v);
         health_print(h, v);
-        mentions_print(m);
+        mentions_print(names);
 }
 
 /* disks: NULL for text. */
 static void tell(const struct ctl *c, const struct view *v, bool first, json_object *disks)
 {
         _cleanup_(health_done) struct health h = {};
-        _cleanup_(mentions_done) struct mentions m = {};
+        _cleanup_(json_putp) json_object *names = mentions_read(&c->client.roots, v->disk.facts.interface);
 
         health_read(&c->client.roots, v, &h);
-        mentions_read(&c->client.roots, v->disk.facts.interface, &m);
         if (c->named) /* the user named it, so smartctl may ask it */
                 health_ask(&c->client.roots, c->root, v, &h);
         if (disks)
-                append(disks, json_one(v, &h, &m));
+                append(disks, json_one(v, &h, TAKE_PTR(names)));
         else
-                print_one(c, v, &h, &m, first);
+                print_one(c, v, &h, names, first);
 }
 
 int verb_status(struct ctl *c, char **args)

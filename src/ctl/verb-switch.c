@@ -9,9 +9,9 @@
 #include "common/util.h"
 #include "ctl/boot.h"
 #include "ctl/freeing.h"
-#include "ctl/inhibitors.h"
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
+#include "term/json.h"
 #include "term/progress.h"
 
 /* uasd takes a free disk at once: one that still waits after this is in use. */
@@ -93,13 +93,16 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
 /* Whether an inhibitor prevents switches of this disk. */
 static bool is_inhibited(struct remote *remote, const char *id)
 {
-        _cleanup_(inhibitors_done) struct inhibitors all = {};
+        _cleanup_(json_putp) json_object *all = NULL;
 
         if (inhibitors_read(remote, &all) < 0)
                 return false;
-        for (size_t i = 0; i < all.n; i++)
-                if (isempty(all.list[i].disk) || streq(all.list[i].disk, id))
+        for (size_t i = 0; i < json_object_array_length(all); i++) {
+                const char *disk = member(json_object_array_get_idx(all, i), "disk");
+
+                if (!disk || streq(disk, id))
                         return true;
+        }
         return false;
 }
 

@@ -72,6 +72,16 @@ void append_string(json_object *list, const char *s)
         append(list, need(json_object_new_string(s)));
 }
 
+const char *member(json_object *o, const char *key)
+{
+        return json_object_get_string(json_object_object_get(o, key));
+}
+
+void json_putp(json_object **o)
+{
+        (void) json_object_put(*o);
+}
+
 json_object *json_document(const char *key, json_object *value)
 {
         json_object *o = json_new();

@@ -25,6 +25,11 @@ void put_bool(json_object *o, const char *key, bool value);
 json_object *append_new(json_object *list); /* appends an object, and returns it */
 void append_string(json_object *list, const char *s);
 
+/* The text of a member; NULL: there is none, or it is null. */
+const char *member(json_object *o, const char *key);
+/* Frees *o, for _cleanup_. */
+void json_putp(json_object **o);
+
 /* {"version":1,key:value} */
 json_object *json_document(const char *key, json_object *value);
 

@@ -3,7 +3,6 @@
 
 #include <limits.h>
 
-#include "ctl/inhibitors.h"
 #include "ctl/policies.h"
 #include "ctl/schema.h"
 
@@ -71,13 +70,10 @@ int main(void)
                  {.offer = TRIM_OFFER_YES, .mode = "full"},
                  {.told = true, .type = "sat", .passed = 1, .temperature = 34}},
                 {.lun = &lun, .smart = {.told = true, .why_not = "it is distrusted", .passed = -1, .temperature = INT_MIN}}};
-        struct mention names[] = {{"/etc/fstab", (char *) "/mnt", (char *) "/dev/sda1", DEVNAME_KERNEL, (char *) "UUID=1"},
-                                  {"/etc/fstab", NULL, (char *) "/dev/disk/by-id/wwn-1", DEVNAME_DRIVER, NULL}};
+        json_object *names = json_list(), *inhibitors = json_list();
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
         struct log_entry happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
-        struct inhibiting inhibiting[] = {{(char *) "", (char *) "sh", (char *) ""},
-                                          {(char *) "2-1:1.0", (char *) "dd", (char *) "It is filled."}};
         struct policy_row policies[] = {{.id = (char *) "1209:5a5a:S1",
                                          .policy = POLICY_UAS,
                                          .forced = true,
@@ -90,6 +86,10 @@ int main(void)
 
         for (enum event_value v = 0; v < _EVENT_VALUE_MAX; v++)
                 happened[0].values[v] = (char *) "word";
+        append(names, json_name("/etc/fstab", "/mnt", "/dev/sda1", DEVNAME_KERNEL, "UUID=1"));
+        append(names, json_name("/etc/fstab", NULL, "/dev/disk/by-id/wwn-1", DEVNAME_DRIVER, ""));
+        append(inhibitors, json_inhibitor("", "sh", ""));
+        append(inhibitors, json_inhibitor("2-1:1.0", "dd", "It is filled."));
         ended.disk.outcome = (struct outcome){0, "", "Done."};
         r |= db_says_parse("bad;0100-0210;*;List one;2026-10;slow", &known.says[0]);
         r |= db_says_parse("good;*;x86;List two;2026-11", &known.says[1]);
@@ -104,7 +104,7 @@ int main(void)
         json_print_line(json_disk_with(&f, "link", json_link(&fast)));
         json_print_line(json_disk_with(&f, "link", json_link(&slow)));
         json_print_line(json_disk_with(&f, "commands", json_commands(&health)));
-        json_print_line(json_disk_with(&f, "names", json_names(&(struct mentions){names, ELEMENTSOF(names)})));
+        json_print_line(json_disk_with(&f, "names", names));
         json_print_line(json_disk_with(&f, "smart", json_smart(&health)));
         json_print_line(json_disk_with(&f, "trim", json_trim(&health, DRIVER_UAS)));
         json_print_line(json_disk_with(&f, "kernel", json_object_new_string("It chooses uas.")));
@@ -113,7 +113,7 @@ int main(void)
         json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));
         json_print_line(json_kernel(&(struct json_kernel){&nothing, NULL, NULL}));
         json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}, 0));
-        json_print_line(json_inhibitors(&(struct inhibitors){inhibiting, ELEMENTSOF(inhibiting)}));
+        json_print_line(json_document("inhibitors", inhibitors));
         json_print_line(json_policies(&(struct policy_rows){policies, ELEMENTSOF(policies)}));
         json_print_line(json_event(&f, "changed", 1, changed));
         return r ? 1 : 0;
