@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What must be the same under both drivers: it is compared, and read from a file in place of a disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/util.h"
@@ -65,11 +71,223 @@ static void test_same_sizes(void **state)
         assert_true(fingerprint_same_sizes(LUN1 REST1, LUN11));
 }
 
+/* ---- a file is the disk ---- */
+
+#define SAMPLE 65536
+#define PART 1048576 /* where the partition begins */
+
+static uint64_t size;
+static long long broken = -1; /* this byte cannot be read */
+static int no_ioctl;          /* the number of the ioctl that fails, from 1; 0: none */
+static bool slow;             /* a read is interrupted, or returns only a part */
+
+int __wrap_ioctl(int fd, unsigned long request, void *argument);
+ssize_t __real_pread64(int fd, void *data, size_t n, off_t offset);
+ssize_t __wrap_pread64(int fd, void *data, size_t n, off_t offset);
+
+int __wrap_ioctl(int fd, unsigned long request, void *argument)
+{
+        if (no_ioctl > 0 && --no_ioctl == 0) {
+                errno = ENXIO;
+                return -1;
+        }
+        if (request == BLKGETSIZE64)
+                memcpy(argument, &size, sizeof(size));
+        else
+                *(int *) argument = 512;
+        return 0;
+}
+
+ssize_t __wrap_pread64(int fd, void *data, size_t n, off_t offset)
+{
+        static bool interrupted;
+
+        interrupted = slow && !interrupted;
+        if (interrupted || (broken >= offset && broken < offset + (off_t) n)) {
+                errno = interrupted ? EINTR : EIO;
+                return -1;
+        }
+        return __real_pread64(fd, data, slow && n > 10000 ? 10000 : n, offset);
+}
+
+static int disk(uint64_t bytes)
+{
+        char path[] = "/tmp/uasd-fingerprint-XXXXXX";
+        int fd = mkostemp(path, O_CLOEXEC);
+
+        assert_true(fd >= 0);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(ftruncate(fd, (off_t) bytes), 0);
+        size = bytes;
+        return fd;
+}
+
+static void put(int fd, uint64_t at, const void *bytes, size_t n)
+{
+        assert_int_equal(pwrite(fd, bytes, n, (off_t) at), n);
+}
+
+/* Returns the text, or NULL if the result is this error. */
+static char *of(int fd, bool partly, int error)
+{
+        struct claimed nodes[] = {{.fd = fd, .lun = 3, .whole = true}, {.fd = -1, .lun = 3, .name = "a partition"}};
+        char *text = NULL;
+
+        assert_int_equal(fingerprint_read(&(struct claim){.nodes = nodes, .n = 2, .inotify = -1}, partly, &text), error);
+        assert_true((text != NULL) == (error == 0));
+        return text;
+}
+
+static void assert_text(int fd, const char *expected)
+{
+        _cleanup_free_ char *text = of(fd, false, 0);
+
+        assert_string_equal(text, expected);
+}
+
+/* Published values of FNV-1a. */
+static void test_small(void **state)
+{
+        int fd = disk(6);
+
+        put(fd, 0, "foobar", 6);
+        assert_text(fd, "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
+        slow = true;
+        assert_text(fd, "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
+        slow = false;
+        (void) close(fd);
+        fd = disk(1);
+        put(fd, 0, "a", 1);
+        assert_text(fd, "LUN3_SIZE=1\nLUN3_SECTOR=512\nLUN3_HEAD=af63dc4c8601ec8c\nLUN3_TAIL=af63dc4c8601ec8c\n");
+        size = 0;
+        assert_text(fd, "LUN3_UNREAD=1\n");
+        (void) close(fd);
+}
+
+/* Only the first and the last bytes count. */
+static void test_ends(void **state)
+{
+        static const struct {
+                uint64_t at, bytes;
+                bool head, tail;
+        } table[] = {
+                {0, 200000, true, false},
+                {SAMPLE - 1, 200000, true, false},
+                {SAMPLE, 200000, false, false},
+                {200000 - SAMPLE - 1, 200000, false, false},
+                {200000 - SAMPLE, 200000, false, true},
+                {199999, 200000, false, true},
+                {0, SAMPLE, true, true},
+                {SAMPLE - 1, SAMPLE, true, true},
+                {0, SAMPLE + 1, true, false},
+                {1, SAMPLE + 1, true, true},
+                {SAMPLE, SAMPLE + 1, false, true},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                int fd = disk(table[i].bytes);
+                _cleanup_free_ char *before = of(fd, false, 0), *after = NULL;
+                char difference[160] = "";
+                bool same;
+
+                put(fd, table[i].at, "x", 1);
+                slow = i % 2 > 0;
+                after = of(fd, false, 0);
+                slow = false;
+                same = fingerprint_same(before, after, difference, sizeof(difference));
+                if (same == (table[i].head || table[i].tail) || (table[i].head && !strstr(difference, "HEAD")) ||
+                    (table[i].tail && strncmp(strstr(before, "TAIL"), strstr(after, "TAIL"), 21) == 0) ||
+                    (!table[i].tail && strncmp(strstr(before, "TAIL"), strstr(after, "TAIL"), 21) != 0))
+                        fail_msg("row %zu: %s", i, difference);
+                assert_true(fingerprint_same_sizes(before, after));
+                (void) close(fd);
+        }
+}
+
+/* A disk that does not answer is unknown: an error after the switch, and not compared if it is so before. */
+static void test_broken(void **state)
+{
+        static const long long places[] = {0, SAMPLE - 1, 200000 - SAMPLE, 199999};
+        int fd = disk(200000);
+
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                _cleanup_free_ char *text = NULL;
+
+                broken = places[i];
+                assert_null(of(fd, false, -EIO));
+                text = of(fd, true, 0);
+                assert_string_equal(text, "LUN3_SIZE=200000\nLUN3_SECTOR=512\nLUN3_UNREAD=1\n");
+        }
+        broken = -1;
+        size = 200001; /* more than it has */
+        assert_null(of(fd, false, -EIO));
+        for (int i = 1; i <= 2; i++) {
+                no_ioctl = i;
+                assert_null(of(fd, true, -ENXIO));
+        }
+        no_ioctl = 0;
+        (void) close(fd);
+}
+
+static const unsigned char uuid[] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+                                     0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+
+/* mkswap(8) */
+static void make_swap(int fd, uint64_t at)
+{
+        put(fd, at + 1024, "\1\0\0\0\376\0\0\0", 8); /* version, last page */
+        put(fd, at + 1036, uuid, sizeof(uuid));
+        put(fd, at + 4086, "SWAPSPACE2", 10);
+}
+
+static void assert_has(const char *text, const char *line)
+{
+        const char *found = strstr(text, line);
+
+        if (!found || (found > text && found[-1] != '\n') || found[strlen(line)] != '\n')
+                fail_msg("no %s in %s", line, text);
+}
+
+static void test_contents(void **state)
+{
+        /* type 0x83 at 1 MiB, 1 MiB; an extended one at 2 MiB, 1 MiB */
+        static const unsigned char table[] = {0, 0, 0, 0, 0x83, 0, 0, 0, 0x00, 0x08, 0, 0, 0x00, 0x08, 0, 0,
+                                              0, 0, 0, 0, 0x05, 0, 0, 0, 0x00, 0x10, 0, 0, 0x00, 0x08, 0, 0};
+        int fd = disk(4 * PART);
+        char *text;
+
+        make_swap(fd, 0);
+        text = of(fd, false, 0);
+        assert_has(text, "LUN3_TYPE=swap");
+        assert_has(text, "LUN3_UUID=01234567-89ab-cdef-0123-456789abcdef");
+        assert_null(strstr(text, "PT"));
+        free(text);
+        (void) close(fd);
+
+        fd = disk(4 * PART);
+        put(fd, 440, "\x78\x56\x34\x12", 4);
+        put(fd, 446, table, sizeof(table));
+        put(fd, 510, "\x55\xaa", 2);
+        make_swap(fd, PART);
+        make_swap(fd, 2 * PART); /* not read: there are only more partitions */
+        text = of(fd, false, 0);
+        assert_has(text, "LUN3_PTTYPE=dos");
+        assert_has(text, "LUN3_PTUUID=12345678");
+        assert_has(text, "LUN3_PART1_RANGE=1048576+1048576");
+        assert_has(text, "LUN3_PART1_TYPE=swap");
+        assert_has(text, "LUN3_PART1_UUID=01234567-89ab-cdef-0123-456789abcdef");
+        assert_has(text, "LUN3_PART2_RANGE=2097152+1048576");
+        assert_null(strstr(text, "PART2_TYPE"));
+        assert_null(strstr(text, "LUN3_TYPE"));
+        free(text);
+        (void) close(fd);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_same),
-                cmocka_unit_test(test_same_sizes),
+                cmocka_unit_test(test_same), cmocka_unit_test(test_same_sizes), cmocka_unit_test(test_small),
+                cmocka_unit_test(test_ends), cmocka_unit_test(test_broken),     cmocka_unit_test(test_contents),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
