@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder: clients that do not read the messages of uasd."""
+"""uasd for a machine in a folder: what PID 1 and a user see of its start and its end."""
 
 import fcntl
+import os
+import shutil
+import signal
 import socket
 import struct
 import termios
 
-from machine import Machine, main, until
+from machine import UASD, Machine, main, until
 
 SEVERAL = 8000
 
@@ -22,6 +25,53 @@ def call(serial):
 
 
 class Stop(Machine):
+    def notified(self):
+        """PID 1's socket."""
+        path = os.path.join(self.dir, 'notify')
+        pid1 = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(pid1.close)
+        pid1.bind(path)
+        pid1.settimeout(20)
+        self.env['NOTIFY_SOCKET'] = path
+        return lambda: pid1.recv(4096).decode()
+
+    def test_told(self):
+        "PID 1 hears when uasd is ready, and when it stops. Both signals stop it, and it has no error."
+        told = self.notified()
+        for number in signal.SIGTERM, signal.SIGINT:
+            daemon = self.start_daemon()
+            self.assertEqual(told(), 'READY=1\nSTATUS=Looking after USB disks')
+            self.assertTrue(os.path.exists(self.tree.path('run/uasd/private')))
+            daemon.send_signal(number)
+            self.assertEqual(told(), 'STOPPING=1')
+            self.assertEqual(daemon.wait(20), 0)
+            self.assertNotIn('cannot go on', self.journal())
+
+    def test_off(self):
+        "With uasd=off it is ready at once, touches nothing, and ends."
+        self.tree.write('proc/cmdline', 'root=/dev/vda1 uasd=off quiet\n')
+        told = self.notified()
+        daemon = self.start_daemon()
+        self.assertEqual(told(), 'READY=1\nSTATUS=Switched off on the kernel command line')
+        self.assertEqual(daemon.wait(20), 0)
+        self.assertIn('uasd=off on the kernel command line: doing nothing', self.journal())
+        self.assertFalse(os.path.exists(self.tree.path('run/uasd/private')))
+
+    def test_cannot(self):
+        "Without /sys, or next to another uasd, it ends with an error."
+        first = self.start_daemon()
+        until(lambda: os.path.exists(self.tree.path('run/uasd/private')), 'it is there')
+        second = self.start([UASD, self.tree.top], stderr=self.said)
+        self.assertEqual(second.wait(20), 1)
+        self.assertIn('another uasd is at work already', self.journal())
+        self.assertIn('cannot go on: Operation already in progress', self.journal())
+        first.terminate()
+        first.wait(20)
+        shutil.rmtree(self.tree.path('sys'))
+        third = self.start([UASD, self.tree.top], stderr=self.said)
+        self.assertEqual(third.wait(20), 1)
+        self.assertIn('cannot go on: No such file or directory', self.journal())
+
     def test_full_socket(self):
         "A client of the private socket sends many calls and reads no answer: uasd still stops."
         daemon = self.start_daemon()

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "daemon/watchdog.h"
 #include "sys/udev/uevents.h"
 
 /*
@@ -21,7 +19,7 @@
  * event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
  * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each quick look for users. Linked
  * with
- * --wrap=posix_spawn,pid1_load_module_later,journal_send,uevents_fd,uevents_next,fsync,users_any.
+ * --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_fd,uevents_next,fsync,users_any.
  */
 
 static const char *top;
@@ -148,34 +146,21 @@ static void stderr_to_journal(void)
         (void) setenv("JOURNAL_STREAM", stream, true);
 }
 
-static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
+int __real_manager_new(const char *root, struct manager **ret);
+int __wrap_manager_new(const char *root, struct manager **ret);
+int __wrap_manager_new(const char *root, struct manager **ret)
 {
-        manager_stop(data);
-        return sd_event_exit(sd_event_source_get_event(s), 0);
+        return __real_manager_new(top, ret);
 }
 
-int main(int argc, char **argv)
+int __real_main(int argc, char *argv[]);
+int __wrap_main(int argc, char *argv[]);
+int __wrap_main(int argc, char *argv[])
 {
-        struct manager *m = NULL;
-        sigset_t mask;
-        int r;
-
         if (argc != 2)
                 return fprintf(stderr, "usage: uasd-in-tree ROOT\n"), 2;
         top = argv[1];
         stderr_to_journal();
-        log_open("uasd", LOG_DEBUG);
-        (void) sigemptyset(&mask);
-        (void) sigaddset(&mask, SIGTERM);
-        (void) sigaddset(&mask, SIGCHLD);
-        (void) sigprocmask(SIG_BLOCK, &mask, NULL);
-        r = manager_new(top, &m);
-        if (r >= 0)
-                r = sd_event_add_signal(m->event, NULL, SIGTERM, on_stop, m);
-        if (r >= 0)
-                r = manager_start(m);
-        if (r >= 0)
-                r = watchdog_loop(m->event);
-        manager_end(m);
-        return r < 0;
+        (void) setenv("UASD_DEBUG", "1", false);
+        return __real_main(1, argv);
 }
