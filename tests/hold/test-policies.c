@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Policies of disks that are hard to distinguish: after a boot, a replug or a swap, the policy of one disk does not apply to the
  * other. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,9 @@
 #include <cmocka.h>
 
 #include "common/util.h"
+#include "sys/state/conf.h"
 #include "sys/state/policies.h"
+#include "sys/state/policy-list.h"
 #include "tree.h"
 
 #define AUTO POLICY_AUTO
@@ -156,13 +159,171 @@ static void test_changed_by_another(void **state)
         tree_remove(&t);
 }
 
+/* Policies by the id that a user reads. They are those that the disk gets when it is plugged in. */
+static void test_by_id(void **state)
+{
+        static const struct {
+                const char *id;
+                enum policy said;
+                enum policy one, same_port, other_port, nameless;
+        } ids[] = {
+                {"1209:5a5a:ONE", BOT, BOT, AUTO, BOT, AUTO},
+                {"1209:5a5a:ONE@0000:00:14.0/ss/1", BOT, BOT, AUTO, AUTO, AUTO},
+                {"1209:5a5a:@0000:00:14.0/ss/1", BOT, AUTO, AUTO, AUTO, BOT},
+                {"1209:5a5a:TWO", UAS, AUTO, UAS, AUTO, AUTO},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
+                struct facts one = at("ONE", 2, "1"), same_port = at("TWO", 2, "1"), other_port = at("ONE", 2, "2"),
+                             nameless = at("", 2, "1");
+                struct tree t;
+                bool forced = true;
+                enum policy p;
+
+                tree_make(&t);
+                tree_write(&t, "etc/uasd/policy", "generation=7\n1209:5a5a:ELSE=ignore\n");
+                assert_int_equal(policy_store_id(&t.roots, ids[i].id, ids[i].said, false), 0);
+                if (policy_of(&t, &one) != ids[i].one || policy_of(&t, &same_port) != ids[i].same_port ||
+                    policy_of(&t, &other_port) != ids[i].other_port || policy_of(&t, &nameless) != ids[i].nameless)
+                        fail_msg("%s: %s", ids[i].id, tree_read(&t, "etc/uasd/policy"));
+                assert_non_null(strstr(tree_read(&t, "etc/uasd/policy"), "generation=8\n1209:5a5a:ELSE=ignore\n"));
+                if (ids[i].one != AUTO) {
+                        assert_int_equal(policy_lookup(&t.roots, &one, &p, &forced), 1);
+                        assert_false(forced);
+                }
+                assert_int_equal(policy_store_id(&t.roots, ids[i].id, ids[i].said, true), 0);
+                if (ids[i].one != AUTO) {
+                        assert_int_equal(policy_lookup(&t.roots, &one, &p, &forced), 1);
+                        assert_true(forced);
+                }
+                assert_int_equal(policy_store_id(&t.roots, ids[i].id, AUTO, false), 0);
+                assert_null(strstr(tree_read(&t, "etc/uasd/policy"), ids[i].id));
+                assert_int_equal(policy_of(&t, &one), AUTO);
+                tree_remove(&t);
+        }
+}
+
+/* A policy for the name, and another one for its port: each is removed alone. */
+static void test_by_id_and_port(void **state)
+{
+        struct facts here = at("ONE", 2, "1"), there = at("ONE", 2, "2");
+        const char *port = "1209:5a5a:ONE@0000:00:14.0/ss/1";
+        struct tree t;
+
+        tree_make(&t);
+        assert_int_equal(policy_store_id(&t.roots, "1209:5a5a:ONE", BOT, false), 0);
+        assert_int_equal(policy_store_id(&t.roots, port, UAS, false), 0);
+        assert_int_equal(policy_of(&t, &here), UAS);
+        assert_int_equal(policy_of(&t, &there), BOT);
+        assert_int_equal(policy_store_id(&t.roots, port, AUTO, false), 0); /* auto there, not the policy of the name */
+        assert_int_equal(policy_of(&t, &here), AUTO);
+        assert_int_equal(policy_of(&t, &there), BOT);
+        assert_int_equal(policy_store_id(&t.roots, "1209:5a5a:ONE", AUTO, false), 0);
+        assert_int_equal(policy_of(&t, &there), AUTO);
+        assert_int_equal(policy_store_id(&t.roots, port, AUTO, false), 0);
+        assert_null(strstr(tree_read(&t, "etc/uasd/policy"), "ONE"));
+        tree_remove(&t);
+}
+
+/* A file that cannot be read counts neither as empty, nor is it replaced. */
+static void test_unreadable(void **state)
+{
+        struct facts one = at("ONE", 2, "1");
+        struct config c;
+        struct policy_rows rows = {};
+        struct tree t;
+        enum policy p = UAS;
+        bool forced = true;
+
+        tree_make(&t);
+        tree_write(&t, "etc/uasd/policy/it", "is a folder");
+        config_init(&c);
+        assert_int_equal(policy_lookup(&t.roots, &one, &p, &forced), -EIO);
+        assert_int_equal(p, UAS);
+        assert_int_equal(policy_store(&t.roots, &one, false, BOT, false), -EIO);
+        assert_int_equal(policy_list(&t.roots, &c, NULL, 0, &rows), -EIO);
+        assert_null(rows.list);
+        assert_false(tree_exists(&t, "var/lib/uasd/policy"));
+        config_done(&c);
+        tree_remove(&t);
+}
+
+static struct facts plugged(const char *interface, const char *serial, const char *chain, enum policy_source source,
+                            enum policy p)
+{
+        struct facts f = at(serial, 2, chain);
+
+        (void) copy_string(f.interface, sizeof(f.interface), interface);
+        f.policy_source = source;
+        f.policy = p;
+        return f;
+}
+
+static void test_list(void **state)
+{
+        struct facts disks[] = {
+                plugged("2-1:1.0", "ONE", "1", POLICY_BY_USER, UAS),
+                plugged("2-2:1.0", "TWO", "2", POLICY_BY_CONFIG, POLICY_IGNORE),
+                plugged("2-3:1.0", "THREE", "3", POLICY_BY_CONFIG, BOT),
+                plugged("2-4:1.0", "", "4", POLICY_BY_USER, BOT),
+                plugged("2-5:1.0", "FIVE", "5", POLICY_BY_UDEV, UAS),
+                plugged("2-6:1.0", "SIX", "6", POLICY_BY_CONFIG, UAS), /* of another model, see below */
+                plugged("2-7:1.0", "SEVEN", "7", POLICY_BY_NOBODY, AUTO),
+                plugged("2-8:1.0", "FIVE", "8", POLICY_BY_UDEV, BOT),
+        };
+        const struct facts *list[ELEMENTSOF(disks)];
+        char text[2048] = "";
+        struct policy_rows rows;
+        struct config c;
+        struct tree t;
+
+        tree_make(&t);
+        disks[5].pid++;
+        for (size_t i = 0; i < ELEMENTSOF(disks); i++)
+                list[i] = disks + i;
+        tree_write(&t, "etc/uasd/policy",
+                   "1209:5a5a:ONE=uas force\n1209:5a5a:GONE=ignore\n1209:5a5a:@0000:00:14.0/ss/4=usb-storage\nno=policy\n");
+        tree_write(&t, "etc/uasd/uasd.conf",
+                   "[uasd]\nPolicy=uas\n[Disk 1209:5a5a]\nPolicy=usb-storage\n[Disk 1209:5a5a:TWO]\nPolicy=ignore\n");
+        assert_int_equal(conf_load(&t.roots, &c, NULL, NULL), 0);
+        assert_int_equal(policy_list(&t.roots, &c, list, ELEMENTSOF(list), &rows), 0);
+        for (size_t i = 0; i < rows.n; i++) {
+                const struct policy_row *row = rows.list + i;
+
+                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s%s %s", row->id,
+                                policy_to_string(row->policy), row->forced ? " forced" : "",
+                                policy_source_to_string(row->source));
+                for (size_t d = 0; d < row->n_disks; d++)
+                        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", row->disks[d]);
+                strcat(text, "\n");
+        }
+        assert_string_equal(text, "1209:5a5a:ONE uas forced user 2-1:1.0\n"
+                                  "1209:5a5a:GONE ignore user\n"
+                                  "1209:5a5a:@0000:00:14.0/ss/4 usb-storage user 2-4:1.0\n"
+                                  "1209:5a5a:FIVE uas udev 2-5:1.0\n"
+                                  "1209:5a5a:FIVE usb-storage udev 2-8:1.0\n"
+                                  "* uas config 2-6:1.0\n"
+                                  "1209:5a5a usb-storage config 2-3:1.0\n"
+                                  "1209:5a5a:TWO ignore config 2-2:1.0\n");
+        policy_rows_done(&rows);
+        assert_true(!rows.list && rows.n == 0);
+        config_done(&c);
+
+        tree_unlink(&t, "etc/uasd/policy");
+        config_init(&c);
+        assert_int_equal(policy_list(&t.roots, &c, NULL, 0, &rows), 0);
+        assert_int_equal(rows.n, 0);
+        config_done(&c);
+        tree_remove(&t);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_two),
-                cmocka_unit_test(test_twin_comes),
-                cmocka_unit_test(test_twins),
-                cmocka_unit_test(test_changed_by_another),
+                cmocka_unit_test(test_two),        cmocka_unit_test(test_twin_comes),
+                cmocka_unit_test(test_twins),      cmocka_unit_test(test_changed_by_another),
+                cmocka_unit_test(test_by_id),      cmocka_unit_test(test_by_id_and_port),
+                cmocka_unit_test(test_unreadable), cmocka_unit_test(test_list),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A shutdown ends all trials of this boot, and no others. */
+/* The history of disks: the end of trials, what is forgotten, and what goes if there is too much. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/util.h"
@@ -82,9 +84,244 @@ static void test_forget(void **state)
         tree_remove(&t);
 }
 
+/* ---- at most 256 lines ---- */
+
+#define LINES 256
+
+static int count(const char *key, const struct history *h, void *data)
+{
+        ++*(size_t *) data;
+        return 0;
+}
+
+static bool there(struct tree *t, unsigned number)
+{
+        char serial[16];
+        struct facts f;
+        struct history h;
+
+        (void) snprintf(serial, sizeof(serial), "S%03u", number);
+        f = disk(serial);
+        return history_read(&t->roots, &f, &h) > 0;
+}
+
+/* One disk more. Those that matter go last; of equals the oldest goes first. */
+static void test_too_many(void **state)
+{
+        static const struct {
+                size_t lines;                    /* in the file; one is added */
+                unsigned matter_from, matter_to; /* these are distrusted, the others have passed their trial */
+                unsigned gone_from, gone_to;     /* these are removed, and only these */
+        } table[] = {
+                {LINES - 1, 0, 0, 0, 0},         {LINES, 0, 0, 0, 1}, {LINES, 0, 3, 3, 4}, {LINES + 9, 0, 3, 3, 13},
+                {LINES + 9, 5, LINES + 9, 0, 5}, /* and the new one, which has only passed, and five that matter */
+                {LINES, 0, LINES, 0, 0},         /* the new one */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                static char text[(LINES + 9) * 160];
+                struct facts f = disk("NEW");
+                struct history h;
+                size_t n = 0, at = 0, gone = 0;
+                struct tree t;
+
+                tree_make(&t);
+                for (unsigned j = 0; j < table[i].lines; j++)
+                        at += (size_t) snprintf(text + at, sizeof(text) - at,
+                                                "1209:5a5a:S%03u@0000:00:14.0/ss/1=state=%s firmware=0100 kernel=6 boot=- date=- "
+                                                "reason=\n",
+                                                j, j >= table[i].matter_from && j < table[i].matter_to ? "distrusted" : "passed");
+                tree_write(&t, "etc/uasd/history", text);
+                assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}), 0);
+                assert_int_equal(history_each(&t.roots, count, &n), 0);
+                assert_int_equal(n, table[i].lines + 1 < LINES ? table[i].lines + 1 : LINES);
+                for (unsigned j = 0; j < table[i].lines; j++)
+                        gone += !there(&t, j);
+                for (unsigned j = table[i].gone_from; j < table[i].gone_to; j++)
+                        if (there(&t, j))
+                                fail_msg("row %zu: %u is there", i, j);
+                assert_int_equal(history_read(&t.roots, &f, &h), i < 4);
+                assert_int_equal(gone, table[i].lines + 1 - n - (i >= 4));
+                tree_remove(&t);
+        }
+}
+
+static int stop(const char *key, const struct history *h, void *data)
+{
+        ++*(size_t *) data;
+        return -EBUSY;
+}
+
+static void test_each(void **state)
+{
+        struct tree t;
+        size_t n = 0;
+
+        tree_make(&t);
+        assert_int_equal(history_each(&t.roots, stop, &n), 0);
+        write_state(&t, "now\n", "ONE", (struct history){.state = HISTORY_PASSED});
+        write_state(&t, "now\n", "TWO", (struct history){.state = HISTORY_PASSED});
+        assert_int_equal(history_each(&t.roots, stop, &n), -EBUSY);
+        assert_int_equal(n, 1);
+        tree_remove(&t);
+}
+
+/* A record has the firmware, the kernel, the boot and the time. It can be put back as it was. */
+static void test_record(void **state)
+{
+        struct facts f = disk("ONE");
+        struct history h, before;
+        struct tree t;
+
+        tree_make(&t);
+        f.bcd = 0x114;
+        tree_write(&t, "proc/sys/kernel/osrelease", "6.1.0\n");
+        tree_write(&t, "proc/sys/kernel/random/boot_id", "now\n");
+        assert_int_equal(history_read(&t.roots, &f, &h), 0);
+        assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_TRIAL}), 0);
+        assert_int_equal(history_read(&t.roots, &f, &before), 1);
+        assert_int_equal(before.firmware, 0x114);
+        assert_string_equal(before.kernel, "6.1.0");
+        assert_string_equal(before.boot, "now");
+        assert_int_equal(strlen(before.date), strlen("2026-11-24T12:00:00Z"));
+        tree_write(&t, "proc/sys/kernel/osrelease", "6.2.0\n");
+        assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}), 0);
+        assert_int_equal(history_read(&t.roots, &f, &h), 1);
+        assert_int_equal(h.state, HISTORY_PASSED);
+        assert_string_equal(h.kernel, "6.2.0");
+        assert_int_equal(history_put_back(&t.roots, &f, &before), 0);
+        assert_int_equal(history_read(&t.roots, &f, &h), 1);
+        assert_int_equal(h.state, HISTORY_TRIAL);
+        assert_string_equal(h.kernel, "6.1.0");
+        assert_int_equal(history_put_back(&t.roots, &f, NULL), 0);
+        assert_int_equal(history_read(&t.roots, &f, &h), 0);
+        assert_int_equal(history_write(&t.roots, &f, &before), 0);
+        assert_int_equal(history_write(&t.roots, &f, NULL), 0);
+        assert_int_equal(history_read(&t.roots, &f, &h), 0);
+        /* The later one of two lines counts, and a line that is none of ours is skipped. */
+        tree_write(&t, "etc/uasd/history",
+                   "generation=99\n1209:5a5a:ONE@0000:00:14.0/ss/1=state=trial firmware=0100 kernel=6 boot=- date=- reason=\n"
+                   "1209:5a5a:ONE@0000:00:14.0/ss/1=state=passed firmware=0100 kernel=6 boot=- date=- reason=\n"
+                   "1209:5a5a:ONE@0000:00:14.0/ss/1=nonsense\n");
+        assert_int_equal(history_read(&t.roots, &f, &h), 1);
+        assert_int_equal(h.state, HISTORY_PASSED);
+        tree_remove(&t);
+}
+
+/* The end of one trial, and nothing in an initramfs, where it would be lost. */
+static void test_end_one(void **state)
+{
+        struct facts f = disk("ONE");
+        struct tree t;
+
+        tree_make(&t);
+        write_state(&t, "now\n", "ONE", (struct history){.state = HISTORY_TRIAL});
+        write_state(&t, "now\n", "ONE2", (struct history){.state = HISTORY_TRIAL});
+        tree_write(&t, "etc/initrd-release", "");
+        assert_int_equal(history_end_trials(&t.roots, &f), -EROFS);
+        tree_unlink(&t, "etc/initrd-release");
+        assert_state(&t, "ONE", HISTORY_TRIAL);
+        assert_int_equal(history_end_trials(&t.roots, &f), 0);
+        assert_state(&t, "ONE", HISTORY_ENDED);
+        assert_state(&t, "ONE2", HISTORY_TRIAL);
+        tree_remove(&t);
+}
+
+/* The newer one of both files counts. One of them is enough. */
+static void test_copies(void **state)
+{
+#define LINE(state) "1209:5a5a:ONE@0000:00:14.0/ss/1=state=" state " firmware=0100 kernel=6 boot=- date=- reason=\n"
+        static const struct {
+                const char *etc, *var;
+                bool passed;
+        } table[] = {
+                {"generation=3\n" LINE("trial"), "generation=4\n" LINE("passed"), true},
+                {"generation=4\n" LINE("trial"), "generation=4\n" LINE("passed"), false},
+                {"generation=5\n" LINE("trial"), "generation=4\n" LINE("passed"), false},
+                {NULL, LINE("passed"), true},
+                {LINE("trial"), NULL, false},
+                {"generation=x\n" LINE("trial"), "generation=1\n" LINE("passed"), true},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct tree t;
+
+                tree_make(&t);
+                if (table[i].etc)
+                        tree_write(&t, "etc/uasd/history", table[i].etc);
+                if (table[i].var)
+                        tree_write(&t, "var/lib/uasd/history", table[i].var);
+                assert_state(&t, "ONE", table[i].passed ? HISTORY_PASSED : HISTORY_TRIAL);
+                write_state(&t, "now\n", "TWO", (struct history){.state = HISTORY_PASSED});
+                assert_state(&t, "ONE", table[i].passed ? HISTORY_PASSED : HISTORY_TRIAL);
+                assert_non_null(strstr(tree_read(&t, "etc/uasd/history"), "\ngeneration="));
+                assert_non_null(strstr(tree_read(&t, "var/lib/uasd/history"), "TWO@"));
+                tree_remove(&t);
+        }
+}
+
+/* Without /var, or with one that cannot be written, the other copy is enough. Without both there is an error. */
+static void test_one_copy(void **state)
+{
+        struct facts f = disk("ONE");
+        struct tree t;
+
+        for (unsigned lacks = 0; lacks < 4; lacks++) {
+                int r;
+
+                tree_make(&t);
+                if (lacks & 1)
+                        tree_write(&t, "var/lib", "");
+                if (lacks & 2)
+                        tree_write(&t, "etc/uasd", "");
+                r = history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED});
+                if (lacks < 3)
+                        assert_int_equal(r, 0);
+                else
+                        assert_true(r < 0);
+                assert_int_equal(faccessat(t.roots.etc, "uasd/history", F_OK, 0) == 0, !(lacks & 2));
+                assert_int_equal(faccessat(t.roots.var, "lib/uasd/history", F_OK, 0) == 0, !(lacks & 1));
+                tree_remove(&t);
+        }
+}
+
+/* Only with the record of an initramfs that is older than the distrust. */
+static void test_old_initramfs(void **state)
+{
+        static const struct {
+                const char *initramfs; /* NULL: no record */
+                bool distrusted, old;
+        } table[] = {
+                {NULL, true, false},
+                {LINE("passed"), true, true},
+                {LINE("passed"), false, false},
+                {LINE("distrusted"), true, false},
+                {"", true, true},
+        };
+        struct tree t;
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct facts f = disk("ONE");
+
+                tree_make(&t);
+                tree_write(&t, "proc/sys/kernel/osrelease", "6\n");
+                f.distrusted = table[i].distrusted;
+                f.bcd = 0x100;
+                if (table[i].initramfs)
+                        tree_write(&t, "run/uasd/initramfs", table[i].initramfs);
+                if (history_initramfs_old(&t.roots, &f) != table[i].old)
+                        fail_msg("row %zu", i);
+                tree_remove(&t);
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_end_trials), cmocka_unit_test(test_forget)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_end_trials), cmocka_unit_test(test_forget),   cmocka_unit_test(test_too_many),
+                cmocka_unit_test(test_each),       cmocka_unit_test(test_record),   cmocka_unit_test(test_end_one),
+                cmocka_unit_test(test_copies),     cmocka_unit_test(test_one_copy), cmocka_unit_test(test_old_initramfs),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
