@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Three programs change the mark of an attachment at the same time. */
+/* The marks of an attachment: three programs change them at the same time, and they end with the attachment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -160,12 +160,232 @@ static void test_lock_that_is_not_released(void **state)
         tree_remove(&t);
 }
 
+/* ---- attachments that have ended ---- */
+
+static void test_prune(void **state)
+{
+        static const char *const dirs[] = {"attachment", "early", "strings"};
+        static const struct {
+                const char *name;
+                bool here, other_port; /* it stays when port 2-1 is pruned; it stays when port 2-10 is */
+        } table[] = {
+                {"2-1:1.0@2-5", true, true},  {"2-1:1.0@2-6", false, true},  {"2-1:1.0@3-5", false, true},
+                {"2-1:1.1@2-5", false, true}, {"2-10:1.0@2-5", true, false}, {"2-1:1.0", true, true},
+                {"2-1:1.0@2", true, true},    {"2-1:1.0@x-5", true, true},   {"9-9:1.0@2-5", true, true},
+                {"other", true, true},
+        };
+        static const char *const ports[] = {"2-1", "2-10", NULL};
+
+        for (size_t p = 0; p < ELEMENTSOF(ports); p++)
+                for (size_t d = 0; d < ELEMENTSOF(dirs); d++) {
+                        char path[128];
+                        struct tree t;
+
+                        tree_make(&t);
+                        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                                (void) snprintf(path, sizeof(path), "run/uasd/%s/%s", dirs[d], table[i].name);
+                                tree_write(&t, path, "TRIED=1\n");
+                        }
+                        assert_int_equal(attachments_prune(&t.roots, ports[p]), 0);
+                        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                                bool stays = ports[p] == ports[0] ? table[i].here
+                                             : ports[p] == ports[1]
+                                                     ? table[i].other_port
+                                                     : table[i].here && table[i].other_port && table[i].name[0] != '9';
+
+                                (void) snprintf(path, sizeof(path), "run/uasd/%s/%s", dirs[d], table[i].name);
+                                if (tree_exists(&t, path) != stays)
+                                        fail_msg("%s, port %s", path, ports[p] ? ports[p] : "any");
+                        }
+                        tree_remove(&t);
+                }
+}
+
+/* Also if one of the directories cannot be read. */
+static void test_prune_error(void **state)
+{
+        struct tree t;
+
+        tree_make(&t);
+        assert_int_equal(attachments_prune(&t.roots, NULL), 0);
+        tree_write(&t, "run/uasd/attachment", "no folder");
+        tree_write(&t, "run/uasd/strings/9-9:1.0@2-5", "");
+        assert_int_equal(attachments_prune(&t.roots, NULL), -ENOTDIR);
+        assert_false(tree_exists(&t, "run/uasd/strings/9-9:1.0@2-5"));
+        tree_remove(&t);
+}
+
+static void test_prune_holds(void **state)
+{
+        static const struct {
+                const char *name;
+                struct hold_mark mark;
+                bool stays;
+        } table[] = {
+                {TREE_INTERFACE, {2, 5, 1}, true},
+                {TREE_INTERFACE, {2, 6, 1}, false},
+                {TREE_INTERFACE, {3, 5, 1}, false},
+                {"9-9:1.0", {2, 5, 1}, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct hold_mark m = {7, 7, 7};
+                struct tree t;
+
+                tree_make(&t);
+                assert_int_equal(hold_write(&t.roots, table[i].name, &table[i].mark), 0);
+                assert_int_equal(attachments_prune(&t.roots, NULL), 0);
+                assert_int_equal(hold_read(&t.roots, table[i].name, &m), table[i].stays);
+                assert_int_equal(m.devnum, table[i].stays ? 5 : 7);
+                assert_int_equal(hold_remove(&t.roots, table[i].name), 0);
+                tree_remove(&t);
+        }
+}
+
+/* ---- holds ---- */
+
+#define NOW (1000 * USEC_PER_SEC)
+
+static void test_in_force(void **state)
+{
+        static const struct {
+                struct hold_mark mark;
+                bool released, in_force;
+        } table[] = {
+                {{2, 5, NOW + 1}, false, true},
+                {{2, 5, NOW + 1}, true, false},
+                {{2, 5, NOW}, false, false},
+                {{2, 5, NOW - 1}, false, false},
+                {{2, 5, NOW + HOLD_MAX_USEC}, false, true},
+                {{2, 5, NOW + HOLD_MAX_USEC + 1}, false, false}, /* of another boot */
+                {{2, 6, NOW + 1}, false, false},
+                {{1, 5, NOW + 1}, false, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                usec_t deadline = 7;
+                struct tree t;
+
+                tree_make(&t);
+                assert_false(hold_in_force(&t.roots, &facts, NOW, &deadline));
+                assert_int_equal(hold_write(&t.roots, TREE_INTERFACE, &table[i].mark), 0);
+                assert_int_equal(attachment_change(&t.roots, &facts, MARK_RELEASED,
+                                                   &(struct attachment_mark){.released = table[i].released}),
+                                 0);
+                if (hold_in_force(&t.roots, &facts, NOW, &deadline) != table[i].in_force ||
+                    hold_in_force(&t.roots, &facts, NOW, NULL) != table[i].in_force)
+                        fail_msg("row %zu", i);
+                assert_int_equal(deadline, table[i].in_force ? table[i].mark.deadline : 7);
+                tree_remove(&t);
+        }
+}
+
+/* A released disk is never held again. The hold of the next device at this port stays. */
+static void test_release(void **state)
+{
+        static const struct {
+                unsigned busnum, devnum;
+                bool stays;
+        } table[] = {{2, 5, false}, {2, 6, true}, {3, 5, true}};
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct attachment_mark a;
+                struct hold_mark m;
+                struct tree t;
+
+                tree_make(&t);
+                assert_true(attachment_fresh(&t.roots, &facts));
+                assert_int_equal(hold_release(&t.roots, &facts), 0); /* without a hold, too */
+                assert_int_equal(hold_write(&t.roots, TREE_INTERFACE, &(struct hold_mark){table[i].busnum, table[i].devnum, 1}),
+                                 0);
+                assert_int_equal(hold_release(&t.roots, &facts), 0);
+                assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &m), table[i].stays);
+                assert_int_equal(attachment_read(&t.roots, &facts, &a), 1);
+                assert_true(a.released && !a.tried);
+                assert_false(attachment_fresh(&t.roots, &facts));
+                tree_remove(&t);
+        }
+}
+
+/* A mark that cannot be read is replaced. One that cannot be written is an error, and the hold ends all the same. */
+static void test_release_anyway(void **state)
+{
+        struct attachment_mark a;
+        struct hold_mark m;
+        struct tree t;
+
+        tree_make(&t);
+        tree_link(&t, "run/uasd/attachment/" TREE_INTERFACE "@2-5", "elsewhere");
+        assert_true(attachment_read(&t.roots, &facts, &a) < 0);
+        assert_false(attachment_fresh(&t.roots, &facts));
+        assert_int_equal(hold_release(&t.roots, &facts), 0);
+        assert_int_equal(attachment_read(&t.roots, &facts, &a), 1);
+        assert_true(a.released);
+        tree_remove(&t);
+
+        tree_make(&t);
+        assert_int_equal(hold_write(&t.roots, TREE_INTERFACE, &(struct hold_mark){2, 5, 1}), 0);
+        tree_write(&t, "run/uasd/attachment", "no folder");
+        assert_int_equal(hold_release(&t.roots, &facts), -ENOTDIR);
+        assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &m), 0);
+        tree_remove(&t);
+}
+
+/* The initramfs has its own marks. */
+static void test_early(void **state)
+{
+        struct attachment_mark a;
+        struct tree t;
+
+        tree_make(&t);
+        tree_write(&t, "etc/initrd-release", "");
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED, &(struct attachment_mark){.tried = true}), 0);
+        assert_false(attachment_fresh(&t.roots, &facts));
+        tree_unlink(&t, "etc/initrd-release");
+        assert_true(attachment_fresh(&t.roots, &facts));
+        assert_int_equal(attachment_read(&t.roots, &facts, &a), 0);
+        tree_remove(&t);
+}
+
+/* A change that changes nothing leaves no file. Lines of another version do not matter. */
+static void test_lines(void **state)
+{
+        struct attachment_mark a;
+        struct tree t;
+        unsigned bus = 7, dev = 7;
+
+        tree_make(&t);
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_ALL, &(struct attachment_mark){}), 0);
+        assert_int_equal(attachment_read(&t.roots, &facts, &a), 0);
+        tree_write(&t, "run/uasd/attachment/" TREE_INTERFACE "@2-5",
+                   "TRIED=yes\nRELEASED=1\nOVERRIDE=ums-realtek\nLEASE=usb-storage\nFUTURE=1\n");
+        assert_int_equal(attachment_read(&t.roots, &facts, &a), 1);
+        assert_true(!a.tried && a.released && a.override_target == DRIVER_NONE && a.lease == DRIVER_USB_STORAGE);
+        tree_write(&t, "run/uasd/hold/" TREE_INTERFACE, "BUSNUM=2\nDEVNUM=x\nDEADLINE=-1\nFUTURE=1\n");
+        assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &(struct hold_mark){}), 1);
+        assert_int_equal(attachment_now(&t.roots, TREE_INTERFACE, &bus, &dev), 0);
+        assert_true(bus == 2 && dev == 5);
+        assert_int_equal(attachment_now(&t.roots, "2-2:1.0", &bus, &dev), -ENOENT);
+        tree_unlink(&t, "sys/devices/pci0/usb2/2-1/devnum");
+        assert_int_equal(attachment_now(&t.roots, TREE_INTERFACE, &bus, &dev), -ENOENT);
+        assert_true(bus == 2 && dev == 5);
+        tree_remove(&t);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_two_processes),
                 cmocka_unit_test(test_fields),
                 cmocka_unit_test(test_lock_that_is_not_released),
+                cmocka_unit_test(test_prune),
+                cmocka_unit_test(test_prune_error),
+                cmocka_unit_test(test_prune_holds),
+                cmocka_unit_test(test_in_force),
+                cmocka_unit_test(test_release),
+                cmocka_unit_test(test_release_anyway),
+                cmocka_unit_test(test_early),
+                cmocka_unit_test(test_lines),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
