@@ -8,6 +8,7 @@
 
 #include "client/local.h"
 #include "client/select.h"
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
@@ -41,9 +42,9 @@ static const char *why_not_understood(const struct client *c, char ret[static WH
         char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
 
         if (c->host || !remote_ask_version(private_socket(c, path), GLANCE_USEC, theirs) || streq(theirs, UASD_VERSION))
-                return "uasctl does not understand uasd's answer (another version?)";
-        (void) snprintf(ret, WHY_MAX, "uasctl does not understand uasd's answer: uasd is version %s, and uasctl " UASD_VERSION,
-                        theirs);
+                return _("uasctl does not understand uasd's answer (another version?)");
+        (void) snprintf(ret, WHY_MAX, _("uasctl does not understand uasd's answer: uasd is version %s, and uasctl %s"), theirs,
+                        UASD_VERSION);
         return ret;
 }
 
@@ -51,11 +52,11 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
 {
         switch (error) {
         case -ETIMEDOUT:
-                return "uasd runs, but does not answer";
+                return _("uasd runs, but does not answer");
         case -EBADMSG:
                 return why_not_understood(c, ret);
         default:
-                return "uasd is not running";
+                return _("uasd is not running");
         }
 }
 
@@ -110,15 +111,15 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
 static int tell_unconnected(const struct client *c, int error)
 {
         char room[WHY_MAX];
-        const char *why = error == -EHOSTUNREACH ? "ssh cannot reach its system bus" : why_no_answer(c, error, room);
+        const char *why = error == -EHOSTUNREACH ? _("ssh cannot reach its system bus") : why_no_answer(c, error, room);
 
         if (c->host)
                 log_error("%s: %s", c->host, why);
         else
-                log_error("%s%s", why,
-                          error == -ETIMEDOUT ? "; 'systemctl status uasd' may show the reason."
-                          : error == -EBADMSG ? ""
-                                              : ", and only it can do that: systemctl start uasd");
+                log_error(error == -ETIMEDOUT ? N_("%s; 'systemctl status uasd' may show the reason.")
+                          : error == -EBADMSG ? "%s"
+                                              : N_("%s, and only it can do that: systemctl start uasd"),
+                          why);
         return UASD_EXIT_FAILED;
 }
 
@@ -141,18 +142,22 @@ bool source_not_running(const struct client *c, struct remote *ret_remote, struc
 
 int source_lacks(struct remote *r, const char *member)
 {
-        char theirs[REMOTE_VERSION_MAX],
-                which[REMOTE_VERSION_MAX + 80] = "of another version than this uasctl (" UASD_VERSION ")";
+        char theirs[REMOTE_VERSION_MAX];
 
         if (remote_version(r, theirs) && !streq(theirs, UASD_VERSION))
-                (void) snprintf(which, sizeof(which), "version %s, and this uasctl " UASD_VERSION, theirs);
-        log_error("The running uasd is %s: it does not know '%s'. After an update: systemctl restart uasd", which, member);
+                log_error(
+                        "The running uasd is version %s, and this uasctl %s: it does not know '%s'. After an update: systemctl restart uasd",
+                        theirs, UASD_VERSION, member);
+        else
+                log_error(
+                        "The running uasd is of another version than this uasctl (%s): it does not know '%s'. After an update: systemctl restart uasd",
+                        UASD_VERSION, member);
         return UASD_EXIT_FAILED;
 }
 
 int source_lost(int error)
 {
-        log_error("%s any more.", error == -ETIMEDOUT ? "uasd does not answer" : "uasd is not there");
+        log_error(error == -ETIMEDOUT ? N_("uasd does not answer any more.") : N_("uasd is not there any more."));
         return UASD_EXIT_FAILED;
 }
 
@@ -178,7 +183,7 @@ int source_select(const struct client *c, const struct views *v, const char *wha
                 for (int i = 0; i < r; i++)
                         log_error("  %s  %s  serial %s", view_label(found[i], label),
                                   view_product(found[i], product, sizeof(product)),
-                                  found[i]->disk.facts.serial[0] ? found[i]->disk.facts.serial : "none");
+                                  found[i]->disk.facts.serial[0] ? found[i]->disk.facts.serial : _("none"));
         } else if (r == -EXDEV)
                 log_error("'%s' is not on a USB disk.", what);
         else if (r == -ENOTBLK)

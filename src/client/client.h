@@ -5,6 +5,7 @@
 
 #include "client/remote.h"
 #include "common/exit-codes.h"
+#include "common/gettext.h"
 #include "sys/io/roots.h"
 
 /* The machine that a program reads, and the way to the daemon there. */
@@ -58,4 +59,4 @@ int request_call(const struct client *c, struct remote *r, const struct remote_c
 int request_reply(const struct client *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply);
 
 /* Advice after a refusal that --force would override. */
-#define FORCE_HELPS "Use --force to override."
+#define FORCE_HELPS N_("Use --force to override.")

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "common/gettext.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "core/explain.h"
@@ -137,26 +138,46 @@ char *view_product(const struct view *v, char *ret, size_t size)
         return ret;
 }
 
+static void user_clause(const struct user *u, char *ret, size_t size)
+{
+        switch (u->kind) {
+        case USER_MOUNT:
+                (void) snprintf(ret, size, u->namespace ? _("mounted on %s in the namespace %s") : _("mounted on %s"),
+                                u->where ?: "?", u->namespace);
+                break;
+        case USER_SWAP:
+                (void) snprintf(ret, size, "%s", _("used as swap"));
+                break;
+        case USER_HOLDER:
+                (void) snprintf(ret, size, _("held by %s"), u->where ?: _("another block device"));
+                break;
+        case USER_OPEN:
+                (void) snprintf(ret, size, _("opened by %s"), u->command ?: _("a process"));
+                break;
+        case USER_LOOP:
+                (void) snprintf(ret, size, _("behind %s"), u->where ?: _("a loop device"));
+                break;
+        case USER_CLAIM:
+                (void) snprintf(ret, size, _("claimed by %s"), u->command ?: u->where ?: _("a program"));
+                break;
+        case _USER_KIND_MAX:
+                ret[0] = '\0';
+                break;
+        }
+}
+
 char *user_text(const struct user *u, char *ret, size_t size)
 {
-        const struct {
-                const char *does, *what;
-        } texts[_USER_KIND_MAX] = {
-                [USER_MOUNT] = {"mounted on ", u->where ?: "?"},
-                [USER_SWAP] = {"used as swap", ""},
-                [USER_HOLDER] = {"held by ", u->where ?: "another block device"},
-                [USER_OPEN] = {"opened by ", u->command ?: "a process"},
-                [USER_LOOP] = {"behind ", u->where ?: "a loop device"},
-                [USER_CLAIM] = {"claimed by ", u->command ?: u->where ?: "a program"},
-        };
-        bool elsewhere = u->kind == USER_MOUNT && u->namespace;
-        size_t used = (size_t) snprintf(ret, size, "%s%s%s%s", texts[u->kind].does, texts[u->kind].what,
-                                        elsewhere ? " in the namespace " : "", elsewhere ? u->namespace : "");
+        size_t used;
 
-        if (u->pid > 0 && used < size)
-                used += (size_t) snprintf(ret + used, size - used, ", pid %i%s%s", (int) u->pid, u->unit ? " of " : "",
-                                          u->unit ?: "");
-        if (u->device[0] && used < size)
+        user_clause(u, ret, size);
+        used = strlen(ret);
+        if (u->pid > 0 && u->unit)
+                (void) snprintf(ret + used, size - used, _(", pid %i of %s"), (int) u->pid, u->unit);
+        else if (u->pid > 0)
+                (void) snprintf(ret + used, size - used, _(", pid %i"), (int) u->pid);
+        used = strlen(ret);
+        if (u->device[0])
                 (void) snprintf(ret + used, size - used, " (%s)", u->device);
         return ret;
 }

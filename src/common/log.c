@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "common/gettext.h"
 
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -86,7 +87,7 @@ _printf_(5, 0) static void log_valist(int level, const char *message_id, const s
 
         if (level > log_max_level)
                 return;
-        (void) vsnprintf(text, sizeof(text), format, ap);
+        (void) vsnprintf(text, sizeof(text), gettext(format), ap);
         send(level, text, message_id, fields, n);
         errno = saved;
 }

@@ -109,8 +109,10 @@ char *explain_kernel(const struct facts *f, const struct explain_row *rows, size
         else if (objection)
                 (void) snprintf(why, sizeof(why), "%s", objection->found);
         if (*why)
-                (void) snprintf(ret, size, "It chooses usb-storage: %s.%s", why,
-                                uas ? " A switch has moved the disk to uas." : "");
+                (void) snprintf(ret, size,
+                                uas ? "It chooses usb-storage: %s. A switch has moved the disk to uas."
+                                    : "It chooses usb-storage: %s.",
+                                why);
         else if (uas)
                 (void) snprintf(ret, size, "It chooses uas: no table, rule or quirk forbids it.");
         else if (built > 0)

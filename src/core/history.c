@@ -168,36 +168,40 @@ static void describe(const struct history *h, const char *what, struct facts *f)
         (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason), *what ? what : "the reason is not on record");
 }
 
-/* Writes " (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)", as far as known. */
-static char *in_brackets(const struct facts *f, const char *date, char *ret, size_t size)
+/* Writes "reset (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)", as far as known. */
+static char *describe_failure(const struct facts *f, const char *date, char *ret, size_t size)
 {
-        const char *kernel = f->distrust_kernel;
+        const char *why = f->distrust_reason, *kernel = f->distrust_kernel;
+        unsigned major = f->bcd >> 8, minor = f->bcd & 0xff;
 
-        if (*kernel)
-                (void) snprintf(ret, size, " (%s%sfirmware %x.%02x, Linux %s)", date, *date ? ", " : "", f->bcd >> 8,
-                                f->bcd & 0xff, kernel);
+        if (*why && *kernel && *date)
+                (void) snprintf(ret, size, "%s (%s, firmware %x.%02x, Linux %s)", why, date, major, minor, kernel);
+        else if (*why && *kernel)
+                (void) snprintf(ret, size, "%s (firmware %x.%02x, Linux %s)", why, major, minor, kernel);
+        else if (*why && *date)
+                (void) snprintf(ret, size, "%s (%s)", why, date);
         else
-                (void) snprintf(ret, size, "%s%s%s", *date ? " (" : "", date, *date ? ")" : "");
+                (void) snprintf(ret, size, "%s", why);
         return ret;
 }
 
 char *history_clause(const struct facts *f, char *ret, size_t size)
 {
-        char with[112];
-
-        (void) snprintf(ret, size, "%s%s", f->distrust_reason,
-                        f->distrust_reason[0] ? in_brackets(f, f->distrust_date, with, sizeof(with)) : "");
-        return ret;
+        return describe_failure(f, f->distrust_date, ret, size);
 }
 
 char *history_sentence(const struct facts *f, char *ret, size_t size)
 {
-        char with[112];
+        char failure[HISTORY_TEXT_MAX];
 
         ret[0] = '\0';
-        if (f->distrust_reason[0])
-                (void) snprintf(ret, size, "UAS failed%s%s: %s%s.", f->distrust_date[0] ? " on " : "", f->distrust_date,
-                                f->distrust_reason, in_brackets(f, "", with, sizeof(with)));
+        if (!f->distrust_reason[0])
+                return ret;
+        (void) describe_failure(f, "", failure, sizeof(failure));
+        if (f->distrust_date[0])
+                (void) snprintf(ret, size, "UAS failed on %s: %s.", f->distrust_date, failure);
+        else
+                (void) snprintf(ret, size, "UAS failed: %s.", failure);
         return ret;
 }
 

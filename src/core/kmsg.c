@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/kmsg.h"
 
+#include "common/gettext.h"
 #include "common/util.h"
 #include "core/types.h"
 
@@ -118,44 +119,44 @@ static const struct pattern {
         {FROM_USB, BLAME_NONE, WEIGHT_NEW, 0, "new ", " USB device number ", NULL},
         {FROM_USB, BLAME_NONE, WEIGHT_GONE, 0, "USB disconnect, device number ", NULL, NULL},
 
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, 0, "uas_eh_abort_handler ", NULL, "commands were not answered in time"},
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS, "uas_eh_", "_reset_handler FAILED", "a reset did not bring it back"},
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_eh_", "_reset_handler ", "it had to be reset"},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, 0, "uas_eh_abort_handler ", NULL, N_("commands were not answered in time")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS, "uas_eh_", "_reset_handler FAILED", N_("a reset did not bring it back")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_eh_", "_reset_handler ", N_("it had to be reset")},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS,
-         "Device offlined - not ready after error recovery", NULL, "the kernel gave it up"},
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_pre_reset: timed out", NULL, "commands were not answered in time"},
+         "Device offlined - not ready after error recovery", NULL, N_("the kernel gave it up")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_pre_reset: timed out", NULL, N_("commands were not answered in time")},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS,
-         "uas_post_reset: alloc streams error ", NULL, "it had no streams after a reset"},
+         "uas_post_reset: alloc streams error ", NULL, N_("it had no streams after a reset")},
 
-        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "data cmplt err ", NULL, "data transfers failed"},
-        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "cmd cmplt err ", NULL, "command transfers failed"},
-        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "sense urb: status ", NULL, "status transfers failed"},
-        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "stat urb: status ", NULL, "status transfers failed"},
-        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "stat urb: no pending cmd", NULL, "it answered without a command"},
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "unexpected status cmplt", NULL, "it answered without a command"},
-        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, FOLLOWS, "reset ", " USB device number ", "it had to be reset"},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "data cmplt err ", NULL, N_("data transfers failed")},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "cmd cmplt err ", NULL, N_("command transfers failed")},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "sense urb: status ", NULL, N_("status transfers failed")},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "stat urb: status ", NULL, N_("status transfers failed")},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "stat urb: no pending cmd", NULL, N_("it answered without a command")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "unexpected status cmplt", NULL, N_("it answered without a command")},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, FOLLOWS, "reset ", " USB device number ", N_("it had to be reset")},
 
-        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device descriptor read/", ", error ", "its descriptors could not be read"},
-        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device not accepting address ", NULL, "it did not take an address"},
-        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "Device not responding to setup address", NULL, "it did not take an address"},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device descriptor read/", ", error ", N_("its descriptors could not be read")},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device not accepting address ", NULL, N_("it did not take an address")},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "Device not responding to setup address", NULL, N_("it did not take an address")},
         {FROM_USB, BLAME_CABLE, WEIGHT_HIGH, 0,
-         "Cannot enable. Maybe the USB cable is bad?", NULL, "its port could not be enabled"},
-        {FROM_USB, BLAME_CABLE, WEIGHT_HIGH, 0, "unable to enumerate USB device", NULL, "it could not be enumerated"},
+         "Cannot enable. Maybe the USB cable is bad?", NULL, N_("its port could not be enabled")},
+        {FROM_USB, BLAME_CABLE, WEIGHT_HIGH, 0, "unable to enumerate USB device", NULL, N_("it could not be enumerated")},
 
-        {FROM_USB, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "over-current ", NULL, "over-current at its port"},
-        {FROM_USB, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "disabled by hub (EMI?)", NULL, "its port was disabled by the hub"},
-        {FROM_ANYWHERE, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "Undervoltage detected!", NULL, "the machine's voltage was too low"},
-        {FROM_ANYWHERE, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "Under-voltage detected!", NULL, "the machine's voltage was too low"},
+        {FROM_USB, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "over-current ", NULL, N_("over-current at its port")},
+        {FROM_USB, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "disabled by hub (EMI?)", NULL, N_("its port was disabled by the hub")},
+        {FROM_ANYWHERE, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "Undervoltage detected!", NULL, N_("the machine's voltage was too low")},
+        {FROM_ANYWHERE, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "Under-voltage detected!", NULL, N_("the machine's voltage was too low")},
 
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES,
-         "xHCI host not responding to stop endpoint command", NULL, "the controller stopped answering"},
+         "xHCI host not responding to stop endpoint command", NULL, N_("the controller stopped answering")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES,
-         "xHCI host controller not responding, assume dead", NULL, "the controller died"},
-        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES, "HC died; cleaning up", NULL, "the controller died"},
+         "xHCI host controller not responding, assume dead", NULL, N_("the controller died")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES, "HC died; cleaning up", NULL, N_("the controller died")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
-         "Transfer event for unknown stream ring", NULL, "the controller mixed up its streams"},
+         "Transfer event for unknown stream ring", NULL, N_("the controller mixed up its streams")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
-         "WARN Set TR Deq Ptr cmd ", NULL, "the controller mixed up its streams"},
+         "WARN Set TR Deq Ptr cmd ", NULL, N_("the controller mixed up its streams")},
         /* clang-format on */
 };
 
@@ -321,12 +322,12 @@ DEFINE_STRINGS(blame)
 const char *blame_sentence(enum blame b)
 {
         static const char *const sentences[_BLAME_MAX] = {
-                [BLAME_CABLE] = "the cable or a connector",
-                [BLAME_POWER] = "the power supply",
-                [BLAME_CONTROLLER] = "the USB controller",
+                [BLAME_CABLE] = N_("the cable or a connector"),
+                [BLAME_POWER] = N_("the power supply"),
+                [BLAME_CONTROLLER] = N_("the USB controller"),
         };
 
-        return sentences[b] ?: "the bridge";
+        return sentences[b] ?: N_("the bridge");
 }
 
 /* Returns the text behind these words if it begins with them, or NULL. */

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "common/names.h"
 #include "common/util.h"
 #include "core/history.h"
 
@@ -136,15 +135,16 @@ static void found_driver(const struct policy_input *in, char *ret, size_t size)
 static void found_policy(const struct policy_input *in, char *ret, size_t size)
 {
         const struct facts *f = in->f;
-        const char *policy = policy_to_string(f->policy);
+        char policy[64];
 
-        (void) snprintf(ret, size, "the policy is %s%s%s", policy ? policy : "unknown", policy_source_clause(f->policy_source),
-                        f->policy_forced ? ", forced" : "");
+        (void) snprintf(ret, size, f->policy_forced ? "the policy is %s, forced" : "the policy is %s",
+                        policy_text(f->policy, f->policy_source, policy, sizeof(policy)));
 }
 
 static void found_no_bot(const struct policy_input *in, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, "alternate setting 0 is %s08/06/50", in->f->caps.bot ? "" : "not ");
+        (void) snprintf(ret, size, "%s",
+                        in->f->caps.bot ? "alternate setting 0 is 08/06/50" : "alternate setting 0 is not 08/06/50");
 }
 
 static void found_force_needed(const struct policy_input *in, char *ret, size_t size)
@@ -154,13 +154,16 @@ static void found_force_needed(const struct policy_input *in, char *ret, size_t 
         else if (!in->kernel_ignores)
                 (void) snprintf(ret, size, "uas is requested, and the kernel does not object");
         else
-                (void) snprintf(ret, size, "uas is requested %s force, but the kernel disables it for %s",
-                                in->forced ? "with" : "without", in->kernel.name);
+                (void) snprintf(ret, size,
+                                in->forced ? "uas is requested with force, but the kernel disables it for %s"
+                                           : "uas is requested without force, but the kernel disables it for %s",
+                                in->kernel.name);
 }
 
 static void found_override(const struct policy_input *in, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, "a user requested %s%s", driver_to_string(in->override), in->forced ? ", forced" : "");
+        (void) snprintf(ret, size, in->forced ? "a user requested %s, forced" : "a user requested %s",
+                        driver_to_string(in->override));
 }
 
 static void found_trial(const struct policy_input *in, char *ret, size_t size)
@@ -196,7 +199,7 @@ static void found_distrusted(const struct policy_input *in, char *ret, size_t si
         char why[HISTORY_TEXT_MAX];
 
         (void) history_clause(in->f, why, sizeof(why));
-        (void) snprintf(ret, size, "distrusted%s%s", *why ? ": " : "", why);
+        (void) snprintf(ret, size, *why ? "distrusted: %s" : "distrusted", why);
 }
 
 static void found_verdict(const struct policy_input *in, char *ret, size_t size)
@@ -216,43 +219,54 @@ static void found_quirk(const struct policy_input *in, char *ret, size_t size)
                 (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid, f->pid);
 }
 
-static void found_kernel(const struct policy_input *in, bool fits, const char *what, char *ret, size_t size)
+static bool replaced(const struct policy_input *in)
 {
-        if (fits)
-                (void) snprintf(ret, size, "a %s keeps it off UAS: %s", what, in->kernel.name);
-        else if (in->kernel.ignore_uas && in->entry)
-                (void) snprintf(ret, size, "replaced by the entry in the quirks parameter");
-        else
-                (void) snprintf(ret, size, "no %s keeps it off UAS", what);
+        return in->kernel.ignore_uas && in->entry;
 }
+
+#define REPLACED "replaced by the entry in the quirks parameter"
 
 static void found_kernel_table(const struct policy_input *in, char *ret, size_t size)
 {
-        found_kernel(in, in->fits[REASON_KERNEL_TABLE],
-                     in->kernel.source == KERNEL_TABLE_STORAGE ? "row of the kernel's table for usb-storage"
-                                                               : "row of the kernel's table",
-                     ret, size);
+        bool storage = in->kernel.source == KERNEL_TABLE_STORAGE;
+
+        if (in->fits[REASON_KERNEL_TABLE])
+                (void) snprintf(ret, size,
+                                storage ? "a row of the kernel's table for usb-storage keeps it off UAS: %s"
+                                        : "a row of the kernel's table keeps it off UAS: %s",
+                                in->kernel.name);
+        else if (replaced(in))
+                (void) snprintf(ret, size, REPLACED);
+        else
+                (void) snprintf(ret, size, "%s",
+                                storage ? "no row of the kernel's table for usb-storage keeps it off UAS"
+                                        : "no row of the kernel's table keeps it off UAS");
 }
 
 static void found_kernel_rule(const struct policy_input *in, char *ret, size_t size)
 {
-        found_kernel(in, in->fits[REASON_KERNEL_RULE], "rule of the kernel", ret, size);
+        if (in->fits[REASON_KERNEL_RULE])
+                (void) snprintf(ret, size, "a rule of the kernel keeps it off UAS: %s", in->kernel.name);
+        else if (replaced(in))
+                (void) snprintf(ret, size, REPLACED);
+        else
+                (void) snprintf(ret, size, "no rule of the kernel keeps it off UAS");
 }
 
 static void found_no_streams(const struct policy_input *in, char *ret, size_t size)
 {
         const struct facts *f = in->f;
 
-        (void) snprintf(ret, size, "%u Mbit/s on %s%s", f->speed_mbps, *f->controller ? f->controller : "an unknown controller",
-                        f->no_streams ? ", which has no streams" : "");
+        (void) snprintf(ret, size, f->no_streams ? "%u Mbit/s on %s, which has no streams" : "%u Mbit/s on %s", f->speed_mbps,
+                        *f->controller ? f->controller : "an unknown controller");
 }
 
 static void found_no_sg(const struct policy_input *in, char *ret, size_t size)
 {
         const struct facts *f = in->f;
 
-        (void) snprintf(ret, size, "%s %s scatter-gather", *f->controller ? f->controller : "the controller",
-                        f->no_sg ? "has no" : "is not known to lack");
+        (void) snprintf(ret, size, f->no_sg ? "%s has no scatter-gather" : "%s is not known to lack scatter-gather",
+                        *f->controller ? f->controller : "the controller");
 }
 
 /* auto removes the policy of uasctl, and that of another source applies. NULL: the remedy of the row applies. */
@@ -265,8 +279,8 @@ static const char *advise_policy(const struct policy_input *in)
                 return uas ? "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK usb-storage"
                            : "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas";
         case POLICY_BY_UDEV:
-                return uas ? "Take " PROP_POLICY " out of the udev rule, or: uasctl policy DISK usb-storage"
-                           : "Take " PROP_POLICY " out of the udev rule, or: uasctl policy DISK uas";
+                return uas ? "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK usb-storage"
+                           : "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK uas";
         case POLICY_BY_NOBODY:
         case POLICY_BY_USER:
         case _POLICY_SOURCE_MAX:

@@ -171,59 +171,69 @@ char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
         static const char *const clauses[_QUIRK_EFFECT_MAX] = {
                 [QUIRK_IN_FORCE] = "in force",
                 [QUIRK_SECOND] = "not used: an earlier entry is for the same bridge",
-                [QUIRK_OVERRULED] = "overruled: only the last quirks= counts, that of ",
                 [QUIRK_NOT_READ] = "not read: usb-storage is built into this kernel",
                 [QUIRK_NOT_LOADED] = "not in the parameter now",
         };
-        char by[320] = "";
+        char by[320];
 
-        if (w->effect == QUIRK_OVERRULED)
+        if (w->effect == QUIRK_OVERRULED) {
                 who_said(w->by, by, sizeof(by));
-        if (w->effect == QUIRK_TOO_LONG)
+                (void) snprintf(ret, size, "overruled: only the last quirks= counts, that of %s", by);
+        } else if (w->effect == QUIRK_TOO_LONG)
                 (void) snprintf(ret, size, "refused: %zu characters, and the kernel takes %d", strlen(w->line->value),
                                 QUIRKS_MAX);
         else
-                (void) snprintf(ret, size, "%s%s", clauses[w->effect], by);
+                (void) snprintf(ret, size, "%s", clauses[w->effect]);
         return ret;
 }
 
 /* The remedy against an entry of the parameter. */
 static void remedy_of_source(const struct quirk_word *w, char *ret, size_t size)
 {
-        static const struct {
-                const char *before, *behind; /* of the entry */
-        } texts[_QUIRK_SOURCE_MAX] = {
-                [QUIRK_COMMAND_LINE] = {"Remove ",
-                                        " from the kernel command line in the boot loader's configuration, and restart."},
-                [QUIRK_RUN_TIME] = {"Write the string without ", " to /sys/module/usb_storage/parameters/quirks. "
-                                                                 "If it is there again after a restart, rebuild the initramfs."},
-        };
         char who[320];
 
-        if (w->source == QUIRK_MODPROBE)
+        switch (w->source) {
+        case QUIRK_COMMAND_LINE:
+                (void) snprintf(ret, size,
+                                "Remove %s from the kernel command line in the boot loader's configuration, and restart.",
+                                w->entry);
+                break;
+        case QUIRK_MODPROBE:
                 (void) snprintf(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.", w->entry,
                                 quirk_word_who(w, who, sizeof(who)));
-        else if (w->source == QUIRK_KEPT)
+                break;
+        case QUIRK_KEPT:
                 (void) snprintf(
                         ret, size,
                         "uasd keeps it because of the policy, configuration or history of a disk, and removes it with that.");
-        else if (w->source == QUIRK_UASD)
+                break;
+        case QUIRK_UASD:
                 (void) snprintf(ret, size, "uasd removes it when that switch has ended.");
-        else
-                (void) snprintf(ret, size, "%s%s%s", texts[w->source].before, w->entry, texts[w->source].behind);
+                break;
+        case QUIRK_RUN_TIME:
+                (void) snprintf(
+                        ret, size,
+                        "Write the string without %s to /sys/module/usb_storage/parameters/quirks. If it is there again after a restart, rebuild the initramfs.",
+                        w->entry);
+                break;
+        case _QUIRK_SOURCE_MAX:
+                ret[0] = '\0';
+                break;
+        }
 }
 
 char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
 {
         static const char *const sentences[_QUIRK_EFFECT_MAX] = {
                 [QUIRK_OVERRULED] = "Put all entries into that one string: uasctl policy --kernel prints it.",
-                [QUIRK_NOT_READ] = "Put it on the kernel command line: usb-storage.quirks=",
                 [QUIRK_TOO_LONG] = "Shorten the string: the kernel cannot load usb-storage with it.",
                 [QUIRK_NOT_LOADED] = "It takes effect when usb-storage is loaded again: rebuild the initramfs, and restart.",
         };
 
-        if (sentences[w->effect])
-                (void) snprintf(ret, size, "%s%s", sentences[w->effect], w->effect == QUIRK_NOT_READ ? w->entry : "");
+        if (w->effect == QUIRK_NOT_READ)
+                (void) snprintf(ret, size, "Put it on the kernel command line: usb-storage.quirks=%s", w->entry);
+        else if (sentences[w->effect])
+                (void) snprintf(ret, size, "%s", sentences[w->effect]);
         else
                 remedy_of_source(w, ret, size);
         return ret;

@@ -92,14 +92,24 @@ const char *driver_or_empty(enum driver v)
         return v == DRIVER_NONE ? "" : driver_to_string(v);
 }
 
-const char *policy_source_clause(enum policy_source v)
+char *policy_text(enum policy v, enum policy_source source, char *ret, size_t size)
 {
-        static const char *const clauses[_POLICY_SOURCE_MAX] = {
-                [POLICY_BY_NOBODY] = "",
-                [POLICY_BY_CONFIG] = ", by uasd.conf",
-                [POLICY_BY_UDEV] = ", by a udev rule",
-                [POLICY_BY_USER] = ", by uasctl policy",
-        };
+        const char *policy = policy_to_string(v) ?: "unknown";
 
-        return v < _POLICY_SOURCE_MAX ? clauses[v] : "";
+        switch (source) {
+        case POLICY_BY_CONFIG:
+                (void) snprintf(ret, size, "%s, by uasd.conf", policy);
+                break;
+        case POLICY_BY_UDEV:
+                (void) snprintf(ret, size, "%s, by a udev rule", policy);
+                break;
+        case POLICY_BY_USER:
+                (void) snprintf(ret, size, "%s, by uasctl policy", policy);
+                break;
+        case POLICY_BY_NOBODY:
+        case _POLICY_SOURCE_MAX:
+                (void) snprintf(ret, size, "%s", policy);
+                break;
+        }
+        return ret;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/quirk-words.h"
@@ -38,28 +39,28 @@ static const char *parse_command_line(struct boot_edit *e, size_t from, size_t t
 
         for (const char *c = line; *c; c++) {
                 if (iscntrl((unsigned char) *c) && *c != '\t')
-                        return "it has control characters";
+                        return N_("it has control characters");
                 quotes += *c == '"';
         }
         if (quotes % 2)
-                return "a quote is not closed";
+                return N_("a quote is not closed");
         while (to > from && strchr(" \t", e->text[to - 1]))
                 to--;
         e->start = e->end = to;
         while ((rest = kernel_next_arg(rest, &name, &value))) {
                 if (streq(name, "--"))
-                        return "the words behind -- are not for the kernel";
+                        return N_("the words behind -- are not for the kernel");
                 if (!value || !kernel_name_is(name, "usb_storage.quirks"))
                         continue;
                 if (e->value)
-                        return "it has usb-storage.quirks= more than once";
+                        return N_("it has usb-storage.quirks= more than once");
                 e->value = need(strdup(value));
                 e->start = from + (size_t) (name - line);
                 e->end = from + (size_t) (rest - line);
                 while (e->end > e->start && strchr(" \t", e->text[e->end - 1]))
                         e->end--;
                 if (memchr(e->text + e->start, '"', e->end - e->start) || (e->start > from && e->text[e->start - 1] == '"'))
-                        return "the value of usb-storage.quirks= is quoted";
+                        return N_("the value of usb-storage.quirks= is quoted");
         }
         return NULL;
 }
@@ -69,10 +70,10 @@ static const char *parse_one_line(struct boot_edit *e)
         size_t n = strcspn(e->text, "\n");
 
         if (e->text[n + strspn(e->text + n, "\n")])
-                return "it has more than one line";
+                return N_("it has more than one line");
         if (strspn(e->text, " \t") == n)
-                return "it is empty";
-        return e->text[0] == '#' ? "it begins with #" : parse_command_line(e, 0, n);
+                return N_("it is empty");
+        return e->text[0] == '#' ? N_("it begins with #") : parse_command_line(e, 0, n);
 }
 
 /* The line is NAME="..." or NAME='...', and nothing in it is for the shell to expand. */
@@ -82,11 +83,11 @@ static const char *parse_grub_line(struct boot_edit *e, const char *line)
         const char *end = line[from] == '"' || line[from] == '\'' ? memchr(line + from + 1, line[from], n - from - 1) : NULL;
 
         if (line > e->text + 1 && line[-2] == '\\')
-                return "the line of " GRUB_VARIABLE "= continues another one";
+                return N_("the line of GRUB_CMDLINE_LINUX= continues another one");
         if (!end || end[1 + strspn(end + 1, " \t")] != (line[n] ? '\n' : '\0'))
-                return "the value of " GRUB_VARIABLE "= is not one quoted text";
+                return N_("the value of GRUB_CMDLINE_LINUX= is not one quoted text");
         if (strcspn(line + from + 1, "$`\\\"") < (size_t) (end - line) - from - 1)
-                return "the value of " GRUB_VARIABLE "= needs a shell";
+                return N_("the value of GRUB_CMDLINE_LINUX= needs a shell");
         return parse_command_line(e, at + from + 1, (size_t) (end - e->text));
 }
 
@@ -112,13 +113,13 @@ static const char *parse_grub(struct boot_edit *e)
                 if (line[strspn(line, " \t")] == '#')
                         continue;
                 if (names_variable(line, n) && (!starts || found))
-                        return GRUB_VARIABLE "= is set in more than one place, or not at the start of a line";
+                        return N_("GRUB_CMDLINE_LINUX= is set in more than one place, or not at the start of a line");
                 if (starts)
                         found = line;
                 else if (names_quirks(line, n))
-                        return "usb-storage.quirks= is in another line than " GRUB_VARIABLE "=";
+                        return N_("usb-storage.quirks= is in another line than GRUB_CMDLINE_LINUX=");
         }
-        return found ? parse_grub_line(e, found) : "it does not set " GRUB_VARIABLE "=";
+        return found ? parse_grub_line(e, found) : N_("it does not set GRUB_CMDLINE_LINUX=");
 }
 
 static const char *parse_modprobe(struct boot_edit *e)
@@ -129,10 +130,10 @@ static const char *parse_modprobe(struct boot_edit *e)
         if (!*e->text)
                 return NULL;
         if (strncmp(e->text, MODPROBE_HEAD MODPROBE_LINE, strlen(MODPROBE_HEAD MODPROBE_LINE)) != 0)
-                return "it is not as uasctl has written it";
+                return N_("it is not as uasctl has written it");
         n = strcspn(line, " \"\n");
         if (!streq(line + n, "\n"))
-                return "it is not as uasctl has written it";
+                return N_("it is not as uasctl has written it");
         e->value = need(strndup(line, n));
         return NULL;
 }
@@ -157,7 +158,7 @@ static int look_at_grub_d(const char *name, void *data)
         (void) snprintf(path, sizeof(path), "default/grub.d/%s", name);
         n = attr_read(o->roots->etc, path, text, sizeof(text));
         if (n < 0 || names_variable(text, (size_t) n) || names_quirks(text, (size_t) n))
-                o->why = "a file in /etc/default/grub.d may set the kernel command line, too";
+                o->why = N_("a file in /etc/default/grub.d may set the kernel command line, too");
         return o->why != NULL;
 }
 
@@ -170,11 +171,11 @@ static const char *made_by_others(const struct roots *r, const struct boot_place
         /* Debian's package for the Raspberry Pi. */
         if (p->form == BOOT_ONE_LINE && attr_read(r->etc, "kernel/postinst.d/z50-raspi-firmware", text, sizeof(text)) > 0 &&
             strstr(text, "raspi-extra-cmdline"))
-                return "raspi-firmware makes it from /etc/default/raspi-extra-cmdline, which is the file to change";
+                return N_("raspi-firmware makes it from /etc/default/raspi-extra-cmdline, which is the file to change");
         if (p->form != BOOT_GRUB)
                 return NULL;
         if (faccessat(r->etc, "../boot/grub/grub.cfg", F_OK, 0) < 0 && faccessat(r->etc, "../boot/grub2/grub.cfg", F_OK, 0) < 0)
-                return "there is no grub.cfg in /boot/grub, so another boot loader may start this machine";
+                return N_("there is no grub.cfg in /boot/grub, so another boot loader may start this machine");
         (void) dir_each(r->etc, "default/grub.d", look_at_grub_d, &o);
         return o.why;
 }
@@ -185,13 +186,13 @@ static int read_file(const struct roots *r, const char *at, struct boot_edit *e,
         size_t n = 0;
         int k;
 
-        *ret_why = "it is a symbolic link";
+        *ret_why = N_("it is a symbolic link");
         if (fd < 0)
                 return errno == ELOOP ? -EUCLEAN : -errno;
         k = fstat(fd, &e->like) < 0 ? -errno : read_whole(fd, TEXT_MAX, &e->text, &n);
-        *ret_why = k == -EINVAL                    ? "it is no file"
-                   : k == -EFBIG                   ? "it is too long"
-                   : k >= 0 && strlen(e->text) < n ? "it has control characters"
+        *ret_why = k == -EINVAL                    ? N_("it is no file")
+                   : k == -EFBIG                   ? N_("it is too long")
+                   : k >= 0 && strlen(e->text) < n ? N_("it has control characters")
                                                    : NULL;
         return *ret_why ? -EUCLEAN : k;
 }

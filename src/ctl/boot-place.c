@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
@@ -16,10 +17,10 @@ const struct boot_place boot_place_modprobe = {
 /* The Raspberry Pi's firmware reads its own file, even if other boot loaders are installed. */
 static const struct boot_place places[] = {
         /* clang-format off */
-        {BOOT_ONE_LINE, "../boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt", ", at the end of its one line", NULL},
-        {BOOT_ONE_LINE, "../boot/cmdline.txt", "/boot/cmdline.txt", ", at the end of its one line", NULL},
-        {BOOT_GRUB, "default/grub", "/etc/default/grub", ", in GRUB_CMDLINE_LINUX=, then: update-grub", "update-grub"},
-        {BOOT_ONE_LINE, "kernel/cmdline", "/etc/kernel/cmdline", ", then rebuild the boot entries (kernel-install)", "kernel-install add-all"},
+        {BOOT_ONE_LINE, "../boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt", NULL},
+        {BOOT_ONE_LINE, "../boot/cmdline.txt", "/boot/cmdline.txt", NULL},
+        {BOOT_GRUB, "default/grub", "/etc/default/grub", "update-grub"},
+        {BOOT_ONE_LINE, "kernel/cmdline", "/etc/kernel/cmdline", "kernel-install add-all"},
         /* clang-format on */
 };
 
@@ -36,13 +37,25 @@ char *boot_place(const struct ctl *c, char *ret, size_t size)
         const char *command = initramfs_command(&c->client.roots);
         const struct boot_place *p = boot_place_find(&c->client.roots);
 
-        if (p)
-                (void) snprintf(ret, size, "On this machine it belongs into %s%s. Restart after that.", p->path, p->how);
+        if (p && p->form == BOOT_GRUB)
+                (void) snprintf(
+                        ret, size,
+                        _("On this machine it belongs into %s, in GRUB_CMDLINE_LINUX=, then: update-grub. Restart after that."),
+                        p->path);
+        else if (p && p->then)
+                (void) snprintf(
+                        ret, size,
+                        _("On this machine it belongs into %s, then rebuild the boot entries (kernel-install). Restart after that."),
+                        p->path);
+        else if (p)
+                (void) snprintf(ret, size,
+                                _("On this machine it belongs into %s, at the end of its one line. Restart after that."),
+                                p->path);
         else
                 (void) snprintf(
                         ret, size,
-                        "It may also be an 'options usb-storage quirks=' in /etc/modprobe.d, then: %s. Restart after that.",
-                        command ?: "rebuild the initramfs, if there is one");
+                        _("It may also be an 'options usb-storage quirks=' in /etc/modprobe.d, then: %s. Restart after that."),
+                        command ?: _("rebuild the initramfs, if there is one"));
         return ret;
 }
 
@@ -59,7 +72,8 @@ void boot_place_print(const struct ctl *c, const struct view *v)
         if (!boot_place_wanted(v))
                 return;
         n = strlen(boot_place(c, text, BOOT_PLACE_MAX));
-        (void) snprintf(text + n, sizeof(text) - n, " uasctl policy --kernel --write %s usb-storage does that.",
+        text[n++] = ' ';
+        (void) snprintf(text + n, sizeof(text) - n, _("uasctl policy --kernel --write %s usb-storage does that."),
                         v->disk.facts.interface);
         output_sentence("Boot", text);
 }

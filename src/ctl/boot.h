@@ -16,7 +16,7 @@ enum boot_form {
 struct boot_place {
         enum boot_form form;
         const char *at; /* below /etc */
-        const char *path, *how;
+        const char *path;
         const char *then; /* to be done after a change; NULL: nothing */
 };
 extern const struct boot_place boot_place_modprobe;
@@ -24,7 +24,7 @@ extern const struct boot_place boot_place_modprobe;
 /* The file with the kernel command line of this machine; NULL: not known. */
 const struct boot_place *boot_place_find(const struct roots *r);
 
-#define BOOT_PLACE_MAX 256
+#define BOOT_PLACE_MAX 384
 /* Sentences: where a kernel parameter belongs on this machine, and the command to run afterwards. Returns ret. */
 char *boot_place(const struct ctl *c, char *ret, size_t size);
 /* True for a disk that the running system is on, and that is to leave uas. */

@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/util.h"
+#include "ctl/translate.h"
 #include "term/style.h"
 
 static const struct {
@@ -171,14 +172,14 @@ const char *column_text(enum column c, const struct view *v, char ret[static CEL
         case COLUMN_VERDICT:
                 return verdict_to_string(f->verdict);
         case COLUMN_HISTORY:
-                return harmless_sentence(v->history, ret, CELL_MAX);
+                return harmless_sentence(TRANSLATED(v->history), ret, CELL_MAX);
         case COLUMN_HOST:
                 return make_harmless(d->host, ret, CELL_MAX);
         case COLUMN_BUSY:
                 users_text(d, ret);
                 break;
         case COLUMN_REASON:
-                return harmless_sentence(v->reason, ret, CELL_MAX);
+                return harmless_sentence(TRANSLATED(v->reason), ret, CELL_MAX);
         case COLUMN_REASON_ID:
                 return make_harmless(v->reason_id, ret, CELL_MAX);
         case _COLUMN_MAX:

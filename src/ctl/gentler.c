@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/gentler.h"
 
+#include "common/gettext.h"
 #include "common/util.h"
 #include "ctl/output.h"
 #include "sys/io/sysfs.h"
@@ -11,20 +12,20 @@ static const struct {
         const char *value, *means;
 } steps[] = {
         /* clang-format off */
-        {"bus/usb/devices", "port/usb3_lpm_permit", true, "0", "the link does not save power"},
-        {"block", "queue/max_sectors_kb", false, "64", "commands of at most 64 KiB"},
-        {"block", "device/queue_depth", false, "1", "one command at a time"},
+        {"bus/usb/devices", "port/usb3_lpm_permit", true, "0", N_("the link does not save power")},
+        {"block", "queue/max_sectors_kb", false, "64", N_("commands of at most 64 KiB")},
+        {"block", "device/queue_depth", false, "1", N_("one command at a time")},
         /* clang-format on */
 };
 
 static void print_step(const struct ctl *c, size_t i, const char *name, bool *ret_first)
 {
-        char path[128], now[32], text[256];
+        char path[128], now[32], text[400];
 
         (void) snprintf(path, sizeof(path), "%s/%s/%s", steps[i].before, name, steps[i].after);
         if (attr_read(c->client.roots.sys, path, now, sizeof(now)) <= 0 || streq(now, steps[i].value))
                 return;
-        (void) snprintf(text, sizeof(text), "echo %s >/sys/%s # now %s; %s", steps[i].value, path, now, steps[i].means);
+        (void) snprintf(text, sizeof(text), _("echo %s >/sys/%s # now %s; %s"), steps[i].value, path, now, _(steps[i].means));
         output_field(*ret_first ? "Gentler" : "", text);
         *ret_first = false;
 }
@@ -45,5 +46,6 @@ void gentler_print(const struct ctl *c, const struct view *v)
         }
         if (!first)
                 output_sentence(
-                        "", "These steps of root end when the disk is unplugged. To undo one, write the value that it has now.");
+                        "",
+                        N_("These steps of root end when the disk is unplugged. To undo one, write the value that it has now."));
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/health.h"
 
-#include <inttypes.h>
 #include <json-c/json.h>
 #include <limits.h>
 
+#include "common/gettext.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/capture.h"
 #include "ctl/output.h"
+#include "ctl/translate.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
@@ -61,8 +62,8 @@ static void smart_parse(const char *json, struct smart *ret)
             json_object_get_int(temperature) < 1000)
                 ret->temperature = json_object_get_int(temperature);
         ret->why_not = ret->passed >= 0 || ret->temperature != INT_MIN ? NULL
-                       : sleeps(o)                                     ? "it sleeps, and uasctl does not wake it"
-                                                                       : "it gave no answer";
+                       : sleeps(o)                                     ? N_("it sleeps, and uasctl does not wake it")
+                                                                       : N_("it gave no answer");
         json_object_put(o);
 }
 
@@ -92,7 +93,7 @@ static void ask(const char *program, const char *block, struct smart *s)
         if (r >= 0)
                 smart_parse(text, s);
         else
-                s->why_not = r == -ETIMEDOUT ? "it did not answer in time" : "smartctl failed";
+                s->why_not = r == -ETIMEDOUT ? N_("it did not answer in time") : N_("smartctl failed");
 }
 
 /* Checks for a switch or a lease that began after the daemon answered. /run has their records. Without a daemon it is the only
@@ -120,7 +121,7 @@ static void smart_ask(const struct roots *r, const char *root, const struct view
         (void) snprintf(program, sizeof(program), "%s" PROGRAM_SMARTCTL, root ?: "");
         s.missing = access(program, X_OK) < 0;
         if (s.missing)
-                s.why_not = "smartctl is not installed (smartmontools)";
+                s.why_not = N_("smartctl is not installed (smartmontools)");
         else
                 find_type(program, &d->facts, s.type);
         c = (struct smart_case){.state = d->state,
@@ -135,7 +136,7 @@ static void smart_ask(const struct roots *r, const char *root, const struct view
                 s.why_not = smart_why_not(&c);
         /* Another disk may have the name now. */
         if (!s.why_not && (usb_disk_of_block(r, block, interface) < 0 || !streq(interface, d->facts.interface)))
-                s.why_not = "it has gone";
+                s.why_not = N_("it has gone");
         if (!s.why_not)
                 ask(program, block, &s);
         *ret = s;
@@ -144,22 +145,24 @@ static void smart_ask(const struct roots *r, const char *root, const struct view
 /* "passed, 34 °C (smartctl -d sat /dev/sdb)". Returns ret. */
 static char *smart_sentence(const struct smart *s, const char *block, char *ret, size_t size)
 {
-        char answer[64] = "", degrees[32] = "";
+        const char *passed = s->passed < 0 ? "" : s->passed ? _("passed") : _("FAILED: back up its data now");
+        char answer[256], degrees[32] = "";
 
         if (s->missing) {
-                (void) snprintf(ret, size, "not asked: %s", s->why_not);
+                (void) snprintf(ret, size, _("not asked: %s"), _(s->why_not));
                 return ret;
         }
         if (s->temperature != INT_MIN)
                 (void) snprintf(degrees, sizeof(degrees), "%s%i %s", s->passed < 0 ? "" : ", ", s->temperature,
                                 style_utf8() ? "°C" : "C");
-        (void) snprintf(answer, sizeof(answer), "%s%s",
-                        s->passed < 0 ? ""
-                        : s->passed   ? "passed"
-                                      : "FAILED: back up its data now",
-                        degrees);
-        (void) snprintf(ret, size, "%s%s (%ssmartctl -d %s /dev/%s)", s->why_not ? "not known: " : answer, s->why_not ?: "",
-                        s->type[0] ? "" : "most bridges know: ", s->type[0] ? s->type : "sat", block);
+        if (s->why_not)
+                (void) snprintf(answer, sizeof(answer), _("not known: %s"), _(s->why_not));
+        else
+                (void) snprintf(answer, sizeof(answer), "%s%s", passed, degrees);
+        if (s->type[0])
+                (void) snprintf(ret, size, "%s (smartctl -d %s /dev/%s)", answer, s->type, block);
+        else
+                (void) snprintf(ret, size, _("%s (most bridges know: smartctl -d sat /dev/%s)"), answer, block);
         return ret;
 }
 
@@ -179,8 +182,8 @@ static void read_protocol(const struct roots *r, const char *interface, char *re
                 if (attr_read_uint(r->sys, path, 16, &values[i]) < 0)
                         return;
         }
-        (void) snprintf(ret, size, "%02x:%02x:%02x, %u endpoints", (unsigned) values[0], (unsigned) values[1],
-                        (unsigned) values[2], (unsigned) values[3]);
+        (void) snprintf(ret, size, ngettext("%02x:%02x:%02x, %u endpoint", "%02x:%02x:%02x, %u endpoints", values[3]),
+                        (unsigned) values[0], (unsigned) values[1], (unsigned) values[2], (unsigned) values[3]);
 }
 
 void health_read(const struct roots *r, const struct view *v, struct health *ret)
@@ -231,17 +234,19 @@ void health_done(struct health *h)
 static void print_commands(const char *key, const struct lun_health *l)
 {
         const struct scsi_counts *c = &l->counts;
+        unsigned long long sent = c->value[SCSI_COUNT_REQUESTS], failed = c->value[SCSI_COUNT_ERRORS];
+        const char *disk = l->lun->disk.name;
         char text[256];
-        int n;
 
         if (!c->known[SCSI_COUNT_REQUESTS])
                 return;
-        n = snprintf(text, sizeof(text), "%s: %" PRIu64 " since the driver took it", l->lun->disk.name,
-                     c->value[SCSI_COUNT_REQUESTS]);
-        if (c->known[SCSI_COUNT_ERRORS])
-                n += snprintf(text + n, sizeof(text) - (size_t) n, "; %" PRIu64 " failed", c->value[SCSI_COUNT_ERRORS]);
-        if (c->known[SCSI_COUNT_TIMEOUTS])
-                (void) snprintf(text + n, sizeof(text) - (size_t) n, ", %" PRIu64 " timed out", c->value[SCSI_COUNT_TIMEOUTS]);
+        if (!c->known[SCSI_COUNT_ERRORS])
+                (void) snprintf(text, sizeof(text), _("%s: %llu since the driver took it"), disk, sent);
+        else if (!c->known[SCSI_COUNT_TIMEOUTS]) /* of newer kernels */
+                (void) snprintf(text, sizeof(text), _("%s: %llu since the driver took it; %llu failed"), disk, sent, failed);
+        else
+                (void) snprintf(text, sizeof(text), _("%s: %llu since the driver took it; %llu failed, %llu timed out"), disk,
+                                sent, failed, (unsigned long long) c->value[SCSI_COUNT_TIMEOUTS]);
         output_field(key, text);
 }
 
@@ -251,11 +256,11 @@ bool health_print_trim(const struct health *h, const struct view *v)
 
         for (size_t i = 0; i < h->n_luns; i++) {
                 const struct lun_health *l = h->luns + i;
-                char sentence[256], named[320], text[400];
+                char sentence[256], named[512], text[600];
 
                 if (!l->trim.mode[0] && l->trim.used_bytes == 0)
                         continue;
-                (void) output_named(trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence)),
+                (void) output_named(TRANSLATED(trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence))),
                                     v->disk.facts.interface, named, sizeof(named));
                 (void) snprintf(text, sizeof(text), "%s: %s.", l->lun->disk.name, named);
                 output_sentence(first ? "TRIM" : "", text);
@@ -266,7 +271,7 @@ bool health_print_trim(const struct health *h, const struct view *v)
 
 static void print_smart(const struct lun_health *l)
 {
-        char sentence[256], text[320];
+        char sentence[512], text[600];
 
         if (!l->smart.told)
                 return;
@@ -278,7 +283,7 @@ static void print_smart(const struct lun_health *l)
 void health_print_commands(const struct health *h)
 {
         for (size_t i = 0; i < h->n_luns; i++)
-                print_commands(i == 0 ? "Commands" : "", h->luns + i);
+                print_commands(i == 0 ? N_("Commands") : "", h->luns + i);
 }
 
 void health_print(const struct health *h, const struct view *v)

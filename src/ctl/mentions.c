@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "common/gettext.h"
 #include "common/util.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
@@ -127,8 +128,9 @@ void mentions_print(json_object *names)
                 const char *where = member(one, "where"), *instead = member(one, "instead");
                 char text[1024];
 
-                (void) snprintf(text, sizeof(text), "%s%s%s: %s %s.%s%s", member(one, "file"), where ? ", " : "", where ?: "",
-                                member(one, "name"), member(one, "why"), instead ? " Better: " : "", instead ?: "");
+                (void) snprintf(text, sizeof(text), instead ? _("%s%s%s: %s %s. Better: %s") : "%s%s%s: %s %s.",
+                                member(one, "file"), where ? ", " : "", where ?: "", member(one, "name"), _(member(one, "why")),
+                                instead);
                 output_field(i == 0 ? "Names" : "", text);
         }
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/config.h"
@@ -17,31 +18,31 @@
 #define AT(field) offsetof(struct options, field)
 const struct ctl_option option_rows[] = {
         /* clang-format off */
-        {OPTION_OUTPUT, 'o', "output", "=[+]COLUMN,...", AT(columns), "Show these columns; with +: these as well"},
-        {OPTION_TREE, 0, "tree", NULL, 0, "Show buses and hubs as well"},
-        {OPTION_ALL, 0, "all", NULL, 0, "Print also the rows that do not apply"},
-        {OPTION_SINCE, 0, "since", "=TIME", AT(since), "Show events from then on: 2026-11-20, 10:00, yesterday, -2h"},
-        {OPTION_LINES, 'n', "lines", "=N", AT(lines), "Show only the last N events"},
-        {OPTION_FOLLOW, 'f', "follow", NULL, 0, "Show the last events, and further ones as they happen"},
-        {OPTION_DRY_RUN, 0, "dry-run", NULL, 0, "Print what would happen, and do nothing"},
-        {OPTION_FORCE, 0, "force", NULL, 0, "Do it even where kernel or database forbid uas, or the disk offers no TRIM"},
-        {OPTION_WAIT, 0, "wait", "[=SECONDS]", AT(wait), "Wait for the end, at most that long"},
-        {OPTION_KERNEL, 0, "kernel", NULL, 0, "Print lines for boot loader and modprobe.d"},
-        {OPTION_WRITE, 0, "write", NULL, 0, "With --kernel: change the file that this machine boots with"},
-        {OPTION_DISK, 0, "disk", "=DISK", AT(disk), "Inhibit only switches of this disk"},
-        {OPTION_WHY, 0, "why", "=TEXT", AT(why), "The reason, for other users to read"},
-        {OPTION_LIST, 0, "list", NULL, 0, "Show the inhibitors"},
-        {OPTION_TEXTFILE, 0, "textfile", "=DIR", AT(textfile), "Write DIR/uasd.prom, for node_exporter"},
-        {OPTION_REDACT, 0, "redact", NULL, 0, "Leave out private data, such as serial numbers and mount points"},
-        {OPTION_HWDB, 0, "hwdb", "=DISK", AT(hwdb), "Print the results of this disk as an entry for the bridge database"},
-        {OPTION_JSON, 'j', "json", "[=short|pretty]", AT(json_form), "Print JSON, on one line or on many"},
-        {OPTION_HOST, 'H', "host", "=[USER@]HOST", AT(host), "Ask uasd on another machine, by ssh"},
-        {OPTION_NO_LEGEND, 0, "no-legend", NULL, 0, "Print no headings"},
-        {OPTION_NO_PAGER, 0, "no-pager", NULL, 0, "Do not show long text through a pager"},
-        {OPTION_NO_ASK_PASSWORD, 0, "no-ask-password", NULL, 0, "Do not ask for a password"},
-        {OPTION_QUIET, 'q', "quiet", NULL, 0, "Print only errors"},
-        {OPTION_HELP, 'h', "help", NULL, 0, "Show this help"},
-        {OPTION_VERSION, 0, "version", NULL, 0, "Show the version"},
+        {OPTION_OUTPUT, 'o', "output", "=[+]COLUMN,...", AT(columns), N_("Show these columns; with +: these as well")},
+        {OPTION_TREE, 0, "tree", NULL, 0, N_("Show buses and hubs as well")},
+        {OPTION_ALL, 0, "all", NULL, 0, N_("Print also the rows that do not apply")},
+        {OPTION_SINCE, 0, "since", "=TIME", AT(since), N_("Show events from then on: 2026-11-20, 10:00, yesterday, -2h")},
+        {OPTION_LINES, 'n', "lines", "=N", AT(lines), N_("Show only the last N events")},
+        {OPTION_FOLLOW, 'f', "follow", NULL, 0, N_("Show the last events, and further ones as they happen")},
+        {OPTION_DRY_RUN, 0, "dry-run", NULL, 0, N_("Print what would happen, and do nothing")},
+        {OPTION_FORCE, 0, "force", NULL, 0, N_("Do it even where kernel or database forbid uas, or the disk offers no TRIM")},
+        {OPTION_WAIT, 0, "wait", "[=SECONDS]", AT(wait), N_("Wait for the end, at most that long")},
+        {OPTION_KERNEL, 0, "kernel", NULL, 0, N_("Print lines for boot loader and modprobe.d")},
+        {OPTION_WRITE, 0, "write", NULL, 0, N_("With --kernel: change the file that this machine boots with")},
+        {OPTION_DISK, 0, "disk", "=DISK", AT(disk), N_("Inhibit only switches of this disk")},
+        {OPTION_WHY, 0, "why", "=TEXT", AT(why), N_("The reason, for other users to read")},
+        {OPTION_LIST, 0, "list", NULL, 0, N_("Show the inhibitors")},
+        {OPTION_TEXTFILE, 0, "textfile", "=DIR", AT(textfile), N_("Write DIR/uasd.prom, for node_exporter")},
+        {OPTION_REDACT, 0, "redact", NULL, 0, N_("Leave out private data, such as serial numbers and mount points")},
+        {OPTION_HWDB, 0, "hwdb", "=DISK", AT(hwdb), N_("Print the results of this disk as an entry for the bridge database")},
+        {OPTION_JSON, 'j', "json", "[=short|pretty]", AT(json_form), N_("Print JSON, on one line or on many")},
+        {OPTION_HOST, 'H', "host", "=[USER@]HOST", AT(host), N_("Ask uasd on another machine, by ssh")},
+        {OPTION_NO_LEGEND, 0, "no-legend", NULL, 0, N_("Print no headings")},
+        {OPTION_NO_PAGER, 0, "no-pager", NULL, 0, N_("Do not show long text through a pager")},
+        {OPTION_NO_ASK_PASSWORD, 0, "no-ask-password", NULL, 0, N_("Do not ask for a password")},
+        {OPTION_QUIET, 'q', "quiet", NULL, 0, N_("Print only errors")},
+        {OPTION_HELP, 'h', "help", NULL, 0, N_("Show this help")},
+        {OPTION_VERSION, 0, "version", NULL, 0, N_("Show the version")},
         /* clang-format on */
 };
 const size_t n_option_rows = ELEMENTSOF(option_rows);

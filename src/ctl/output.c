@@ -3,7 +3,9 @@
 
 #include <time.h>
 
+#include "common/gettext.h"
 #include "common/util.h"
+#include "ctl/translate.h"
 #include "term/fold.h"
 #include "term/program.h"
 #include "term/table.h"
@@ -20,30 +22,30 @@ const char *const sgr_of_state[_STATE_MAX] = {
 };
 
 static const struct table_column says_columns[] = {
-        {"HOLDS", .folds = FIT_BLANKS},
-        {"VERDICT"},
-        {"FIRMWARE"},
-        {"HOST", .folds = FIT_NAMES},
-        {"SOURCE", .folds = FIT_BLANKS},
-        {"DATE"},
-        {"NOTE", .folds = FIT_CUT},
+        {N_("HOLDS"), .folds = FIT_BLANKS},
+        {N_("VERDICT")},
+        {N_("FIRMWARE")},
+        {N_("HOST"), .folds = FIT_NAMES},
+        {N_("SOURCE"), .folds = FIT_BLANKS},
+        {N_("DATE")},
+        {N_("NOTE"), .folds = FIT_CUT},
 };
 
 static void add_says(struct libscols_table *t, const struct db_says *s, int bcd, const char *platform)
 {
         bool known = bcd >= 0;
-        const char *holds = known && !db_firmware_fits(s, (uint16_t) bcd) ? "other firmware"
-                            : !db_host_fits(s, platform)                  ? "other host"
-                            : !known && !db_any_firmware(s)               ? "some firmware"
-                                                                          : "yes";
-        char range[16] = "any";
+        const char *holds = known && !db_firmware_fits(s, (uint16_t) bcd) ? _("other firmware")
+                            : !db_host_fits(s, platform)                  ? _("other host")
+                            : !known && !db_any_firmware(s)               ? _("some firmware")
+                                                                          : _("yes");
+        char range[16];
 
         if (!db_any_firmware(s))
                 (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff, s->bcd_max >> 8,
                                 s->bcd_max & 0xff);
         (void) table_row(t, NULL,
-                         (const char *const[]){holds, verdict_to_string(s->verdict), range,
-                                               streq(s->host, "*") ? "any" : HARMLESS(s->host, sizeof(s->host)),
+                         (const char *const[]){holds, verdict_to_string(s->verdict), db_any_firmware(s) ? _("any") : range,
+                                               streq(s->host, "*") ? _("any") : HARMLESS(s->host, sizeof(s->host)),
                                                HARMLESS(s->source, sizeof(s->source)), HARMLESS(s->date, sizeof(s->date)),
                                                HARMLESS(s->note, sizeof(s->note))});
 }
@@ -64,14 +66,18 @@ void output_head(const struct view *v, const char *text)
         printf("%s%s%s %s\n", colour(sgr_of_state[v->disk.state]), style_utf8() ? "●" : "*", colour_end(), lines);
 }
 
-#define INDENT 12
+#define KEY_WIDTH 10
+#define INDENT (KEY_WIDTH + 2)
 
 /* Prints a text that is harmless, in lines that are indented behind the key. sgr: one of SGR_*, or "". */
 static void print_value(const char *key, const char *value, const char *sgr)
 {
         _cleanup_free_ char *lines = need(fold_indented(value, INDENT));
 
-        printf("%10s%s %s%s%s\n", key, *key ? ":" : " ", colour(sgr), lines, *sgr ? colour_end() : "");
+        unsigned used = fold_width(key = translated(key));
+
+        printf("%*s%s%s %s%s%s\n", used < KEY_WIDTH ? (int) (KEY_WIDTH - used) : 0, "", key, *key ? ":" : " ", colour(sgr), lines,
+               *sgr ? colour_end() : "");
 }
 
 void output_coloured(const char *key, const char *value, const char *sgr)
@@ -88,7 +94,7 @@ void output_field(const char *key, const char *value)
 void output_sentence(const char *key, const char *value)
 {
         if (!isempty(value))
-                print_value(key, SENTENCE(value), "");
+                print_value(key, SENTENCE(TRANSLATED(value)), "");
 }
 
 const char *output_named(const char *text, const char *id, char *ret, size_t size)

@@ -17,11 +17,12 @@ int output_says(const struct db_entry *e, int bcd, const char *platform, bool le
 
 /* The first line about a disk, with a mark in the colour of its state. */
 void output_head(const struct view *v, const char *text);
-/* A "key: value" line, or none without a value. An empty key continues the field above, also in output_sentence(). */
+/* A "key: value" line with a translated key, or none without a value. An empty key continues the field above, also in
+ * output_sentence(). */
 void output_field(const char *key, const char *value);
 /* The same in a colour, one of SGR_*. */
 void output_coloured(const char *key, const char *value, const char *sgr);
-/* The same for a sentence. Names in it may already be harmless. */
+/* The same for a sentence, which is translated. Names in it may already be harmless. */
 void output_sentence(const char *key, const char *value);
 
 /* "2026-11-20 15:45:07", local time; "-" for 0. usec: since 1970. */

@@ -2,6 +2,7 @@
 #include "core/keepoff.h"
 
 #include "client/client.h"
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/explain.h"
@@ -10,6 +11,7 @@
 #include "ctl/boot.h"
 #include "ctl/policies.h"
 #include "ctl/schema.h"
+#include "ctl/translate.h"
 #include "sys/quirks/initramfs.h"
 #include "sys/quirks/keepoff.h"
 #include "sys/quirks/sources.h"
@@ -75,7 +77,7 @@ static int say_too_long(const struct quirk_line *line)
 
         log_error(
                 "The quirks of usb-storage, from %s, have %zu characters, and the kernel takes %d: shorten them before you add one.",
-                quirk_word_who(&word, who, sizeof(who)), strlen(line->value), QUIRKS_MAX);
+                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), strlen(line->value), QUIRKS_MAX);
         return UASD_EXIT_FAILED;
 }
 
@@ -124,12 +126,14 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
 }
 
 /* Lists the disks whose entries do not fit. */
-static int say_left_out(const struct made_line *line, const char *place)
+static int say_left_out(const struct made_line *line, bool modprobe)
 {
         for (size_t i = 0; i < line->made.n_left_out; i++)
                 log_error(
-                        "The quirks of usb-storage take %d characters, and there is no room for %s (%s) %s: shorten the other entries.",
-                        QUIRKS_MAX, line->made.left_out[i], line->made.left_out_disks[i], place);
+                        modprobe
+                                ? N_("The quirks of usb-storage take %d characters, and there is no room for %s (%s) in modprobe.d: shorten the other entries.")
+                                : N_("The quirks of usb-storage take %d characters, and there is no room for %s (%s) on the kernel command line: shorten the other entries."),
+                        QUIRKS_MAX, line->made.left_out[i], line->made.left_out_disks[i]);
         return line->made.n_left_out ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
@@ -169,11 +173,11 @@ static void say_alike(const struct lines *l, const struct views *views, const st
                 if (speaks_uas_alone(&l->kept, d))
                         log_warning(
                                 "%04x:%04x is left out, although %s should be on usb-storage: a plugged-in disk of this model speaks only UAS, and would have no driver.",
-                                d->vid, d->pid, *d->name ? d->name : "every one");
+                                d->vid, d->pid, *d->name ? d->name : _("every one"));
                 else
                         log_warning(
                                 "%04x:%04x is left out, although %s should be on usb-storage: another disk of this model should not, and the kernel compares only VID:PID.",
-                                d->vid, d->pid, *d->name ? d->name : "every other one");
+                                d->vid, d->pid, *d->name ? d->name : _("every other one"));
         }
 }
 
@@ -193,8 +197,10 @@ static void say_how(const struct ctl *c, const struct lines *l)
                 log_info("One of the two places is enough. The kernel command line overrules everything in modprobe.d.");
         if (boot_place_find(&c->client.roots))
                 log_info("%s", boot_place(c, place, sizeof(place)));
-        log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy%s%s", command ? ": " : ".",
-                 command ?: "");
+        if (command)
+                log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy: %s", command);
+        else
+                log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy.");
 }
 
 static void print_json(const struct ctl *c, const struct lines *l)
@@ -213,12 +219,12 @@ static void print_text(const struct ctl *c, const struct lines *l)
         const struct boot_place *place = boot_place_find(&c->client.roots);
 
         if (*l->command_line.made.quirks && c->options->legend)
-                printf("# For the kernel command line, in %s:\n", place ? place->path : "the boot loader's configuration");
+                printf(_("# For the kernel command line, in %s:\n"), place ? place->path : _("the boot loader's configuration"));
         if (*l->command_line.made.quirks)
                 printf("usb-storage.quirks=%s\n", l->command_line.made.quirks);
         if (!l->quirks.built_in && *l->modprobe.made.quirks)
                 printf("%soptions usb-storage quirks=%s\n",
-                       c->options->legend ? "# Or for a file in /etc/modprobe.d, instead of the present line:\n" : "",
+                       c->options->legend ? _("# Or for a file in /etc/modprobe.d, instead of the present line:\n") : "",
                        l->modprobe.made.quirks);
 }
 
@@ -230,7 +236,7 @@ static int choose(struct ctl *c, const char *what)
         if (r != UASD_EXIT_OK || c->v->disk.decision.target != DRIVER_NONE)
                 return r;
         log_error("%s stays on its driver, with any entry: %s", view_label(c->v, label),
-                  reason_sentence(c->v->disk.decision.reason));
+                  TRANSLATED(reason_sentence(c->v->disk.decision.reason)));
         return c->v->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
 }
 
@@ -248,8 +254,8 @@ int policy_kernel(struct ctl *c, const char *what)
                 r = make(&lines, c->v);
         if (r != UASD_EXIT_OK)
                 return r;
-        left_out = say_left_out(&lines.command_line, "on the kernel command line");
-        if (!lines.quirks.built_in && say_left_out(&lines.modprobe, "in modprobe.d") != UASD_EXIT_OK)
+        left_out = say_left_out(&lines.command_line, false);
+        if (!lines.quirks.built_in && say_left_out(&lines.modprobe, true) != UASD_EXIT_OK)
                 left_out = UASD_EXIT_FAILED;
         if (c->v && left_out != UASD_EXIT_OK)
                 return left_out; /* a line without the requested disk is useless */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/client.h"
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/keepoff.h"
@@ -7,6 +8,7 @@
 #include "core/request.h"
 #include "ctl/boot.h"
 #include "ctl/policies.h"
+#include "ctl/translate.h"
 #include "sys/quirks/initramfs.h"
 #include "sys/quirks/sources.h"
 
@@ -30,14 +32,15 @@ static int refuse(const struct ctl *c, const char *path, const char *why)
 {
         char place[BOOT_PLACE_MAX];
 
-        log_error("%s is not changed: %s.", path, why);
+        log_error("%s is not changed: %s.", translated(path), translated(why));
         log_info("uasctl policy --kernel DISK prints the words to add by hand. %s", boot_place(c, place, sizeof(place)));
         return UASD_EXIT_FAILED;
 }
 
 static int refuse_access(const char *path, int error)
 {
-        log_error("Cannot change %s: %s.%s", path, strerror(-error), error == -EACCES ? " Run it as root." : "");
+        log_error(error == -EACCES ? N_("Cannot change %s: %s. Run it as root.") : N_("Cannot change %s: %s."), path,
+                  strerror(-error));
         return error == -EACCES || error == -EPERM ? UASD_EXIT_UNAUTHORIZED : UASD_EXIT_FAILED;
 }
 
@@ -48,7 +51,7 @@ static int read_place(const struct ctl *c, struct change *ch)
         int k;
 
         if (!p && ch->quirks.built_in)
-                return refuse(c, "The kernel command line", "uasctl does not know the file that this machine boots with");
+                return refuse(c, N_("The kernel command line"), N_("uasctl does not know the file that this machine boots with"));
         if (!p)
                 p = &boot_place_modprobe;
         k = boot_edit_read(&c->client.roots, p, &ch->file, &why);
@@ -91,11 +94,11 @@ static int make(const struct ctl *c, struct change *ch, const struct facts *f, e
 
         /* The file has none, and none by us was there: the boot loader adds the word itself, or it is in another file. */
         if (now && !ch->file.value && boot_edit_read_backup(&c->client.roots, ch->file.place, &backup, &why) < 0)
-                return refuse(c, path, "this boot has usb-storage.quirks= from another place");
+                return refuse(c, path, N_("this boot has usb-storage.quirks= from another place"));
         if (strspn(base.value, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") != strlen(base.value))
-                return refuse(c, path, "the present entries have characters that uasctl does not know");
+                return refuse(c, path, N_("the present entries have characters that uasctl does not know"));
         if (strlen(base.value) > QUIRKS_MAX || kernel_line_make(&base, NULL, f, target, &made) < 0 || made.n_left_out > 0)
-                return refuse(c, path, "the kernel takes 127 characters, and there is no room for this entry");
+                return refuse(c, path, N_("the kernel takes 127 characters, and there is no room for this entry"));
         ch->same = !*made.own;
         (void) copy_string(ch->value, sizeof(ch->value), made.quirks);
         return UASD_EXIT_OK;
@@ -117,11 +120,11 @@ static int unmake(const struct ctl *c, struct change *ch, const struct facts *f)
                 ch->same = true;
                 return quirks_entry_of(now, f->vid, f->pid, entry) == 0
                                ? UASD_EXIT_OK
-                               : refuse(c, p->path, "uasctl has not written the entry in it");
+                               : refuse(c, p->path, N_("uasctl has not written the entry in it"));
         }
         first = value_of(ch, &backup);
         if (strlen(first) > QUIRKS_MAX || strlen(now) > QUIRKS_MAX)
-                return refuse(c, p->path, "the present entries are longer than the kernel takes");
+                return refuse(c, p->path, N_("the present entries are longer than the kernel takes"));
         quirks_drop(now, f->vid, f->pid, rest);
         quirks_drop(first, f->vid, f->pid, first_rest);
         ch->restored = streq(rest, first_rest);
@@ -130,7 +133,7 @@ static int unmake(const struct ctl *c, struct change *ch, const struct facts *f)
         else if (quirks_entry_of(first, f->vid, f->pid, entry) == 0)
                 (void) copy_string(ch->value, sizeof(ch->value), rest);
         else if (quirks_prepend(rest, entry, ch->value) < 0)
-                return refuse(c, p->path, "the kernel takes 127 characters, and there is no room for the former entry");
+                return refuse(c, p->path, N_("the kernel takes 127 characters, and there is no room for the former entry"));
         ch->same = streq(ch->value, now) && !ch->restored;
         return UASD_EXIT_OK;
 }
@@ -142,11 +145,14 @@ static void say_done(const struct ctl *c, const struct change *ch, const char *p
         const struct boot_place *p = ch->file.place;
         const char *then = p->form == BOOT_MODPROBE ? initramfs_command(&c->client.roots) : p->then;
 
-        log_info("%s is changed.%s%s%s Restart after that.", p->path, then ? " Now run: " : "", then ?: "", then ? "." : "");
+        if (then)
+                log_info("%s is changed. Now run: %s. Restart after that.", p->path, then);
+        else
+                log_info("%s is changed. Restart after that.", p->path);
         if (ch->restored)
                 log_info("Nothing of uasctl is left in it.");
         else if (p->form != BOOT_MODPROBE)
-                log_info("The file as it was first is %s" BOOT_BACKUP ".", p->path);
+                log_info("The file as it was first is %s%s.", p->path, BOOT_BACKUP);
         if (!streq(policy, policy_to_string(POLICY_AUTO)))
                 log_info("To undo it: uasctl policy --kernel --write %s auto", c->v->disk.facts.interface);
 }
@@ -178,8 +184,8 @@ static int refuse_disk(const struct ctl *c, enum policy p)
 
         refuse_policy(&c->v->disk.facts, p, c->options->given & OPTION_FORCE, &refusal);
         if (refusal.code != UASD_EXIT_OK)
-                log_error("%s: %s%s", view_label(c->v, label), refusal_text(&refusal),
-                          refusal.force_helps ? " --force overrides that." : "");
+                log_error(refusal.force_helps ? N_("%s: %s --force overrides that.") : "%s: %s", view_label(c->v, label),
+                          TRANSLATED(refusal_text(&refusal)));
         return refusal.code;
 }
 

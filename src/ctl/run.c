@@ -4,11 +4,13 @@
 #include <ctype.h>
 #include <limits.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "term/program.h"
 #include "term/progress.h"
+#include "term/style.h"
 
 /* The words and options of a command line, against the table of verbs. */
 
@@ -138,8 +140,8 @@ const struct verb *verb_check(const struct options *o, char **words)
         while (words[0] && words[n + 1])
                 n++;
         if (n < v->min_args || n > v->max_args) {
-                log_error("Too %s arguments: uasctl %s%s%s", n < v->min_args ? "few" : "many", v->name, *v->arguments ? " " : "",
-                          v->arguments);
+                log_error(n < v->min_args ? N_("Too few arguments: uasctl %s%s%s") : N_("Too many arguments: uasctl %s%s%s"),
+                          v->name, *v->arguments ? " " : "", v->arguments);
                 return NULL;
         }
         if (n == 2 && !fits_value(v, words[1], words[2]))
@@ -153,7 +155,9 @@ const struct verb *verb_check(const struct options *o, char **words)
         }
         /* Every verb accepts this option, but other output must not pass for JSON. */
         if ((o->given & OPTION_JSON) && (!(v->takes & OPTION_JSON) || (v->shows && n > v->shows))) {
-                log_error("'%s' prints no JSON%s: leave out --json.", v->name, v->shows ? " when it changes something" : "");
+                log_error(v->shows ? N_("'%s' prints no JSON when it changes something: leave out --json.")
+                                   : N_("'%s' prints no JSON: leave out --json."),
+                          v->name);
                 return NULL;
         }
         return v;
@@ -210,6 +214,9 @@ static int run(int argc, char **argv, const char *root)
         struct options o;
         int first, r;
 
+        /* Messages must be UTF-8: make_harmless() makes other bytes visible. */
+        if (style_utf8())
+                (void) textdomain("uasd");
         first = options_first_word(argc, argv);
         if (first + 1 < argc && streq(argv[first], VERB_HELP) && streq(argv[first + 1], VERB_BENCH)) {
                 argv[first] = argv[first + 1];
@@ -247,5 +254,9 @@ static int run(int argc, char **argv, const char *root)
 
 int uasctl_run(int argc, char **argv, const char *root)
 {
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), "%s" LOCALEDIR, root ?: "");
+        (void) bindtextdomain("uasd", path);
         return program_run(run, argc, argv, root);
 }

@@ -2,6 +2,7 @@
 #include "sys/udev/bridgedb.h"
 #include "sys/udev/hwdb.h"
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
@@ -19,18 +20,18 @@ struct known_bridge {
 static const char *why(const struct known_bridge *b, const struct db_word *w, bool any_firmware)
 {
         if (b->entry.ruled)
-                return "A local rule or hwdb file says so (UASD_VERDICT), and that goes before all statements.";
+                return N_("A local rule or hwdb file says so (UASD_VERDICT), and that goes before all statements.");
         if (w->conflict)
-                return "The sources contradict each other.";
+                return N_("The sources contradict each other.");
         if (w->kernel_alone)
-                return "Only the kernel's own table says so.";
+                return N_("Only the kernel's own table says so.");
         if (b->entry.n_says == 0)
-                return b->bcd < 0 ? "The database does not know this bridge."
-                                  : "The database did not know this bridge when it was plugged in.";
+                return b->bcd < 0 ? N_("The database does not know this bridge.")
+                                  : N_("The database did not know this bridge when it was plugged in.");
         if (!any_firmware)
-                return "The verdict depends on the firmware. uasctl status shows the firmware of a disk that is plugged in.";
-        return w->verdict == VERDICT_UNKNOWN ? "No statement settles it for this firmware and host."
-                                             : "All that holds for this firmware and host says so.";
+                return N_("The verdict depends on the firmware. uasctl status shows the firmware of a disk that is plugged in.");
+        return w->verdict == VERDICT_UNKNOWN ? N_("No statement settles it for this firmware and host.")
+                                             : N_("All that holds for this firmware and host says so.");
 }
 
 /* Returns false if the verdict depends on the firmware. */
@@ -58,20 +59,19 @@ static void elsewhere(const struct known_bridge *b, char *ret, size_t size)
                         told = streq(e->says[j].host, host);
                 (void) weigh(b, host, &word);
                 if (!told && word.verdict != VERDICT_UNKNOWN)
-                        (void) snprintf(ret + n, size - n, "%s%s on %s", n ? ", " : "", verdict_to_string(word.verdict), host);
+                        (void) snprintf(ret + n, size - n, _("%s%s on %s"), n ? ", " : "", verdict_to_string(word.verdict), host);
         }
 }
 
 static int print_text(const struct ctl *c, const struct known_bridge *b)
 {
-        char text[DB_SAYS_MAX * 48], firmware[32] = "";
+        char text[DB_SAYS_MAX * 48];
         struct db_word word;
         bool any_firmware = weigh(b, b->platform, &word);
 
         pager_open(c->options->pager);
-        if (b->bcd >= 0)
-                (void) snprintf(firmware, sizeof(firmware), ", firmware %x.%02x", (unsigned) b->bcd >> 8, b->bcd & 0xff);
-        (void) snprintf(text, sizeof(text), "%04x:%04x%s", b->vid, b->pid, firmware);
+        (void) snprintf(text, sizeof(text), b->bcd >= 0 ? _("%04x:%04x, firmware %x.%02x") : "%04x:%04x", b->vid, b->pid,
+                        (unsigned) b->bcd >> 8, b->bcd & 0xff);
         output_field("Bridge", text);
         output_field("Chip", b->entry.chip);
         output_field("Host", b->platform);

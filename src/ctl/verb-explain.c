@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/boot.h"
@@ -12,6 +13,7 @@
 #include "ctl/mentions.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/translate.h"
 #include "ctl/verbs.h"
 #include "sys/io/kernel-log.h"
 #include "sys/io/sysfs.h"
@@ -87,12 +89,14 @@ static void explanation_done(struct explanation *t)
 static const char *remedy_of_quirk(const struct explanation *t, char *ret, size_t size)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
+        char text[600];
 
         if (row && row->reason == REASON_QUIRK)
                 for (size_t i = 0; i < t->n_words; i++)
                         if (t->words[i].source != QUIRK_KEPT && t->words[i].effect <= QUIRK_SECOND) {
-                                (void) quirk_word_remedy(t->words + i, ret, size);
-                                (void) snprintf(ret + strlen(ret), size - strlen(ret), " Or: uasctl policy DISK uas");
+                                (void) snprintf(text, sizeof(text), _("%s Or: uasctl policy DISK uas"),
+                                                TRANSLATED(quirk_word_remedy(t->words + i, ret, size)));
+                                (void) copy_string(ret, size, text);
                                 return ret;
                         }
         return NULL;
@@ -104,10 +108,10 @@ static void print_quirks(const struct explanation *t)
                 putchar('\n');
         for (size_t i = 0; i < t->n_words; i++) {
                 const struct quirk_word *w = t->words + i;
-                char who[512], effect[512], text[1300];
+                char who[512], effect[512], text[1500];
 
-                (void) snprintf(text, sizeof(text), "%s, by %s: %s", w->entry, quirk_word_who(w, who, sizeof(who)),
-                                quirk_word_effect(w, effect, sizeof(effect)));
+                (void) snprintf(text, sizeof(text), _("%s, by %s: %s"), w->entry, TRANSLATED(quirk_word_who(w, who, sizeof(who))),
+                                TRANSLATED(quirk_word_effect(w, effect, sizeof(effect))));
                 output_sentence(i == 0 ? "Quirks" : "", text);
                 if (w->effect > QUIRK_SECOND)
                         output_sentence("", quirk_word_remedy(w, text, sizeof(text)));
@@ -134,12 +138,12 @@ static void print_answer(const struct view *v)
         char label[VIEW_LABEL_MAX], text[512];
 
         if (!driver)
-                (void) snprintf(text, sizeof(text), target ? "%s has no driver. It should be on %s." : "%s has no driver.",
+                (void) snprintf(text, sizeof(text), target ? _("%s has no driver. It should be on %s.") : _("%s has no driver."),
                                 view_label(v, label), target);
         else if (!target || streq(driver, target))
-                (void) snprintf(text, sizeof(text), "%s stays on %s.", view_label(v, label), driver);
+                (void) snprintf(text, sizeof(text), _("%s stays on %s."), view_label(v, label), driver);
         else
-                (void) snprintf(text, sizeof(text), "%s is on %s. It should be on %s.", view_label(v, label), driver, target);
+                (void) snprintf(text, sizeof(text), _("%s is on %s. It should be on %s."), view_label(v, label), driver, target);
         output_head(v, text);
 }
 
@@ -148,30 +152,32 @@ static void print_state(const struct view *v, const char *means)
 {
         const char *reason = strstr(v->reason, means);
         int n = (int) (reason ? (size_t) (reason - v->reason) : strlen(v->reason));
-        char text[1200];
+        char text[1200], said[1500];
 
-        (void) snprintf(text, sizeof(text), "%s%s%.*s", state_to_string(v->disk.state), n > 0 ? ". " : "", n, v->reason);
-        output_sentence("State", text);
+        (void) snprintf(text, sizeof(text), "%.*s", n, v->reason);
+        (void) snprintf(said, sizeof(said), "%s%s%s", state_to_string(v->disk.state), n > 0 ? ". " : "", TRANSLATED(text));
+        output_sentence("State", said);
 }
 
 /* Answer, reason and remedy. */
 static void print_decision(const struct view *v, const struct explanation *t)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
-        char remedy[512], text[600];
+        char remedy[600], text[700];
 
         print_answer(v);
         if (!row)
                 return;
         output_sentence("Reason", row->means);
-        output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy)) ?: row->remedy ?: "",
+        output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy)) ?: TRANSLATED(row->remedy ?: ""),
                                                   v->disk.facts.interface, text, sizeof(text)));
         print_state(v, row->means);
         output_sentence("History", v->history);
         output_sentence("Kernel", t->kernel);
 }
 
-static const struct table_column row_columns[] = {{""}, {"ROW", .folds = FIT_NAMES}, {"FITS"}, {"FOUND", .folds = FIT_CUT}};
+static const struct table_column row_columns[] = {
+        {""}, {N_("ROW"), .folds = FIT_NAMES}, {N_("FITS")}, {N_("FOUND"), .folds = FIT_CUT}};
 
 /* The rows that apply, or all. */
 static int print_rows(const struct ctl *c, const struct explanation *t)
@@ -183,7 +189,7 @@ static int print_rows(const struct ctl *c, const struct explanation *t)
 
         for (size_t i = 0; i < t->n_rows; i++) {
                 const struct explain_row *row = &t->rows[i];
-                const char *mark = !row->decides ? "" : style_utf8() ? "→" : "->", *fits = row->fits ? "yes" : "no";
+                const char *mark = !row->decides ? "" : style_utf8() ? "→" : "->", *fits = row->fits ? _("yes") : _("no");
                 struct libscols_line *line;
                 char found[2048];
 
@@ -191,14 +197,14 @@ static int print_rows(const struct ctl *c, const struct explanation *t)
                         left_out++;
                         continue;
                 }
-                (void) harmless_sentence(row->found, found, sizeof(found));
+                (void) harmless_sentence(TRANSLATED(row->found), found, sizeof(found));
                 line = table_row(table, NULL, (const char *const[]){mark, reason_to_string(row->reason), fits, found});
                 if (row->decides)
                         (void) scols_line_set_color(line, SGR_BOLD);
         }
         r = table_print(table, row_columns, ELEMENTSOF(row_columns));
         if (r == 0 && left_out > 0 && c->options->legend)
-                r = fold_print(stdout, "The other rows do not apply. --all prints them too.", 0);
+                r = fold_print(stdout, _("The other rows do not apply. --all prints them too."), 0);
         return r;
 }
 
@@ -226,11 +232,15 @@ static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret
         const char *command = initramfs_command(&c->client.roots);
 
         ret[0] = '\0';
-        if (f->initramfs_old)
+        if (f->initramfs_old && command)
                 (void) snprintf(
                         ret, size,
-                        "It is older than the record of this disk and may move the disk to uas at the next boot. Update it%s%s",
-                        command ? ": " : ".", command ?: "");
+                        "It is older than the record of this disk and may move the disk to uas at the next boot. Update it: %s",
+                        command);
+        else if (f->initramfs_old)
+                (void) snprintf(
+                        ret, size,
+                        "It is older than the record of this disk and may move the disk to uas at the next boot. Update it.");
 }
 
 /* Keeps no pointer to v. 0 or -errno. */

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "client/client.h"
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "ctl/schema.h"
@@ -32,7 +33,7 @@ int inhibitors_read(struct remote *r, json_object **ret)
         return 0;
 }
 
-static const struct table_column columns[] = {{"DISK"}, {"WHO"}, {"WHY", SCOLS_FL_WRAP}};
+static const struct table_column columns[] = {{N_("DISK")}, {N_("WHO")}, {N_("WHY"), SCOLS_FL_WRAP}};
 
 /* The daemon has made the texts harmless. uasctl does not rely on that. */
 static int print_table(json_object *all, bool legend)
@@ -45,7 +46,7 @@ static int print_table(json_object *all, bool legend)
 
                 (void) harmless_sentence(member(one, "who"), who, sizeof(who));
                 (void) harmless_sentence(member(one, "why"), why, sizeof(why));
-                (void) table_row(t, NULL, (const char *const[]){member(one, "disk") ?: "any", who, *why ? why : "-"});
+                (void) table_row(t, NULL, (const char *const[]){member(one, "disk") ?: _("any"), who, *why ? why : "-"});
         }
         return table_print(t, columns, ELEMENTSOF(columns));
 }
@@ -178,8 +179,8 @@ int verb_inhibit(struct ctl *c, char **args)
         int r;
 
         if (listing != !args[0] || (listing && c->options->given & (OPTION_DISK | OPTION_WHY))) {
-                log_error(listing ? "--list takes no command, no --disk and no --why."
-                                  : "Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list");
+                log_error(listing ? N_("--list takes no command, no --disk and no --why.")
+                                  : N_("Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list"));
                 return UASD_EXIT_USAGE;
         }
         if (listing)

@@ -152,6 +152,7 @@ static struct table_column describe(enum column c, bool named)
 
         return (struct table_column){
                 .name = column_name(c),
+                .fixed = true,
                 .flags = column_is(c, COLUMN_NUMBER) ? SCOLS_FL_RIGHT : 0,
                 .folds = folds               ? FIT_CUT
                          : c == COLUMN_DISKS ? FIT_BLANKS

@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "term/fold.h"
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "ctl/events.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/translate.h"
 #include "ctl/verbs.h"
 #include "term/program.h"
+
+#define WORD_WIDTH 12
 
 /* "2026-11-20 15:45:07  switched      2-1:1.0 sda: ..." */
 static void print_event(const struct log_entry *e)
 {
         char clock[CLOCK_MAX], port[HISTORY_KEY_MAX] = "", text[2048];
-        const char *word = e->record ? "on record" : e->values[EVENT_WORD];
+        const char *word = e->record ? _("on record") : e->values[EVENT_WORD];
+        int used;
 
         if (e->record)
-                (void) snprintf(port, sizeof(port), "%s at %s: ", e->values[EVENT_USB_ID], e->values[EVENT_PORT]);
-        (void) snprintf(text, sizeof(text), "%s%s", port, e->values[EVENT_TEXT] ?: "");
-        output_line(printf("%-19s  %-12s  ", output_clock(e->usec, clock), word), text);
+                (void) snprintf(port, sizeof(port), _("%s at %s: "), e->values[EVENT_USB_ID], e->values[EVENT_PORT]);
+        (void) snprintf(text, sizeof(text), "%s%s", port, TRANSLATED(e->values[EVENT_TEXT] ?: ""));
+        used = printf("%-19s  ", output_clock(e->usec, clock));
+        (void) fputs(word, stdout);
+        used += (int) fold_width(word) +
+                printf("%*s  ", (int) (fold_width(word) < WORD_WIDTH ? WORD_WIDTH - fold_width(word) : 0), "");
+        output_line(used, text);
 }
 
 static void say_what_is_missing(const struct events *e)
@@ -25,8 +34,9 @@ static void say_what_is_missing(const struct events *e)
         bool root = geteuid() == 0;
 
         if (!e->journal)
-                log_info("There is no journal%s: this is only the history.",
-                         root ? "" : " that this user may read (root and the group systemd-journal may)");
+                log_info(
+                        root ? N_("There is no journal: this is only the history.")
+                             : N_("There is no journal that this user may read (root and the group systemd-journal may): this is only the history."));
         else if (!root && (e->n == 0 || e->list[0].record))
                 log_info("Root and the group systemd-journal see more of the journal.");
         if (e->n == 0)

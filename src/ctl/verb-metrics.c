@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "ctl/events.h"
@@ -275,9 +276,9 @@ int verb_metrics(struct ctl *c, char **args)
         r = write_textfile(&m, folder);
         if (r >= 0)
                 return UASD_EXIT_OK;
-        log_error("Cannot write %s/" TEXTFILE ": %s%s", folder, strerror(-r),
-                  r == -ENOENT || r == -ENOTDIR ? ". DIR is the directory that node_exporter reads."
-                  : r == -EACCES                ? ". Run it as root."
-                                                : "");
+        log_error(r == -ENOENT || r == -ENOTDIR ? N_("Cannot write %s/%s: %s. DIR is the directory that node_exporter reads.")
+                  : r == -EACCES                ? N_("Cannot write %s/%s: %s. Run it as root.")
+                                                : N_("Cannot write %s/%s: %s"),
+                  folder, TEXTFILE, strerror(-r));
         return UASD_EXIT_FAILED;
 }

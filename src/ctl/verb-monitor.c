@@ -6,11 +6,13 @@
 
 #include "client/client.h"
 #include "client/watch.h"
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "ctl/columns.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/translate.h"
 #include "ctl/verbs.h"
 #include "term/program.h"
 #include "term/progress.h"
@@ -35,13 +37,13 @@ static const struct {
         enum column column;
         const char *label; /* in text; NULL: the name */
 } shown[_SHOWN_MAX] = {
-        [SHOWN_STATE] = {"state", COLUMN_STATE},
-        [SHOWN_DRIVER] = {"driver", COLUMN_DRIVER},
-        [SHOWN_TARGET] = {"target", COLUMN_TARGET},
-        [SHOWN_POLICY] = {"policy", COLUMN_POLICY},
-        [SHOWN_VERDICT] = {"verdict", COLUMN_VERDICT},
-        [SHOWN_DISKS] = {"disks", COLUMN_DISKS},
-        [SHOWN_OUTCOME] = {"outcome", _COLUMN_MAX, "switch"},
+        [SHOWN_STATE] = {N_("state"), COLUMN_STATE},
+        [SHOWN_DRIVER] = {N_("driver"), COLUMN_DRIVER},
+        [SHOWN_TARGET] = {N_("target"), COLUMN_TARGET},
+        [SHOWN_POLICY] = {N_("policy"), COLUMN_POLICY},
+        [SHOWN_VERDICT] = {N_("verdict"), COLUMN_VERDICT},
+        [SHOWN_DISKS] = {N_("disks"), COLUMN_DISKS},
+        [SHOWN_OUTCOME] = {"outcome", _COLUMN_MAX, N_("switch")},
         [SHOWN_REASON] = {"reason", COLUMN_REASON},
 };
 
@@ -62,11 +64,12 @@ static void snapshot(const struct view *v, struct snapshot *ret)
                 (void) copy_string(ret->text[i], sizeof(ret->text[i]), *text ? text : "-");
         }
         if (o->code >= 0)
-                (void) snprintf(ret->text[SHOWN_OUTCOME], sizeof(ret->text[SHOWN_OUTCOME]), "%s%s%s",
-                                o->code == UASD_EXIT_OK            ? "done"
-                                : o->code == UASD_EXIT_ROLLED_BACK ? "rolled back"
-                                                                   : "failed",
-                                o->code && o->step[0] ? " in step " : "", o->code ? o->step : "");
+                (void) snprintf(ret->text[SHOWN_OUTCOME], sizeof(ret->text[SHOWN_OUTCOME]),
+                                o->code && o->step[0] ? _("%s in step %s") : "%s",
+                                o->code == UASD_EXIT_OK            ? _("done")
+                                : o->code == UASD_EXIT_ROLLED_BACK ? _("rolled back")
+                                                                   : _("failed"),
+                                o->step);
 }
 
 struct monitor {
@@ -99,7 +102,7 @@ static void tell_line(const struct view *v, const char *event, const struct snap
 {
         char label[VIEW_LABEL_MAX], clock[CLOCK_MAX], text[4096];
         bool reason = !before || changed[SHOWN_REASON];
-        size_t n = (size_t) snprintf(text, sizeof(text), "%s", event);
+        size_t n = (size_t) snprintf(text, sizeof(text), "%s", _(event));
         const char *sep = ": ";
 
         for (enum shown i = 0; i < SHOWN_REASON; i++) {
@@ -107,11 +110,11 @@ static void tell_line(const struct view *v, const char *event, const struct snap
 
                 if (!(before ? changed[i] : i == SHOWN_STATE || i == SHOWN_DRIVER))
                         continue;
-                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s %s%s%s", sep, shown[i].label ?: shown[i].name,
+                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s %s%s%s", sep, _(shown[i].label ?: shown[i].name),
                                        arrow ? before->text[i] : "", arrow ? " -> " : "", now->text[i]);
                 sep = ", ";
         }
-        (void) snprintf(text + n, sizeof(text) - n, "%s%s", reason ? ". " : "", reason ? v->reason : "");
+        (void) snprintf(text + n, sizeof(text) - n, "%s%s", reason ? ". " : "", reason ? TRANSLATED(v->reason) : "");
         (void) output_clock((uint64_t) time(NULL) * USEC_PER_SEC, clock);
         printf("%s  %s%s%s ", clock, colour(sgr_of_state[v->disk.state]), view_label(v, label), colour_end());
         output_line((int) (strlen(clock) + 3 + fold_width(label)), text);
@@ -164,14 +167,14 @@ static void on_disk(const struct view *v, enum disk_event e, void *data)
                 return;
         snapshot(v, &now);
         if (e == DISK_REMOVED) {
-                r = tell(m, v, "removed", NULL, &now);
+                r = tell(m, v, N_("removed"), NULL, &now);
                 if (before)
                         *before = m->told[--m->n_told];
         } else if (before) {
-                r = tell(m, v, "changed", before, &now);
+                r = tell(m, v, N_("changed"), before, &now);
                 *before = now;
         } else {
-                r = tell(m, v, e == DISK_PRESENT ? "present" : "added", NULL, &now);
+                r = tell(m, v, e == DISK_PRESENT ? N_("present") : N_("added"), NULL, &now);
                 m->told = need(reallocarray(m->told, m->n_told + 1, sizeof(*m->told)));
                 m->told[m->n_told++] = now;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/client.h"
 #include "client/local.h"
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
@@ -110,7 +111,7 @@ json_object *json_policies(const struct policy_rows *p)
         return json_document("policies", list);
 }
 
-static const struct table_column columns[] = {{"DISK"}, {"POLICY"}, {"BY"}, {"PLUGGED", SCOLS_FL_WRAP}};
+static const struct table_column columns[] = {{N_("DISK")}, {N_("POLICY")}, {N_("BY")}, {N_("PLUGGED"), SCOLS_FL_WRAP}};
 
 static const char *const by[_POLICY_SOURCE_MAX] = {
         [POLICY_BY_NOBODY] = "-",
@@ -125,7 +126,7 @@ static void add_line(struct libscols_table *t, const struct policy_row *p)
 
         for (size_t i = 0; i < p->n_disks; i++)
                 (void) snprintf(disks + strlen(disks), sizeof(disks) - strlen(disks), "%s%s", i ? " " : "", p->disks[i]);
-        (void) snprintf(policy, sizeof(policy), "%s%s", policy_to_string(p->policy), p->forced ? ", forced" : "");
+        (void) snprintf(policy, sizeof(policy), p->forced ? _("%s, forced") : "%s", policy_to_string(p->policy));
         (void) table_row(
                 t, NULL,
                 (const char *const[]){harmless_sentence(p->id, id, sizeof(id)), policy, by[p->source], *disks ? disks : "-"});
@@ -202,9 +203,10 @@ static void say_by_port(const struct views *views, const struct view *v)
 
         for (size_t i = 0; i < views->n; i++)
                 twin = twin || facts_twins(f, &views->list[i].disk.facts);
-        if (twin || !f->serial[0])
-                log_info("It is kept for the port it is plugged into: %s.",
-                         f->serial[0] ? "another disk says the same serial number" : "the disk says no serial number");
+        if (!f->serial[0])
+                log_info("It is kept for the port it is plugged into: the disk says no serial number.");
+        else if (twin)
+                log_info("It is kept for the port it is plugged into: another disk says the same serial number.");
 }
 
 static int set(struct ctl *c, const char *what, const char *policy)
@@ -218,8 +220,10 @@ static int set(struct ctl *c, const char *what, const char *policy)
                 r = ctl_call(c, c->v ? "SetPolicy" : "SetPolicyOf", policy);
         if (r != UASD_EXIT_OK)
                 return r;
-        log_info("%s%s: the policy is %s from now on.", c->v ? view_label(c->v, label) : c->id,
-                 c->v ? "" : ", which is not plugged in", policy);
+        if (c->v)
+                log_info("%s: the policy is %s from now on.", view_label(c->v, label), policy);
+        else
+                log_info("%s, which is not plugged in: the policy is %s from now on.", c->id, policy);
         if (c->v)
                 say_by_port(&c->views, c->v);
         else if (streq(policy, DRIVER_NAME_UAS))
@@ -236,8 +240,9 @@ int verb_policy(struct ctl *c, char **args)
         if (write && kernel && args[0] && args[1])
                 return policy_write(c, args[0], args[1]);
         if (write || c->options->given & OPTION_DRY_RUN) {
-                log_error("%s: uasctl policy --kernel --write DISK auto|uas|usb-storage",
-                          write ? "--write takes --kernel, a disk and a policy" : "--dry-run is for --write");
+                log_error(
+                        write ? N_("--write takes --kernel, a disk and a policy: uasctl policy --kernel --write DISK auto|uas|usb-storage")
+                              : N_("--dry-run is for --write: uasctl policy --kernel --write DISK auto|uas|usb-storage"));
                 return UASD_EXIT_USAGE;
         }
         if (kernel && ((args[0] && args[1]) || force)) {

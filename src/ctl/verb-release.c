@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/client.h"
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/boot.h"
@@ -13,7 +14,7 @@ static int request(struct ctl *c, const char *method, const char *done)
         int r = ctl_call(c, method, NULL);
 
         if (r == UASD_EXIT_OK)
-                log_info("%s: %s", c->v ? view_label(c->v, label) : c->id, done);
+                log_info("%s: %s", c->v ? view_label(c->v, label) : c->id, _(done));
         return r;
 }
 
@@ -34,12 +35,12 @@ static int request_each(struct ctl *c, const char *method, const char *done)
 
 int verb_release(struct ctl *c, char **args)
 {
-        return request_each(c, "Release", "released. No switch waits for it.");
+        return request_each(c, "Release", N_("released. No switch waits for it."));
 }
 
 int verb_cancel(struct ctl *c, char **args)
 {
-        return request_each(c, "Cancel", "no switch waits for it.");
+        return request_each(c, "Cancel", N_("no switch waits for it."));
 }
 
 int verb_forget(struct ctl *c, char **args)
@@ -53,7 +54,7 @@ int verb_forget(struct ctl *c, char **args)
         for (; *args; args++) {
                 c->v = NULL;
                 (void) ctl_select_or_id(c, *args);
-                r = request(c, c->v ? "Forget" : "ForgetOf", "its history is cleared.");
+                r = request(c, c->v ? "Forget" : "ForgetOf", N_("its history is cleared."));
                 ret = ret ?: r;
         }
         if (ret == UASD_EXIT_OK)

@@ -2,6 +2,7 @@
 #include "core/explain.h"
 
 #include <limits.h>
+#include <locale.h>
 #include <sys/utsname.h>
 
 #include "common/names.h"
@@ -276,6 +277,8 @@ int verb_report(struct ctl *c, char **args)
         bool answers;
         int r;
 
+        /* Maintainers read it. */
+        (void) setlocale(LC_MESSAGES, "C");
         if (c->options->hwdb) {
                 r = ctl_select(c, c->options->hwdb);
                 return r == UASD_EXIT_OK ? report_hwdb(c, c->v) : r;

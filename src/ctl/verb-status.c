@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/boot.h"
@@ -7,6 +8,7 @@
 #include "ctl/mentions.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/translate.h"
 #include "ctl/verbs.h"
 #include "term/pager.h"
 #include "term/program.h"
@@ -30,7 +32,7 @@ static void print_luns(const struct view *v)
                 const struct lun *l = &v->disk.luns[i];
                 char text[128], size[16];
 
-                (void) snprintf(text, sizeof(text), "%s %s, LUN %u", l->disk.name[0] ? l->disk.name : "(no block device)",
+                (void) snprintf(text, sizeof(text), "%s %s, LUN %u", l->disk.name[0] ? l->disk.name : _("(no block device)"),
                                 size_text(l->size, size, sizeof(size)), l->lun);
                 output_field(i == 0 ? "Disks" : "", text);
         }
@@ -71,18 +73,23 @@ static void print_link(const struct view *v, const struct health *h)
         bool slower = view_is_slower(v), slow = facts_slow_link(f);
         char text[1200];
 
-        (void) snprintf(text, sizeof(text), "%s%s%s%s", driver ?: "none", v->disk.host[0] ? " on " : "", v->disk.host,
-                        slower ? ", slower than uas" : "");
+        if (!v->disk.host[0])
+                (void) snprintf(text, sizeof(text), slower ? _("%s, slower than uas") : "%s", driver ?: _("none"));
+        else
+                (void) snprintf(text, sizeof(text), slower ? _("%s on %s, slower than uas") : _("%s on %s"), driver ?: _("none"),
+                                v->disk.host);
         output_coloured("Driver", text, slower ? SGR_YELLOW : "");
         output_field("Target", target && driver && streq(driver, target) ? NULL : target);
         (void) snprintf(text, sizeof(text), "%s%s%s", h->protocol, *h->protocol ? "; " : "",
                         f->driver == DRIVER_UAS ? "UAS"
-                        : view_capable(v)       ? "offers UAS"
-                                                : "does not offer UAS");
+                        : view_capable(v)       ? _("offers UAS")
+                                                : _("does not offer UAS"));
         output_field("Protocol", text);
-        (void) snprintf(text, sizeof(text), "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version);
         if (slow)
-                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "; the device could do %u", f->max_speed_mbps);
+                (void) snprintf(text, sizeof(text), _("%u Mbit/s, USB %s; the device could do %u"), f->speed_mbps, f->usb_version,
+                                f->max_speed_mbps);
+        else
+                (void) snprintf(text, sizeof(text), "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version);
         output_coloured("Speed", text, slow ? SGR_YELLOW : "");
         output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
 }
@@ -94,17 +101,15 @@ static void print_disk(const struct view *v)
         char text[512];
 
         print_luns(v);
-        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
+        (void) snprintf(text, sizeof(text), _("%04x:%04x, firmware %x.%02x"), f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
         output_field("Bridge", text);
         output_coloured("Verdict", verdict_to_string(f->verdict), f->verdict == VERDICT_BAD ? SGR_RED : "");
         output_field("Serial", f->serial);
-        (void) snprintf(text, sizeof(text), "%s%s", policy_to_string(f->policy), policy_source_clause(f->policy_source));
-        output_field("Policy", text);
+        output_sentence("Policy", policy_text(f->policy, f->policy_source, text, sizeof(text)));
         output_sentence("History", v->history);
         if (disk_went_wrong(&v->disk)) {
-                (void) snprintf(text, sizeof(text), "%s%s%s%s", o->text, o->step[0] ? " (step " : "", o->step,
-                                o->step[0] ? ")" : "");
-                output_sentence("Last", text);
+                (void) snprintf(text, sizeof(text), o->step[0] ? _("%s (step %s)") : "%s", TRANSLATED(o->text), o->step);
+                output_field("Last", text);
         }
 }
 

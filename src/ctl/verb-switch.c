@@ -4,13 +4,16 @@
 #include "client/client.h"
 #include "client/local.h"
 #include "client/watch.h"
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/boot.h"
 #include "ctl/freeing.h"
+#include "ctl/translate.h"
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
+#include "term/fold.h"
 #include "term/json.h"
 #include "term/progress.h"
 
@@ -35,6 +38,7 @@ static void say_users(const struct view *v)
 
 void say_in_use(const struct ctl *c, const struct view *v)
 {
+        const char *free_it = _("To free it:");
         char **commands = NULL;
         size_t n = 0;
 
@@ -42,13 +46,16 @@ void say_in_use(const struct ctl *c, const struct view *v)
         if (v->disk.n_users > 0 && !c->client.host)
                 (void) freeing_list(&c->client.roots, &v->disk, &commands, &n);
         for (size_t i = 0; i < n; i++)
-                log_info("%s %s", i == 0 ? "To free it:" : "           ", commands[i]);
+                if (i == 0)
+                        log_info("%s %s", free_it, commands[i]);
+                else
+                        log_info("%*s %s", (int) fold_width(free_it), "", commands[i]);
         strv_free(commands);
 }
 
 static void tell_wish(const struct view *v, const struct wish *w)
 {
-        const char *from = view_driver(v) ?: "no driver";
+        const char *from = view_driver(v) ?: _("no driver");
         char label[VIEW_LABEL_MAX];
 
         if (w->target == DRIVER_NONE)
@@ -61,12 +68,13 @@ static void tell_wish(const struct view *v, const struct wish *w)
 
 static int tell_plan(const struct view *v, const struct wish *w, const struct plan *p)
 {
-        const char *from = view_driver(v) ?: "no driver", *to = driver_to_string(p->decision.target);
+        const char *from = view_driver(v) ?: _("no driver"), *to = driver_to_string(p->decision.target);
         char label[VIEW_LABEL_MAX];
 
         (void) view_label(v, label);
         if (p->refusal.code != UASD_EXIT_OK) {
-                log_error("%s: would not be switched to %s. %s", label, driver_to_string(w->target), refusal_text(&p->refusal));
+                log_error("%s: would not be switched to %s. %s", label, driver_to_string(w->target),
+                          TRANSLATED(refusal_text(&p->refusal)));
                 if (p->refusal.force_helps)
                         log_info(FORCE_HELPS);
                 log_info("For the reasons: uasctl explain %s", v->disk.facts.interface);
@@ -77,11 +85,13 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
                 return p->code;
         }
         if (p->code == UASD_EXIT_FAILED) {
-                log_error("%s: would stay on %s. %s", label, from, reason_sentence(REASON_UAS_KEPT_AWAY));
+                log_error("%s: would stay on %s. %s", label, from, TRANSLATED(reason_sentence(REASON_UAS_KEPT_AWAY)));
                 return p->code;
         }
-        log_info("%s: would be switched from %s to %s%s.", label, from, to,
-                 p->code == UASD_EXIT_DEFERRED ? " as soon as nothing uses it or inhibits it" : " now");
+        log_info(p->code == UASD_EXIT_DEFERRED
+                         ? N_("%s: would be switched from %s to %s as soon as nothing uses it or inhibits it.")
+                         : N_("%s: would be switched from %s to %s now."),
+                 label, from, to);
         if (p->quirk[0])
                 log_info("  uasd would add the quirk %s for that.", p->quirk);
         say_users(v);
@@ -121,7 +131,7 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
         if (source_ask(&c->client, &c->remote, &theirs))
                 told = views_find(&theirs, c->v->disk.facts.interface);
         if (told && told->disk.lease[0]) {
-                log_error("%s: would not be switched. %s", view_label(c->v, label), told->disk.lease);
+                log_error("%s: would not be switched. %s", view_label(c->v, label), TRANSLATED(told->disk.lease));
                 return UASD_EXIT_REFUSED;
         }
         if (told && plan.code == UASD_EXIT_OK && decision_wants_switch(&c->v->disk.facts, &plan.decision) &&
@@ -133,11 +143,12 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
 static int tell_outcome(const char *label, const struct outcome *o)
 {
         if (o->code == UASD_EXIT_OK)
-                log_info("%s: %s", label, o->text[0] ? o->text : "done.");
+                log_info("%s: %s", label, o->text[0] ? TRANSLATED(o->text) : _("done."));
         else if (o->step[0])
-                log_error("%s: %s%s (step %s)", label, o->code == UASD_EXIT_ROLLED_BACK ? "rolled back: " : "", o->text, o->step);
+                log_error(o->code == UASD_EXIT_ROLLED_BACK ? N_("%s: rolled back: %s (step %s)") : N_("%s: %s (step %s)"), label,
+                          TRANSLATED(o->text), o->step);
         else
-                log_error("%s: %s", label, o->text[0] ? o->text : "failed.");
+                log_error("%s: %s", label, o->text[0] ? TRANSLATED(o->text) : _("failed."));
         return o->code < 0 ? UASD_EXIT_FAILED : o->code;
 }
 
@@ -148,11 +159,11 @@ static int tell_deferred(const struct ctl *c, const char *label, const struct vi
         if (v->disk.n_users > 0)
                 log_info("%s: in use:", label);
         else
-                log_info("%s: not yet. %s", label, v->reason);
+                log_info("%s: not yet. %s", label, TRANSLATED(v->reason));
         say_in_use(c, v);
         log_info("uasd switches it as soon as it is free. To cancel: uasctl cancel %s", v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
-                log_info("%s", remedy);
+                log_info("%s", TRANSLATED(remedy));
         if (boot_place_wanted(v))
                 log_info("%s", boot_place(c, text, sizeof(text)));
         return UASD_EXIT_DEFERRED;

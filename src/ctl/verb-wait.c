@@ -2,6 +2,7 @@
 #include "client/client.h"
 #include "client/watch.h"
 #include "common/log.h"
+#include "ctl/translate.h"
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
 #include "term/progress.h"
@@ -17,7 +18,7 @@ static int gone(const char *what)
 
 static int out_of_time(const struct view *v)
 {
-        log_info("%s: timed out. %s", v->disk.facts.interface, v->reason);
+        log_info("%s: timed out. %s", v->disk.facts.interface, TRANSLATED(v->reason));
         return UASD_EXIT_DEFERRED;
 }
 

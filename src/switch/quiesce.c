@@ -160,6 +160,7 @@ int close_door(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
         }
         if (r == -EAGAIN || r == -ESTALE)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps %s the disk", r == -EAGAIN ? "opening" : "writing to");
+                return r == -EAGAIN ? tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps opening the disk")
+                                    : tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps writing to the disk");
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r)) : 0;
 }

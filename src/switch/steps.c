@@ -228,7 +228,7 @@ static int step_unbind(struct transaction *t)
         if (r == -EBUSY) {
                 t->moved = t->disk.n_luns > 0; /* false: nothing was deleted, so nothing has to be brought back */
                 return tx_fail(t, UASD_EXIT_DEFERRED, r,
-                               t->moved ? NOT_CLAIMED : "its disk appeared before it could be switched");
+                               t->moved ? NOT_CLAIMED : N_("its disk appeared before it could be switched"));
         }
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s", driver_to_string(t->from), strerror(-r));

@@ -5,6 +5,7 @@
 #include <systemd/sd-bus.h>
 
 #include "common/exit-codes.h"
+#include "common/gettext.h"
 #include "common/util.h"
 #include "core/config.h"
 #include "core/history.h"
@@ -165,7 +166,7 @@ void attach_back(struct transaction *t);
 
 /* remove.c: the only file that writes `delete`, `unbind` and `remove`. All return -EBUSY if the rule there forbids it. */
 /* Deletes the LUN `i` of the disk. dir: the interface's directory; begun: becomes i + 1 immediately before the write. */
-#define NOT_CLAIMED "a block device is there, or may be, that is not claimed: did another program rescan the host?"
+#define NOT_CLAIMED N_("a block device is there, or may be, that is not claimed: did another program rescan the host?")
 int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *begun);
 int driver_unbind(struct transaction *t, enum driver d);
 /* Removes the USB device: the kernel disables its port until the disk is plugged in again. */
@@ -237,7 +238,7 @@ void child_begin(struct transaction *t, pid_t parent, int other_end);
 void children_end(const struct transaction *t);
 
 /* signals.c */
-#define ENDED_BY_SIGNAL "ended by a signal before the disk was touched"
+#define ENDED_BY_SIGNAL N_("ended by a signal before the disk was touched")
 /* Sets up and blocks SIGHUP, SIGINT and SIGTERM. Without this call they have their usual effect. */
 void signals_begin(const struct transaction *t);
 /* From here on signals wait. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/gettext.h"
 #include "common/util.h"
 #include "term/fold.h"
 #include "term/program.h"
@@ -26,7 +27,8 @@ struct libscols_table *table_new(const struct table_column *columns, size_t n, b
         if (width > 0)
                 (void) scols_table_set_termwidth(t, width);
         for (size_t i = 0; i < n; i++)
-                need(scols_table_new_column(t, columns[i].name, 0, columns[i].flags));
+                need(scols_table_new_column(t, columns[i].fixed ? columns[i].name : translated(columns[i].name), 0,
+                                            columns[i].flags));
         return t;
 }
 

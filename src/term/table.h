@@ -15,8 +15,9 @@ enum fit_fold {
 };
 
 struct table_column {
-        const char *name;
-        int flags; /* SCOLS_FL_* */
+        const char *name; /* the heading */
+        int flags;        /* SCOLS_FL_* */
+        bool fixed;       /* the heading is the same in all languages: an option takes it */
         /* On a terminal that is too narrow: how its cells fold. The column with goes = 1 is left out first, one with 0 never. */
         enum fit_fold folds;
         unsigned goes;

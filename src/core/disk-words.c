@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/disk.h"
+
+#include <stdarg.h>
+
+#include "common/exit-codes.h"
+#include "common/util.h"
+#include "core/explain.h"
+#include "core/history.h"
+
+/* The sentences about a disk. */
+
+#define NAME_SIZE 96 /* one name in a sentence */
+
+/* Writes "/mnt/usb (sda1)": the user and the place. Names come from users and devices, and are made harmless here. */
+static void describe_user(const struct user *u, char *ret, size_t size)
+{
+        char where[NAME_SIZE] = "", command[NAME_SIZE] = "a program", pid[24] = "", namespace[NAME_SIZE] = "";
+
+        if (u->where)
+                (void) make_harmless(u->where, where, sizeof(where));
+        if (u->namespace)
+                (void) make_harmless(u->namespace, namespace, sizeof(namespace));
+        if (u->command)
+                (void) make_harmless(u->command, command, sizeof(command));
+        if (u->pid > 0)
+                (void) snprintf(pid, sizeof(pid), " (%ld)", (long) u->pid);
+
+        switch (u->kind) {
+        case USER_MOUNT:
+                if (*namespace)
+                        (void) snprintf(ret, size, "%s (%s, in %s)", *where ? where : "a mount", u->device, namespace);
+                else
+                        (void) snprintf(ret, size, "%s (%s)", *where ? where : "a mount", u->device);
+                break;
+        case USER_SWAP:
+                (void) snprintf(ret, size, "swap on %s", u->device);
+                break;
+        case USER_HOLDER:
+                (void) snprintf(ret, size, "%s (on %s)", *where ? where : "a device", u->device);
+                break;
+        case USER_LOOP:
+                (void) snprintf(ret, size, "%s (on %s)", *where ? where : "a loop device", u->device);
+                break;
+        case USER_OPEN:
+                (void) snprintf(ret, size, "%s%s has %s open", command, pid, u->device);
+                break;
+        case USER_CLAIM:
+                (void) snprintf(ret, size, "%s%s has claimed %s", !u->command && *where ? where : command, pid, u->device);
+                break;
+        case _USER_KIND_MAX:
+                ret[0] = '\0';
+                break;
+        }
+}
+
+/* Writes as many users as fit, and the number of the others. */
+static void describe_users(const struct disk *d, char *ret, size_t size)
+{
+        size_t used = 0;
+
+        ret[0] = '\0';
+        for (size_t i = 0; i < d->n_users; i++) {
+                char one[4 * NAME_SIZE], rest[32] = "";
+                size_t left = d->n_users - i - 1;
+
+                describe_user(d->users + i, one, sizeof(one));
+                if (left > 0)
+                        (void) snprintf(rest, sizeof(rest), "and %zu more", left);
+                if (used + 2 * strlen(", ") + strlen(one) + strlen(rest) >= size) {
+                        (void) snprintf(rest, sizeof(rest), i ? "and %zu more" : "%zu users", left + 1);
+                        (void) snprintf(ret + used, size - used, "%s%s", i ? ", " : "", rest);
+                        return;
+                }
+                used += (size_t) snprintf(ret + used, size - used, "%s%s", i ? ", " : "", one);
+        }
+}
+
+static bool is_or_below(const char *path, const char *dir)
+{
+        size_t n = strlen(dir);
+
+        return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+bool user_is_stacked(const struct disk *d, const struct user *u)
+{
+        for (size_t i = 0; i < d->n_users; i++) {
+                const struct user *h = d->users + i;
+
+                if (h->kind == USER_HOLDER && streq(h->device, u->device) && !h->btrfs)
+                        return true;
+        }
+        return false;
+}
+
+bool disk_has_root(const struct disk *d)
+{
+        for (size_t i = 0; i < d->n_users; i++) {
+                const struct user *u = d->users + i;
+
+                if (u->kind == USER_MOUNT && !u->namespace && u->where && (streq(u->where, "/") || streq(u->where, "/usr")))
+                        return true;
+        }
+        return false;
+}
+
+/* uasd cannot move this disk, by switch or policy. Only the kernel command line can, before the kernel sees the disk. */
+static void say_root(const struct disk *d, char *ret, size_t size)
+{
+        const struct facts *f = &d->facts;
+        char entry[QUIRK_ENTRY_MAX];
+        struct bridge b;
+
+        facts_bridge(f, &b);
+        if (quirks_entry(f->quirks, &b, DRIVER_USB_STORAGE, entry) <= 0)
+                (void) snprintf(entry, sizeof(entry), "%04x:%04x:u", f->vid, f->pid);
+        if (d->decision.target == DRIVER_USB_STORAGE)
+                (void) snprintf(
+                        ret, size,
+                        "The running system is on it, so uasd cannot switch it. With usb-storage.quirks=%s on the kernel command line it starts on usb-storage: uasctl policy --kernel %s",
+                        entry, f->interface);
+        else
+                (void) snprintf(ret, size, "The running system is on it, so uasd cannot switch it.");
+}
+
+char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
+{
+        const struct user *system = NULL;
+        const char *command;
+
+        ret[0] = '\0';
+        if (disk_has_root(d)) {
+                say_root(d, ret, size);
+                return ret;
+        }
+
+        for (size_t i = 0; i < d->n_users; i++) {
+                const struct user *u = d->users + i;
+
+                if (u->kind == USER_SWAP || (u->kind == USER_MOUNT && !u->namespace && u->where &&
+                                             (is_or_below(u->where, "/boot") || is_or_below(u->where, "/efi"))))
+                        system = u;
+        }
+        if (!system)
+                return ret;
+        command = system->kind == USER_SWAP ? "swapoff" : "umount";
+        if (user_is_stacked(d, system))
+                (void) snprintf(
+                        ret, size,
+                        "It serves the running system: free it by %s, then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart.",
+                        command);
+        else
+                (void) snprintf(ret, size, "It serves the running system: free it by %s, or restart.", command);
+        return ret;
+}
+
+/* Cuts off what does not fit, but not within a character: D-Bus accepts only whole ones. */
+_printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
+{
+        va_list ap;
+        int n;
+
+        va_start(ap, format);
+        n = vsnprintf(ret, size, format, ap);
+        va_end(ap);
+        if (n < 0 || (size_t) n < size || size == 0)
+                return;
+        for (size_t end = size - 1; end > 0; end--) {
+                unsigned char last = (unsigned char) ret[end - 1];
+
+                if (last < 0x80)
+                        return;
+                ret[end - 1] = '\0';
+                if (last >= 0xc0)
+                        return;
+        }
+}
+
+/* Appends a sentence that may be empty. */
+static void add(char *ret, size_t size, const char *sentence)
+{
+        size_t used = strlen(ret);
+
+        if (*sentence)
+                say(ret + used, size - used, "%s%s", used ? " " : "", sentence);
+}
+
+bool disk_went_wrong(const struct disk *d)
+{
+        return d->outcome.code > UASD_EXIT_OK && d->outcome.code != UASD_EXIT_DEFERRED;
+}
+
+/* Why it is not on its target. Empty: not cancelled. */
+static char *say_cancelled(const struct disk *d, char *ret, size_t size)
+{
+        const char *target = driver_to_string(d->decision.target);
+
+        ret[0] = '\0';
+        if (d->cancelled && d->facts.driver == DRIVER_NONE)
+                say(ret, size,
+                    "The switch to %s was cancelled. The disk stays without a driver until a user asks again or plugs it in again.",
+                    target);
+        else if (d->cancelled)
+                say(ret, size,
+                    "The switch to %s was cancelled. The disk stays on %s until a user asks again or plugs it in again.", target,
+                    driver_to_string(d->facts.driver));
+        return ret;
+}
+
+/* The failure, with time and versions, if that is the reason to avoid uas. Empty: another row decides. */
+static char *say_event(const struct disk *d, char *ret, size_t size)
+{
+        ret[0] = '\0';
+        if (d->decision.reason == REASON_DISTRUSTED || d->decision.reason == REASON_TRIAL_FAILED)
+                (void) history_sentence(&d->facts, ret, size);
+        return ret;
+}
+
+/* The sentence of the row that decides. For distrust the event replaces it. */
+static char *say_why(const struct disk *d, char *ret, size_t size)
+{
+        bool replaced = *say_event(d, ret, size) && d->decision.reason == REASON_DISTRUSTED;
+
+        if (!replaced)
+                add(ret, size, reason_sentence(d->decision.reason));
+        return ret;
+}
+
+char *disk_reason(const struct disk *d, char *ret, size_t size)
+{
+        const char *target = driver_to_string(d->decision.target);
+        char names[256], cancelled[160], unattended[80] = "", why[2 * HISTORY_TEXT_MAX], event[HISTORY_TEXT_MAX],
+                                         remedy[REMEDY_MAX];
+
+        (void) say_why(d, why, sizeof(why));
+        (void) say_event(d, event, sizeof(event));
+
+        switch (d->state) {
+        case STATE_HELD:
+                say(ret, size, "uasd defers its mounts until it is on %s.", target);
+                add(ret, size, why);
+                break;
+        case STATE_WAITING:
+                if (*d->inhibited) {
+                        say(ret, size, "Waits for %s: inhibited by %s", target, d->inhibited);
+                        break;
+                }
+                describe_users(d, names, sizeof(names));
+                (void) disk_system_remedy(d, remedy, sizeof(remedy));
+                if (d->facts.driver == DRIVER_NONE && disk_went_wrong(d))
+                        say(ret, size, "Has no driver. uasd tries again: %s", d->outcome.text);
+                else if (*names) {
+                        say(ret, size, "Waits for %s until nothing uses it: %s.", target, names);
+                        add(ret, size, remedy);
+                        add(ret, size, event);
+                } else {
+                        say(ret, size, "Waits for %s until it has been free for a while.", target);
+                        add(ret, size, event);
+                }
+                break;
+        case STATE_SWITCHING:
+                say(ret, size, "Is being switched to %s.", target);
+                add(ret, size, why);
+                break;
+        case STATE_TRIAL:
+                say(ret, size, "On trial on %s: after an error uasd moves it back.", driver_to_string(d->facts.driver));
+                add(ret, size, say_cancelled(d, cancelled, sizeof(cancelled)));
+                add(ret, size, why);
+                break;
+        case STATE_FAILED:
+                say(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
+                break;
+        case STATE_SETTLED:
+        case STATE_UNBOUND:
+        case STATE_IGNORED:
+        case STATE_INCAPABLE:
+        case _STATE_MAX:
+                say(ret, size, "%s", d->lease);
+                add(ret, size, say_cancelled(d, cancelled, sizeof(cancelled)));
+                if (d->unattended)
+                        say(unattended, sizeof(unattended), "uasd would switch it to %s, but is not running.", target);
+                add(ret, size, unattended);
+                add(ret, size, why);
+                break;
+        }
+        return ret;
+}
+
+char *disk_history(const struct disk *d, char *ret, size_t size)
+{
+        const struct facts *f = &d->facts;
+
+        char why[HISTORY_TEXT_MAX];
+
+        if (!f->distrusted) {
+                say(ret, size, "%s", f->trial_open ? "on trial" : f->trial_passed ? "passed its trial" : "");
+                return ret;
+        }
+        say(ret, size, "distrusted: %s", history_clause(f, why, sizeof(why)));
+        if (f->trial_open)
+                say(ret + strlen(ret), size - strlen(ret), "; %s", "on trial again");
+        if (f->initramfs_old)
+                say(ret + strlen(ret), size - strlen(ret), "; %s", "the initramfs is older than this record");
+        return ret;
+}
+
+const char *disk_reason_id(const struct disk *d)
+{
+        return reason_to_string(d->decision.reason);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/translate.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+
+#include "common/gettext.h"
+#include "common/util.h"
+#include "term/program.h"
+
+/* The formats of finished texts. The build takes them from po/uasd.pot. */
+static const char *const formats[] = {
+#include "ctl/formats.h"
+};
+
+#define VALUES_MAX 8
+
+/* A text that fits a format, and the parts of it that stand at the format's conversions. */
+struct values {
+        const char *at[VALUES_MAX];
+        size_t length[VALUES_MAX];
+        size_t n;
+};
+
+/* The end of the conversion that begins after '%'. */
+static const char *conversion_end(const char *f)
+{
+        return f + strspn(f, "0123456789$-.lzhj") + 1;
+}
+
+static bool match(const char *f, const char *s, struct values *v)
+{
+        const char *rest;
+        bool any;
+
+        for (; *f && (*f != '%' || f[1] == '%'); f++, s++) {
+                if (*f != *s)
+                        return false;
+                f += *f == '%';
+        }
+        if (!*f)
+                return !*s;
+        if (v->n == VALUES_MAX)
+                return false;
+        rest = conversion_end(f + 1);
+        any = rest[-1] == 's';
+        v->at[v->n] = s;
+        for (size_t i = v->n++, n = 0;; n++) {
+                v->length[i] = n;
+                if (match(rest, s + n, v))
+                        return true;
+                v->n = i + 1;
+                if (!s[n] || (!any && !isalnum((unsigned char) s[n])))
+                        return false;
+        }
+}
+
+/* The format with most own characters that fits s; NULL: none. */
+static const char *find(const char *s, struct values *ret)
+{
+        const char *found = NULL;
+        size_t most = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(formats); i++) {
+                struct values v = {};
+                size_t own = strlen(s);
+
+                if (!match(formats[i], s, &v))
+                        continue;
+                for (size_t k = 0; k < v.n; k++)
+                        own -= v.length[k];
+                if (found && own <= most)
+                        continue;
+                found = formats[i];
+                most = own;
+                *ret = v;
+        }
+        return found;
+}
+
+static void put_text(FILE *out, const char *s);
+
+/* Prints a translated format, whose conversions may have another order: "%2$s". */
+static void put_format(FILE *out, const char *f, const struct values *v)
+{
+        for (size_t next = 0; *f; f++) {
+                _cleanup_free_ char *value = NULL;
+                size_t i;
+
+                if (*f != '%' || f[1] == '%') {
+                        f += *f == '%';
+                        (void) fputc(*f, out);
+                        continue;
+                }
+                i = isdigit((unsigned char) f[1]) && f[2] == '$' ? (size_t) (f[1] - '1') : next++;
+                f = conversion_end(f + 1) - 1;
+                if (i >= v->n)
+                        continue;
+                value = need(strndup(v->at[i], v->length[i]));
+                /* A name or a number: only clauses have blanks. */
+                if (strchr(value, ' '))
+                        put_text(out, value);
+                else
+                        (void) fputs(value, out);
+        }
+}
+
+/* Returns false if neither the text nor a format that fits it is in the catalog. */
+static bool put_known(FILE *out, const char *s)
+{
+        const char *known = translated(s), *format;
+        struct values v;
+
+        if (known != s)
+                return fputs(known, out) >= 0;
+        format = find(s, &v);
+        if (format)
+                put_format(out, _(format), &v);
+        return format;
+}
+
+/* Prints s up to `end`, with its full stop or without. Returns false, and prints nothing, if it is not known. */
+static bool put_head(FILE *out, const char *s, const char *end)
+{
+        _cleanup_free_ char *head = need(strndup(s, (size_t) (end - s) + (*end == '.')));
+        bool known = put_known(out, head);
+
+        if (!known && *end == '.') {
+                head[end - s] = '\0';
+                known = *head && put_known(out, head) && fputc('.', out) >= 0;
+        }
+        return known;
+}
+
+static const char *next_end(const char *s)
+{
+        while (*s && !(strchr(".:;", *s) && (s[1] == ' ' || (*s == '.' && !s[1]))))
+                s++;
+        return s;
+}
+
+/* Prints the whole text if it is known, otherwise its sentences and clauses. */
+static void put_text(FILE *out, const char *s)
+{
+        const char *rest = NULL;
+        size_t between;
+
+        if (!*s || put_known(out, s))
+                return;
+        for (const char *end = next_end(s); *end && !rest; end = next_end(end + 1))
+                if (put_head(out, s, end))
+                        rest = end + (*end == '.');
+        if (!rest) {
+                rest = next_end(s);
+                rest += *rest != '\0';
+                (void) fprintf(out, "%.*s", (int) (rest - s), s);
+        }
+        between = strspn(rest, ":; ");
+        (void) fprintf(out, "%.*s", (int) between, rest);
+        put_text(out, rest + between);
+}
+
+char *translate(const char *s, char *ret, size_t size)
+{
+        _cleanup_free_ char *text = NULL;
+        size_t length;
+        FILE *out;
+
+        /* Without a catalog there is no header. */
+        if (!*gettext("")) {
+                (void) copy_string(ret, size, s);
+                return ret;
+        }
+        out = need(open_memstream(&text, &length));
+        put_text(out, s);
+        (void) copy_string(ret, size, fclose(out) == 0 ? text : s);
+        return ret;
+}
