@@ -45,14 +45,12 @@ int switch_hold_prepare(struct transaction *t)
 static void hold(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
-        struct attachment_mark a = {.override_target = DRIVER_NONE};
         struct hold_mark m = {f->busnum, f->devnum, 0};
 
         if (t->holding || arm(t) < 0)
                 return;
         /* A mark "released" belongs to an earlier hold on this attachment. This hold is our own, and short. */
-        if (attachment_read(&t->roots, f, &a) >= 0 && a.released)
-                (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){.released = false});
+        (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){.released = false});
         m.deadline = t->armed + length(t);
         assert(t->armed != 0 && m.deadline > t->armed); /* every hold has a deadline, and a timer that ends it */
         t->holding = hold_write(&t->roots, t->interface, &m) >= 0;

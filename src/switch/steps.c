@@ -112,7 +112,7 @@ int step_claim(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r));
         ask_whether_it_stops(t);
         /* If the kernel itself counts no opens but ours, a search in /proc is not needed. */
-        if (t->claim.alone && !t->offline)
+        if (t->claim.alone)
                 return 0;
         r = look_for_users(t, true);
         return r < 0 ? r : look_for_strangers(t);
