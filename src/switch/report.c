@@ -53,14 +53,13 @@ void end_line(const struct transaction *t, char ret[static END_LINE_MAX])
 
 void report_end(const struct transaction *t)
 {
-        char line[END_LINE_MAX], text[sizeof(t->text)];
+        char line[END_LINE_MAX];
 
         end_line(t, line);
         if (t->machine && fputs(line, stdout) >= 0 && fflush(stdout) == 0)
                 return;
-        (void) make_harmless(t->text, text, sizeof(text));
         if (t->code == UASD_EXIT_OK)
-                log_info("%s: %s", t->interface, text);
+                log_info("%s: %s", t->interface, t->text);
         else
-                log_error("%s: step %s: %s", t->interface, t->step, text);
+                log_error("%s: step %s: %s", t->interface, t->step, t->text);
 }
