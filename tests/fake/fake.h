@@ -40,6 +40,7 @@ struct fake_lun {
         unsigned platter; /* bytes that outlive a power cut */
         unsigned content; /* what a fingerprint shows */
         bool protected;   /* its medium cannot be written */
+        bool offline;     /* the kernel has given it up */
         bool empty, card; /* a slot without a medium; a medium that the kernel has not seen yet */
         unsigned n_nodes;
         struct fake_node nodes[FAKE_NODES];
@@ -103,6 +104,7 @@ enum fake_what {
         HOOK_RESCAN,        /* another program makes the kernel scan the host, as rescan-scsi-bus.sh does */
         HOOK_RESCUE,       /* the dead man's timer removes the record, and gives a disk without a driver to any (hold_rescue()) */
         HOOK_MEDIUM,       /* another medium is in the first LUN */
+        HOOK_OFFLINE,      /* the kernel gives the first LUN up */
         HOOK_SHUTDOWN,     /* a shutdown job is queued */
         HOOK_CARD,         /* a card is put into the empty slot */
         HOOK_CARD_MOUNT,   /* and its partition is mounted; PID 1's table shows it */
@@ -237,9 +239,10 @@ void kernel_unplug(struct fake_usb *u);
 void kernel_replug(struct fake_usb *u);
 void kernel_plug_again(struct fake_usb *u);
 void kernel_pull(struct fake_usb *u, uint64_t usec);
-void kernel_rescan(struct fake_usb *u);  /* by another program: a deleted LUN is back at once */
-void kernel_pass(uint64_t usec);         /* advances the clock; what is due happens */
-void kernel_sleeps(uint64_t usec);       /* advances the clock; nothing happens */
+void kernel_rescan(struct fake_usb *u); /* by another program: a deleted LUN is back at once */
+void kernel_pass(uint64_t usec);        /* advances the clock; what is due happens */
+void kernel_sleeps(uint64_t usec);      /* advances the clock; nothing happens */
+void kernel_gives_up(struct fake_usb *u, unsigned lun);
 bool kernel_inserts(struct fake_usb *u); /* a card is put into its empty slot */
 void kernel_names(struct fake_lun *l, unsigned n_nodes);
 struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);

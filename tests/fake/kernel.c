@@ -86,7 +86,7 @@ int kernel_fsync(const char *node)
 
         if (!n)
                 return -EIO;
-        if (u->pulled)
+        if (u->pulled || l->offline)
                 return -EIO;
         l->cache += n->dirty;
         n->dirty = 0;
@@ -202,7 +202,7 @@ static void lun_goes(struct fake_usb *u, unsigned lun)
 {
         struct fake_lun *l = &u->luns[lun];
 
-        l->probing = false;
+        l->probing = l->offline = false;
         if (!l->there) {
                 if (lun_found(u, lun))
                         tree_lun_gone(u, lun);
@@ -218,6 +218,18 @@ static void lun_goes(struct fake_usb *u, unsigned lun)
         udev_removes(u, l);
         for (unsigned i = 0; i < l->n_nodes; i++)
                 l->nodes[i].mounted = l->nodes[i].in_table = false;
+}
+
+/* An offline LUN (k 6): every open is ENXIO, and its unwritten data is lost. */
+void kernel_gives_up(struct fake_usb *u, unsigned lun)
+{
+        struct fake_lun *l = &u->luns[lun];
+
+        l->offline = true;
+        l->cache = 0;
+        for (unsigned i = 0; i < l->n_nodes; i++)
+                l->nodes[i].dirty = 0;
+        tree_scsi_state(u, lun, "offline");
 }
 
 /* Which LUNs a scan finds under this driver. */
@@ -264,6 +276,7 @@ static void delete_lets_nobody_in(struct fake_usb *u, unsigned lun)
 /* delete_takes_one_lun (v q): the driver stays bound; the drive is flushed on the way. */
 int kernel_delete(const char *scsi)
 {
+        bool unanswered; /* its last flush */
         int host;
         unsigned lun;
 
@@ -281,9 +294,10 @@ int kernel_delete(const char *scsi)
                         not_refused(&u->luns[lun]);
                         delete_lets_nobody_in(u, lun);
                 }
+                unanswered = u->luns[lun].offline;
                 lun_goes(u, lun); /* before the kernel waits for anything */
                 flushes_drive(&u->luns[lun]);
-                kernel_pass(UNBIND_USEC);
+                kernel_pass(unanswered ? 60 * USEC_PER_SEC : UNBIND_USEC);
                 return 0;
         }
         return -ENOENT;
@@ -500,6 +514,8 @@ int kernel_open(const char *node, int flags)
         for (unsigned i = 0; (flags & O_EXCL) && i < l->n_nodes; i++)
                 if (l->nodes[i].mounted)
                         return -EBUSY;
+        if (l->offline)
+                return -ENXIO;
         slot_noticed(u, l);
         return l->empty && !(flags & O_NONBLOCK) ? -ENOMEDIUM : 0;
 }

@@ -79,8 +79,6 @@ int __wrap_attr_write(int dirfd, const char *path, const char *text)
                 r = kernel_delete(name);
         else if (streq(last, "remove"))
                 r = kernel_remove(name);
-        else if (streq(last, "remove"))
-                r = kernel_remove(name);
         else if (streq(last, "scan") && streq(text, "- - -"))
                 r = kernel_scan(atoi(name + strlen("host")));
         else if (streq(last, "quirks"))
