@@ -29,6 +29,8 @@ struct result {
         enum driver driver; /* its driver afterwards */
 };
 
+extern bool scene_reports; /* the steps and users are printed */
+
 void scene_make(const struct scene *s);
 void scene_switch(const struct scene *s, struct result *ret);
 /* Runs it in a process of its own, which the hooks may kill. */
