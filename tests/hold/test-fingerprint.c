@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What must be the same under both drivers: it is compared, and read from a file in place of a disk. */
+/* The facts that must be the same under both drivers: texts are compared, and read from a file in place of a disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -203,7 +203,7 @@ static void test_by_id(void **state)
         }
 }
 
-/* A policy for the name, and another one for its port: each is removed alone. */
+/* A policy for the name, and another one for its port: each is removed without the other. */
 static void test_by_id_and_port(void **state)
 {
         struct facts here = at("ONE", 2, "1"), there = at("ONE", 2, "2");

@@ -20,14 +20,14 @@
 #define READ_SIZE 4096U
 #define DEPTH "sys/block/sda/device/queue_depth"
 
-/* What the kernel does. */
+/* The kernel's part. */
 static uint64_t size;
 static int setup, setup_depth, no_ioctl;
 static bool few;      /* it takes one read less */
 static long one_read; /* the result of the last read; 0: all of it */
 static int events;    /* the result of io_getevents() if it is no event: 0, or -errno once */
 
-/* What uasd did. */
+/* The calls of uasd. */
 static uint64_t offsets[256];
 static size_t n_offsets, taken, destroyed, at_once;
 static void *buffers;

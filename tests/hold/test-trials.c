@@ -105,7 +105,7 @@ static bool there(struct tree *t, unsigned number)
         return history_read(&t->roots, &f, &h) > 0;
 }
 
-/* One disk more. Those that matter go last; of equals the oldest goes first. */
+/* One disk more. Lines that matter go last; of equals the oldest goes first. */
 static void test_too_many(void **state)
 {
         static const struct {
