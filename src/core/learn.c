@@ -245,9 +245,6 @@ void learn(struct life *l, const struct event *e, usec_t now)
                 if (lease_move(l, e))
                         start_over(l);
                 break;
-        case EVENT_STARTED:
-                l->attempt.running = true;
-                break;
         case EVENT_DONE:
                 done(l, e, now);
                 break;

@@ -26,7 +26,6 @@ enum event_type {
         EVENT_LEASE_SWITCH, /* the holder requests `target` */
         EVENT_LEASE_ENDED,  /* back to the former driver `target`; then as usual */
         EVENT_TIMER,        /* the time of ACTION_TIMER has come */
-        EVENT_STARTED,      /* uasd-switch runs (a child, or a foreign one) */
         EVENT_DONE,         /* uasd-switch ended: `outcome` */
         EVENT_ENVIRONMENT,  /* booted, stopping, sleeping */
         _EVENT_MAX,

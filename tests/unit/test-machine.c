@@ -63,7 +63,8 @@ struct scenario {
 #define CANCEL_TO(driver) {.type = EVENT_CANCEL, .target = driver}
 #define TIMER {.type = EVENT_TIMER}
 #define TROUBLE {.type = EVENT_TROUBLE}
-#define STARTED {.type = EVENT_STARTED}
+/* A rescan finds a foreign uasd-switch; only in this test .on says so. */
+#define STARTED {.type = EVENT_SCANNED, .on = true}
 #define INHIBITED {.type = EVENT_INHIBITED, .on = true}
 #define NOT_INHIBITED {.type = EVENT_INHIBITED}
 #define LEASED {.type = EVENT_LEASED}
@@ -1052,6 +1053,7 @@ static bool run(const struct scenario *s)
                 size_t n = 0;
 
                 find(&l, step->found);
+                l.attempt.running = l.attempt.running || (step->event.type == EVENT_SCANNED && step->event.on);
                 if (step->event.type == EVENT_ENVIRONMENT) {
                         env.booted = step->event.deadline == BOOTED;
                         env.stopping = step->event.deadline == STOPPING;
@@ -1112,8 +1114,8 @@ static void test_laws(void **state)
                         env.stopping = rand_r(&seed) % 16 == 0;
                         env.sleeping = rand_r(&seed) % 16 == 0;
                         find(&l, rand_r(&seed) % 4 ? DISKS : SAME);
-                        if (e.type == EVENT_STARTED)
-                                running = true;
+                        if (e.type == EVENT_SCANNED && e.on)
+                                running = l.attempt.running = true;
                         if (e.type == EVENT_DONE) {
                                 running = false;
                                 if (e.outcome.code == UASD_EXIT_OK || e.outcome.code == UASD_EXIT_ROLLED_BACK)
