@@ -155,6 +155,68 @@ static void test_decode(void **state)
         }
 }
 
+/* The first line of a key counts. A value or key without room is an error, never a part of it. */
+static void test_properties(void **state)
+{
+        static const struct {
+                const char *key;
+                int r;
+                const char *value;
+        } table[] = {
+                {"A", 1, "1"},
+                {"B", 1, ""},
+                {"C", 1, "1234567"},
+                {"D", -ENAMETOOLONG, ""},
+                {"E", 0, ""},
+                {"F", 1, "x=y"},
+                {"I", 0, ""},
+                {"K23456789012345678901234567890123456789012345678901234567890", 1, "k"},
+                {"K234567890123456789012345678901234567890123456789012345678901", -ENAMETOOLONG, ""},
+        };
+        struct tree t;
+        char value[8];
+
+        tree_make(&t);
+        tree_write(&t, "run/udev/data/b8:0",
+                   "I:5\nE:AA=0\nE:A=1\nE:A=2\nE:B=\nE:C=1234567\nE:D=12345678\nG:one\nG:two\nE:F=x=y\n"
+                   "E:K23456789012345678901234567890123456789012345678901234567890=k");
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                int r;
+
+                value[0] = '\0';
+                r = udevdb_property(&t.roots, "b8:0", table[i].key, value, sizeof(value));
+                if (r != table[i].r || (r > 0 && !streq(value, table[i].value)))
+                        fail_msg("%s: %i %s", table[i].key, r, value);
+        }
+        assert_int_equal(udevdb_property(&t.roots, "b8:1", "A", value, sizeof(value)), 0);
+        assert_int_equal(udevdb_property(&t.roots, "../data/b8:0", "A", value, sizeof(value)), 0);
+        assert_int_equal(
+                udevdb_property(&t.roots, "b8:000000000000000000000000000000000000000000000000000", "A", value, sizeof(value)),
+                0);
+        tree_link(&t, "run/udev/data/b8:2", "b8:0");
+        assert_int_equal(udevdb_property(&t.roots, "b8:2", "A", value, sizeof(value)), 0);
+        assert_true(udevdb_tagged(&t.roots, "b8:0", "one"));
+        assert_true(udevdb_tagged(&t.roots, "b8:0", "two"));
+        assert_false(udevdb_tagged(&t.roots, "b8:0", "on"));
+        assert_false(udevdb_tagged(&t.roots, "b8:0", "three"));
+        assert_false(udevdb_tagged(&t.roots, "b8:1", "one"));
+        tree_remove(&t);
+}
+
+static void test_usb_id(void **state)
+{
+        char id[UDEVDB_ID_MAX] = "";
+        struct tree t;
+
+        tree_make(&t);
+        assert_true(udevdb_usb_id(&t.roots, "2-1", id));
+        assert_string_equal(id, "c189:132");
+        assert_false(udevdb_usb_id(&t.roots, "2-2", id));
+        tree_write(&t, "sys/devices/pci0/usb2/2-1/dev", "\n");
+        assert_false(udevdb_usb_id(&t.roots, "2-1", id));
+        tree_remove(&t);
+}
+
 static void test_initialized(void **state)
 {
         static const struct {
@@ -186,8 +248,9 @@ static void test_initialized(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_modes),     cmocka_unit_test(test_links),  cmocka_unit_test(test_link_above),
-                cmocka_unit_test(test_left_over), cmocka_unit_test(test_decode), cmocka_unit_test(test_initialized),
+                cmocka_unit_test(test_modes),      cmocka_unit_test(test_links),  cmocka_unit_test(test_link_above),
+                cmocka_unit_test(test_left_over),  cmocka_unit_test(test_decode), cmocka_unit_test(test_initialized),
+                cmocka_unit_test(test_properties), cmocka_unit_test(test_usb_id),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

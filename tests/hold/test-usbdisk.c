@@ -44,7 +44,7 @@ static void make(struct tree *t)
         tree_link(t, "sys/devices/pci0/driver", "../../bus/pci/drivers/xhci_hcd");
         tree_write(t, INTF "host0/scsi_host/host0/proc_name", "");
         tree_write(t, SCSI "scsi_generic/sg3/dev", "21:3\n");
-        tree_write(t, SDA "diskseq", "9\n");
+        tree_write(t, SDA "diskseq", "19\n");
 }
 
 static void print_lun(FILE *out, const struct lun *l)
@@ -87,7 +87,7 @@ static int read_disk(const struct tree *t, const char *interface, char *ret, siz
         return r;
 }
 
-#define LUN0 "[0 0:0:0:0 type 0 sg3 sda 8:0 size 1048576 seq 9 sda1 8:1]"
+#define LUN0 "[0 0:0:0:0 type 0 sg3 sda 8:0 size 1048576 seq 19 sda1 8:1]"
 
 static const struct {
         struct change changes[4];
@@ -116,6 +116,14 @@ static const struct {
         {{{DEVICE "descriptors", NULL}, {DEVICE "descriptors/it", "is a folder"}}, -EISDIR, ""},
         {{{DEVICE "busnum", NULL}, {DEVICE "busnum/it", "is a folder"}}, -EISDIR, ""},
         {{{INTF "bInterfaceClass", "x\n"}}, -EINVAL, ""},
+        {{{INTF "bInterfaceClass", "0g\n"}}, -EINVAL, ""},
+        {{{INTF "bInterfaceSubClass", "0g\n"}}, -EINVAL, ""},
+        {{{INTF "bInterfaceProtocol", "0g\n"}}, -EINVAL, ""},
+        {{{DEVICE "idVendor", "1g\n"}}, -EINVAL, ""},
+        {{{DEVICE "idProduct", "1g\n"}}, -EINVAL, ""},
+        {{{DEVICE "bcdDevice", "1g\n"}}, -EINVAL, ""},
+        {{{DEVICE "busnum", "1a\n"}}, -EINVAL, ""},
+        {{{DEVICE "devnum", "1a\n"}}, -EINVAL, ""},
         {{{INTF "bInterfaceClass", "108\n"}}, -ERANGE, ""},
         {{{INTF "bInterfaceSubClass", "106\n"}}, -ERANGE, ""},
         {{{INTF "bInterfaceProtocol", "150\n"}}, -ERANGE, ""},
@@ -137,12 +145,14 @@ static const struct {
         {{{DEVICE "version", NULL}}, 1, " usb - "},
         {{{DEVICE "version", "\n"}}, 1, " usb - "},
         {{{DEVICE "version", "  3.20\n"}}, 1, " speed 480 of 5000 usb 3.20 "},
+        {{{INTF "bAlternateSetting", "10\n"}}, 1, " alt 10 "},
         {{{INTF "bAlternateSetting", " 1\n"}}, 1, " alt 1 "},
         {{{INTF "bAlternateSetting", NULL}}, 1, " alt 0 "},
         {{{INTF "authorized", "0\n"}}, 1, " authorized 0 "},
         {{{DEVICE "authorized", "0\n"}, {INTF "authorized", "1\n"}}, 1, " authorized 0 "},
         {{{DEVICE "authorized", "1\n"}, {INTF "authorized", "0\n"}}, 1, " authorized 0 "},
         {{{DEVICE "authorized", "1\n"}, {INTF "authorized", "1\n"}}, 1, " authorized 1 "},
+        {{{DEVICE "authorized", "a\n"}, {INTF "authorized", "a\n"}}, 1, " authorized 1 "},
         {{{DEVICE "descriptors", ""}}, 1, " uas 0 "},
         {{{DEVICE "bos_descriptors", ""}}, 1, " of 480 "},
         {{{INTF "driver", NULL}}, 1, " driver 0 - "},
@@ -171,10 +181,11 @@ static const struct {
         {{{SCSI "type", NULL}}, 1, "[0 0:0:0:0 type 0 sg3"},
         {{{SCSI "scsi_generic/sg3/dev", NULL}, {SDA "size", NULL}, {SDA "diskseq", NULL}}, 1, " size 0 seq 0 "},
         {{{SDA "dev", "8:400\n"}}, 1, " sda 8:400 "},
+        {{{SCSI "block/sdb/dev", "8:16\n"}, {SCSI "scsi_generic/sg4/dev", "21:4\n"}}, 1, LUN0 " ."}, /* the first of each */
         {{{SDA "dev", NULL}}, 1, "[0 0:0:0:0 type 0 sg3 - 0:0 size 0 seq 0]"},
         {{{SDA "dev", "8\n"}}, -EBADMSG, ""},
-        {{{SDA "sda1/partition", NULL}}, 1, " seq 9]"},
-        {{{SDA "sda1/dev", NULL}}, 1, " seq 9]"},
+        {{{SDA "sda1/partition", NULL}}, 1, " seq 19]"},
+        {{{SDA "sda1/dev", NULL}}, 1, " seq 19]"},
         {{{SDA "sda1/dev", "x:1\n"}}, -EBADMSG, ""},
         {{{SDA "sda2/partition", "2\n"}, {SDA "sda2/dev", "259:7\n"}, {SDA "queue/dev", "8:9\n"}}, 1, " sda1 8:1 sda2 259:7]"},
         {{{SDA NAME31 "/partition", "2\n"}, {SDA NAME31 "/dev", "8:2\n"}}, 1, " " NAME31 " 8:2 sda1 8:1]"},

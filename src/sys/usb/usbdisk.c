@@ -173,10 +173,10 @@ static int read_usb_device(const struct roots *r, bool strings, struct facts *f,
 
 static enum driver read_driver(int intf, char *ret_name, size_t size)
 {
-        if (link_basename(intf, "driver", ret_name, size) < 0)
+        if (link_basename(intf, "driver", ret_name, size) <= 0) {
                 ret_name[0] = '\0';
-        if (!ret_name[0])
                 return DRIVER_NONE;
+        }
         return streq(ret_name, DRIVER_NAME_UAS)   ? DRIVER_UAS
                : streq(ret_name, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE
                                                   : DRIVER_OTHER;
