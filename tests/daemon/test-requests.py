@@ -1,0 +1,274 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: what a request leaves, in the files and in the journal, and what a refused one
+leaves."""
+
+import os
+import socket
+
+from machine import INTERFACE, Machine, main, until
+from tree import BOOT
+
+SCSI = INTERFACE + '/host3/target3:0:0/3:0:0:0'
+SECOND = INTERFACE + '/host3/target3:0:0/3:0:0:1'
+KEY = '1209:5a5a:S1@0000:00:14.0/ss/1'
+MAX = 2146435072  # 2047 MiB
+RECORD = KEY + '=state=%s firmware=0214 kernel=6.1.0-test boot=%s date=- %sreason=it failed\n'
+
+
+class Requests(Machine):
+    def setUp(self):
+        super().setUp()
+        self.hears()
+
+    def read(self, path):
+        try:
+            with open(self.tree.path(path)) as f:
+                return f.read()
+        except FileNotFoundError:
+            return ''
+
+    def mark(self, key):
+        text = self.read('run/uasd/attachment/2-1:1.0@2-5')
+        return dict(line.split('=') for line in text.splitlines())[key]
+
+    def cannot_write(self, name):
+        for folder in 'etc/uasd', 'var/lib/uasd':
+            path = self.tree.path(f'{folder}/{name}')
+            if os.path.exists(path):
+                os.unlink(path)
+            os.makedirs(path + '/it')
+
+    # TRIM
+
+    def offers(self, scsi, bits, mode='full'):
+        """Its page B2, and at most 4194303 blocks in page B0."""
+        self.tree.write(scsi + '/vpd_pgb2', bytes([0, 0xb2, 0, 4, 0, bits, 2, 0]))
+        self.tree.write(scsi + '/vpd_pgb0', bytes([0, 0xb0, 0, 60]) + bytes(16) + bytes([0, 0x3f, 0xff, 0xff, 0, 0, 0, 64]) + bytes(36))
+        if mode:
+            self.tree.write(f'{scsi}/scsi_disk/{os.path.basename(scsi)}/provisioning_mode', mode + '\n')
+
+    def second(self):
+        """One more LUN: sdy."""
+        for name, value in {'type': '0', 'block/sdy/dev': '8:384', 'block/sdy/size': '2048', 'block/sdy/uevent': ''}.items():
+            self.tree.write(f'{SECOND}/{name}', value + '\n')
+        self.tree.link(SECOND + '/block/sdy/device', SECOND)
+        for path in 'sys/block/sdy', 'sys/class/block/sdy':
+            self.tree.link(path, SECOND + '/block/sdy')
+
+    def told(self):
+        return [fields['MESSAGE'].partition(': ')[2] for name, fields in self.messages() if name == 'TRIM']
+
+    def kept(self):
+        return [line for line in self.read('etc/uasd/trim').splitlines() if line.startswith('1209:')]
+
+    def test_trim(self):
+        "It is on record, udev's rule hears of it, and the journal has it. The same for its end."
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
+        self.offers(SCSI, 0x80)
+        self.both()
+        self.ctl('trim', 'sdz', 'on')
+        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:{MAX}'])
+        self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), 'change')
+        self.assertEqual(self.told(), ['TRIM is kept on for it'])
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
+        self.ctl('trim', 'sdz', 'off')
+        self.assertEqual(self.kept(), [])
+        self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), 'change')
+        self.assertEqual(self.told(), ['TRIM is kept on for it', 'TRIM is not kept on for it any more'])
+
+    def test_trim_not_offered(self):
+        "Without an offer it needs --force. Without the kernel's attribute that does not help. A refused request leaves nothing."
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
+        self.offers(SCSI, 0, None)
+        self.both()
+        self.assertIn('does not offer TRIM (LBPU)', self.ctl('trim', 'sdz', 'on', code=6).stderr)
+        self.ctl('trim', 'sdz', 'on', '--force', code=6)
+        self.offers(SCSI, 0)
+        self.ctl('trim', 'sdz', 'on', code=6)
+        self.assertEqual((self.kept(), self.read(SCSI + '/block/sdz/uevent')), ([], ''))
+        self.ctl('trim', 'sdz', 'on', '--force')
+        self.assertEqual(self.kept(), ['1209:5a5a:S1=on 0:0'])
+        self.assertEqual(self.told(), ['TRIM is kept on for it, by --force: it does not say that it knows it'])
+
+    def test_trim_some(self):
+        "Only the LUNs that offer it. With --force all that the kernel has the attribute for."
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
+        self.second()
+        self.offers(SCSI, 0)
+        self.offers(SECOND, 0x80)
+        self.both()
+        self.ctl('trim', 'sdz', 'on')
+        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 1:{MAX}'])
+        self.ctl('trim', 'sdz', 'on', '--force')
+        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:0 1:{MAX}'])
+
+    def test_trim_unknown(self):
+        "usb-storage shows nothing. If one LUN shows that it has no TRIM, uas would not show more."
+        self.bind('usb-storage')
+        self.conf('[uasd]\nPolicy=usb-storage\n')
+        self.tree.write(SCSI + '/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.second()
+        self.both()
+        self.assertIn('cannot see whether the disk offers TRIM', self.ctl('trim', 'sdz', 'on', code=6).stderr)
+        self.offers(SECOND, 0)
+        self.assertIn('does not offer TRIM (LBPU)', self.ctl('trim', 'sdz', 'on', code=6).stderr)
+
+    def test_trim_errors(self):
+        "Neither a full disk nor a refused event of udev is a success."
+        self.offers(SCSI, 0x80)
+        self.both()
+        self.assertIn('TRIM cannot be turned on: No such file', self.ctl('trim', 'sdz', 'on', code=1).stderr)  # no uevent attribute
+        self.cannot_write('trim')
+        self.assertIn('TRIM cannot be turned on: ', self.ctl('trim', 'sdz', 'on', code=1).stderr)
+        self.assertIn('TRIM cannot be turned ', self.ctl('trim', 'sdz', 'off', code=1).stderr)
+
+    # Policy and history
+
+    def test_not_stored(self):
+        "A policy or history that cannot be stored is no success, and is not in force."
+        self.both()
+        self.cannot_write('policy')
+        self.assertIn('Cannot store the policy: ', self.ctl('policy', 'sdz', 'usb-storage', code=1).stderr)
+        self.assertEqual((self.disk()['policy'], self.disk()['driver']), ('auto', 'uas'))
+        self.cannot_write('history')
+        self.assertIn('Cannot clear its history: ', self.ctl('forget', 'sdz', code=1).stderr)
+        self.assertNotIn('is forgotten', self.journal())
+
+    def test_unknown_id(self):
+        "A policy may be set for a disk that never was here. A history must be there."
+        self.both()
+        p = self.call_manager('ForgetOf', 's', '1209:5a5a:NOBODY')
+        self.assertIn('1209:5a5a:NOBODY is not plugged in, and has no history.', p.stderr)
+        self.assertEqual(self.call_manager('SetPolicyOf', 'ssa{sv}', '1209:5a5a:NOBODY', 'ignore', '0').returncode, 0)
+        self.assertIn('\n1209:5a5a:NOBODY=ignore\n', self.read('etc/uasd/policy'))
+        self.assertIn('1209:5a5a:NOBODY, not plugged in: policy is ignore now', self.journal())
+        for wrong in 'NOBODY', '1209:5a5a', '1209:5A5A:S1', 'zzzz:5a5a:S1':
+            self.assertIn('That is no VID:PID:SERIAL.', self.call_manager('ForgetOf', 's', wrong).stderr)
+
+    def test_once_more(self):
+        "It failed in a trial, and policy uas does not move it there. A user who sets that policy again wants another trial."
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=uas\n')
+        self.tree.write('etc/uasd/history', RECORD % ('distrusted', '-', 'failed=1 '))
+        self.bind('usb-storage')
+        self.both()
+        self.assertEqual((self.disk()['reason_id'], self.disk()['target']), ('trial-failed', 'usb-storage'))
+        self.ctl('policy', 'sdz', 'uas')
+        self.driver_is('uas')
+        until(lambda: 'state=distrusted' in self.read('etc/uasd/history') and 'failed=1' not in self.read('etc/uasd/history'),
+              'it is on record')
+        # For another policy the failure stays on record.
+        self.tree.write('etc/uasd/history', RECORD % ('distrusted', '-', 'failed=1 '))
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.assertIn('failed=1', self.read('etc/uasd/history'))
+
+    # Overrides
+
+    def unauthorized(self, yes):
+        self.tree.write(INTERFACE + '/authorized', f'{int(not yes)}\n')
+        self.look_again()
+
+    def test_undone(self):
+        "The administrator takes the right from the disk while the request waits: it is refused, and the one before is in force."
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage', '--force')
+        self.assertEqual((self.mark('OVERRIDE'), self.mark('OVERRIDE_FORCED')), ('usb-storage', '1'))
+        self.use(True)
+        listener = self.listen()
+        path = self.switch('uas')
+        until(lambda: self.disk()['state'] == 'waiting', 'it waits')
+        self.assertEqual((self.mark('OVERRIDE'), self.mark('OVERRIDE_FORCED')), ('uas', '0'))
+        self.unauthorized(True)
+        self.assertEqual(self.told_of(listener, path)[-2][:4], ('JobRemoved', '2-1:1.0', 6, ''))
+        self.assertEqual((self.mark('OVERRIDE'), self.mark('OVERRIDE_FORCED')), ('usb-storage', '1'))
+        self.unauthorized(False)
+        until(lambda: self.disk()['state'] == 'settled', 'it stays')
+        self.assertEqual((self.disk()['driver'], self.disk()['target']), ('usb-storage', 'usb-storage'))
+
+    def test_forced_once(self):
+        "A repeated request keeps its force. One for the other driver has its own."
+        self.both()
+        self.use(True)
+        for target, force, mark in ('usb-storage', True, '1'), ('usb-storage', False, '1'), ('uas', False, '0'), ('usb-storage', False, '0'):
+            self.ctl('switch', 'sdz', target, *(['--force'] if force else []), code=3 if target == 'usb-storage' else 0)
+            self.assertEqual((self.mark('OVERRIDE'), self.mark('OVERRIDE_FORCED')), (target, mark), (target, force))
+
+    # Trials
+
+    def test_died(self):
+        "The machine went down in the middle of a trial, under the policy uas, too: it is on record and in the journal."
+        self.tree.write('etc/uasd/history', RECORD % ('trial', 'another', ''))
+        self.both()
+        self.driver_is('usb-storage')
+        until(lambda: 'state=distrusted' in self.read('etc/uasd/history'), 'it is on record')
+        self.assertIn('failed=1 ', self.read('etc/uasd/history'))
+        self.assertIn('reason=the machine went down in the middle of its trial\n', self.read('etc/uasd/history'))
+        [told] = [fields for name, fields in self.messages() if name == 'DISTRUSTED']
+        self.assertIn('the machine went down in the middle of its trial', told['MESSAGE'])
+
+    def test_ended(self):
+        "The disk was unplugged during its trial, and is on uas again: the trial begins again."
+        self.tree.write('etc/uasd/history', RECORD % ('ended', BOOT, ''))
+        self.both()
+        until(lambda: 'state=trial' in self.read('etc/uasd/history'), 'it is on record')
+        self.assertEqual((self.disk()['driver'], self.disk()['state']), ('uas', 'trial'))
+
+    def test_ended_on_bot(self):
+        "On usb-storage it does not, as long as the disk stays there."
+        self.tree.write('etc/uasd/history', RECORD % ('ended', BOOT, ''))
+        self.bind('usb-storage')
+        self.use(True)
+        self.both()
+        self.assertEqual(self.disk()['state'], 'waiting')
+        self.assertIn('state=ended', self.read('etc/uasd/history'))
+
+    def test_not_passed(self):
+        "Commands timed out during the trial, and the log does not say so: it has not passed."
+        self.conf('[uasd]\nQuietSec=0\nTrialSec=1\n')
+        self.tree.write(SCSI + '/iotmo_cnt', '0x5\n')
+        self.tree.write('etc/uasd/history', RECORD % ('trial', BOOT, ''))
+        self.both()
+        self.tree.write(SCSI + '/iotmo_cnt', '0x6\n')
+        until(lambda: 'not yet held against it: commands were not answered in time' in self.journal(), 'it is noted')
+        self.assertIn('state=trial', self.read('etc/uasd/history'))
+        self.assertEqual(self.disk()['state'], 'trial')
+
+    # The manager
+
+    def test_version(self):
+        "The version on the bus is that of the program."
+        self.both()
+        p = self.busctl('get-property', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Version')
+        self.assertIn(f's "{self.tree.run("--version").stdout.split()[-1]}"', p.stdout)
+
+    def test_many_peers(self):
+        "So many connections of root are served, and no more. When one has ended there is room again."
+        self.both()
+        most, clients = 32, []
+        for _ in range(most):
+            client = socket.socket(socket.AF_UNIX)
+            self.addCleanup(client.close)
+            client.settimeout(20)
+            client.connect(self.tree.path('run/uasd/private'))
+            client.sendall(b'\0AUTH EXTERNAL 30\r\n')
+            self.assertRegex(client.recv(4096), b'^OK ')
+            clients.append(client)
+
+        def one_more():
+            client = socket.socket(socket.AF_UNIX)
+            self.addCleanup(client.close)
+            client.settimeout(20)
+            client.connect(self.tree.path('run/uasd/private'))
+            try:
+                client.sendall(b'\0AUTH EXTERNAL 30\r\n')
+                return client.recv(4096)
+            except OSError:
+                return b''
+
+        self.assertEqual(one_more(), b'')
+        clients.pop().close()
+        until(lambda: one_more().startswith(b'OK '), 'there is room')
+
+
+if __name__ == '__main__':
+    main()

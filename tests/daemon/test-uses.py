@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: events of the kernel, and how uasd hears that a disk is not in use any more."""
+
+import os
+import subprocess
+import time
+
+from machine import INTERFACE, Machine, main, until
+
+HOLDER = 'sys/class/block/sdz/holders/dm-9'
+
+
+class Uses(Machine):
+    def setUp(self):
+        super().setUp()
+        self.hears()
+
+    def event(self, line):
+        with open(self.tree.path('uevents'), 'wb') as fifo:
+            fifo.write(line.encode() + b'\n')
+
+    def references(self, count):
+        """All opens of disks on the two drivers."""
+        self.tree.write('sys/module/usb_storage/refcnt', '3\n')
+        self.tree.write('sys/module/uas/refcnt', f'{count}\n')
+
+    def waits(self):
+        self.both()
+        os.mkdir(self.tree.path(HOLDER))
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        self.disk()
+
+    def looks(self):
+        self.disk()  # an answer shows that uasd has processed the earlier events
+        return os.path.getsize(self.tree.path('looks'))
+
+    def test_interface(self):
+        "An event of the interface, or of a block device of the disk, makes uasd read the disk again."
+        self.conf('[uasd]\nPolicy=ignore\n')
+        self.both()
+        self.bind(None)
+        self.event('unbind usb 2-1:1.0 2-1:1.0')
+        until(lambda: self.disk()['driver'] is None, 'it is seen')
+        self.bind('usb-storage')
+        self.event('add block sdz 2-1:1.0')
+        self.driver_is('usb-storage')
+
+    def test_plugged(self):
+        "A disk comes and goes."
+        self.both()
+        self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
+        self.event('bind usb 2-2:1.0 2-2:1.0')
+        until(lambda: sorted(self.interfaces()) == ['2-1', '2-2'], 'it is there')
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-2:1.0'))
+        self.event('unbind usb 2-2:1.0 2-2:1.0')
+        until(lambda: self.interfaces() == ['2-1'], 'it has gone')
+
+    def test_device_goes(self):
+        "When the device itself goes, the files of that attachment are removed. Those of other ports stay."
+        self.both()
+        for name in '2-1:1.0@2-9', '2-9:1.0@2-7':
+            self.tree.write('run/uasd/attachment/' + name, 'TRIED=1\n')
+        self.event('remove usb 2-1')
+        until(lambda: not os.path.exists(self.tree.path('run/uasd/attachment/2-1:1.0@2-9')), 'it is removed')
+        self.assertTrue(os.path.exists(self.tree.path('run/uasd/attachment/2-9:1.0@2-7')))
+        self.assertEqual(self.interfaces(), ['2-1'])
+
+    def test_holder_ends(self):
+        "A volume on the disk is removed: its event makes uasd look, and the disk is moved. The event of a new one does not."
+        self.waits()
+        before = self.looks()
+        self.event('add block dm-9')
+        self.event('add usb 2-9')
+        self.assertEqual(self.looks(), before)
+        os.rmdir(self.tree.path(HOLDER))
+        self.event('remove block dm-9')
+        self.driver_is('usb-storage')
+
+    def first_change(self):
+        "It is looked at, whatever the count is."
+        self.references(7)
+        self.waits()
+        before = self.looks()
+        self.event('remove block dm-9')
+        until(lambda: self.looks() > before, 'it looks')
+
+    def test_not_released_yet(self):
+        "The event comes a moment before the kernel releases the disk. uasd looks when the drivers count fewer opens."
+        self.first_change()
+        began, before = time.monotonic(), self.looks()
+        self.event('remove block dm-9')
+        after = self.looks()
+        if time.monotonic() < began + 4:  # otherwise the last repeat may have come
+            self.assertEqual(after, before)
+        os.rmdir(self.tree.path(HOLDER))
+        self.references(6)
+        self.driver_is('usb-storage')
+
+    def test_released_without_count(self):
+        "After the last repeat uasd looks, although the count is the same: something else may have been opened."
+        self.first_change()
+        os.rmdir(self.tree.path(HOLDER))
+        self.event('remove block dm-9')
+        self.driver_is('usb-storage', 40)
+
+    def test_unmounted(self):
+        "Any change of PID 1's mount table makes uasd look."
+        at = self.tree.path('at')
+        os.mkdir(at)
+        if subprocess.run(['mount', '-t', 'tmpfs', 'none', at], capture_output=True).returncode:
+            self.skipTest('no right to mount')
+        self.addCleanup(lambda: subprocess.run(['umount', at], capture_output=True))
+        self.waits()
+        os.rmdir(self.tree.path(HOLDER))
+        subprocess.run(['umount', at], check=True)
+        self.driver_is('usb-storage')
+
+    def test_new_partition(self):
+        "A partition table is written while the disk waits: the close of a new node counts, too."
+        self.waits()
+        self.tree.write('dev/sdz1', '')
+        node = INTERFACE + '/host3/target3:0:0/3:0:0:0/block/sdz/sdz1'
+        for name, value in {'dev': '8:401', 'partition': '1'}.items():
+            self.tree.write(f'{node}/{name}', value + '\n')
+        self.tree.link('sys/class/block/sdz1', node)
+        self.event('change block sdz 2-1:1.0')
+        self.disk()
+        os.rmdir(self.tree.path(HOLDER))
+        with open(self.tree.path('dev/sdz1')):
+            pass
+        self.driver_is('usb-storage')
+
+
+if __name__ == '__main__':
+    main()
