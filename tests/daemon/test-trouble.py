@@ -142,6 +142,19 @@ class Trouble(Machine):
         self.reset(2, 20)
         self.noted(1)
 
+    def test_host_of_another(self):
+        """uasd reads the messages from before it listened. They are about another disk if the host is new since then. While uasd
+        listens, the same disk may have been bound again."""
+        self.says(1, 0)
+        self.says(2, 1, 'scsi host3: uas', device='+scsi:host3')
+        self.both()
+        self.says(3, 300)
+        self.noted(2)
+        self.assertEqual(self.disk()['driver'], 'uas')
+        self.says(4, 301, 'scsi host3: uas', device='+scsi:host3')
+        self.says(5, 600)
+        self.driver_is('usb-storage')
+
     def test_switched(self):
         "The end of a switch makes uasd read them, too."
         self.both()

@@ -411,6 +411,39 @@ static void test_remove(void **state)
         tree_remove(&t);
 }
 
+static int synced, no_sync; /* no_sync: the number of the fsync that fails, from 1 */
+
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+        errno = EIO;
+        return ++synced == no_sync ? -1 : 0;
+}
+
+/* A durable file is on the disk before it replaces the old one, and its name afterwards. */
+static void test_durable(void **state)
+{
+        struct tree t;
+
+        tree_make(&t);
+        synced = 0;
+        assert_int_equal(state_write(t.roots.run, "a/x", "1", false), 0);
+        assert_int_equal(synced, 0);
+        assert_int_equal(state_write(t.roots.run, "a/x", "2", true), 0);
+        assert_int_equal(synced, 2);
+        synced = 0;
+        no_sync = 1;
+        assert_int_equal(state_write(t.roots.run, "a/x", "3", true), -EIO);
+        assert_string_equal(tree_read(&t, "run/a/x"), "2");
+        assert_int_equal(names_in(&t, "a"), 1);
+        synced = 0;
+        no_sync = 2;
+        assert_int_equal(state_write(t.roots.run, "a/x", "4", true), -EIO);
+        assert_string_equal(tree_read(&t, "run/a/x"), "4");
+        no_sync = 0;
+        tree_remove(&t);
+}
+
 /* The file keeps its owner and its mode. */
 static void test_replace(void **state)
 {
@@ -497,7 +530,7 @@ int main(void)
                 cmocka_unit_test(test_link),    cmocka_unit_test(test_each),        cmocka_unit_test(test_dropins),
                 cmocka_unit_test(test_roots),   cmocka_unit_test(test_boot),        cmocka_unit_test(test_command),
                 cmocka_unit_test(test_lines),   cmocka_unit_test(test_not_written), cmocka_unit_test(test_remove),
-                cmocka_unit_test(test_replace), cmocka_unit_test(test_lock),
+                cmocka_unit_test(test_durable), cmocka_unit_test(test_replace),     cmocka_unit_test(test_lock),
         };
 
         (void) umask(022);

@@ -28,7 +28,7 @@ static uint64_t fnv1a(const unsigned char *p, size_t n)
 static int sample(int fd, uint64_t offset, uint64_t size, const char *what, unsigned lun, FILE *out)
 {
         _cleanup_free_ unsigned char *buffer = malloc(SAMPLE);
-        size_t want = size - offset < SAMPLE ? (size_t) (size - offset) : SAMPLE, done = 0;
+        size_t want = size < SAMPLE ? (size_t) size : SAMPLE, done = 0;
 
         if (!buffer)
                 return -ENOMEM;
