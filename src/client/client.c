@@ -181,9 +181,9 @@ int source_select(const struct client *c, const struct views *v, const char *wha
         else if (r > 1) {
                 log_error("'%s' matches more than one disk:", what);
                 for (int i = 0; i < r; i++)
-                        log_error("  %s  %s  serial %s", view_label(found[i], label),
-                                  view_product(found[i], product, sizeof(product)),
-                                  found[i]->disk.facts.serial[0] ? found[i]->disk.facts.serial : _("none"));
+                        log_error(found[i]->disk.facts.serial[0] ? N_("  %s  %s  serial %s") : N_("  %s  %s  serial none"),
+                                  view_label(found[i], label), view_product(found[i], product, sizeof(product)),
+                                  found[i]->disk.facts.serial);
         } else if (r == -EXDEV)
                 log_error("'%s' is not on a USB disk.", what);
         else if (r == -ENOTBLK)

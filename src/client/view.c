@@ -140,6 +140,8 @@ char *view_product(const struct view *v, char *ret, size_t size)
 
 static void user_clause(const struct user *u, char *ret, size_t size)
 {
+        const char *name = u->command ?: u->where;
+
         switch (u->kind) {
         case USER_MOUNT:
                 (void) snprintf(ret, size, u->namespace ? _("mounted on %s in the namespace %s") : _("mounted on %s"),
@@ -149,16 +151,16 @@ static void user_clause(const struct user *u, char *ret, size_t size)
                 (void) snprintf(ret, size, "%s", _("used as swap"));
                 break;
         case USER_HOLDER:
-                (void) snprintf(ret, size, _("held by %s"), u->where ?: _("another block device"));
+                (void) snprintf(ret, size, u->where ? _("held by %s") : _("held by another block device"), u->where);
                 break;
         case USER_OPEN:
-                (void) snprintf(ret, size, _("opened by %s"), u->command ?: _("a process"));
+                (void) snprintf(ret, size, u->command ? _("opened by %s") : _("opened by a process"), u->command);
                 break;
         case USER_LOOP:
-                (void) snprintf(ret, size, _("behind %s"), u->where ?: _("a loop device"));
+                (void) snprintf(ret, size, u->where ? _("behind %s") : _("behind a loop device"), u->where);
                 break;
         case USER_CLAIM:
-                (void) snprintf(ret, size, _("claimed by %s"), u->command ?: u->where ?: _("a program"));
+                (void) snprintf(ret, size, name ? _("claimed by %s") : _("claimed by a program"), name);
                 break;
         case _USER_KIND_MAX:
                 ret[0] = '\0';

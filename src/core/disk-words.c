@@ -252,8 +252,8 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                         say(ret, size, "Has no driver. uasd tries again: %s", d->outcome.text);
                 else if (*names) {
                         say(ret, size, "Waits for %s until nothing uses it: %s.", target, names);
-                        add(ret, size, remedy);
                         add(ret, size, event);
+                        add(ret, size, remedy); /* may end with a command */
                 } else {
                         say(ret, size, "Waits for %s until it has been free for a while.", target);
                         add(ret, size, event);

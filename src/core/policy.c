@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "common/gettext.h"
 #include "common/util.h"
 #include "core/history.h"
 
@@ -307,7 +308,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
          .means = "Another driver, a program or a virtual machine has it.",
          .remedy = "Release it there. uasd notices when the interface is free."},
         {.reason = REASON_UNAUTHORIZED, .rest = STATE_IGNORED,
-         .yes = "not authorized", .no = "authorized",
+         .yes = "not authorized", .no = N_("authorized"),
          .means = "The USB device or its interface is not authorized.",
          .remedy = "Authorize it: write 1 to `authorized` in sysfs, or use usbguard."},
         {.reason = REASON_JUST_UNBOUND, .rest = STATE_IGNORED,

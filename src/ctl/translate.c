@@ -132,30 +132,38 @@ static bool put_head(FILE *out, const char *s, const char *end)
         return known;
 }
 
-static const char *next_end(const char *s)
+/* The next of these characters that ends a sentence or a clause, or the end of the text. */
+static const char *next_end(const char *s, const char *ends)
 {
-        while (*s && !(strchr(".:;", *s) && (s[1] == ' ' || (*s == '.' && !s[1]))))
+        while (*s && !(strchr(ends, *s) && (s[1] == ' ' || (*s == '.' && !s[1]))))
                 s++;
         return s;
+}
+
+/* Prints a known beginning of the text, and returns the rest. NULL: none is known, and nothing was printed. */
+static const char *put_beginning(FILE *out, const char *s, const char *ends)
+{
+        for (const char *end = next_end(s, ends); *end; end = next_end(end + 1, ends))
+                if (put_head(out, s, end))
+                        return end + (*end == '.');
+        return NULL;
 }
 
 /* Prints the whole text if it is known, otherwise its sentences and clauses. */
 static void put_text(FILE *out, const char *s)
 {
-        const char *rest = NULL;
+        const char *rest;
         size_t between;
 
         if (!*s || put_known(out, s))
                 return;
-        for (const char *end = next_end(s); *end && !rest; end = next_end(end + 1))
-                if (put_head(out, s, end))
-                        rest = end + (*end == '.');
+        rest = put_beginning(out, s, ".") ?: put_beginning(out, s, ":;,");
         if (!rest) {
-                rest = next_end(s);
+                rest = next_end(s, ".:;,");
                 rest += *rest != '\0';
                 (void) fprintf(out, "%.*s", (int) (rest - s), s);
         }
-        between = strspn(rest, ":; ");
+        between = strspn(rest, ":;, ");
         (void) fprintf(out, "%.*s", (int) between, rest);
         put_text(out, rest + between);
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "common/gettext.h"
+#include "common/util.h"
+#include "ctl/translate.h"
+
+static const struct {
+        const char *english, *german;
+} texts[] = {
+        /* a sentence, a format, and several of them */
+        {"It does not offer UAS.", "Sie bietet UAS nicht an."},
+        {"Is being switched to uas.", "Wechselt gerade zu uas."},
+        {"uasd would switch it to uas, but is not running. The policy for this disk decides.",
+         "uasd würde zu uas wechseln, läuft aber nicht. Die Vorgabe für diese Platte entscheidet."},
+        /* values keep what they are, also with a full stop, a blank or the words of a text */
+        {"Waits for uas until nothing uses it: /mnt/Dr. No (sda1), cat (12) has sda open, and 3 more.",
+         "Wartet auf uas, bis nichts sie benutzt: /mnt/Dr. No (sda1), cat (12) hat sda geöffnet, und 3 weitere."},
+        {"Waits for uas until nothing uses it: /mnt/50%s (sda1).", "Wartet auf uas, bis nichts sie benutzt: /mnt/50%s (sda1)."},
+        {"UAS failed on 2026-11-20: it had to be reset (firmware 1.14, Linux 6.1.0).",
+         "UAS hat am 2026-11-20 versagt: sie brauchte einen Reset (Firmware 1.14, Linux 6.1.0)."},
+        {"Waits for usb-storage until nothing uses it: / (sda2). UAS failed: a sign of tomorrow. The running system is on it, so "
+         "uasd cannot switch it. With usb-storage.quirks=152d:0578:u on the kernel command line it starts on usb-storage: "
+         "uasctl policy --kernel 2-1:1.0",
+         "Wartet auf usb-storage, bis nichts sie benutzt: / (sda2). UAS hat versagt: a sign of tomorrow. Das laufende System ist "
+         "auf ihr, also kann uasd sie nicht wechseln. Mit usb-storage.quirks=152d:0578:u auf der Kernel-Befehlszeile startet sie "
+         "mit usb-storage: uasctl policy --kernel 2-1:1.0"},
+        /* a clause in a clause */
+        {"distrusted: it had to be reset (2026-11-20, firmware 1.14, Linux 6.1.0); on trial again",
+         "uasd misstraut ihr: sie brauchte einen Reset (2026-11-20, Firmware 1.14, Linux 6.1.0); wieder auf Probe"},
+        {"the policy is uas, by uasd.conf, forced", "die Vorgabe ist uas, durch uasd.conf, erzwungen"},
+        {"It chooses usb-storage: a rule of the kernel keeps it off UAS: ASMedia. A switch has moved the disk to uas.",
+         "Er wählt usb-storage: eine Regel des Kernels hält sie von UAS fern: ASMedia. Ein Wechsel hat die Platte zu uas gebracht."},
+        {"in use: the kernel turned it on by itself. Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on",
+         "in Gebrauch: Der Kernel hat es von selbst eingeschaltet. Unter usb-storage wäre es das nur, wenn es dauerhaft an ist: "
+         "uasctl trim DISK on"},
+        /* of uasd and uasd-switch */
+        {"2-1:1.0 is leased: fio (77) has it for itself.", "2-1:1.0 ist reserviert: fio (77) hat sie für sich allein."},
+        {"in use: mount of sda1 at /mnt/a b", "wird benutzt: mount von sda1 at /mnt/a b"},
+        /* not known: unchanged, and the known sentence after it */
+        {"", ""},
+        {"-", "-"},
+        {"A later uasd says this.", "A later uasd says this."},
+        {"A later uasd says this. It has no driver. ", "A later uasd says this. Sie hat keinen Treiber. "},
+        {"2-1:1.0: It has no driver.", "2-1:1.0: Sie hat keinen Treiber."},
+        {"uas", "uas"},
+        {"...", "..."},
+        {": ; . ", ": ; . "},
+};
+
+static void german(void **state)
+{
+        assert_int_equal(setenv("LANGUAGE", "de", true), 0);
+        assert_non_null(setlocale(LC_ALL, "C.UTF-8"));
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                assert_string_equal(TRANSLATED(texts[i].english), texts[i].german);
+}
+
+static void english(void **state)
+{
+        assert_non_null(setlocale(LC_ALL, "C"));
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                assert_string_equal(TRANSLATED(texts[i].english), texts[i].english);
+}
+
+/* A text that is too long is cut. */
+static void long_text(void **state)
+{
+        char ret[8];
+
+        assert_non_null(setlocale(LC_ALL, "C.UTF-8"));
+        assert_string_equal(translate("It does not offer UAS.", ret, sizeof(ret)), "Sie bie");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(english),
+                cmocka_unit_test(german),
+                cmocka_unit_test(long_text),
+        };
+
+        (void) bindtextdomain("uasd", getenv("LOCALES"));
+        (void) textdomain("uasd");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
