@@ -46,7 +46,7 @@ static void stop_process(const struct user *u, char *ret, size_t size)
 {
         if (u->unit && ends_with(u->unit, ".service") && strncmp(u->unit, "user@", 5) != 0)
                 put_command("systemctl stop ", u->unit, ret, size);
-        else if (u->pid > 0)
+        else if (u->pid > 1) /* PID 1 cannot be killed */
                 (void) snprintf(ret, size, "kill %i", (int) u->pid);
 }
 

@@ -8,7 +8,7 @@
 /* An argument of -d, such as "sat,12" and "sntjmicron". It is passed to smartctl and printed. */
 static bool is_type(const char *s)
 {
-        return *s >= 'a' && *s <= 'z' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789,+/")] == '\0';
+        return *s >= 'a' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789,+/")] == '\0';
 }
 
 bool smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])

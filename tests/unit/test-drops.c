@@ -68,6 +68,8 @@ static const struct {
          {DROP(100, 0), DROP(110, 0), {120000, EXPLAINED, 0}, {121000, CAME, 0}, DROP(130, 3)}},
         {"only its interfaces went: it was not authorized for a moment",
          {DROP(100, 0), DROP(110, 0), {120000, GONE, 0}, {121000, BACK, 0}, {130000, GONE, 0}, {131000, BACK, 0}, DROP(140, 3)}},
+        {"the same at first: what goes then has come before",
+         {{90000, GONE, 0}, {91000, BACK, 0}, DROP(100, 0), DROP(110, 0), DROP(120, 3)}},
         {"two interfaces go and come: one drop",
          {{100000, GONE, 0}, {100000, SIDE_GONE, 0}, {101000, CAME, 0}, {101000, SIDE_CAME, 0},
           {110000, GONE, 0}, {110000, SIDE_GONE, 0}, {111000, CAME, 0}, {111000, SIDE_CAME, 0}, DROP(120, 3)}},

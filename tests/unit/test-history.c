@@ -196,11 +196,49 @@ static void test_key(void **state)
                 assert_true(strlen(history_key(&f, key, size)) < size);
 }
 
+/* A disk that is not plugged in, as a user writes it. */
+static void test_id(void **state)
+{
+        static const struct {
+                const char *text, *id; /* NULL: none */
+        } rows[] = {
+                /* clang-format off */
+                {"1209:5a5a:S1@usb/ss/1", "1209:5a5a:S1@usb/ss/1"},
+                {"ABCD:5A5A:S1@", "abcd:5a5a:S1@"},
+                {"1209:5a5a:@", "1209:5a5a:@"},
+                {"1209:5a5a:two words", "1209:5a5a:two words"},
+                {"1209:5a5a:Gr\xc3\xb6\xc3\x9f" "e@", "1209:5a5a:Gr\xc3\xb6\xc3\x9f" "e@"},
+                {"1209:5a5a:", NULL},
+                {"1209:5a5a", NULL},
+                {"", NULL},
+                {"1209-5a5a:S1", NULL},
+                {"1209:5a5a-S1", NULL},
+                {"g209:5a5a:S1", NULL},
+                {"1209:5a5g:S1", NULL},
+                {"1209:5a5a:S1=", NULL},
+                {"1209:5a5a:S1#2", NULL},
+                {"1209:5a5a:S1 ", NULL},
+                {"1209:5a5a:S1\n", NULL},
+                {"1209:5a5a:S1\x7f", NULL},
+                {"1209:5a5a:as long as all of it", "1209:5a5a:as long as all of it"},
+                {"1209:5a5a:longer than all of it.", NULL},
+                /* clang-format on */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                char id[31] = "-"; /* the last but one fills it */
+
+                assert_row(i, history_id_parse(rows[i].text, id, sizeof(id)) == (rows[i].id != NULL));
+                assert_string_equal(id, rows[i].id ? rows[i].id : "-");
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_judge),      cmocka_unit_test(test_sentence),  cmocka_unit_test(test_dashes),
                 cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed), cmocka_unit_test(test_key),
+                cmocka_unit_test(test_id),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,7 +177,8 @@ static void test_kept(void **state)
                                  power = {.blame = BLAME_POWER,
                                           .weight = WEIGHT_FATAL,
                                           .excuses = true,
-                                          .what = "over-current at its port"};
+                                          .what = "over-current at its port"},
+                                 cable = {.blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address"};
         struct trouble t, again;
         struct finding f;
 
@@ -187,11 +188,16 @@ static void test_kept(void **state)
         assert_int_equal(f.finding, FINDING_BLAMED);
         trouble_take(&t, &hung, 100 * SEC, &f);
         assert_int_equal(f.finding, FINDING_NOTED);
+        trouble_take(&t, &cable, 100 * SEC, &f);
+        assert_int_equal(f.finding, FINDING_NOTED);
+        trouble_take(&t, &cable, 102 * SEC, &f);
         trouble_init(&again);
         trouble_each_line(&t, take_kept, &again);
-        assert_int_equal(again.n, 1);
+        assert_int_equal(again.n, 2);
         assert_true(again.bursts[0].first == 100 * SEC && again.bursts[0].last == 100 * SEC);
         assert_string_equal(again.bursts[0].what, HUNG);
+        assert_true(again.bursts[1].first == 100 * SEC && again.bursts[1].last == 102 * SEC);
+        assert_string_equal(again.bursts[1].what, cable.what);
         assert_int_equal(again.timeouts, 3);
         trouble_take(&again, &hung, 101 * SEC, &f);
         assert_int_equal(f.finding, FINDING_NONE);
