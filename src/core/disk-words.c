@@ -164,7 +164,7 @@ _printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
         va_start(ap, format);
         n = vsnprintf(ret, size, format, ap);
         va_end(ap);
-        if (n < 0 || (size_t) n < size || size == 0)
+        if (n < (int) size || size == 0)
                 return;
         for (size_t end = size - 1; end > 0; end--) {
                 unsigned char last = (unsigned char) ret[end - 1];

@@ -156,6 +156,7 @@ static void test_weigh_all(void **state)
                 {{"bad;0000-0100;*;A;-"}, PC, VERDICT_UNKNOWN, false},
                 {{"good;*;*;A;-", "bad;0128-0128;*;B;-"}, PC, VERDICT_UNKNOWN, false},
                 {{"bad;0000-0113;*;A;-", "bad;0114-9999;*;B;-"}, PC, VERDICT_BAD, true},
+                {{"good;*;*;A;-", "bad;9999-9999;*;B;-"}, PC, VERDICT_UNKNOWN, false},
                 {{"good;*;*;A;-", "bad;0128-0128;raspberrypi;B;-"}, PC, VERDICT_GOOD, true},
                 {{"good;*;*;A;-", "bad;0128-0128;raspberrypi;B;-"}, PI, VERDICT_UNKNOWN, false},
         };

@@ -110,6 +110,29 @@ static void test_dashes(void **state)
         assert_string_equal(history_sentence(&f, text, sizeof(text)), "UAS failed: the reason is not on record.");
 }
 
+/* Unplugged in the middle of its trial, in this boot and with this firmware. */
+static void test_ended(void **state)
+{
+        static const struct {
+                const char *line;
+                bool ended;
+        } rows[] = {
+                {"state=ended firmware=0114 boot=" BOOT, true},
+                {"state=ended firmware=0115 boot=" BOOT, false},
+                {"state=ended firmware=0114 boot=8f3c0000-0000-0000-0000-000000000002", false},
+                {"state=passed firmware=0114 boot=" BOOT, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct facts f = {.bcd = 0x0114, .trial_ended = true};
+                struct history h;
+
+                assert_row(i, history_parse(rows[i].line, &h) == 0);
+                history_judge(&h, &here, &f);
+                assert_row(i, f.trial_ended == rows[i].ended);
+        }
+}
+
 static void test_round_trip(void **state)
 {
         struct history h = {.state = HISTORY_DISTRUSTED,
@@ -238,7 +261,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_judge),      cmocka_unit_test(test_sentence),  cmocka_unit_test(test_dashes),
                 cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed), cmocka_unit_test(test_key),
-                cmocka_unit_test(test_id),
+                cmocka_unit_test(test_id),         cmocka_unit_test(test_ended),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,11 +237,33 @@ static void test_remove(void **state)
         }
 }
 
+static void test_without(void **state)
+{
+        static const struct {
+                const char *string, *entries, *left;
+        } table[] = {
+                {"1:2:u,3:4:f,5:6:", "3:4:f", "1:2:u,5:6:"},
+                {"1:2:u,3:4:f,5:6:", "5:6:,1:2:u", "3:4:f"},
+                {"1:2:u,3:4:f", "1:2:u,3:4:f", ""},
+                {"1:2:u", "3:4:f,1:2:f", "1:2:u"},
+                {"1:2:u", "", "1:2:u"},
+                {"", "1:2:u", ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char ret[QUIRKS_MAX + 1];
+
+                quirks_without(table[i].string, table[i].entries, ret);
+                assert_row(i, streq(ret, table[i].left));
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_find),          cmocka_unit_test(test_kernel),  cmocka_unit_test(test_entry),
                 cmocka_unit_test(test_longest_entry), cmocka_unit_test(test_prepend), cmocka_unit_test(test_remove),
+                cmocka_unit_test(test_without),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,6 +186,7 @@ static void test_kept(void **state)
         t.timeouts = 3;
         trouble_take(&t, &power, 10 * SEC, &f);
         assert_int_equal(f.finding, FINDING_BLAMED);
+        assert_string_equal(f.what, power.what);
         trouble_take(&t, &hung, 100 * SEC, &f);
         assert_int_equal(f.finding, FINDING_NOTED);
         trouble_take(&t, &cable, 100 * SEC, &f);
