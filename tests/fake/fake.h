@@ -76,6 +76,7 @@ struct fake_usb {
         bool shrinks_on_uas;     /* shows another size */
         bool stalls_on_uas;      /* hangs at full queue depth */
         bool slow_on_uas;        /* its reads at full depth take a second of real time */
+        bool answers_slowly;     /* stalls, and still answers a command each tenth of a second */
         bool machine_late;       /* the machine stands still, which looks like a hang: the disk owes no answer */
         unsigned missing_on_uas; /* this LUN (from 1 on) does not come back */
 };
@@ -153,6 +154,7 @@ struct fake {
         unsigned n_events;
         /* PID 1 */
         bool no_pid1, stopping;
+        uint64_t udev_usec;    /* time that udev needs for an event */
         bool udev_deaf;        /* udev processes no event: its queue is stopped */
         bool lost_events;      /* no monitor receives udev's events; only udev's database shows what udev did */
         unsigned timers;       /* dead man's timers armed */
@@ -213,6 +215,7 @@ void tree_driver(struct fake_usb *u);
 void tree_host(struct fake_usb *u);
 void tree_scsi(struct fake_usb *u, unsigned lun); /* only the SCSI device */
 void tree_scsi_state(struct fake_usb *u, unsigned lun, const char *state);
+void tree_commands(struct fake_usb *u, unsigned lun);
 void tree_lun(struct fake_usb *u, unsigned lun);
 void tree_lun_gone(struct fake_usb *u, unsigned lun);
 
@@ -253,6 +256,7 @@ void udev_removes(const struct fake_usb *u, const struct fake_lun *l);
 void udev_passes(void);
 bool udev_has_open(int letter); /* whether udev has a disk open that is gone */
 bool udev_not_announced(void);
+bool udev_has_finished(const struct fake_lun *l); /* with all its nodes */
 struct fake_event *udev_due(bool processed, uint64_t since);
 
 /* nodes.c: the node that a descriptor is open on. `stale`: its disk is gone. */

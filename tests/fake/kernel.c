@@ -683,6 +683,8 @@ void kernel_pass(uint64_t usec)
 
                 if (u->scan_due && u->scan_due <= fake->clock)
                         scan_finds(u);
+                if (u->answers_slowly && u->luns[0].there)
+                        tree_commands(u, 0);
                 for (unsigned k = 0; k < u->n_luns && u->spun_at <= fake->clock; k++)
                         if (u->luns[k].probing)
                                 block_appears(u, k);

@@ -100,8 +100,8 @@ static void transaction_start(const struct scene *s, struct transaction *t)
         t->automatic = s->automatic;
         t->plugged = s->plugged || s->held;
         t->no_udev = s->early;
-        if (s->hold_sec_0)
-                t->config.hold_usec = 0;
+        if (s->hold_sec)
+                t->config.hold_usec = s->hold_sec < 0 ? 0 : (usec_t) s->hold_sec * USEC_PER_SEC;
         t->hold_deadline = s->held ? fake->clock + 20 * USEC_PER_SEC : 0;
 }
 

@@ -16,7 +16,7 @@ struct scene {
         bool signals;     /* it handles signals as the program does; in a process of its own */
         bool eject;       /* instead of a switch */
         bool held;        /* since boot or plug-in, by the udev helper */
-        bool hold_sec_0;  /* HoldSec=0 */
+        int hold_sec;     /* HoldSec=; 0: the default; -1: HoldSec=0 */
         bool slot;        /* its last LUN is an empty slot of a card reader */
         bool bystander;   /* a second disk of the same model, which the switch must not touch */
         struct fake_hook hooks[3];

@@ -312,6 +312,28 @@ static void test_held_on_the_way_back(void **state)
         }
 }
 
+static void stalls_before_a_slow_udev(struct fake_usb *u)
+{
+        stalls(u);
+        fake->udev_usec = 3050 * USEC_PER_MSEC;
+}
+
+/* udev finishes its work on the failed disk only when it is gone. Its name returns, but that event is not of the disk that is
+ * back. */
+static void test_slow_udev(void **state)
+{
+        static const struct scene s = {BOT, UAS, .partitions = 1, .prepare = stalls_before_a_slow_udev};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+        assert_int_equal(fake->usb[0].luns[0].letter, 0);
+        assert_true(udev_has_finished(&fake->usb[0].luns[0]));
+        assert_null(scene_held());
+        scene_remove();
+}
+
 /* A switch that is done in time holds nothing: udev's helper has waited for it. */
 static void test_not_held(void **state)
 {
@@ -385,6 +407,44 @@ static void test_held_while_examined(void **state)
         scene_remove();
 }
 
+/* The hold of a killed switch: its deadline, and the number of timers that PID 1 has started. */
+static void killed_in_the_bind(struct scene s, usec_t *ret_left, unsigned *ret_timers)
+{
+        struct hold_mark m = {0};
+        struct result r;
+
+        s.hooks[1] = (struct fake_hook){.op = "bind uas", .nth = 1, .what = HOOK_KILL};
+        scene_make(&s);
+        scene_switch_in_child(&s, &r);
+        assert_int_equal(r.code, -1);
+        assert_true(rule_holds(&fake->usb[0]));
+        assert_int_equal(hold_read(&fake->roots, "2-1:1.0", &m), 1);
+        *ret_left = m.deadline - fake->clock;
+        *ret_timers = fake->timers;
+        scene_remove();
+}
+
+/* No hold is longer than five minutes. Its timer ends it: one that is half over is started again. */
+static void test_length_of_a_hold(void **state)
+{
+        static const struct {
+                int hold_sec;
+                int wait; /* seconds that the unbind takes, after the start of the timer */
+                unsigned timers, left;
+        } rows[] = {{20, 0, 1, 20}, {20, 9, 1, 11}, {20, 11, 2, 20}, {299, 0, 1, 299}, {600, 0, 1, 300}};
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct scene s = {BOT, UAS, .plugged = true, .hold_sec = rows[i].hold_sec};
+                unsigned timers;
+                usec_t left;
+
+                s.hooks[0] = (struct fake_hook){.op = "unbind", .nth = 1, .what = HOOK_WAIT, .error = rows[i].wait};
+                killed_in_the_bind(s, &left, &timers);
+                assert_int_equal(timers, rows[i].timers);
+                assert_int_equal((left + USEC_PER_SEC / 2) / USEC_PER_SEC, rows[i].left);
+        }
+}
+
 static void hold_never(struct fake_usb *u)
 {
         tree_write("quiet uasd.hold=0\n", "proc/cmdline");
@@ -400,8 +460,8 @@ static void hold_never_and_stalls(struct fake_usb *u)
 static void test_hold_never(void **state)
 {
         static const struct scene scenes[] = {
-                {BOT, UAS, .partitions = 1, .plugged = true, .hold_sec_0 = true},
-                {BOT, UAS, .partitions = 1, .plugged = true, .hold_sec_0 = true, .prepare = stalls},
+                {BOT, UAS, .partitions = 1, .plugged = true, .hold_sec = -1},
+                {BOT, UAS, .partitions = 1, .plugged = true, .hold_sec = -1, .prepare = stalls},
                 {BOT, UAS, .partitions = 1, .plugged = true, .prepare = hold_never},
                 {BOT, UAS, .partitions = 1, .plugged = true, .prepare = hold_never_and_stalls},
         };
@@ -447,6 +507,32 @@ static void test_marks(void **state)
 }
 
 /* ---- the way back ---- */
+
+/* Killed after the first of two deletes. The recovery ends when both LUNs are back and udev is done with them. */
+static void test_recovery_waits(void **state)
+{
+        static const enum driver ways[] = {BOT, UAS};
+
+        for (size_t i = 0; i < ELEMENTSOF(ways); i++) {
+                const struct scene s = {ways[i], ways[!i], .luns = 2, .partitions = 1,
+                                        .hooks = {{.op = "delete 0:0:0:0", .nth = 1, .what = HOOK_KILL_DONE}}};
+                const struct fake_lun *luns;
+                struct result r;
+
+                scene_make(&s);
+                luns = fake->usb[0].luns;
+                scene_switch_in_child(&s, &r);
+                assert_int_equal(r.code, -1);
+                assert_false(luns[0].there);
+                memset(fake->hooks, 0, sizeof(fake->hooks));
+                assert_int_equal(scene_recover(&s), 0);
+                assert_true(luns[0].there && luns[1].there);
+                assert_true(udev_has_finished(&luns[0]));
+                assert_int_equal(fake->usb[0].unbound, 0);
+                assert_null(scene_wrong(&s));
+                scene_remove();
+        }
+}
 
 /* Only drivers_probe gives it a driver. The switch ends when its disks are there: until then it is held. */
 static void test_any_driver(void **state)
@@ -571,9 +657,12 @@ int main(void)
                 cmocka_unit_test(test_written_since),
                 cmocka_unit_test(test_held_on_the_way_back),
                 cmocka_unit_test(test_not_held),
+                cmocka_unit_test(test_slow_udev),
+                cmocka_unit_test(test_length_of_a_hold),
                 cmocka_unit_test(test_hold_never),
                 cmocka_unit_test(test_marks),
                 cmocka_unit_test(test_any_driver),
+                cmocka_unit_test(test_recovery_waits),
                 cmocka_unit_test(test_entry_left),
                 cmocka_unit_test(test_uasd_has_gone),
                 cmocka_unit_test(test_error_and_user),

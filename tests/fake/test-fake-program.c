@@ -69,6 +69,19 @@ static void killed(struct fake_usb *u)
 
 static int lock = -1;
 
+static int unnamed = -1;
+
+static void opened_by_nobody(struct fake_usb *u)
+{
+        unnamed = openat(fake->roots.dev, "sda1", O_RDONLY | O_CLOEXEC);
+        assert_true(unnamed >= 0);
+}
+
+static void under_nohup(struct fake_usb *u)
+{
+        (void) signal(SIGTERM, SIG_IGN);
+}
+
 /* By another uasd-switch, which is alive. */
 static void locked(struct fake_usb *u)
 {
@@ -104,10 +117,12 @@ static const struct {
         {{IF, "uas"}, {BOT, .partitions = 1, .prepare = mounted}, 3, "", "mount sda1 at /mnt/sda1\nuasd-switch: " IF ": step claim: in use: mount of sda1 at /mnt/sda1\n", BOT},
         {{IF, "uas"}, {BOT, .prepare = tree_without_sysfs}, 1, "", "uasd-switch: no sysfs on /sys\n", BOT},
         {{IF, "uas"}, {BOT, .hooks = STOPPED}, 3, "", IF ": step fingerprint: ended by a signal before the disk was touched\n", BOT},
+        {{IF, "uas"}, {BOT, .prepare = under_nohup, .hooks = STOPPED}, 0, "", "uasd-switch: " IF ": moved from usb-storage to uas\n", UAS, false, true},
         /* lines for uasd */
         {{"--machine", IF, "usb-storage"}, {UAS}, 0, "END 0 release moved from uas to usb-storage\n", "", BOT, false, true},
         {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .prepare = mounted}, 3, "END 3 claim in use: mount of sda1 at /mnt/sda1\n", "", BOT},
         {{"--machine", IF, "uas"}, {BOT, .hooks = {{.op = "open sda", .nth = 2, .what = HOOK_FAIL, .error = EBUSY}}}, 3, "CLAIMED sda\nEND 3 delete in use: sda is claimed by somebody\n", "", BOT},
+        {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .counts = true, .prepare = opened_by_nobody}, 3, "OPENED sda\nEND 3 claim in use: somebody who cannot be named has the disk open\n", "", BOT},
         {{"--machine", IF, "uas"}, {BOT, .hooks = STOPPED}, 3, "END 3 fingerprint ended by a signal before the disk was touched\n", "", BOT},
         /* other tasks */
         {{"--recover", IF}, {DRIVER_NONE, .prepare = killed}, 0, "", IF ": a switch from uas to usb-storage was left at step unbind\n", UAS},
@@ -198,6 +213,8 @@ static void test_program(void **state)
                 scene_make(&table[i].s);
                 code = program(table[i].args, fds[0], fds[1]);
                 lock = close_keep_errno(lock);
+                unnamed = close_keep_errno(unnamed);
+                (void) signal(SIGTERM, SIG_DFL);
                 (void) printed(fds[0], out, sizeof(out));
                 (void) printed(fds[1], err, sizeof(err));
                 if (code != table[i].code || !ends_with(out, table[i].out) || !ends_with(err, table[i].err))
@@ -225,6 +242,5 @@ int __wrap_main(int argc, char *argv[])
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_program)};
 
-        (void) signal(SIGTERM, SIG_DFL);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

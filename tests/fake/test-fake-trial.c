@@ -115,6 +115,12 @@ static void machine_stalls(struct fake_usb *u)
         u->stalls_on_uas = u->machine_late = true;
 }
 
+/* It owes answers, and sends one now and then. */
+static void answers_slowly(struct fake_usb *u)
+{
+        u->stalls_on_uas = u->answers_slowly = true;
+}
+
 static void silent(struct fake_usb *u)
 {
         u->silent_on_uas = true;
@@ -182,14 +188,18 @@ static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fa
 /* All are rolled back. A bridge that owes no answer is not blamed, nor is one that could not be tried for lack of memory. */
 static void test_taken_back(void **state)
 {
+        static const int ours[] = {ENOMEM, EMFILE, ENFILE};
         struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO}, none = {0},
                          killed = {.op = "fingerprint", .nth = 2, .what = HOOK_KILL};
 
         taken_back(false, stalls, none, "verify", HISTORY_DISTRUSTED);
         taken_back(false, machine_stalls, none, "verify", HISTORY_ENDED);
+        taken_back(false, answers_slowly, none, "verify", HISTORY_ENDED);
         taken_back(false, NULL, fails, "verify", HISTORY_DISTRUSTED);
-        fails.error = ENOMEM;
-        taken_back(false, NULL, fails, "verify", HISTORY_ENDED);
+        for (size_t i = 0; i < ELEMENTSOF(ours); i++) {
+                fails.error = ours[i];
+                taken_back(false, NULL, fails, "verify", HISTORY_ENDED);
+        }
         taken_back(false, NULL, killed, "verify", HISTORY_ENDED);
 }
 

@@ -12,6 +12,8 @@
 #include "common/util.h"
 #include "fake.h"
 
+#define UDEV_USEC (500 * USEC_PER_MSEC) /* v b: udev finishes 0.2..1.2 s later */
+
 struct fake *fake;
 
 #define BOT_ALT 9, 4, 0, 0, 2, 0x08, 0x06, 0x50, 0, 7, 5, 0x81, 2, 0, 2, 0, 7, 5, 0x02, 2, 0, 2, 0
@@ -265,6 +267,20 @@ void tree_scsi_state(struct fake_usb *u, unsigned lun, const char *state)
         tree_write(text, "%s/state", scsi_dir(u, lun, scsi));
 }
 
+/* The commands that the kernel has sent to the LUN and that it has answered. One that stalls owes answers. */
+void tree_commands(struct fake_usb *u, unsigned lun)
+{
+        bool owes = u->driver == DRIVER_UAS && u->stalls_on_uas && !u->machine_late;
+        uint64_t slow = u->answers_slowly ? fake->clock * 10 / USEC_PER_SEC : 0;
+        char scsi[200], text[32];
+
+        (void) scsi_dir(u, lun, scsi);
+        (void) snprintf(text, sizeof(text), "0x%llx\n", (unsigned long long) slow + 31);
+        tree_write(text, "%s/iorequest_cnt", scsi);
+        (void) snprintf(text, sizeof(text), "0x%llx\n", (unsigned long long) slow + (owes ? 30 : 31));
+        tree_write(text, "%s/iodone_cnt", scsi);
+}
+
 void tree_scsi(struct fake_usb *u, unsigned lun)
 {
         struct fake_lun *l = &u->luns[lun];
@@ -275,8 +291,7 @@ void tree_scsi(struct fake_usb *u, unsigned lun)
         tree_write(text, "%s/type", scsi);
         tree_write("", "%s/delete", scsi);
         tree_scsi_state(u, lun, "running");
-        tree_write("0x1f\n", "%s/iorequest_cnt", scsi);
-        tree_write(u->driver == DRIVER_UAS && u->stalls_on_uas && !u->machine_late ? "0x1e\n" : "0x1f\n", "%s/iodone_cnt", scsi);
+        tree_commands(u, lun);
         tree_write("", "%s/scsi_generic/sg%i/dev", scsi, l->letter);
         if (l->type == 0 && !l->declined)
                 tree_link("sys/bus/scsi/drivers/sd", "%s/driver", scsi);
@@ -421,7 +436,8 @@ void fakesys_make(void)
         (void) signal(SIGPIPE, SIG_IGN); /* as uasd-switch does */
         fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         assert(fake != MAP_FAILED);
-        *fake = (struct fake){.clock = 100 * USEC_PER_SEC, .uas_loaded = true, .uas_loadable = true, .diskseq = 7};
+        *fake = (struct fake){
+                .clock = 100 * USEC_PER_SEC, .uas_loaded = true, .uas_loadable = true, .diskseq = 7, .udev_usec = UDEV_USEC};
         strcpy(fake->path, access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-fake-XXXXXX" : "/tmp/uasd-fake-XXXXXX");
         assert(mkdtemp(fake->path));
         fakesys_set_quirks("");

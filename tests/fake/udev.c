@@ -6,16 +6,21 @@
 /* The uevents of the kernel, and what udev does with them: a worker for each disk, which keeps it open until it has finished. */
 
 #define ANNOUNCE_USEC (5 * USEC_PER_MSEC) /* the kernel reads the partition table before */
-#define UDEV_USEC (500 * USEC_PER_MSEC)   /* v b: udev finishes 0.2..1.2 s later */
+#define REMOVE_USEC (20 * USEC_PER_MSEC)
 
 static struct fake_event *add(const struct fake_usb *u, const char *name, bool remove, bool processed)
 {
         struct fake_event *e = &fake->events[0];
+        uint64_t earliest = fake->clock;
 
         for (unsigned i = 0; i < ELEMENTSOF(fake->events) && e->name[0]; i++)
                 e = fake->events[i].name[0] && fake->events[i].number > e->number ? e : &fake->events[i];
+        for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++) /* udev handles the events of one device in order */
+                if (fake->events[i].processed && streq(fake->events[i].name, name) && fake->events[i].due != UINT64_MAX &&
+                    fake->events[i].due > earliest)
+                        earliest = fake->events[i].due;
         *e = (struct fake_event){.number = ++fake->n_events, .remove = remove, .processed = processed};
-        e->due = fake->clock + (processed ? UDEV_USEC : remove ? 0 : ANNOUNCE_USEC);
+        e->due = !processed ? fake->clock + (remove ? 0 : ANNOUNCE_USEC) : earliest + (remove ? REMOVE_USEC : fake->udev_usec);
         (void) copy_string(e->name, sizeof(e->name), name);
         (void) copy_string(e->interface, sizeof(e->interface), u->interface);
         return e;
@@ -71,7 +76,7 @@ void udev_passes(void)
                 if (awaited && fake->clock < e->asked + AWAIT_USEC)
                         continue;
                 e->waits = false;
-                e->due = fake->clock + UDEV_USEC;
+                e->due = fake->clock + fake->udev_usec;
                 for (unsigned u = 0; u < fake->n_usb; u++)
                         if (n && streq(fake->usb[u].interface, e->interface))
                                 n->held = rule_holds(&fake->usb[u]);
@@ -95,6 +100,15 @@ bool udev_not_announced(void)
                     node_of(&fake->events[i]))
                         return true;
         return false;
+}
+
+bool udev_has_finished(const struct fake_lun *l)
+{
+        for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++)
+                if (fake->events[i].processed && !fake->events[i].remove && fake->events[i].diskseq == l->diskseq &&
+                    fake->events[i].due > fake->clock)
+                        return false;
+        return true;
 }
 
 struct fake_event *udev_due(bool processed, uint64_t since)
