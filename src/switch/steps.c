@@ -109,7 +109,7 @@ int step_claim(struct transaction *t)
         if (r == -EAGAIN)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "the kernel is still probing it: it has no block device yet");
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r));
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy[0] ? busy : t->interface, strerror(-r));
         ask_whether_it_stops(t);
         /* If the kernel itself counts no opens but ours, a search in /proc is not needed. */
         if (t->claim.alone)
