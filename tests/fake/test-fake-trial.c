@@ -163,7 +163,7 @@ static enum driver asked(void)
         return a.override_target;
 }
 
-static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fake_hook hook, const char *step,
+static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fake_hook hook, const char *step, const char *said,
                        enum history_state on_record)
 {
         struct scene s = scenes[0];
@@ -180,6 +180,7 @@ static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fa
         assert_int_equal(asked(), on_record == HISTORY_DISTRUSTED ? DRIVER_NONE : DRIVER_UAS);
         assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
         assert_string_equal(r.step, step);
+        assert_string_equal(r.text, said);
         assert_int_equal(recorded(&h), on_record);
         assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
         scene_remove();
@@ -192,15 +193,21 @@ static void test_taken_back(void **state)
         struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO}, none = {0},
                          killed = {.op = "fingerprint", .nth = 2, .what = HOOK_KILL};
 
-        taken_back(false, stalls, none, "verify", HISTORY_DISTRUSTED);
-        taken_back(false, machine_stalls, none, "verify", HISTORY_ENDED);
-        taken_back(false, answers_slowly, none, "verify", HISTORY_ENDED);
-        taken_back(false, NULL, fails, "verify", HISTORY_DISTRUSTED);
+        taken_back(false, stalls, none, "verify", "under uas reads at full depth are not answered in time: Connection timed out",
+                   HISTORY_DISTRUSTED);
+        taken_back(false, machine_stalls, none, "verify", "under uas this machine was too slow to tell: Connection timed out",
+                   HISTORY_ENDED);
+        taken_back(false, answers_slowly, none, "verify", "under uas this machine was too slow to tell: Connection timed out",
+                   HISTORY_ENDED);
+        taken_back(false, NULL, fails, "verify", "under uas the disk cannot be read: Input/output error", HISTORY_DISTRUSTED);
         for (size_t i = 0; i < ELEMENTSOF(ours); i++) {
+                char text[128];
+
                 fails.error = ours[i];
-                taken_back(false, NULL, fails, "verify", HISTORY_ENDED);
+                (void) snprintf(text, sizeof(text), "under uas the disk cannot be read: %s", strerror(ours[i]));
+                taken_back(false, NULL, fails, "verify", text, HISTORY_ENDED);
         }
-        taken_back(false, NULL, killed, "verify", HISTORY_ENDED);
+        taken_back(false, NULL, killed, "verify", "under uas its examination was killed: Operation canceled", HISTORY_ENDED);
 }
 
 static void shrinks(struct fake_usb *u)
@@ -237,7 +244,9 @@ static void test_written(void **state)
 {
         struct fake_hook writes = {.op = "fingerprint", .nth = 2, .what = HOOK_WRITE};
 
-        taken_back(false, shrinks, writes, "verify", HISTORY_DISTRUSTED);
+        taken_back(false, shrinks, writes, "verify",
+                   "under uas another disk shows: before LUN0_SIZE=512, now LUN0_SIZE=511: Structure needs cleaning",
+                   HISTORY_DISTRUSTED);
         written(shrinks, UASD_EXIT_FAILED, HISTORY_DISTRUSTED);
         written(garbles, UASD_EXIT_OK, HISTORY_TRIAL);
 }
@@ -247,11 +256,13 @@ static void test_late(void **state)
 {
         struct fake_hook none = {0}, slow = {.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 14};
 
-        taken_back(false, silent, none, "appear", HISTORY_DISTRUSTED);
-        taken_back(false, both_silent, none, "appear", HISTORY_DISTRUSTED);
-        taken_back(false, behind_another, none, "appear", HISTORY_ENDED);
-        taken_back(true, silent, none, "appear", HISTORY_DISTRUSTED);
-        taken_back(true, silent, slow, "appear", HISTORY_ENDED);
+        taken_back(false, silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
+        taken_back(false, both_silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
+        taken_back(false, behind_another, none, "appear",
+                   "no disk appeared under uas in time: the kernel was at another one, which was bound before it", HISTORY_ENDED);
+        taken_back(true, silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
+        taken_back(true, silent, slow, "appear", "no disk appeared under uas in time: this machine was too slow to wait for it",
+                   HISTORY_ENDED);
 }
 
 static void speaks_uas_alone(struct fake_usb *u)
