@@ -192,6 +192,13 @@ class KeptOff(Machine):
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
         self.driver_is('usb-storage')
 
+    def test_trouble_in_use(self):
+        "Also if it cannot leave uas yet: after a replug it starts on usb-storage."
+        self.use(True)
+        self.given_up()
+        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
+        self.assertEqual((self.disk()['driver'], self.disk()['state']), ('uas', 'waiting'))
+
     def test_trouble_uas_alone(self):
         "There is no other driver for it: the fault is reported, and nothing is recorded."
         self.uas_alone()

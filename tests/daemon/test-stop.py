@@ -58,7 +58,7 @@ class Stop(Machine):
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/private')))
 
     def test_cannot(self):
-        "Without /sys, or next to another uasd, it ends with an error."
+        "Without /sys, without the kernel's events, or next to another uasd, it ends with an error. PID 1 starts it again."
         first = self.start_daemon()
         until(lambda: os.path.exists(self.tree.path('run/uasd/private')), 'it is there')
         second = self.start([UASD, self.tree.top], stderr=self.said)
@@ -67,9 +67,13 @@ class Stop(Machine):
         self.assertIn('cannot go on: Operation already in progress', self.journal())
         first.terminate()
         first.wait(20)
-        shutil.rmtree(self.tree.path('sys'))
+        self.tree.write('no-uevents', '')
         third = self.start([UASD, self.tree.top], stderr=self.said)
         self.assertEqual(third.wait(20), 1)
+        self.assertIn('cannot go on: Too many open files in system', self.journal())
+        shutil.rmtree(self.tree.path('sys'))
+        fourth = self.start([UASD, self.tree.top], stderr=self.said)
+        self.assertEqual(fourth.wait(20), 1)
         self.assertIn('cannot go on: No such file or directory', self.journal())
 
     def test_full_socket(self):

@@ -17,9 +17,9 @@
  * "modules" in the folder gets the modules that uasd asks PID 1 to load. "journal" gets the messages to the journal: a line for
  * each field, and an empty line after each message. They also go to stderr. A line in the FIFO "uevents", if it exists, is an
  * event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
- * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each quick look for users. Linked
- * with
- * --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_fd,uevents_next,fsync,users_any.
+ * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each quick look for users. With a
+ * file "no-uevents" the kernel gives no events. Linked with
+ * --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_open,uevents_fd,uevents_next,fsync,users_any.
  */
 
 static const char *top;
@@ -65,6 +65,16 @@ int __wrap_journal_send(const char *text, size_t size)
                 (void) fclose(f);
         }
         return -ENOTCONN; /* so the message goes to stderr */
+}
+
+int __real_uevents_open(enum uevents which, struct udev_monitor **ret);
+int __wrap_uevents_open(enum uevents which, struct udev_monitor **ret);
+int __wrap_uevents_open(enum uevents which, struct udev_monitor **ret)
+{
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), "%s/no-uevents", top);
+        return access(path, F_OK) >= 0 ? -ENFILE : __real_uevents_open(which, ret);
 }
 
 /* -1: the events are those of this machine */

@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "common/util.h"
+#include "core/history.h"
+#include "core/keepoff.h"
 #include "hold/quirks.h"
 #include "sys/quirks/keepoff.h"
 #include "sys/quirks/modprobed.h"
@@ -128,6 +130,45 @@ static void test_uas_alone(void **state)
         tree_remove(&t);
 }
 
+/* A disk has the same name in the files and in uasd. */
+static void test_names(void **state)
+{
+        static const struct {
+                const char *serial;
+                bool twin;
+                const char *policy, *name;
+        } table[] = {
+                {"ONE", false, "1209:5a5a:ONE=usb-storage\n", "ONE"},
+                {"ONE", true, "1209:5a5a:ONE" PORT "=usb-storage\n", "ONE@1.4"},
+                {"", false, "1209:5a5a:" PORT "=usb-storage\n", "@1.4"},
+                {"a=b", false, "1209:5a5a:a\\x3db=usb-storage\n", "a\\x3db"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct facts f = {
+                        .vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .port = "2-1.4", .controller_device = "0000:00:14.0"};
+                struct kept_disks kept = {};
+                char name[HISTORY_KEY_MAX];
+                struct kept_disk *disk;
+                struct config c;
+                struct tree t;
+
+                tree_make(&t);
+                tree_write(&t, "etc/uasd/policy", table[i].policy);
+                (void) copy_string(f.serial, sizeof(f.serial), table[i].serial);
+                config_init(&c);
+                assert_int_equal(kept_disks_read(&t.roots, &c, KERNEL, &kept), 0);
+                assert_string_equal(kept_name(&f, table[i].twin, name, sizeof(name)), table[i].name);
+                disk = kept_disk_find(&kept, 0x1209, 0x5a5a, name);
+                assert_non_null(disk);
+                assert_int_equal(disk->policy, POLICY_USB_STORAGE);
+                assert_int_equal(kept.n, 1);
+                kept_disks_done(&kept);
+                config_done(&c);
+                tree_remove(&t);
+        }
+}
+
 static void test_files(void **state)
 {
         char entry[QUIRK_ENTRY_MAX], long_line[300];
@@ -162,10 +203,8 @@ static void test_files(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_words),
-                cmocka_unit_test(test_modprobe),
-                cmocka_unit_test(test_uas_alone),
-                cmocka_unit_test(test_files),
+                cmocka_unit_test(test_words), cmocka_unit_test(test_modprobe), cmocka_unit_test(test_uas_alone),
+                cmocka_unit_test(test_names), cmocka_unit_test(test_files),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,18 +260,17 @@ static void walk_in_child(const struct roots *r, void *data, int out)
         (void) fclose(f);
 }
 
+/* The child may have been killed in the middle of its answer. */
 struct reader {
-        const char *at;
-        size_t left;
+        const char *at, *end;
 };
 
 static bool get(struct reader *r, void *ret, size_t size)
 {
-        if (r->left < size)
+        if ((size_t) (r->end - r->at) < size)
                 return false;
         memcpy(ret, r->at, size);
         r->at += size;
-        r->left -= size;
         return true;
 }
 
@@ -280,13 +279,10 @@ static bool get_text(struct reader *r, char **ret)
         uint32_t size;
 
         *ret = NULL;
-        if (!get(r, &size, sizeof(size)) || size > r->left)
-                return false;
-        if (size > 0)
-                *ret = strndup(r->at, size - 1);
-        r->at += size;
-        r->left -= size;
-        return size == 0 || *ret;
+        if (!get(r, &size, sizeof(size)) || size == 0)
+                return size == 0;
+        *ret = malloc(size);
+        return *ret && get(r, *ret, size);
 }
 
 static bool get_user(struct reader *r, struct user *u)
@@ -305,7 +301,7 @@ static bool get_users(struct reader *r, struct users_of *of)
 {
         size_t n;
 
-        if (!get(r, &n, sizeof(n)) || n > r->left / sizeof(struct user))
+        if (!get(r, &n, sizeof(n)))
                 return false;
         of->users = calloc(n + 1, sizeof(struct user));
         if (!of->users)
@@ -320,7 +316,7 @@ static void on_walked(void *data, const struct child_end *end)
 {
         struct users_walk *w = data;
         struct manager *m = w->manager;
-        struct reader r = {end->answer, end->size};
+        struct reader r = {end->answer, (const char *) end->answer + end->size};
         usec_t now = now_monotonic();
         bool whole = true;
 
