@@ -166,6 +166,50 @@ static void test_each(void **state)
         tree_remove(&t);
 }
 
+/* A key that no disk can have is skipped. */
+static void test_long_key(void **state)
+{
+        static char text[2 * HISTORY_KEY_MAX + 256];
+
+        for (size_t length = HISTORY_KEY_MAX - 1; length <= HISTORY_KEY_MAX; length++) {
+                struct tree t;
+                size_t n = 0;
+
+                tree_make(&t);
+                memset(text, 'k', length);
+                (void) snprintf(text + length, sizeof(text) - length,
+                                "=state=passed firmware=0100 kernel=6 boot=- date=- reason=\n");
+                tree_write(&t, "etc/uasd/history", text);
+                assert_int_equal(history_each(&t.roots, count, &n), 0);
+                assert_int_equal(n, length < HISTORY_KEY_MAX);
+                tree_remove(&t);
+        }
+}
+
+static unsigned synced;
+
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+        synced++;
+        return 0;
+}
+
+/* Both copies survive a power cut: the files, and their names. */
+static void test_durable(void **state)
+{
+        struct facts f = disk("ONE");
+        struct tree t;
+
+        tree_make(&t);
+        synced = 0;
+        assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_TRIAL}), 0);
+        assert_int_equal(synced, 4);
+        assert_int_equal(history_forget_id(&t.roots, "1209:5a5a:TWO"), -ENOENT); /* nothing changes, so nothing is written */
+        assert_int_equal(synced, 4);
+        tree_remove(&t);
+}
+
 /* A record has the firmware, the kernel, the boot and the time. It can be put back as it was. */
 static void test_record(void **state)
 {
@@ -321,6 +365,7 @@ int main(void)
                 cmocka_unit_test(test_end_trials), cmocka_unit_test(test_forget),   cmocka_unit_test(test_too_many),
                 cmocka_unit_test(test_each),       cmocka_unit_test(test_record),   cmocka_unit_test(test_end_one),
                 cmocka_unit_test(test_copies),     cmocka_unit_test(test_one_copy), cmocka_unit_test(test_old_initramfs),
+                cmocka_unit_test(test_long_key),   cmocka_unit_test(test_durable),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,6 +241,34 @@ static void test_module(void **state)
         over(pid1);
 }
 
+/* Without a wait: the answer comes through the event loop and ends the connection. */
+static void test_module_later(void **state)
+{
+        sd_bus *pid1 = answering(), *later = NULL;
+        sd_event *event = NULL;
+        struct awake deadline = awake_in(2 * LONG);
+
+        assert_true(sd_event_new(&event) >= 0);
+        assert_true(pid1_load_module_later(&roots, event, "usb_storage", &later) >= 0);
+        assert_non_null(later);
+        while (later && awake_left(deadline) > 0)
+                assert_true(sd_event_run(event, USEC_PER_SEC / 10) >= 0);
+        assert_null(later);
+        sd_event_unref(event);
+        over(pid1);
+}
+
+static void test_module_later_without(void **state)
+{
+        sd_bus *later = NULL;
+        sd_event *event = NULL;
+
+        assert_true(sd_event_new(&event) >= 0);
+        assert_int_equal(pid1_load_module_later(&ROOTS_NULL, event, "usb_storage", &later), -ENOENT);
+        assert_null(later);
+        sd_event_unref(event);
+}
+
 static int set_up(void **state)
 {
         if (!mkdtemp(top))
@@ -261,10 +289,10 @@ static int tear_down(void **state)
 
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_none),     cmocka_unit_test(test_unreachable),
-                                           cmocka_unit_test(test_mute_bus), cmocka_unit_test(test_mute),
-                                           cmocka_unit_test(test_states),   cmocka_unit_test(test_numbers),
-                                           cmocka_unit_test(test_module)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_none),   cmocka_unit_test(test_unreachable),  cmocka_unit_test(test_mute_bus),
+                cmocka_unit_test(test_mute),   cmocka_unit_test(test_states),       cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_module), cmocka_unit_test(test_module_later), cmocka_unit_test(test_module_later_without)};
 
         assert_true(argc > 1);
         program = argv[1];
