@@ -11,10 +11,12 @@
 
 #include <cmocka.h>
 
+#include "common/names.h"
 #include "common/util.h"
 #include "sys/state/conf.h"
 #include "sys/state/policies.h"
 #include "sys/state/policy-list.h"
+#include "sys/state/store.h"
 #include "tree.h"
 
 #define AUTO POLICY_AUTO
@@ -156,6 +158,35 @@ static void test_changed_by_another(void **state)
         assert_int_equal(policy_of(&t, &disk), UAS); /* of /var */
         assert_int_equal(unlinkat(t.roots.var, "lib/uasd/policy", 0), 0);
         assert_int_equal(policy_of(&t, &disk), AUTO);
+        tree_remove(&t);
+}
+
+/* The number changes with each file, and only with that. Each file has its own. */
+static void test_versions(void **state)
+{
+        struct facts one = at("ONE", 2, "1");
+        const struct store *policies, *trims;
+        unsigned version, other;
+        struct tree t;
+
+        tree_make(&t);
+        version = store_version(&t.roots, STATE_POLICY);
+        other = store_version(&t.roots, STATE_TRIM);
+        assert_int_equal(store_version(&t.roots, STATE_POLICY), version);
+        assert_int_equal(policy_store(&t.roots, &one, false, BOT, false), 0);
+        assert_true(store_version(&t.roots, STATE_POLICY) > version);
+        version = store_version(&t.roots, STATE_POLICY);
+        assert_int_equal(policy_store(&t.roots, &one, false, UAS, false), 0);
+        assert_true(store_version(&t.roots, STATE_POLICY) > version);
+        version = store_version(&t.roots, STATE_POLICY);
+        assert_int_equal(store_version(&t.roots, STATE_POLICY), version);
+        assert_int_equal(store_version(&t.roots, STATE_TRIM), other);
+
+        tree_write(&t, "etc/uasd/trim", "1209:5a5a:ONE=on 0:5\n");
+        assert_int_equal(store_read(&t.roots, STATE_POLICY, &policies), 1);
+        assert_int_equal(store_read(&t.roots, STATE_TRIM, &trims), 1);
+        assert_string_equal(policies->lines[0], "1209:5a5a:ONE=uas"); /* still lent */
+        assert_string_equal(trims->lines[0], "1209:5a5a:ONE=on 0:5");
         tree_remove(&t);
 }
 
@@ -320,10 +351,15 @@ static void test_list(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_two),        cmocka_unit_test(test_twin_comes),
-                cmocka_unit_test(test_twins),      cmocka_unit_test(test_changed_by_another),
-                cmocka_unit_test(test_by_id),      cmocka_unit_test(test_by_id_and_port),
-                cmocka_unit_test(test_unreadable), cmocka_unit_test(test_list),
+                cmocka_unit_test(test_two),
+                cmocka_unit_test(test_twin_comes),
+                cmocka_unit_test(test_twins),
+                cmocka_unit_test(test_changed_by_another),
+                cmocka_unit_test(test_versions),
+                cmocka_unit_test(test_by_id),
+                cmocka_unit_test(test_by_id_and_port),
+                cmocka_unit_test(test_unreadable),
+                cmocka_unit_test(test_list),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
