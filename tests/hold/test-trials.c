@@ -163,6 +163,8 @@ static void test_each(void **state)
         write_state(&t, "now\n", "TWO", (struct history){.state = HISTORY_PASSED});
         assert_int_equal(history_each(&t.roots, stop, &n), -EBUSY);
         assert_int_equal(n, 1);
+        tree_write(&t, "etc/uasd/history", "generation=9\n1209:5a5a:ONE@x=nonsense\n");
+        assert_int_equal(history_each(&t.roots, stop, &n), 0);
         tree_remove(&t);
 }
 
