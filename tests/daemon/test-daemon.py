@@ -138,6 +138,16 @@ class Daemon(Machine):
         self.assertEqual((disk['state'], disk['driver'], disk['outcome']['code']), ('failed', 'uas', 1), disk)
         self.assertEqual(self.calls(), 1)
 
+    def test_as_started(self):
+        "uasd-switch has a process group of its own, and gets all signals: uasd blocks some, and ignores SIGPIPE."
+        self.plays_switch('grep -E "^Sig(Blk|Ign)" /proc/self/status >"$TREE/signals"', 'cut -d" " -f1,5 /proc/$$/stat >"$TREE/group"',
+                          "echo 'END 3 claim in use'", 'exit 3')
+        self.both()
+        self.ctl('switch', '2-1', 'usb-storage', code=3)
+        with open(self.tree.path('signals')) as signals, open(self.tree.path('group')) as group:
+            self.assertEqual([int(line.split()[1], 16) & 0x7fffffff for line in signals], [0, 0])  # glibc has two of its own
+            self.assertEqual(len(set(group.read().split())), 1)
+
     def test_left_without_driver(self):
         """uasd tries again until a driver is bound."""
         self.plays_switch('for interface; do last2=$last last=$interface; done',

@@ -83,11 +83,11 @@ static void join_system_bus(struct bus *b)
         if (r >= 0)
                 r = sd_bus_set_address(bus, secure_getenv("DBUS_SYSTEM_BUS_ADDRESS") ?: SYSTEM_BUS);
         if (r >= 0)
-                r = sd_bus_set_bus_client(bus, 1);
+                r = sd_bus_set_bus_client(bus, true);
         if (r >= 0)
-                r = sd_bus_negotiate_creds(bus, 1, SD_BUS_CREDS_EUID | SD_BUS_CREDS_EFFECTIVE_CAPS | SD_BUS_CREDS_PID);
+                r = sd_bus_negotiate_creds(bus, true, SD_BUS_CREDS_EUID | SD_BUS_CREDS_EFFECTIVE_CAPS | SD_BUS_CREDS_PID);
         if (r >= 0)
-                r = sd_bus_set_watch_bind(bus, 1);
+                r = sd_bus_set_watch_bind(bus, true);
         if (r >= 0)
                 r = sd_bus_start(bus);
         if (r >= 0)
@@ -141,9 +141,9 @@ static int welcome(struct bus *b, int fd, sd_bus **ret)
                 sd_bus_unref(peer);
                 return r;
         }
-        r = sd_bus_set_server(peer, 1, id);
+        r = sd_bus_set_server(peer, true, id);
         if (r >= 0)
-                r = sd_bus_negotiate_creds(peer, 1, SD_BUS_CREDS_EUID | SD_BUS_CREDS_EFFECTIVE_CAPS | SD_BUS_CREDS_PID);
+                r = sd_bus_negotiate_creds(peer, true, SD_BUS_CREDS_EUID | SD_BUS_CREDS_EFFECTIVE_CAPS | SD_BUS_CREDS_PID);
         if (r >= 0)
                 r = sd_bus_set_sender(peer, UASD_BUS_NAME);
         if (r >= 0)
