@@ -166,13 +166,10 @@ int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint
         struct bytes b = {data, size};
 
         /* sysfs shows 18 bytes of it, independent of the length that the device claims */
-        if (b.n < DEVICE_SIZE || b.p[0] < DEVICE_SIZE || b.p[1] != DT_DEVICE)
+        if (b.n <= DEVICE_SIZE || b.p[0] < DEVICE_SIZE || b.p[1] != DT_DEVICE)
                 return -EBADMSG;
         b.p += DEVICE_SIZE;
         b.n -= DEVICE_SIZE;
-        if (b.n == 0)
-                return -EBADMSG;
-
         while (b.n > 0) {
                 struct bytes c = b;
                 size_t total;

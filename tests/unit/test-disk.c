@@ -387,13 +387,46 @@ static void test_users_without(void **state)
         users_free(users, n);
 }
 
+/* A LUN without a block device: the kernel will make one only for these types. */
+static void test_awaited(void **state)
+{
+        static const unsigned types[] = {0x00, 0x04, 0x05, 0x07, 0x0e, 0x14};
+
+        for (unsigned type = 0; type < 0x20; type++) {
+                struct lun l = {.scsi_type = type};
+                bool is = false;
+
+                for (size_t i = 0; i < ELEMENTSOF(types); i++)
+                        is = is || types[i] == type;
+                assert_row(type, lun_awaited(&l) == is);
+                (void) copy_string(l.disk.name, sizeof(l.disk.name), "sda");
+                assert_false(lun_awaited(&l));
+        }
+}
+
+/* Names are never cut off. */
+static void test_names(void **state)
+{
+        const struct lun named[] = {{.disk.name = "sda"}, {.disk.name = ""}, {.disk.name = "sdaa"}};
+        char ret[128] = "-";
+
+        assert_string_equal(luns_names(named, 0, ret, sizeof(ret)), "");
+        assert_string_equal(luns_names(named, ELEMENTSOF(named), ret, sizeof(ret)), "sda sdaa");
+        for (size_t size = 1; size < sizeof(ret); size++) {
+                (void) luns_names(named, ELEMENTSOF(named), ret, size);
+                assert_row(size, streq(ret, "") || streq(ret, "sda") || streq(ret, "sda sdaa"));
+                assert_row(size, size <= BLOCK_NAME_MAX + 2 || *ret);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_luns_have),    cmocka_unit_test(test_luns_same),     cmocka_unit_test(test_done),
                 cmocka_unit_test(test_history),      cmocka_unit_test(test_reason),        cmocka_unit_test(test_many_users),
                 cmocka_unit_test(test_cut),          cmocka_unit_test(test_claimed),       cmocka_unit_test(test_opened),
-                cmocka_unit_test(test_user_is_udev), cmocka_unit_test(test_users_without),
+                cmocka_unit_test(test_user_is_udev), cmocka_unit_test(test_users_without), cmocka_unit_test(test_awaited),
+                cmocka_unit_test(test_names),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

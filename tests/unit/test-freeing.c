@@ -18,6 +18,8 @@ static void test_users(void **state)
                 {{.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/srv", .namespace = (char *) "mnt:[7]", .pid = 9}, false,
                  "nsenter --target 9 --mount umount /srv"},
                 {{.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/srv", .namespace = (char *) "mnt:[7]"}, false, ""},
+                {{.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/srv", .namespace = (char *) "mnt:[7]", .pid = 1}, false,
+                 "nsenter --target 1 --mount umount /srv"},
                 {{.kind = USER_SWAP, .device = "sda2"}, false, "swapoff /dev/sda2"},
                 {{.kind = USER_SWAP, .device = "sda2"}, true, "swapoff --all"},
                 {{.kind = USER_LOOP, .device = "sda", .where = (char *) "loop0"}, false, "losetup --detach /dev/loop0"},
@@ -45,6 +47,24 @@ static void test_users(void **state)
         assert_string_equal(freeing_command(&(struct user){.kind = USER_MOUNT, .where = long_name}, false, ret, sizeof(ret)), "");
 }
 
+/* A word is quoted as a whole, or there is no command. */
+static void test_long_words(void **state)
+{
+        size_t longest = 0;
+
+        for (size_t n = 1; n < 1200; n++) {
+                char where[1201] = "", ret[1400], quoted[1400];
+
+                (void) memset(where, ' ', n);
+                (void) snprintf(quoted, sizeof(quoted), "umount '%s'", where);
+                (void) freeing_command(&(struct user){.kind = USER_MOUNT, .where = where}, false, ret, sizeof(ret));
+                assert_true(*ret == '\0' || streq(ret, quoted));
+                assert_true(!*ret || longest == n - 1);
+                longest = *ret ? n : longest;
+        }
+        assert_int_equal(longest, 1021);
+}
+
 static void test_holders(void **state)
 {
         static const struct {
@@ -70,7 +90,8 @@ static void test_holders(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_users), cmocka_unit_test(test_holders)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_users), cmocka_unit_test(test_long_words),
+                                           cmocka_unit_test(test_holders)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,12 +106,37 @@ static void test_room(void **state)
         kept_disks_done(&k);
 }
 
+/* A disk is on record by its serial, and also by its port if it has none, or if another one has the same. */
+static void test_name(void **state)
+{
+        static const struct {
+                const char *serial, *port;
+                bool twin;
+                const char *name;
+        } table[] = {
+                {"S1", "2-1.4", false, "S1"},
+                {"S1", "2-1.4", true, "S1@1.4"},
+                {"", "2-1.4", false, "@1.4"},
+                {"a=b", "2-1", false, "a\\x3db"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct facts f = {.vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 480};
+                char name[128];
+
+                (void) copy_string(f.serial, sizeof(f.serial), table[i].serial);
+                (void) copy_string(f.port, sizeof(f.port), table[i].port);
+                assert_string_equal(kept_name(&f, table[i].twin, name, sizeof(name)), table[i].name);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_entries),
                 cmocka_unit_test(test_uas_alone),
                 cmocka_unit_test(test_room),
+                cmocka_unit_test(test_name),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
