@@ -25,8 +25,7 @@ void child_begin(struct transaction *t, pid_t parent, int other_end)
         if (getppid() != parent) /* the parent died before prctl() */
                 _exit(0);
         (void) close(other_end);
-        if (t->events)
-                uevents_close(TAKE_PTR(t->events));
+        uevents_close(TAKE_PTR(t->events));
         /* A child that hangs stays behind. It must not keep the lock of the switch. */
         (void) close_keep_errno(t->lock);
         t->lock = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -101,8 +101,7 @@ void switch_hold_for_undo(struct transaction *t)
 
         if (!t->no_udev)
                 (void) uevents_open(UEVENTS_PROCESSED, &udev);
-        if (t->events)
-                uevents_close(t->events);
+        uevents_close(t->events);
         t->events = udev;
         if (!t->awaited)
                 return;

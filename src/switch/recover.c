@@ -41,7 +41,6 @@ int transaction_recover(struct transaction *t)
 
                 if (t->disk.strings_anew)
                         (void) strings_keep(&t->roots, &t->disk.facts);
-                memcpy(t->serial, t->disk.facts.serial, sizeof(t->serial));
                 if (!t->no_udev)
                         (void) uevents_open(UEVENTS_PROCESSED, &t->events);
                 /* true: its LUNs have appeared since it failed, so it was already back */
@@ -58,8 +57,7 @@ int transaction_recover(struct transaction *t)
                         t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
                 if (t->holding)
                         switch_hold_end(t);
-                if (t->events)
-                        uevents_close(t->events);
+                uevents_close(t->events);
                 history_recall(&t->roots, &t->disk.facts);
                 t->to = to;
                 if (t->failed) {

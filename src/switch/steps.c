@@ -46,7 +46,6 @@ static int step_identify(struct transaction *t)
         if (t->disk.strings_anew) /* a disk without a driver cannot be asked */
                 (void) strings_keep(&t->roots, f);
         facts_complete(&t->roots, &t->config, f);
-        memcpy(t->serial, f->serial, sizeof(t->serial));
         t->from = f->driver;
         t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         if (!f->caps.uas || !f->caps.pipes)
@@ -165,7 +164,6 @@ static int step_prepare(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the quirks parameter of usb_storage has no room for %s", entry);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s", strerror(-r));
-        t->events = NULL;
         if (!t->no_udev)
                 (void) uevents_open(UEVENTS_ANNOUNCED, &t->events); /* on failure the disks are awaited only in sysfs */
         return 0;
@@ -173,9 +171,7 @@ static int step_prepare(struct transaction *t)
 
 static void undo_prepare(struct transaction *t)
 {
-        if (t->events)
-                uevents_close(t->events);
-        t->events = NULL;
+        uevents_close(TAKE_PTR(t->events));
 }
 
 /*
@@ -188,7 +184,6 @@ static int machine_stops(struct transaction *t)
 
         if (t->pid1_asked)
                 t->pid1_error = pid1_answer(t->pid1, awake_in(PID1_USEC), &t->stopping, &state);
-        t->pid1_asked = false;
         if (t->n_disks > 0 && t->pid1_error < 0 && t->pid1_error != -ENOENT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, t->pid1_error, "PID 1 does not say whether the machine is going down: %s",
                                strerror(-t->pid1_error));
@@ -356,7 +351,6 @@ int transaction_run(struct transaction *t)
         size_t i;
         int r = 0;
 
-        (void) copy_string(t->step, sizeof(t->step), "recover");
         finish_earlier(t);
         t->began = now_awake();
         if (t->hold_deadline) {

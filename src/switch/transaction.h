@@ -49,7 +49,6 @@ struct transaction {
         struct awake began;
         struct usb_disk disk; /* as step_identify() read it */
         enum driver from;
-        char serial[USB_STRING_MAX];
         size_t n_disks; /* LUNs that had a block device */
 
         /* The progress */

@@ -69,14 +69,10 @@ static void examine(struct transaction *t, struct awake deadline, struct verify_
         struct usb_disk now = {0};
         struct claim c = CLAIM_NULL;
         char failed[BLOCK_NAME_MAX];
-        int r = usb_disk_read(&t->roots, t->interface, true, &now);
+        int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
         if (r <= 0 || !attachment_same(t, &now.facts)) {
                 answer_with(a, r < 0 ? r : -ENODEV, "the disk has gone");
-                return;
-        }
-        if (!streq(now.facts.serial, t->serial)) {
-                answer_with(a, -EUCLEAN, "the USB serial is another one");
                 return;
         }
         for (int tries = 0; tries < OPEN_TRIES; tries++) {

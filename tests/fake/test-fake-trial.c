@@ -121,6 +121,11 @@ static void answers_slowly(struct fake_usb *u)
         u->stalls_on_uas = u->answers_slowly = true;
 }
 
+static void udev_deaf(struct fake_usb *u)
+{
+        fake->udev_deaf = fake->haste = true;
+}
+
 static void silent(struct fake_usb *u)
 {
         u->silent_on_uas = true;
@@ -257,6 +262,7 @@ static void test_late(void **state)
         struct fake_hook none = {0}, slow = {.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 14};
 
         taken_back(false, silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
+        taken_back(false, udev_deaf, none, "appear", "udev was not done with the disk under uas in time", HISTORY_ENDED);
         taken_back(false, both_silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
         taken_back(false, behind_another, none, "appear",
                    "no disk appeared under uas in time: the kernel was at another one, which was bound before it", HISTORY_ENDED);

@@ -130,13 +130,55 @@ static void test_name(void **state)
         }
 }
 
+/* Two disks that only their ports tell apart. */
+static void test_twins(void **state)
+{
+        const struct facts one = {A, .serial = "S1", .port = "2-1"};
+        static const struct {
+                struct facts f;
+                bool twin;
+        } table[] = {
+                {{A, .serial = "S1", .port = "2-2"}, true},
+                {{A, .serial = "S1", .port = "2-1"}, false}, /* the same disk */
+                {{A, .serial = "S2", .port = "2-2"}, false},
+                {{.vid = 0x1209, .pid = 1, .serial = "S1", .port = "2-2"}, false},
+                {{.vid = 1, .pid = 0x5a5a, .serial = "S1", .port = "2-2"}, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                assert_row(i, facts_twins(&one, &table[i].f) == table[i].twin);
+}
+
+#define CAPABLE .caps = {.bot = true, .uas = true, .pipes = true}, .authorized = true, .driver = DRIVER_UAS
+
+/* What the initramfs should know: also what Unknown= says, but no override, which ends with the attachment. */
+static void test_policy(void **state)
+{
+        static const struct {
+                struct facts f;
+                enum policy policy;
+        } table[] = {
+                {{CAPABLE, .policy = POLICY_UAS}, POLICY_UAS},
+                {{CAPABLE, .policy = POLICY_USB_STORAGE}, POLICY_USB_STORAGE},
+                {{CAPABLE, .policy = POLICY_IGNORE}, POLICY_IGNORE},
+                {{CAPABLE, .unknown_target = DRIVER_UAS}, POLICY_AUTO},
+                {{CAPABLE, .unknown_target = DRIVER_USB_STORAGE}, POLICY_USB_STORAGE},
+                {{CAPABLE, .unknown_target = DRIVER_USB_STORAGE, .verdict = VERDICT_GOOD}, POLICY_AUTO},
+                {{CAPABLE, .unknown_target = DRIVER_USB_STORAGE, .override_target = DRIVER_UAS}, POLICY_USB_STORAGE},
+                {{CAPABLE, .unknown_target = DRIVER_UAS, .override_target = DRIVER_USB_STORAGE}, POLICY_AUTO},
+                {{.caps = {.bot = true}, .policy = POLICY_UAS, .authorized = true}, POLICY_AUTO},
+                {{.caps = {.bot = true, .uas = true}, .policy = POLICY_UAS, .authorized = true}, POLICY_AUTO},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                assert_row(i, kept_policy(&table[i].f) == table[i].policy);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_entries),
-                cmocka_unit_test(test_uas_alone),
-                cmocka_unit_test(test_room),
-                cmocka_unit_test(test_name),
+                cmocka_unit_test(test_entries), cmocka_unit_test(test_uas_alone), cmocka_unit_test(test_room),
+                cmocka_unit_test(test_name),    cmocka_unit_test(test_twins),     cmocka_unit_test(test_policy),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
