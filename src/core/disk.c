@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/disk.h"
 
-#include <ctype.h>
-
 #include "common/util.h"
 
 bool interface_name_valid(const char *name)
 {
-        const char *colon = strchr(name, ':');
-        unsigned bus, configuration, interface;
         int end = 0;
 
-        if (!colon || strlen(name) >= INTERFACE_NAME_MAX || !isdigit((unsigned char) name[0]))
-                return false;
-        for (const char *p = name; p < colon; p++)
-                if (!isdigit((unsigned char) *p) && *p != '-' && *p != '.')
-                        return false;
-        return sscanf(name, "%u-%*[0-9.]:%u.%u%n", &bus, &configuration, &interface, &end) == 3 && !name[end];
+        (void) sscanf(name, "%*[0-9]-%*[0-9.]:%*[0-9].%*[0-9]%n", &end);
+        return end > 0 && !name[end] && strlen(name) < INTERFACE_NAME_MAX;
 }
 
 void luns_free(struct lun *luns, size_t n)

@@ -28,7 +28,7 @@ bool smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])
                 type[n] = '\0';
                 if (!is_type(type)) /* "[unsupported]" */
                         return false;
-                memcpy(ret, type, n + 1);
+                (void) copy_string(ret, SMART_TYPE_MAX, type);
                 return true;
         }
         return false;

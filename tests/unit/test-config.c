@@ -56,6 +56,7 @@ static void test_defaults(void **state)
         assert_int_equal(c.policy, POLICY_AUTO);
         assert_int_equal(c.quiet_usec, 2 * USEC_PER_SEC);
         assert_int_equal(c.hold_usec, 20 * USEC_PER_SEC);
+        assert_int_equal(c.trial_usec, 600 * USEC_PER_SEC);
         assert_int_equal(c.unknown_target, DRIVER_UAS);
         assert_int_equal(config_policy(&c, 1, 2, NULL), POLICY_AUTO);
         config_done(&c);

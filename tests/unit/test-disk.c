@@ -419,14 +419,38 @@ static void test_names(void **state)
         }
 }
 
+/* It becomes part of a path. */
+static void test_interface_names(void **state)
+{
+        static const struct {
+                const char *name;
+                bool valid;
+        } table[] = {
+                {"2-1:1.0", true},   {"12-1.4.3:1.10", true}, {"2-1:1.0/..", false}, {"../2-1:1.0", false},
+                {"2-..:1.0", true}, /* no slash: it is only a name that no interface has */
+                {"2-1", false},      {"2-1:", false},         {"2-1:1", false},      {"2-1:1.", false},
+                {"2:1.0", false},    {"-1:1.0", false},       {"2-1:1.0 ", false},   {" 2-1:1.0", false},
+                {"2-1:+1.0", false}, {"2-1: 1.0", false},     {"2-1x:1.0", false},   {"usb2:1.0", false},
+                {"", false},
+        };
+        char name[2 * INTERFACE_NAME_MAX];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                assert_row(i, interface_name_valid(table[i].name) == table[i].valid);
+        for (size_t n = 1; n < sizeof(name) - 7; n++) {
+                (void) snprintf(name, sizeof(name), "2-%0*u:1.0", (int) n, 1U);
+                assert_row(n, interface_name_valid(name) == (strlen(name) < INTERFACE_NAME_MAX));
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_luns_have),    cmocka_unit_test(test_luns_same),     cmocka_unit_test(test_done),
-                cmocka_unit_test(test_history),      cmocka_unit_test(test_reason),        cmocka_unit_test(test_many_users),
-                cmocka_unit_test(test_cut),          cmocka_unit_test(test_claimed),       cmocka_unit_test(test_opened),
-                cmocka_unit_test(test_user_is_udev), cmocka_unit_test(test_users_without), cmocka_unit_test(test_awaited),
-                cmocka_unit_test(test_names),
+                cmocka_unit_test(test_luns_have),    cmocka_unit_test(test_luns_same),       cmocka_unit_test(test_done),
+                cmocka_unit_test(test_history),      cmocka_unit_test(test_reason),          cmocka_unit_test(test_many_users),
+                cmocka_unit_test(test_cut),          cmocka_unit_test(test_claimed),         cmocka_unit_test(test_opened),
+                cmocka_unit_test(test_user_is_udev), cmocka_unit_test(test_users_without),   cmocka_unit_test(test_awaited),
+                cmocka_unit_test(test_names),        cmocka_unit_test(test_interface_names),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
