@@ -12,6 +12,37 @@
 
 #define NAME_SIZE 96 /* one name in a sentence */
 
+/* Cuts off what does not fit, but not within a character: D-Bus accepts only whole ones. */
+_printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
+{
+        va_list ap;
+        int n;
+
+        va_start(ap, format);
+        n = vsnprintf(ret, size, format, ap);
+        va_end(ap);
+        if (n < (int) size || size == 0)
+                return;
+        for (size_t end = size - 1; end > 0; end--) {
+                unsigned char last = (unsigned char) ret[end - 1];
+
+                if (last < 0x80)
+                        return;
+                ret[end - 1] = '\0';
+                if (last >= 0xc0)
+                        return;
+        }
+}
+
+/* Appends a sentence that may be empty. */
+static void add(char *ret, size_t size, const char *sentence)
+{
+        size_t used = strlen(ret);
+
+        if (*sentence)
+                say(ret + used, size - used, "%s%s", used ? " " : "", sentence);
+}
+
 /* Writes "/mnt/usb (sda1)": the user and the place. Names come from users and devices, and are made harmless here. */
 static void describe_user(const struct user *u, char *ret, size_t size)
 {
@@ -109,19 +140,18 @@ bool disk_has_root(const struct disk *d)
 static void say_root(const struct disk *d, char *ret, size_t size)
 {
         const struct facts *f = &d->facts;
-        char entry[QUIRK_ENTRY_MAX];
+        char entry[QUIRK_ENTRY_MAX], remedy[REMEDY_MAX];
         struct bridge b;
 
         facts_bridge(f, &b);
         if (quirks_entry(f->quirks, &b, DRIVER_USB_STORAGE, entry) <= 0)
                 (void) snprintf(entry, sizeof(entry), "%04x:%04x:u", f->vid, f->pid);
+        say(ret, size, "The running system is on it, so uasd cannot switch it.");
+        say(remedy, sizeof(remedy),
+            "With usb-storage.quirks=%s on the kernel command line it starts on usb-storage: uasctl policy --kernel %s", entry,
+            f->interface);
         if (d->decision.target == DRIVER_USB_STORAGE)
-                (void) snprintf(
-                        ret, size,
-                        "The running system is on it, so uasd cannot switch it. With usb-storage.quirks=%s on the kernel command line it starts on usb-storage: uasctl policy --kernel %s",
-                        entry, f->interface);
-        else
-                (void) snprintf(ret, size, "The running system is on it, so uasd cannot switch it.");
+                add(ret, size, remedy);
 }
 
 char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
@@ -153,37 +183,6 @@ char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
         else
                 (void) snprintf(ret, size, "It serves the running system: free it by %s, or restart.", command);
         return ret;
-}
-
-/* Cuts off what does not fit, but not within a character: D-Bus accepts only whole ones. */
-_printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
-{
-        va_list ap;
-        int n;
-
-        va_start(ap, format);
-        n = vsnprintf(ret, size, format, ap);
-        va_end(ap);
-        if (n < (int) size || size == 0)
-                return;
-        for (size_t end = size - 1; end > 0; end--) {
-                unsigned char last = (unsigned char) ret[end - 1];
-
-                if (last < 0x80)
-                        return;
-                ret[end - 1] = '\0';
-                if (last >= 0xc0)
-                        return;
-        }
-}
-
-/* Appends a sentence that may be empty. */
-static void add(char *ret, size_t size, const char *sentence)
-{
-        size_t used = strlen(ret);
-
-        if (*sentence)
-                say(ret + used, size - used, "%s%s", used ? " " : "", sentence);
 }
 
 bool disk_went_wrong(const struct disk *d)

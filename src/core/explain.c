@@ -108,12 +108,11 @@ char *explain_kernel(const struct facts *f, const struct explain_row *rows, size
                 (void) snprintf(why, sizeof(why), "uasd has put %s into the quirks parameter", f->quirks_own);
         else if (objection)
                 (void) snprintf(why, sizeof(why), "%s", objection->found);
-        if (*why)
-                (void) snprintf(ret, size,
-                                uas ? "It chooses usb-storage: %s. A switch has moved the disk to uas."
-                                    : "It chooses usb-storage: %s.",
-                                why);
-        else if (uas)
+        if (*why) {
+                (void) snprintf(ret, size, "It chooses usb-storage: %s.", why);
+                if (uas)
+                        (void) snprintf(ret + strlen(ret), size - strlen(ret), " %s", "A switch has moved the disk to uas.");
+        } else if (uas)
                 (void) snprintf(ret, size, "It chooses uas: no table, rule or quirk forbids it.");
         else if (built > 0)
                 (void) snprintf(ret, size, "It chooses uas. A switch has moved the disk to usb-storage.");

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
@@ -390,8 +391,9 @@ static int take_record(const char *key, const struct history *h, void *data)
         event->values[EVENT_WORD] = need(strdup(history_state_to_string(h->state)));
         event->values[EVENT_USB_ID] = need(strndup(key, (size_t) (at - key)));
         event->values[EVENT_PORT] = need(strdup(at + 1));
-        if (asprintf(&event->values[EVENT_TEXT], "%s with firmware %x.%02x on Linux %s%s%s", event->values[EVENT_WORD],
-                     h->firmware >> 8, h->firmware & 0xff, h->kernel, h->reason[0] ? ": " : "", h->reason) < 0)
+        if (asprintf(&event->values[EVENT_TEXT],
+                     h->reason[0] ? N_("%s with firmware %x.%02x on Linux %s: %s") : N_("%s with firmware %x.%02x on Linux %s"),
+                     event->values[EVENT_WORD], h->firmware >> 8, h->firmware & 0xff, h->kernel, h->reason) < 0)
                 no_memory();
         return 0;
 }

@@ -119,6 +119,27 @@ static bool put_known(FILE *out, const char *s)
         return format;
 }
 
+static bool is_known(const char *s)
+{
+        struct values v;
+
+        return translated(s) != s || find(s, &v);
+}
+
+/* Prints "clause; clause". Their formats may also fit all of it, but in another language a value may not come last. */
+static bool put_clauses(FILE *out, const char *s)
+{
+        const char *second = strstr(s, "; ");
+        _cleanup_free_ char *first = second ? need(strndup(s, (size_t) (second - s))) : NULL;
+
+        if (!second || !is_known(first) || !is_known(second + 2))
+                return false;
+        put_text(out, first);
+        (void) fputs("; ", out);
+        put_text(out, second + 2);
+        return true;
+}
+
 /* Prints s up to `end`, with its full stop or without. Returns false, and prints nothing, if it is not known. */
 static bool put_head(FILE *out, const char *s, const char *end)
 {
@@ -149,15 +170,20 @@ static const char *put_beginning(FILE *out, const char *s, const char *ends)
         return NULL;
 }
 
-/* Prints the whole text if it is known, otherwise its sentences and clauses. */
+/* Prints its sentences and clauses as far as they are known, and the rest as it is. */
 static void put_text(FILE *out, const char *s)
 {
         const char *rest;
         size_t between;
 
-        if (!*s || put_known(out, s))
+        if (!*s)
                 return;
-        rest = put_beginning(out, s, ".") ?: put_beginning(out, s, ":;,");
+        /* The values of a format may be sentences too: so sentences come first. */
+        rest = put_beginning(out, s, ".");
+        if (!rest && (put_clauses(out, s) || put_known(out, s)))
+                return;
+        if (!rest)
+                rest = put_beginning(out, s, ":;,");
         if (!rest) {
                 rest = next_end(s, ".:;,");
                 rest += *rest != '\0';

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <signal.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "switch/transaction.h"
@@ -129,6 +130,20 @@ static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_t
         return 1;
 }
 
+static void describe_success(struct transaction *t)
+{
+        const char *from = driver_to_string(t->from), *to = driver_to_string(t->to);
+        size_t n;
+
+        if (t->from == t->to)
+                (void) snprintf(t->text, sizeof(t->text), "already moved from %s to %s", from, to);
+        else
+                (void) snprintf(t->text, sizeof(t->text), "moved from %s to %s", from, to);
+        n = strlen(t->text);
+        if (t->kept)
+                (void) snprintf(t->text + n, sizeof(t->text) - n, "; %s", N_("in use again before it could be tried"));
+}
+
 int main(int argc, char *argv[])
 {
         struct transaction t = {.roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL};
@@ -160,9 +175,7 @@ int main(int argc, char *argv[])
                 return t.code;
         }
         if (transaction_run(&t) == UASD_EXIT_OK)
-                (void) snprintf(t.text, sizeof(t.text), "%s from %s to %s%s", t.from == t.to ? "already moved" : "moved",
-                                driver_to_string(t.from), driver_to_string(t.to),
-                                t.kept ? "; in use again before it could be tried" : "");
+                describe_success(&t);
         report_end(&t);
         return t.code;
 }

@@ -20,6 +20,12 @@ static const struct {
         {"Is being switched to uas.", "Wechselt gerade zu uas."},
         {"uasd would switch it to uas, but is not running. The policy for this disk decides.",
          "uasd würde zu uas wechseln, läuft aber nicht. Die Vorgabe für diese Platte entscheidet."},
+        {"uasd defers its mounts until it is on uas. The policy for this disk decides.",
+         "uasd hält sie zurück, bis sie mit uas läuft. Die Vorgabe für diese Platte entscheidet."},
+        {"The switch to uas was cancelled. The disk stays on usb-storage until a user asks again or plugs it in again. It does not offer UAS.",
+         "Der Wechsel zu uas wurde abgesagt. Die Platte bleibt bei usb-storage, bis ein Benutzer es wieder verlangt oder sie neu ansteckt. Sie bietet UAS nicht an."},
+        {"It can do SuperSpeed, but its link has 480 Mbit/s. Its port has no SuperSpeed side: plug it into a USB 3 port.",
+         "Sie kann SuperSpeed, aber ihre Verbindung hat 480 Mbit/s. Ihr Anschluss hat keine SuperSpeed-Seite: Stecken Sie die Platte an einen USB-3-Anschluss."},
         /* values keep what they are, also with a full stop, a blank or the words of a text */
         {"Waits for uas until nothing uses it: /mnt/Dr. No (sda1), cat (12) has sda open, and 3 more.",
          "Wartet auf uas, bis nichts sie benutzt: /mnt/Dr. No (sda1), cat (12) hat sda geöffnet, und 3 weitere."},
@@ -44,6 +50,14 @@ static const struct {
         /* of uasd and uasd-switch */
         {"2-1:1.0 is leased: fio (77) has it for itself.", "2-1:1.0 ist reserviert: fio (77) hat sie für sich allein."},
         {"in use: mount of sda1 at /mnt/a b", "wird benutzt: mount von sda1 at /mnt/a b"},
+        {"2-1:1.0 sda: rolled back at step bind: under uas the disk cannot be read: Input/output error",
+         "2-1:1.0 sda: zurückgenommen im Schritt bind: unter uas ist die Platte nicht lesbar: Input/output error"},
+        {"2-1:1.0: not brought back, it has no driver; step bind: uas does not take it: No such device",
+         "2-1:1.0: nicht zurückgekehrt, sie hat keinen Treiber; Schritt bind: uas nimmt sie nicht: No such device"},
+        {"2-1:1.0 sda: moved from uas to usb-storage; in use again before it could be tried",
+         "2-1:1.0 sda: von uas zu usb-storage gewechselt; wieder benutzt, bevor sie erprobt werden konnte"},
+        {"distrusted with firmware 2.14 on Linux 6.1.0: it had to be reset",
+         "distrusted mit Firmware 2.14 unter Linux 6.1.0: sie brauchte einen Reset"},
         /* not known: unchanged, and the known sentence after it */
         {"", ""},
         {"-", "-"},

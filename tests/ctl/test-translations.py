@@ -8,6 +8,7 @@
 import filecmp
 import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,15 @@ class Files(unittest.TestCase):
             for unwanted in '--untranslated', '--only-fuzzy', '--only-obsolete':
                 with self.subTest(language=language, unwanted=unwanted):
                     self.assertEqual(output('msgattrib', '--no-wrap', unwanted, po), '')
+
+    def test_sentences(self):
+        """translate() takes the first sentence that it knows. So in core, uasd and uasd-switch none begins another text."""
+        with open(os.path.join(TOP, 'po', 'uasd.pot')) as f:
+            texts = re.findall(r'^#: .*src/(?:core|daemon|hold|switch)/.*\n(?:#, .*\n)?msgid "(.*)"$', f.read(), re.MULTILINE)
+        self.assertGreater(len(texts), 200)
+        for text in texts:
+            for end in re.finditer(r'\. ', text):
+                self.assertNotIn(text[:end.start() + 1], texts)
 
 
 class Machines(unittest.TestCase):

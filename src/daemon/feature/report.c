@@ -2,6 +2,7 @@
 #include "daemon/feature/report.h"
 
 #include "common/exit-codes.h"
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "core/history.h"
@@ -51,9 +52,16 @@ static void ending_of_switch(const struct entry *e, int level, const char *id, c
 }
 
 /* The outcome of a foreign switch has no step. */
-static const char *ended_at(char text[static ENDING_MAX], const char *how, const char *joint, const struct outcome *o)
+static const char *ended_at(char text[static ENDING_MAX], const char *how, bool astray, const struct outcome *o)
 {
-        (void) snprintf(text, ENDING_MAX, "%s%s%s: %s", how, o->step[0] ? joint : "", o->step, o->text);
+        if (!o->step[0])
+                (void) snprintf(text, ENDING_MAX, "%s: %s", how, o->text);
+        else if (astray)
+                (void) snprintf(text, ENDING_MAX, "%s; step %s: %s", how, o->step, o->text);
+        else if (o->code == UASD_EXIT_ROLLED_BACK)
+                (void) snprintf(text, ENDING_MAX, "%s at step %s: %s", how, o->step, o->text);
+        else
+                (void) snprintf(text, ENDING_MAX, "%s, step %s: %s", how, o->step, o->text);
         return text;
 }
 
@@ -68,15 +76,17 @@ static void report_end_of_switch(const struct entry *e)
                 ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED,
                                  o->text[0] ? o->text : "an interrupted switch was put in order");
         else if (o->code != UASD_EXIT_DEFERRED && astray) {
-                (void) snprintf(how, sizeof(how), "not brought back, %s%s", now == DRIVER_NONE ? "it has no driver" : "it is on ",
-                                now == DRIVER_NONE ? "" : driver_to_string(now));
-                ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, ended_at(text, how, "; step ", o));
+                (void) snprintf(how, sizeof(how),
+                                now == DRIVER_NONE ? N_("not brought back, it has no driver")
+                                                   : N_("not brought back, it is on %s"),
+                                driver_to_string(now));
+                ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, ended_at(text, how, true, o));
         } else if (o->code == UASD_EXIT_ROLLED_BACK)
-                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, ended_at(text, "rolled back", " at step ", o));
+                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, ended_at(text, N_("rolled back"), false, o));
         else if (o->code == UASD_EXIT_DEFERRED)
-                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING, ended_at(text, "not now", ", step ", o));
+                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING, ended_at(text, N_("not now"), false, o));
         else
-                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, ended_at(text, "not switched", ", step ", o));
+                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, ended_at(text, N_("not switched"), false, o));
 }
 
 /* Reported directly, since a disk that has gone has no outcome any more. */
@@ -84,7 +94,7 @@ void report_unplugged(const struct entry *e, const char *step)
 {
         const struct life *l = &e->life;
         bool ours = l->attempt.to != DRIVER_NONE; /* false: another process began it, or it is a recovery */
-        char text[128] = "unplugged in the middle of a switch";
+        char text[128] = N_("unplugged in the middle of a switch");
 
         if (ours)
                 (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s",
@@ -180,9 +190,9 @@ void report_trial(const struct entry *e)
 void report_trim(const struct entry *e, bool on, bool force)
 {
         ending(e, LOG_NOTICE, MESSAGE_TRIM,
-               !on     ? "TRIM is not kept on for it any more"
-               : force ? "TRIM is kept on for it, by --force: it does not say that it knows it"
-                       : "TRIM is kept on for it");
+               !on     ? N_("TRIM is not kept on for it any more")
+               : force ? N_("TRIM is kept on for it, by --force: it does not say that it knows it")
+                       : N_("TRIM is kept on for it"));
 }
 
 void report_hold(const struct entry *e)

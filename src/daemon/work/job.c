@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "common/exit-codes.h"
+#include "common/gettext.h"
 #include "common/names.h"
 #include "daemon/bus/announce.h"
 #include "daemon/feature/keepoff.h"
@@ -57,7 +58,8 @@ static struct outcome outcome_of(const struct job *j, const struct child_end *en
                 return o;
         o.code = j->recovering && end->exited ? end->status : UASD_EXIT_FAILED;
         if (o.code != UASD_EXIT_OK)
-                (void) snprintf(o.text, sizeof(o.text), "uasd-switch ended by %s %i", end->exited ? "exit status" : "signal",
+                (void) snprintf(o.text, sizeof(o.text),
+                                end->exited ? N_("uasd-switch ended by exit status %i") : N_("uasd-switch ended by signal %i"),
                                 end->status);
         return o;
 }
@@ -144,7 +146,7 @@ int job_start(struct entry *e, const struct action *a)
         if (r < 0) {
                 struct event failed = {.type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED};
 
-                (void) snprintf(failed.outcome.text, sizeof(failed.outcome.text), "cannot start " PROGRAM_SWITCH ": %s",
+                (void) snprintf(failed.outcome.text, sizeof(failed.outcome.text), N_("cannot start %s: %s"), PROGRAM_SWITCH,
                                 strerror(-r));
                 queue_event(e, &failed);
         }
