@@ -36,6 +36,23 @@ class Endings(Machine):
         self.ctl('switch', 'sdz', code=7)
         self.assertEqual(self.endings(), [('WAITING', 'uas', 'usb-storage', None), ('SWITCHED', 'uas', 'usb-storage', 'release'),
                                           ('WAITING', 'usb-storage', 'uas', None), ('ROLLED_BACK', 'usb-storage', 'uas', 'bind')])
+        self.assertEqual([(fields['MESSAGE'], fields['PRIORITY'], fields['UASD_STATE'], fields['UASD_REASON']) for _, fields in self.messages()], [
+            ('2-1:1.0 sdz: Waits for usb-storage until it has been free for a while.', '6', 'waiting', 'override'),
+            ('2-1:1.0 sdz: It is moved.', '5', 'settled', 'override'),
+            ('2-1:1.0 sdz: Waits for uas until it has been free for a while.', '6', 'waiting', 'unknown-bridge'),
+            ('2-1:1.0 sdz: rolled back at step bind: The disk did not come back.', '4', 'failed', 'unknown-bridge')])
+        for _, fields in self.messages():
+            self.assertEqual((fields['UASD_DISK'], fields['UASD_INTERFACE'], fields['UASD_USB_ID']), ('sdz', '2-1:1.0', '1209:5a5a:S1'))
+        self.assertIn('2-1:1.0: switching from uas to usb-storage\n', self.journal())
+
+    def test_journal_in_use(self):
+        "Another process was faster: that is no failure."
+        self.play('#!/bin/sh\necho "END 3 claim in use: mount of sdz at /mnt by x"\nexit 3\n')
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        name, fields = self.messages()[-1]
+        self.assertEqual((name, fields['MESSAGE'], fields['PRIORITY'], fields['UASD_STEP']),
+                         ('WAITING', '2-1:1.0 sdz: not now, step claim: in use: mount of sdz at /mnt by x', '6', 'claim'))
 
     def test_journal_overtaken(self):
         "The newer request is the one in force. The entry is about the switch that began."

@@ -27,8 +27,8 @@ class Trouble(Machine):
 
     def says(self, number, after, text=ABORT, subsystem='scsi', device='+scsi:3:0:0:0'):
         """A message of the kernel, so many seconds after the test began."""
-        os.write(self.kmsg, b'6,%d,%d,-;%s\n SUBSYSTEM=%s\n DEVICE=%s\n' %
-                 (number, (self.now + after) * 1000000, *(one.encode() for one in (text, subsystem, device))))
+        of = f' SUBSYSTEM={subsystem}\n DEVICE={device}\n' if device else ''
+        os.write(self.kmsg, f'6,{number},{int((self.now + after) * 1000000)},-;{text}\n{of}'.encode())
 
     def times_out(self, count):
         """The SCSI layer's count of commands that timed out."""
@@ -154,6 +154,21 @@ class Trouble(Machine):
         self.says(4, 301, 'scsi host3: uas', device='+scsi:host3')
         self.says(5, 600)
         self.driver_is('usb-storage')
+
+    def test_power(self):
+        "Over-current at its port is no fault of the bridge. It is reported, and excuses what the bridge does at that moment."
+        self.both()
+        self.says(1, 0, 'usb usb2-port1: over-current condition', device='')
+        until(lambda: 'TROUBLE' in [name for name, _ in self.messages()], 'it is told')
+        self.says(2, 1, 'usb usb2-port1: over-current condition', device='')
+        self.says(3, 1)
+        self.reset(4, 1000, 1)
+        [told] = [fields for name, fields in self.messages() if name == 'TROUBLE']
+        self.assertEqual(told['MESSAGE'], '2-1:1.0 sdz: trouble on uas, which is not held against the disk: over-current at its port; '
+                                          'to blame: the power supply')
+        self.assertEqual(told['PRIORITY'], '4')
+        self.noted(0)
+        self.assertEqual(self.disk()['driver'], 'uas')
 
     def test_switched(self):
         "The end of a switch makes uasd read them, too."
