@@ -110,6 +110,39 @@ class Boot(Machine):
         self.daemon.terminate()
         self.assertEqual(self.daemon.wait(20), 0)
 
+    def test_refused_while_starting(self):
+        "A disk that may be about to be mounted is neither ejected nor leased."
+        pid1 = self.pid1()
+        self.order(pid1, 'answer')
+        self.both()
+        self.is_asked(pid1)
+        for method in 'Eject', 'Lease':
+            p = self.call_manager(method, 's', '2-1:1.0')
+            self.assertIn('2-1:1.0: the machine is still starting, and may be about to mount it.', p.stderr)
+        self.order(pid1, 'finished')
+        until(lambda: OVER in self.journal(), 'the boot is over')
+        self.plays_ejecting()
+        self.assertEqual(self.call_manager('Eject', 's', '2-1:1.0').returncode, 0)
+
+    def plays_ejecting(self):
+        self.play('#!/bin/sh\necho "END 0 eject It may be unplugged."\n')
+
+    def test_going_down(self):
+        "uasd starts while the machine goes down: nothing begins, and requests are refused. Others are answered."
+        self.bind('usb-storage')
+        pid1 = self.pid1()
+        self.order(pid1, 'state stopping')
+        self.order(pid1, 'answer')
+        self.both()
+        until(lambda: OVER in self.journal(), 'PID 1 has answered')
+        for method, args in ('Switch', ['ssa{sv}', '2-1:1.0', 'uas', '0']), ('Eject', ['s', '2-1:1.0']), ('Lease', ['s', '2-1:1.0']):
+            p = self.call_manager(method, *args)
+            self.assertIn('The machine is going down.', p.stderr, method)
+        self.ctl('policy', 'sdz', 'ignore')
+        self.ctl('policy', 'sdz', 'auto')
+        one = self.disk()
+        self.assertEqual((one['driver'], one['state'], os.path.exists(self.tree.path('moving'))), ('usb-storage', 'waiting', False))
+
     def test_none(self):
         "Without systemd there is no boot to wait for."
         self.both()

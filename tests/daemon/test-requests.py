@@ -3,6 +3,7 @@
 """uasd for a machine in a folder, on a private bus: what a request leaves, in the files and in the journal, and what a refused one
 leaves."""
 
+import json
 import os
 import socket
 
@@ -161,6 +162,44 @@ class Requests(Machine):
         self.tree.write('etc/uasd/history', RECORD % ('distrusted', '-', 'failed=1 '))
         self.ctl('policy', 'sdz', 'usb-storage')
         self.assertIn('failed=1', self.read('etc/uasd/history'))
+
+    def test_policies(self):
+        "All that are set, and the disks to which each applies now. Those of a disk at a port as well."
+        self.tree.disk('2-2', 'sdy', 'uas', serial='')
+        self.conf('[uasd]\nPolicy=ignore\n[Disk 1209:5a5a]\nPolicy=uas\n')
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage force\n1209:5a5a:GONE=uas\n')
+        self.both()
+        self.assertEqual(self.call_manager('SetPolicyOf', 'ssa{sv}', '1209:5a5a:@0000:00:14.0/ss/2', 'ignore', '0').returncode, 0)
+        until(lambda: [one['Policy'] for one in self.managed_disks() if one['Serial'] == ''] == ['ignore'], 'it applies')
+        p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'ListPolicies')
+        self.assertEqual(json.loads(p.stdout)['data'][0], [
+            ['1209:5a5a:S1', 'usb-storage', True, 'user', ['2-1:1.0']],
+            ['1209:5a5a:GONE', 'uas', False, 'user', []],
+            ['1209:5a5a:@0000:00:14.0/ss/2', 'ignore', False, 'user', ['2-2:1.0']],
+            ['*', 'ignore', False, 'config', []],
+            ['1209:5a5a', 'uas', False, 'config', []]])
+
+    def test_no_driver(self):
+        "A disk without a driver cannot be measured."
+        self.bind(None)
+        self.conf('[uasd]\nPolicy=ignore\n')
+        self.both()
+        self.assertIn('2-1:1.0 has no driver to measure.', self.call_manager('Lease', 's', '2-1:1.0').stderr)
+
+    def test_ejected(self):
+        "Each end of uasd-switch has its error."
+        self.both()
+        for script, code, text in (
+                ('echo "END 0 eject It may be unplugged."', 0, ''),
+                ('echo "END 3 claim in use: mount of sdz"; exit 3', 6, '2-1:1.0 cannot be ejected: in use: mount of sdz'),
+                ('echo "END 6 claim It is the root."; exit 6', 6, '2-1:1.0 cannot be ejected: It is the root.'),
+                ('echo "END 4 identify there is no disk"; exit 4', 4, '2-1:1.0 cannot be ejected: there is no disk'),
+                ('kill -9 $$', 1, '2-1:1.0 cannot be ejected: uasd-switch has died')):
+            self.play(f'#!/bin/sh\necho "$*" >"$TREE/args"\n{script}\n')
+            self.assertIn(text, self.ctl('eject', 'sdz', code=code).stderr)
+            self.assertEqual(self.read('args'), '--machine --eject 2-1:1.0\n')
+        self.assertIn('2-1:1.0: It may be unplugged.\n', self.journal())
+        self.assertIn('2-1:1.0: not ejected: in use: mount of sdz\n', self.journal())
 
     # Overrides
 
