@@ -137,6 +137,14 @@ static const struct scenario table[] = {
                  {602000, TIMER, "timer 1202000 passed", STATE_TRIAL},
                  {602000, SCANNED, "timer off report", STATE_SETTLED, PASSED},
          }},
+        {"a second trial takes its full time",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL},
+                 {2000, SCANNED, "timer off report", STATE_SETTLED, PASSED},
+                 {700000, SCANNED, "timer 1300000 report", STATE_TRIAL, ON_TRIAL},
+                 {1300000, TIMER, "timer 1900000 passed", STATE_TRIAL},
+         }},
         {"a trial that is over and cannot be put on record is asked about again",
          BOOTED,
          {
@@ -1152,6 +1160,7 @@ static void test_laws(void **state)
                         assert_true(l.disk.state != STATE_HELD || l.timer + HOLD_LEAST_USEC <= l.hold.deadline);
                         assert_true(running == (l.disk.state == STATE_SWITCHING));
                         assert_true(!watched || l.disk.state == STATE_WAITING);
+                        assert_true(!l.disk.cancelled || l.cancelled); /* only what a user has cancelled */
                 }
         }
 }
