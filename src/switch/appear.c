@@ -57,7 +57,7 @@ static void listen(struct transaction *t, int msec, struct announced *told)
                         told->lost = true;
                         continue;
                 }
-                if (!streq(e.interface, t->interface) || !streq(e.subsystem, "block"))
+                if (!streq(e.interface, t->interface))
                         continue;
                 if (streq(e.action, "remove")) { /* an earlier disk of that name */
                         for (size_t i = 0; i < told->n; i++)

@@ -104,6 +104,18 @@ static void stalls(struct fake_usb *u)
         u->stalls_on_uas = true;
 }
 
+static void read_by_uasd(struct fake_usb *u)
+{
+        stalls(u);
+        fake->unit = "uasd.service";
+}
+
+static void read_by_another(struct fake_usb *u)
+{
+        stalls(u);
+        fake->unit = "backup.service";
+}
+
 static void loses_a_lun(struct fake_usb *u)
 {
         u->missing_on_uas = 1;
@@ -175,6 +187,8 @@ static const struct {
         {"a LUN less", {BOT, UAS, .luns = 2, .prepare = loses_a_lun}, 7, "appear", "no disk appeared under uas in time", BOT, true},
         {"another disk shows", {BOT, UAS, .prepare = garbles}, 7, "verify", "under uas another disk shows: before LUN0_CONTENT=17, now LUN0_CONTENT=18: Structure needs cleaning", BOT, true},
         {"stalls at full depth", {BOT, UAS, .prepare = stalls}, 7, "verify", "under uas reads at full depth are not answered in time: Connection timed out", BOT, true},
+        {"stalls, and uasd has begun the switch", {BOT, UAS, .prepare = read_by_uasd}, 7, "verify", "under uas reads at full depth are not answered in time", BOT, true},
+        {"stalls, and another service reads it", {BOT, UAS, .prepare = read_by_another}, UASD_EXIT_FAILED, "verify", "under uas reads at full depth are not answered in time: Connection timed out; it is in use already, and stays", UAS, true},
         {"stalls, under a hold", {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .prepare = stalls}, 7, "verify", "under uas reads at full depth are not answered in time: Connection timed out", BOT, true},
         {"cannot be read on either driver", {UAS, BOT, .hooks = {{.op = "fingerprint", .what = HOOK_FAIL, .error = EIO}}}, 7, "verify", "under usb-storage the disk cannot be read: Input/output error", UAS, true},
         {"cannot be read on uas", {BOT, UAS, .hooks = FAIL("fingerprint", 2, EIO)}, 7, "verify", "under uas the disk cannot be read: Input/output error", BOT, true},

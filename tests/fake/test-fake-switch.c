@@ -18,6 +18,13 @@ static void uas_is_registered(struct fake_usb *u)
         fake->files_at = fake->clock + 200 * USEC_PER_MSEC;
 }
 
+static void no_diskseq(struct fake_usb *u)
+{
+        fake->no_diskseq = true;
+        for (unsigned l = 0; l < u->n_luns; l++)
+                tree_remove("sys/block/%s/diskseq", u->luns[l].nodes[0].name);
+}
+
 static void is_protected(struct fake_usb *u)
 {
         u->luns[0].protected = true;
@@ -31,6 +38,8 @@ static const struct {
         /* clang-format off */
         {"to uas", {.from = BOT, .to = UAS, .partitions = 2}},
         {"to usb-storage", {.from = UAS, .to = BOT, .partitions = 2}},
+        {"an old kernel", {.from = BOT, .to = UAS, .luns = 2, .partitions = 1, .prepare = no_diskseq}},
+        {"an old kernel, back", {.from = UAS, .to = BOT, .luns = 2, .partitions = 1, .prepare = no_diskseq}},
         {"to usb-storage, while uas is being registered", {.from = UAS, .to = BOT, .prepare = uas_is_registered}},
         {"to uas, two LUNs", {.from = BOT, .to = UAS, .luns = 2, .partitions = 1}},
         {"to usb-storage, two LUNs", {.from = UAS, .to = BOT, .luns = 2, .partitions = 1}},

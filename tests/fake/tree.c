@@ -310,7 +310,8 @@ void tree_lun(struct fake_usb *u, unsigned lun)
         if (l->empty)
                 tree_write("0\n", "%s/size", dir);
         (void) snprintf(text, sizeof(text), "%llu\n", (unsigned long long) l->diskseq);
-        tree_write(text, "%s/diskseq", dir);
+        if (!fake->no_diskseq)
+                tree_write(text, "%s/diskseq", dir);
         tree_link(dir, "sys/block/%s", l->nodes[0].name);
         tree_link(scsi, "%s/device", dir);
         for (unsigned i = 1; i < l->n_nodes; i++) {
@@ -376,7 +377,12 @@ void fakesys_open_table(const char *node)
 
 void fakesys_hang_on(const char *node)
 {
+        char cgroup[96];
+
         has_open(4343, "uasd-switch\n", node);
+        (void) snprintf(cgroup, sizeof(cgroup), "0::/system.slice/%s\n", fake->unit);
+        if (node && fake->unit)
+                tree_write(cgroup, "proc/4343/cgroup");
         has_open(4344, "(udev-worker)\n", node);
 }
 
