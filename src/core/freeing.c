@@ -87,7 +87,8 @@ char *freeing_command(const struct user *u, bool stacked, char *ret, size_t size
                         stop_process(u, ret, size);
                 break;
         case USER_OPEN:
-                stop_process(u, ret, size);
+                if (!user_is_udev(u)) /* it ends by itself, and its unit is udev */
+                        stop_process(u, ret, size);
                 break;
         case USER_HOLDER:
         case _USER_KIND_MAX:
