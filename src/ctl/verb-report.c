@@ -137,7 +137,7 @@ static void report_machine(const struct ctl *c, bool daemon)
         output_field("Host", platform);
         print_command_line(&c->client.roots);
         if (attr_read(c->client.roots.sys, SYSFS_QUIRKS, quirks, sizeof(quirks)) >= 0)
-                output_field("Quirks", quirks[0] ? quirks : "(none)");
+                output_field("Quirks", quirks[0] && quirks[0] != '\n' ? quirks : "(none)");
         print_configuration(c);
 }
 

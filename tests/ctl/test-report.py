@@ -113,6 +113,8 @@ class Report(unittest.TestCase):
         self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
             f'1209:5a5a:PRIVATE{i}@0000:00:14.0/ss/2=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=2025-11-20T15:45:0{i}Z '
             'lost=1 reason=busy: PRIVATE has it\n' for i in (2, 3)))
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '\n\n')
+        self.assertIn('Quirks: (none)\n', self.tree.run('report').stdout)
         self.tree.write('etc/modprobe.d/PRIVATE.conf', 'options usb-storage quirks=1209:5a5a:f\n')
         self.tree.write('usr/lib/modprobe.d/package.conf', 'options usb-storage quirks=1209:5a5a:t\n')
         for pid, namespace in (1, 1), (4711, 2):
