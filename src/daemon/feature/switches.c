@@ -7,6 +7,7 @@
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "core/history.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/trouble.h"
 #include "daemon/queue.h"
@@ -125,9 +126,17 @@ void switch_begin(struct entry *e, const struct action *a)
  */
 struct eject {
         struct manager *manager;
-        char interface[INTERFACE_NAME_MAX];
-        sd_bus_message *call; /* to be answered */
+        char interface[INTERFACE_NAME_MAX], names[256], usb_id[USB_ID_MAX]; /* it may be gone before its end is reported */
+        sd_bus_message *call;                                               /* to be answered */
 };
+
+static void report_ejected(const struct eject *j, const char *text)
+{
+        const struct log_field fields[] = {{FIELD_DISK, j->names}, {FIELD_INTERFACE, j->interface}, {FIELD_USB_ID, j->usb_id}};
+
+        log_ending(LOG_NOTICE, MESSAGE_EJECTED, fields, ELEMENTSOF(fields), "%s%s%s: %s", j->interface, j->names[0] ? " " : "",
+                   j->names, text);
+}
 
 static void on_end(void *data, const struct child_end *end)
 {
@@ -141,11 +150,13 @@ static void on_end(void *data, const struct child_end *end)
                                                            : SD_BUS_ERROR_FAILED;
 
         (void) make_harmless(o->text[0] ? o->text : "uasd-switch has died", text, sizeof(text));
-        if (o->code == UASD_EXIT_OK)
+        if (o->code == UASD_EXIT_OK) {
+                report_ejected(j, text);
                 (void) sd_bus_reply_method_return(call, NULL);
-        else
+        } else {
                 (void) sd_bus_reply_method_errorf(call, error, "%s cannot be ejected: %s", j->interface, text);
-        log_notice("%s: %s%s", j->interface, o->code == UASD_EXIT_OK ? "" : "not ejected: ", text);
+                log_notice("%s: not ejected: %s", j->interface, text);
+        }
         queue_rescan(j->manager, j->interface);
 }
 
@@ -160,6 +171,8 @@ int switch_eject(struct entry *e, sd_bus_message *call)
                 return -ENOMEM;
         j->manager = e->manager;
         memcpy(j->interface, e->life.disk.facts.interface, sizeof(j->interface));
+        (void) luns_names(e->life.disk.luns, e->life.disk.n_luns, j->names, sizeof(j->names));
+        (void) history_usb_id(&e->life.disk.facts, j->usb_id, sizeof(j->usb_id));
         r = child_switch(e->manager, args, false, NULL, on_end, j, &child);
         if (r < 0) {
                 free(j);
