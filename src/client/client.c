@@ -101,11 +101,15 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
 
-        if (c->host)
-                return source_connect(c, &remote, ret);
-        if (ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote, ret))
-                return UASD_EXIT_OK;
-        return source_local(c, detail == DETAIL_ALL, ret);
+        if (c->host) {
+                int r = source_connect(c, &remote, ret);
+
+                if (r != UASD_EXIT_OK)
+                        return r;
+        } else if (!ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote, ret))
+                return source_local(c, detail == DETAIL_ALL, ret);
+        remote_read_inhibited(&remote, ret);
+        return UASD_EXIT_OK;
 }
 
 static int tell_unconnected(const struct client *c, int error)

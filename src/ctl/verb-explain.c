@@ -154,6 +154,8 @@ static void print_state(const struct view *v, const char *means)
         int n = (int) (reason ? (size_t) (reason - v->reason) : strlen(v->reason));
         char text[1200], said[1500];
 
+        if (n > 0 && v->reason[n - 1] == ' ')
+                n--;
         (void) snprintf(text, sizeof(text), "%.*s", n, v->reason);
         (void) snprintf(said, sizeof(said), "%s%s%s", state_to_string(v->disk.state), n > 0 ? ". " : "", TRANSLATED(text));
         output_sentence("State", said);

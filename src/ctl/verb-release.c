@@ -40,7 +40,7 @@ int verb_release(struct ctl *c, char **args)
 
 int verb_cancel(struct ctl *c, char **args)
 {
-        return request_each(c, "Cancel", N_("no switch waits for it."));
+        return request_each(c, "Cancel", N_("no switch waits for it now."));
 }
 
 int verb_forget(struct ctl *c, char **args)

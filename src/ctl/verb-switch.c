@@ -161,7 +161,9 @@ static int tell_deferred(const struct ctl *c, const char *label, const struct vi
         else
                 log_info("%s: not yet. %s", label, TRANSLATED(v->reason));
         say_in_use(c, v);
-        log_info("uasd switches it as soon as it is free. To cancel: uasctl cancel %s", v->disk.facts.interface);
+        log_info(v->disk.n_users > 0 ? N_("uasd switches it as soon as it is free. To cancel: uasctl cancel %s")
+                                     : N_("uasd switches it by itself. To cancel: uasctl cancel %s"),
+                 v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", TRANSLATED(remedy));
         if (boot_place_wanted(v))

@@ -485,10 +485,17 @@ class Real(Contract, Machine):
         self.assertIn('Under uas, uasctl shows whether the disk offers it', self.ctl('trim', 'sda').stdout)
         self.assertIn('under usb-storage uasd cannot see', self.refused(6, 'trim', 'sda', 'on').stderr)
 
+    def test_ejected(self):
+        self.ctl('eject', 'sda')
+        [fields] = [fields for name, fields in self.messages() if name == 'EJECTED']
+        self.assertEqual([fields[key] for key in ('MESSAGE', 'UASD_DISK', 'UASD_INTERFACE', 'UASD_USB_ID')],
+                         ['2-1:1.0 sda: ejected', 'sda', '2-1:1.0', '1209:5a5a:FREE'])
+
     def test_inhibited(self):
         holder = self.start_ctl('inhibit', '--disk=sda', 'sh', '-c', 'echo begun; read -r line', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(holder.stdout.readline(), 'begun\n')
-        self.switch_code(3, 'sda', 'uas')
+        self.assertIn('uasd switches it by itself. To cancel', self.switch_code(3, 'sda', 'uas').stderr)
+        self.assertRegex(self.ctl('list', 'sda').stdout, ' waiting +inhibited ')
         self.ctl('switch', 'sdb', 'usb-storage', '--dry-run')
         holder.communicate('go\n')
         self.ctl('wait', 'sda', '--wait=20')
