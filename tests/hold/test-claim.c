@@ -162,7 +162,7 @@ static void test_stop(void **state)
         claim_drop(&c);
 }
 
-/* The partitions first. What has nothing to write may fail. */
+/* The partitions first. A node without anything to write may fail. */
 static void test_sync(void **state)
 {
         char failed[BLOCK_NAME_MAX] = "-";
