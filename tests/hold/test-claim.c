@@ -118,6 +118,10 @@ static void test_has(void **state)
         assert_false(is_open(inotify));
         assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);
         claim_drop(&c);
+        c = make();
+        claim_keep(&c);
+        assert_int_equal(c.n, 2);
+        claim_drop(&c);
         assert_true(!c.nodes && c.n == 0);
         assert_false(is_open(was.fd) || is_open(other));
         claim_drop(&c);

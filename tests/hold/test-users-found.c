@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/util.h"
@@ -69,6 +72,9 @@ static void test_kinds(void **state)
                 {{{"proc/1/mountinfo", "30 20 8:17 / /mnt rw - ext4 /dev/sdb1 rw\n"}}, 0, ""},
                 {{{"proc/swaps", SWAPS "/dev/sda1 partition 1 0 -2\n"}}, 1, "swap sda1"},
                 {{{"proc/swaps", SWAPS "/dev/sda partition 1 0 -2\n"}}, 1, "swap sda"},
+                {{{"proc/swaps", SWAPS "/dev/sda1\\040(deleted) partition 1 0 -2\n/dev/sdb1\\040(deleted) partition 1 0 -3\n"}},
+                 1,
+                 "swap sda1"},
                 {{{"proc/swaps",
                    SWAPS "/dev/sdb1 partition 1 0 -2\n/dev/sda2 partition 1 0 -2\n/swap file 1 0 -3\n"}},
                  0,
@@ -213,6 +219,84 @@ static void test_characters(void **state)
         }
 }
 
+/* Each process once for each node, with the descriptor that was found first. One that does not open the node does not count. */
+static void test_opens(void **state)
+{
+        static const struct file files[] = {
+                {"sys/dev/char/1:5", SCSI "scsi_generic/null"},
+                {"proc/41/fd/3", "-> /dev/zero"},
+                {"proc/41/fd/4", "-> /dev/zero"},
+                {"proc/41/fdinfo/3", "pos:\t0\nflags:\t0100002\nmnt_id:\t1\n"},
+                {"proc/41/comm", "one\n"},
+                {"proc/41/cgroup", "0::/system.slice/one.service\n"},
+                {"proc/42/fd/7", "-> /dev/zero"},
+                {"proc/43/fd/3", "-> /dev/zero"},
+                {"proc/43/fdinfo/3", "pos:\t0\nflags:\t012100000\nmnt_id:\t1\n"}, /* O_PATH */
+                {"proc/44/fd/3", "-> pipe:[1]"},
+                {"proc/45/fd/3", "-> /dev/zero"},
+                {"proc/45/fdinfo/3", ""}, /* unknown counts */
+                {"proc/self/fd/3", "-> /dev/zero"},
+        };
+        static const struct {
+                pid_t pid;
+                const char *via, *command, *unit;
+        } expected[] = {{41, "41/fd/3", "one", "one.service"}, {42, "42/fd/7", NULL, NULL}, {45, "45/fd/3", NULL, NULL}};
+        struct user *users = NULL;
+        struct tree t;
+        size_t n = 0;
+
+        make(&t, files, ELEMENTSOF(files));
+        assert_int_equal(users_find(&t.roots, &disk, 1, true, &users, &n), 0);
+        assert_int_equal(n, ELEMENTSOF(expected));
+        for (size_t i = 0; i < n; i++) {
+                assert_int_equal(users[i].kind, USER_OPEN);
+                assert_string_equal(users[i].device, "null");
+                assert_int_equal(users[i].pid, expected[i].pid);
+                assert_string_equal(users[i].via, expected[i].via);
+                assert_string_equal(users[i].command ?: "-", expected[i].command ?: "-");
+                assert_string_equal(users[i].unit ?: "-", expected[i].unit ?: "-");
+        }
+        users_free(users, n);
+        tree_remove(&t);
+}
+
+/* Only the close of the node in /dev is an event. A container has another node of that name. */
+static void test_open_told(void **state)
+{
+        const struct roots machine = {.proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                                      .dev = open("/dev", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), watch = inotify_init1(IN_CLOEXEC);
+        char via[32], gone[32];
+        struct roots container;
+        struct tree t;
+
+        tree_make(&t);
+        tree_write(&t, "dev/null", "no device");
+        container = (struct roots){.proc = machine.proc, .dev = t.roots.dev};
+        (void) snprintf(via, sizeof(via), "%i/fd/%i", (int) getpid(), fd);
+        (void) snprintf(gone, sizeof(gone), "%i/fd/%i", (int) getpid(), 9999);
+        const struct {
+                const struct roots *r;
+                struct user user;
+                bool told;
+        } table[] = {
+                {&machine, {.kind = USER_OPEN, .device = "null", .via = via}, true},
+                {&machine, {.kind = USER_OPEN, .device = "zero", .via = via}, false},
+                {&machine, {.kind = USER_OPEN, .device = "no-such-node", .via = via}, false},
+                {&machine, {.kind = USER_OPEN, .device = "null", .via = gone}, false},
+                {&machine, {.kind = USER_OPEN, .device = "null"}, false},
+                {&container, {.kind = USER_OPEN, .device = "null", .via = via}, false},
+        };
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                if (users_told(table[i].r, &disk, 1, watch, &table[i].user, 1) != table[i].told)
+                        fail_msg("row %zu", i);
+        (void) close(fd);
+        (void) close(watch);
+        (void) close(machine.proc);
+        (void) close(machine.dev);
+        tree_remove(&t);
+}
+
 /* The name of one disk's node and the number of the other's. If both disks are asked about, the number decides. */
 static void test_two_disks(void **state)
 {
@@ -235,6 +319,7 @@ int main(void)
                 cmocka_unit_test(test_kinds),      cmocka_unit_test(test_unknown),
                 cmocka_unit_test(test_unreadable), cmocka_unit_test(test_loop_without_a_node),
                 cmocka_unit_test(test_characters), cmocka_unit_test(test_two_disks),
+                cmocka_unit_test(test_opens),      cmocka_unit_test(test_open_told),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
