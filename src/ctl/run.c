@@ -207,6 +207,18 @@ static int bench_exec(const char *root, char **argv, int verb)
         return UASD_EXIT_FAILED;
 }
 
+/* The language of messages. It is English if they are not UTF-8, because make_harmless() makes other bytes visible. */
+static void choose_language(const char *root)
+{
+        char path[PATH_MAX];
+
+        if (!style_utf8())
+                return;
+        (void) snprintf(path, sizeof(path), "%s" LOCALEDIR, root ?: "");
+        (void) bindtextdomain("uasd", path);
+        (void) textdomain("uasd");
+}
+
 static int run(int argc, char **argv, const char *root)
 {
         _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
@@ -214,9 +226,7 @@ static int run(int argc, char **argv, const char *root)
         struct options o;
         int first, r;
 
-        /* Messages must be UTF-8: make_harmless() makes other bytes visible. */
-        if (style_utf8())
-                (void) textdomain("uasd");
+        choose_language(root);
         first = options_first_word(argc, argv);
         if (first + 1 < argc && streq(argv[first], VERB_HELP) && streq(argv[first + 1], VERB_BENCH)) {
                 argv[first] = argv[first + 1];
@@ -254,9 +264,5 @@ static int run(int argc, char **argv, const char *root)
 
 int uasctl_run(int argc, char **argv, const char *root)
 {
-        char path[PATH_MAX];
-
-        (void) snprintf(path, sizeof(path), "%s" LOCALEDIR, root ?: "");
-        (void) bindtextdomain("uasd", path);
         return program_run(run, argc, argv, root);
 }

@@ -8,10 +8,10 @@
 #include "common/util.h"
 #include "term/program.h"
 
-/* The formats of finished texts. The build takes them from po/uasd.pot. */
-static const char *const formats[] = {
+/* The formats of finished texts, each ended by a NUL. The build takes them from po/uasd.pot. */
+static const char formats[] =
 #include "ctl/formats.h"
-};
+        ;
 
 #define VALUES_MAX 8
 
@@ -61,17 +61,17 @@ static const char *find(const char *s, struct values *ret)
         const char *found = NULL;
         size_t most = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(formats); i++) {
+        for (const char *f = formats; *f; f += strlen(f) + 1) {
                 struct values v = {};
                 size_t own = strlen(s);
 
-                if (!match(formats[i], s, &v))
+                if (!match(f, s, &v))
                         continue;
                 for (size_t k = 0; k < v.n; k++)
                         own -= v.length[k];
                 if (found && own <= most)
                         continue;
-                found = formats[i];
+                found = f;
                 most = own;
                 *ret = v;
         }
