@@ -71,7 +71,7 @@ static void examine(struct transaction *t, struct awake deadline, struct verify_
         char failed[BLOCK_NAME_MAX];
         int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
-        if (r <= 0 || !attachment_same(t, &now.facts)) {
+        if (!attachment_same(t, &now.facts)) {
                 answer_with(a, r < 0 ? r : -ENODEV, "the disk has gone");
                 return;
         }

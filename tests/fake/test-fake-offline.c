@@ -67,6 +67,7 @@ static const struct {
         {"on the way back, the first of two", {BOT, UAS, .luns = 2, .partitions = 1, .hooks = {AT("trial", 1, HOOK_OFFLINE), FAILS}}, UASD_EXIT_ROLLED_BACK, "verify", "reads at full depth fail: Input/output error", BOT, 3, 2},
         {"on the way back, in use", {BOT, UAS, .partitions = 1, .hooks = {AT("trial", 1, HOOK_MOUNT_PRIVATE), AT("trial", 1, HOOK_OFFLINE), FAILS}}, UASD_EXIT_FAILED, "verify", "it is in use already, and stays", UAS, 7, 1},
         {"not offline, but not to be opened on the way back", {BOT, UAS, .hooks = {FAILS, AT("open sda", 4, HOOK_FAIL)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 1},
+        {"the same of the second of two", {BOT, UAS, .luns = 2, .hooks = {FAILS, AT("open sdb", 4, HOOK_FAIL)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 2},
         {"ejected", {.from = UAS, .eject = true, .partitions = 1, .prepare = first}, UASD_EXIT_OK, "remove", "ejected", UAS, 2, 0},
         {"the second of two, ejected", {.from = UAS, .eject = true, .luns = 2, .partitions = 1, .prepare = second}, UASD_EXIT_OK, "remove", "ejected", UAS, 2, 1},
         {"mounted, not ejected", {.from = UAS, .eject = true, .partitions = 1, .prepare = first_is_mounted}, UASD_EXIT_DEFERRED, "claim", "in use: mount of sda1 at /mnt/sda1", UAS, 2, 0},
@@ -98,6 +99,8 @@ static void test_offline(void **state)
                 scene_switch(s, &r);
                 usec = fake->clock - began;
                 wrong = usec > table[i].seconds * USEC_PER_SEC ? "it took too long" : scene_wrong(s);
+                if (!wrong && !fake->someone && (fake_claims("sda") || fake_claims("sdb")))
+                        wrong = "it is still claimed";
                 for (unsigned l = 0; l < u->n_luns; l++)
                         kept += u->luns[l].platter == 4096 * (s->partitions + 1);
                 if (wrong || r.code != table[i].code || !streq(r.step, table[i].step) || !ends_with(r.text, table[i].text) ||

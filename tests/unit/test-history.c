@@ -66,6 +66,8 @@ static void test_judge(void **state)
                 assert_row(i, f.verdict == (judged[i].distrusted ? VERDICT_BAD
                                             : judged[i].passed   ? VERDICT_GOOD
                                                                  : VERDICT_UNKNOWN));
+                history_judge(NULL, &here, &f); /* forgotten, and so is the verdict that came from it */
+                assert_row(i, f.verdict == VERDICT_UNKNOWN);
         }
 }
 

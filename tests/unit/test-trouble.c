@@ -152,6 +152,7 @@ static void test_finding(void **state)
 
         trouble_init(&t);
         trouble_take(&t, &abort_sign, 1 * SEC, &f);
+        assert_string_equal(f.what, "abort");
         trouble_take(&t, &abort_sign, 31 * SEC, &f);
         assert_int_equal(f.bursts, 2);
         assert_string_equal(f.what, "abort");
