@@ -90,6 +90,14 @@ bool ctl_is_plugged_in(const struct ctl *c, const char *what)
         return r != 0 && r != -ENOENT;
 }
 
+bool ctl_parse_bridge(const char *s, uint16_t *ret_vid, uint16_t *ret_pid)
+{
+        const size_t n = strlen("1234:5678");
+
+        return strspn(s, "0123456789abcdefABCDEF:") >= n && s[4] == ':' && (!s[n] || s[n] == ':') &&
+               sscanf(s, "%4hx:%4hx", ret_vid, ret_pid) == 2;
+}
+
 int ctl_select_or_id(struct ctl *c, const char *what)
 {
         if (!ctl_is_plugged_in(c, what) && history_id_parse(what, c->id, sizeof(c->id)))

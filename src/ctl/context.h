@@ -34,6 +34,8 @@ int ctl_choose(struct ctl *c, char **names);
 /* Selects one of the disks that were read. */
 int ctl_select(struct ctl *c, const char *what);
 bool ctl_is_plugged_in(const struct ctl *c, const char *what);
+/* VID:PID, which a serial number may follow: the bridge of a disk that may not be plugged in. */
+bool ctl_parse_bridge(const char *s, uint16_t *ret_vid, uint16_t *ret_pid);
 /* The same. It may also be VID:PID:SERIAL of a disk that is not plugged in, which goes to c->id. */
 int ctl_select_or_id(struct ctl *c, const char *what);
 /* The same. It may also be the serial number of a disk on record or in the journal. */

@@ -194,6 +194,8 @@ int policy_write(struct ctl *c, const char *what, const char *policy)
         _cleanup_(change_done) struct change ch = {};
         int p = policy_from_string(policy), r;
         enum driver target = p == POLICY_UAS ? DRIVER_UAS : DRIVER_USB_STORAGE;
+        struct facts bridge = {};
+        const struct facts *f = &bridge;
 
         if (p < 0 || p == POLICY_IGNORE) {
                 log_error("'%s' is no policy for the kernel: auto, uas or usb-storage.", policy);
@@ -201,16 +203,21 @@ int policy_write(struct ctl *c, const char *what, const char *policy)
         }
         r = source_local(&c->client, false, &c->views);
         policy_leave_out_overrides(&c->views);
-        if (r == UASD_EXIT_OK)
+        /* The disk of an entry may be away for good. */
+        if (r == UASD_EXIT_OK &&
+            (p != POLICY_AUTO || ctl_is_plugged_in(c, what) || !ctl_parse_bridge(what, &bridge.vid, &bridge.pid))) {
                 r = ctl_select(c, what);
-        if (r == UASD_EXIT_OK)
+                if (r != UASD_EXIT_OK)
+                        return r;
                 r = refuse_disk(c, (enum policy) p);
+                f = &c->v->disk.facts;
+        }
         if (r == UASD_EXIT_OK && quirk_facts_read(&c->client.roots, &ch.quirks) < 0)
                 r = UASD_EXIT_FAILED;
         if (r == UASD_EXIT_OK)
                 r = read_place(c, &ch);
         if (r == UASD_EXIT_OK)
-                r = p == POLICY_AUTO ? unmake(c, &ch, &c->v->disk.facts) : make(c, &ch, &c->v->disk.facts, target);
+                r = p == POLICY_AUTO ? unmake(c, &ch, f) : make(c, &ch, f, target);
         if (r != UASD_EXIT_OK)
                 return r;
         if (p != POLICY_AUTO && !ch.same)

@@ -85,15 +85,6 @@ static int print_text(const struct ctl *c, const struct known_bridge *b)
         return output_says(&b->entry, b->bcd, b->platform, c->options->legend);
 }
 
-/* VID:PID, which a serial number may follow. */
-static bool parse_bridge(const char *s, struct known_bridge *ret)
-{
-        const size_t n = strlen("1234:5678");
-
-        return strspn(s, "0123456789abcdefABCDEF:") >= n && s[4] == ':' && (!s[n] || s[n] == ':') &&
-               sscanf(s, "%4hx:%4hx", &ret->vid, &ret->pid) == 2;
-}
-
 static int show_absent(const struct ctl *c, struct known_bridge *b)
 {
         int r = hwdb_read(b->vid, b->pid, "", &b->entry);
@@ -152,7 +143,7 @@ int verb_db(struct ctl *c, char **args)
         platform_read(&c->client.roots, b.platform);
         if (!args[0])
                 return show(c, c->views.list, c->views.n, &b);
-        if (parse_bridge(args[0], &b) && !ctl_is_plugged_in(c, args[0]))
+        if (ctl_parse_bridge(args[0], &b.vid, &b.pid) && !ctl_is_plugged_in(c, args[0]))
                 return show_absent(c, &b);
         r = ctl_select(c, args[0]);
         return r == UASD_EXIT_OK ? show(c, c->v, 1, &b) : r;

@@ -84,6 +84,19 @@ class PolicyWrite(unittest.TestCase):
             self.assertIn('/boot/firmware/cmdline.txt.uasd-backup', said)
             self.assertIn('uasctl policy --kernel --write 2-1:1.0 auto', said)
 
+    def test_disk_is_away(self):
+        "The entry of a disk that is not plugged in can be removed, but none can be written: uasctl knows nothing about the disk."
+        self.put(LINE + '\n')
+        before = self.files()
+        self.tree.disk('2-3', 'sdc', 'uas', ids=(0x152d, 0x0581), serial='S3')
+        self.policy('sdc', 'usb-storage')
+        self.assertIn('152d:0581:u', self.read())
+        self.tree.remove('2-3', 'sdc')
+        self.policy('152d:0581', 'usb-storage', code=4)
+        self.policy('152d', 'auto', code=4)
+        self.policy('152d:0581:S3', 'auto')
+        self.assertEqual(self.files(), before)
+
     def test_old_raspberry_pi_and_systemd_boot(self):
         for path, then in ('etc/kernel/cmdline', 'kernel-install add-all'), ('boot/cmdline.txt', 'is changed. Restart'):
             self.put(LINE + ' \n', path)
