@@ -304,6 +304,8 @@ int request_reply(const struct client *c, struct remote *r, const struct remote_
                         log_error("Not permitted: %s", error.message ?: strerror(-k));
                 else
                         log_error("%s", error.message ?: strerror(-k));
+                if (code == UASD_EXIT_UNAUTHORIZED && !c->host && geteuid() != 0)
+                        log_info("Run it as root.");
                 if (sd_bus_error_has_name(&error, UASD_BUS_ERROR_FORCE_NEEDED))
                         log_info(FORCE_HELPS);
                 return code;

@@ -173,6 +173,8 @@ static void print_decision(const struct view *v, const struct explanation *t)
         output_sentence("Reason", row->means);
         output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy)) ?: TRANSLATED(row->remedy ?: ""),
                                                   v->disk.facts.interface, text, sizeof(text)));
+        if (v->disk.state == STATE_FAILED)
+                output_sentence("Try again", output_named("uasctl switch DISK", v->disk.facts.interface, text, sizeof(text)));
         print_state(v, row->means);
         output_sentence("History", v->history);
         output_sentence("Kernel", t->kernel);

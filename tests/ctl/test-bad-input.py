@@ -239,6 +239,7 @@ class BadInput(unittest.TestCase):
         for verb, more in NEEDS_DAEMON.items():
             if verb != 'monitor':
                 self.wrong(verb, 'sdf', *more, '--no-ask-password', code=8, says='Not permitted: ', lines=3, **who)
+        self.wrong('eject', 'sdf', '--no-ask-password', code=8, says='Run it as root.', lines=3, **who)
         self.wrong('inhibit', '--disk=sdf', '--no-ask-password', 'true', code=8, says='Not permitted: ', lines=3, **who)
         if FIO:
             self.media('sdf')

@@ -485,6 +485,10 @@ class Real(Contract, Machine):
         self.assertIn('Under uas, uasctl shows whether the disk offers it', self.ctl('trim', 'sda').stdout)
         self.assertIn('under usb-storage uasd cannot see', self.refused(6, 'trim', 'sda', 'on').stderr)
 
+    def test_try_again(self):
+        self.ctl('switch', 'sdc', 'uas', code=7)
+        self.assertIn(' Try again: uasctl switch 2-3:1.0\n', self.ctl('explain', 'sdc').stdout)
+
     def test_ejected(self):
         self.ctl('eject', 'sda')
         [fields] = [fields for name, fields in self.messages() if name == 'EJECTED']
