@@ -55,6 +55,26 @@ static bool match(const char *f, const char *s, struct values *v)
         }
 }
 
+static bool is_known(const char *s);
+
+/*
+ * False if a value has the end of a clause in it: then the format is that of another clause, or of one item of a list. The last
+ * value may be anything, and a known clause may have a comma.
+ */
+static bool is_plausible(const char *f, const struct values *v)
+{
+        size_t n = strlen(f);
+        bool open_end = (n >= 2 && streq(f + n - 2, "%s")) || (n >= 3 && streq(f + n - 3, "%s."));
+
+        for (size_t i = 0; i + open_end < v->n; i++) {
+                _cleanup_free_ char *value = need(strndup(v->at[i], v->length[i]));
+
+                if ((strstr(value, ", ") || strstr(value, ": ")) && !is_known(value))
+                        return false;
+        }
+        return true;
+}
+
 /* The format with most own characters that fits s; NULL: none. */
 static const char *find(const char *s, struct values *ret)
 {
@@ -65,7 +85,7 @@ static const char *find(const char *s, struct values *ret)
                 struct values v = {};
                 size_t own = strlen(s);
 
-                if (!match(f, s, &v))
+                if (!match(f, s, &v) || !is_plausible(f, &v))
                         continue;
                 for (size_t k = 0; k < v.n; k++)
                         own -= v.length[k];

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include "common/gettext.h"
 #include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
@@ -152,9 +153,9 @@ void look_ahead(struct transaction *t)
 const char *why_late(const struct transaction *t)
 {
         if (awake_since(t->bound_at) < FAIR_USEC)
-                return "this machine was too slow to wait for it";
+                return N_("this machine was too slow to wait for it");
         if (t->behind.usec != 0 && awake_since(t->behind) < BEHIND_USEC)
-                return "the kernel was at another one, which was bound before it";
+                return N_("the kernel was at another one, which was bound before it");
         return NULL;
 }
 

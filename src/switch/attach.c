@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "switch/transaction.h"
@@ -200,8 +201,8 @@ void attach_back(struct transaction *t)
         if (driver_now(t) == DRIVER_NONE)
                 (void) attach_to_any(t);
         if (driver_now(t) != t->from && t->from != DRIVER_NONE)
-                stays(t, used == -EBUSY ? "it is in use already, and stays"
-                         : used < 0     ? "whether it is in use cannot be found out, so it stays"
-                                        : "it did not go back");
+                stays(t, used == -EBUSY ? N_("it is in use already, and stays")
+                         : used < 0     ? N_("whether it is in use cannot be found out, so it stays")
+                                        : N_("it did not go back"));
         t->moved = false;
 }

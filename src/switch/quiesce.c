@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/gettext.h"
 #include "switch/transaction.h"
 #include "sys/block/fingerprint.h"
 #include "sys/block/opens.h"
@@ -12,14 +13,11 @@ static int refuse_users(struct transaction *t, struct user *users, size_t n)
         for (size_t i = 0; i < n; i++)
                 report_user(t, &users[i]);
         if (n)
-                (void) tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s%s%s", user_kind_to_string(users[0].kind),
-                               users[0].device,
-                               users[0].where     ? " at "
-                               : users[0].command ? " by "
-                                                  : "",
-                               users[0].where     ? users[0].where
-                               : users[0].command ? users[0].command
-                                                  : "");
+                (void) tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY,
+                               users[0].where     ? N_("in use: %s of %s at %s")
+                               : users[0].command ? N_("in use: %s of %s by %s")
+                                                  : N_("in use: %s of %s"),
+                               user_kind_to_string(users[0].kind), users[0].device, users[0].where ?: users[0].command);
         users_free(users, n);
         return n ? -EBUSY : 0;
 }

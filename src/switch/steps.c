@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
 
+#include "common/gettext.h"
 #include "common/log.h"
 #include "switch/transaction.h"
 #include "sys/facts.h"
@@ -141,9 +142,9 @@ static int step_prepare(struct transaction *t)
                 r = uas_module_load(&t->roots);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the module uas cannot be loaded: %s",
-                               r == -ENOENT   ? "this kernel has none"
-                               : r == -EPERM  ? "modprobe.d has an install line for it"
-                               : r == -EACCES ? "modprobe.d blacklists it; load it by hand (modprobe uas), or take that away"
+                               r == -ENOENT   ? N_("this kernel has none")
+                               : r == -EPERM  ? N_("modprobe.d has an install line for it")
+                               : r == -EACCES ? N_("modprobe.d blacklists it; load it by hand (modprobe uas), or take that away")
                                               : strerror(-r));
         /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried while the disk has one. */
         lock = quirks_lock(&t->roots, awake_left(until(t, LOCK_BUDGET)));

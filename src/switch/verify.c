@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "common/gettext.h"
 #include "common/names.h"
 #include "switch/transaction.h"
 #include "sys/block/fingerprint.h"
@@ -43,7 +44,7 @@ static void compare(struct transaction *t, const struct claim *c, struct awake d
         if (t->fingerprint && !fingerprint_same(t->fingerprint, now, difference, sizeof(difference))) {
                 a->error = -EUCLEAN;
                 a->resized = !fingerprint_same_sizes(t->fingerprint, now);
-                (void) snprintf(a->text, sizeof(a->text), "another disk shows: %s", difference);
+                (void) snprintf(a->text, sizeof(a->text), "%s: %s", N_("another disk shows"), difference);
                 return;
         }
         r = trial_reads(&t->roots, c, deadline);

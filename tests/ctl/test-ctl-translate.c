@@ -49,7 +49,11 @@ static const struct {
          "uasctl trim DISK on"},
         /* of uasd and uasd-switch */
         {"2-1:1.0 is leased: fio (77) has it for itself.", "2-1:1.0 ist reserviert: fio (77) hat sie für sich allein."},
-        {"in use: mount of sda1 at /mnt/a b", "wird benutzt: mount von sda1 at /mnt/a b"},
+        {"in use: mount of sda1 at /mnt/a b", "wird benutzt: mount von sda1 auf /mnt/a b"},
+        {"Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2), swap on sda5, a device (on sda3).",
+         "Wartet auf uas, bis nichts sie benutzt: /boot (sda2), md0 (auf sda2), Swap auf sda5, ein Gerät (auf sda3)."},
+        {"under uas another disk shows: before LUN0_CONTENT=17, now LUN0_CONTENT=18: Structure needs cleaning; it did not go back",
+         "unter uas zeigt sich eine andere Platte: before LUN0_CONTENT=17, now LUN0_CONTENT=18: Structure needs cleaning; sie ist nicht zurückgekehrt"},
         {"2-1:1.0 sda: rolled back at step bind: under uas the disk cannot be read: Input/output error",
          "2-1:1.0 sda: zurückgenommen im Schritt bind: unter uas ist die Platte nicht lesbar: Input/output error"},
         {"2-1:1.0: not brought back, it has no driver; step bind: uas does not take it: No such device",
