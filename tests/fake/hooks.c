@@ -237,6 +237,9 @@ int op_end(const char *op, int r)
                 case HOOK_MEDIUM:
                         medium_changes(&fake->usb[0], 0);
                         break;
+                case HOOK_OTHER_ENDS:
+                        tree_remove("run/" RUN_SWITCH "/%s", fake->usb[1].interface);
+                        break;
                 case HOOK_OFFLINE:
                         kernel_gives_up(&fake->usb[0], 0);
                         break;

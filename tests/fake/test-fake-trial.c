@@ -259,13 +259,15 @@ static void test_written(void **state)
 /* The bridge is not blamed when the kernel had not reached it yet, or when the hold left no time to wait for it. */
 static void test_late(void **state)
 {
-        struct fake_hook none = {0}, slow = {.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 14};
+        struct fake_hook none = {0}, slow = {.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 14},
+                         other_ends = {.op = "wait", .nth = 10, .what = HOOK_OTHER_ENDS};
 
         taken_back(false, silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
         taken_back(false, udev_deaf, none, "appear", "udev was not done with the disk under uas in time", HISTORY_ENDED);
         taken_back(false, both_silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
         taken_back(false, behind_another, none, "appear",
                    "no disk appeared under uas in time: the kernel was at another one, which was bound before it", HISTORY_ENDED);
+        taken_back(false, behind_another, other_ends, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
         taken_back(true, silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
         taken_back(true, silent, slow, "appear", "no disk appeared under uas in time: this machine was too slow to wait for it",
                    HISTORY_ENDED);
