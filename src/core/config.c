@@ -59,8 +59,7 @@ static int parse_span(const char **s, usec_t *ret)
 
         if (take_number(&p, 10, UINT64_MAX, &number) < 0)
                 return -EINVAL;
-        for (n = 0; p[n] >= 'a' && p[n] <= 'z';)
-                n++;
+        n = strspn(p, "abcdefghijklmnopqrstuvwxyz");
         for (size_t i = 0; i < ELEMENTSOF(units); i++) {
                 if (strlen(units[i].name) != n || memcmp(units[i].name, p, n) != 0)
                         continue;

@@ -115,10 +115,9 @@ static usec_t act_held(struct life *l, const struct environment *env, usec_t now
         /* The disk appeared during the switch, or a process opened it: the hold has time for another attempt. */
         if (try && start > now)
                 return start;
-        if (try) {
-                l->use.retry_at = 0;
+        if (try)
                 begin(l, last);
-        } else {
+        else {
                 (void) act(ret, ACTION_RELEASE);
                 learn_released(l, now);
         }

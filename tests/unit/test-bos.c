@@ -54,6 +54,7 @@ static void test_max_speed(void **state)
                 {BYTES(HEADER(22), 5, 0x10, 3, 0, 8), "2.10", 480, 480},
                 {BYTES(HEADER(22), 10, 0x11, 3, 0, 8, 0, 1, 10, 0, 1), "2.10", 480, 480},
                 {BYTES(HEADER(15), 10, 0x11, 3, 0, 8, 0, 1, 10, 0, 1), "2.10", 12, 0},
+                {BYTES(HEADER(21), PLUS(16, 0), SUBLINK(3, 255, 255)), "2.10", 12, 0},
                 {BYTES(5, 2, 22, 0, 1, SUPERSPEED(8)), "2.10", 480, 0}, /* no BOS */
                 {BYTES(4, 0x0f, 22, 0), "2.00", 480, 480},
                 {BYTES(200, 0x0f, 22, 0, 1, SUPERSPEED(8)), "2.10", 480, 0},
