@@ -583,6 +583,13 @@ static void test_entry_left(void **state)
         assert_int_equal(fake->usb[0].touched, 0);
         scene_remove();
 
+        /* To uas this disk needs none. */
+        scene_make(&(struct scene){BOT, UAS, .quirks = "1111:2222:u", .prepare = entry_left,
+                                   .hooks = {{.op = "quirks", .what = HOOK_FAIL, .error = EIO}}});
+        scene_switch(&(struct scene){BOT, UAS}, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        scene_remove();
+
         /* Without an error the entry goes first. */
         scene_make(&(struct scene){UAS, BOT, .quirks = "1111:2222:u", .prepare = entry_left});
         scene_switch(&(struct scene){UAS, BOT}, &r);
