@@ -123,6 +123,22 @@ class Endings(Machine):
         self.assertEqual(ending['MESSAGE'], '2-1:1.0 sdz: not switched: a switch begun earlier has ended; it is on uas')
         self.assertNotIn('UASD_STEP', ending)
 
+    def test_begun_elsewhere_and_killed(self):
+        "uasd found a running switch, which was then killed: it has left its record, and uasd-switch puts the disk in order."
+        record = self.tree.path('run/uasd/switch/2-1:1.0')
+        os.makedirs(os.path.dirname(record))
+        self.play('#!/bin/sh\necho "$*" >"$TREE/args"\nrm "$TREE/run/uasd/switch/2-1:1.0"\nexit 0\n')
+        with open(record + '.lock', 'w') as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX, 1)
+            with open(record, 'w') as file:
+                file.write('PID=1\nBUSNUM=2\nDEVNUM=5\nFROM=uas\nTO=usb-storage\nSTEP=bind\n')
+            self.both()
+            self.assertEqual(self.disk()['state'], 'switching')
+        until(lambda: self.disk()['state'] != 'switching', 'it has ended')
+        with open(self.tree.path('args')) as file:
+            self.assertEqual(file.read(), '--machine --recover 2-1:1.0\n')
+        self.assertIn('an interrupted switch was put in order', self.messages()[-1][1]['MESSAGE'])
+
     def test_begun_before_a_replug(self):
         "The switch of an earlier attachment still runs. The next attachment is switched after its end."
         record = self.tree.path('run/uasd/switch/2-1:1.0')

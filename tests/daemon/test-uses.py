@@ -104,6 +104,16 @@ class Uses(Machine):
         self.event('remove block dm-9')
         self.driver_is('usb-storage', 40)
 
+    def test_unknown(self):
+        "If uasd cannot see who uses the disk, it counts as in use."
+        self.both()
+        self.tree.write('sys/fs/btrfs', 'no folder\n')
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        self.assertIn('cannot see who uses it: Not a directory', self.journal())
+        os.unlink(self.tree.path('sys/fs/btrfs'))
+        self.event('remove block dm-9')
+        self.driver_is('usb-storage')
+
     def test_unmounted(self):
         "Any change of PID 1's mount table makes uasd look."
         at = self.tree.path('at')
