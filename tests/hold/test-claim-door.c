@@ -76,6 +76,13 @@ int __wrap_openat64(int dir, const char *path, int flags, ...)
         return __real_openat64(dir, path, flags, 0600);
 }
 
+/* With _FORTIFY_SOURCE, where the flags are not constant. */
+int __wrap___openat64_2(int dir, const char *path, int flags);
+int __wrap___openat64_2(int dir, const char *path, int flags)
+{
+        return __wrap_openat64(dir, path, flags);
+}
+
 int __real_fstat64(int fd, struct stat64 *st);
 int __wrap_fstat64(int fd, struct stat64 *st);
 int __wrap_fstat64(int fd, struct stat64 *st)

@@ -110,6 +110,14 @@ ssize_t __wrap_pread64(int fd, void *data, size_t n, off_t offset)
         return __real_pread64(fd, data, slow && n > 10000 ? 10000 : n, offset);
 }
 
+/* With _FORTIFY_SOURCE, where the size of the buffer is known. */
+ssize_t __wrap___pread64_chk(int fd, void *data, size_t n, off_t offset, size_t room);
+ssize_t __wrap___pread64_chk(int fd, void *data, size_t n, off_t offset, size_t room)
+{
+        assert_true(n <= room);
+        return __wrap_pread64(fd, data, n, offset);
+}
+
 static int disk(uint64_t bytes)
 {
         char path[] = "/tmp/uasd-fingerprint-XXXXXX";
