@@ -11,6 +11,8 @@ from machine import INTERFACE, Machine, main, until
 from tree import BOOT
 
 SCSI = INTERFACE + '/host3/target3:0:0/3:0:0:0'
+# udev's rule asks uasd-hold at this change, and at no other of a disk that is not held.
+CHANGE = 'change 00000000-0000-0000-0000-000000000000 UASD=ask'
 SECOND = INTERFACE + '/host3/target3:0:0/3:0:0:1'
 KEY = '1209:5a5a:S1@0000:00:14.0/ss/1'
 MAX = 2146435072  # 2047 MiB
@@ -70,12 +72,12 @@ class Requests(Machine):
         self.both()
         self.ctl('trim', 'sdz', 'on')
         self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:{MAX}'])
-        self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), 'change')
+        self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), CHANGE)
         self.assertEqual(self.told(), ['TRIM is kept on for it'])
         self.tree.write(SCSI + '/block/sdz/uevent', '')
         self.ctl('trim', 'sdz', 'off')
         self.assertEqual(self.kept(), [])
-        self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), 'change')
+        self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), CHANGE)
         self.assertEqual(self.told(), ['TRIM is kept on for it', 'TRIM is not kept on for it any more'])
 
     def test_trim_not_offered(self):

@@ -37,5 +37,6 @@ int trigger_add(const struct roots *r, const struct lun *luns, size_t n_luns)
 
 int trigger_change(const struct roots *r, const struct lun *luns, size_t n_luns)
 {
-        return trigger_all(r, luns, n_luns, false, "change");
+        /* The kernel wants a UUID before the arguments of an event. No program waits for this one. */
+        return trigger_all(r, luns, n_luns, false, "change 00000000-0000-0000-0000-000000000000 UASD=ask");
 }

@@ -10,5 +10,8 @@
  */
 int trigger_add(const struct roots *r, const struct lun *luns, size_t n_luns);
 
-/* Triggers a synthetic `change`, only on the disks, so that udev runs its rules again. Returns as above. */
+/*
+ * Triggers a synthetic `change`, only on the disks, so that udev's rule asks uasd-hold again. It does not at another `change` of
+ * a disk that is not held. Returns as above.
+ */
 int trigger_change(const struct roots *r, const struct lun *luns, size_t n_luns);

@@ -34,6 +34,13 @@ def switched_after_umount(vm):
     assert guest.out("sha256sum </mnt/file") == total
     # A desktop does not mount it again after the user has unmounted it.
     assert guest.udev("/dev/sda1").get("UDISKS_AUTO") == "0"
+    # The close of a writer makes a change, for which udev starts no program of uasd: one that fails loses no property.
+    before = guest.udev("/dev/sda")
+    assert (before["UASD_CAPABLE"], before["UDISKS_AUTO"]) == ("1", "0"), before
+    guest.run("mount --bind /bin/false /usr/lib/uasd/uasd-hold && udevadm trigger --settle -c change /dev/sda", check=True)
+    after = guest.udev("/dev/sda")
+    guest.run("umount /usr/lib/uasd/uasd-hold", check=True)
+    assert dict(after, DEVLINKS="") == dict(before, DEVLINKS=""), (before, after)
 
 
 @case(tier="fast", image="vendor")
