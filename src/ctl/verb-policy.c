@@ -209,6 +209,20 @@ static void say_by_port(const struct views *views, const struct view *v)
                 log_info("It is kept for the port it is plugged into: another disk says the same serial number.");
 }
 
+/* The policy may want a switch that the users of the disk prevent. */
+static void say_if_in_use(struct ctl *c)
+{
+        _cleanup_(views_done) struct views now = {};
+        char label[VIEW_LABEL_MAX];
+        const struct view *v;
+
+        if (remote_read(&c->remote, ORDER_USEC, &now) < 0)
+                return;
+        v = views_find(&now, c->v->disk.facts.interface);
+        if (v && v->disk.state == STATE_WAITING && v->disk.n_users > 0)
+                (void) tell_deferred(c, view_label(v, label), v);
+}
+
 static int set(struct ctl *c, const char *what, const char *policy)
 {
         char label[VIEW_LABEL_MAX];
@@ -224,9 +238,10 @@ static int set(struct ctl *c, const char *what, const char *policy)
                 log_info("%s: the policy is %s from now on.", view_label(c->v, label), policy);
         else
                 log_info("%s, which is not plugged in: the policy is %s from now on.", c->id, policy);
-        if (c->v)
+        if (c->v) {
                 say_by_port(&c->views, c->v);
-        else if (streq(policy, DRIVER_NAME_UAS))
+                say_if_in_use(c);
+        } else if (streq(policy, DRIVER_NAME_UAS))
                 log_info("Whether it can run on uas is not known.");
         say_initramfs_is_old(c);
         return UASD_EXIT_OK;

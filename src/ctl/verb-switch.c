@@ -152,7 +152,7 @@ static int tell_outcome(const char *label, const struct outcome *o)
         return o->code < 0 ? UASD_EXIT_FAILED : o->code;
 }
 
-static int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
+int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
 {
         char remedy[REMEDY_MAX], text[BOOT_PLACE_MAX];
 

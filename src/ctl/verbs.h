@@ -48,3 +48,5 @@ verb_fn verb_list, verb_status, verb_explain, verb_db, verb_switch, verb_policy,
 int inhibitors_read(struct remote *r, json_object **ret);
 /* Prints the users of a disk, and the commands that free it. */
 void say_in_use(const struct ctl *c, const struct view *v);
+/* The same for a switch that waits, and what ends that. Returns the exit status. */
+int tell_deferred(const struct ctl *c, const char *label, const struct view *v);

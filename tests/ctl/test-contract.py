@@ -485,6 +485,12 @@ class Real(Contract, Machine):
         self.assertIn('Under uas, uasctl shows whether the disk offers it', self.ctl('trim', 'sda').stdout)
         self.assertIn('under usb-storage uasd cannot see', self.refused(6, 'trim', 'sda', 'on').stderr)
 
+    def test_policy_of_a_disk_in_use(self):
+        "The users are named when they are known, which may be after the first answer."
+        until(lambda: 'dm-9' in self.ctl('policy', 'sdb', 'uas').stderr, 'its user is named')
+        self.assertIn('To cancel: uasctl cancel 2-2:1.0', self.ctl('policy', 'sdb', 'uas').stderr)
+        self.assertNotIn('To cancel', self.ctl('policy', 'sdb', 'usb-storage').stderr)
+
     def test_try_again(self):
         self.ctl('switch', 'sdc', 'uas', code=7)
         self.assertIn(' Try again: uasctl switch 2-3:1.0\n', self.ctl('explain', 'sdc').stdout)
