@@ -42,6 +42,10 @@ static void test_args(void **state)
         assert_false(kernel_name_is("usb_storage.quirk", "usb_storage.quirks"));
         assert_false(kernel_name_is("usb_storage.quirks2", "usb_storage.quirks"));
         assert_false(kernel_name_is("usbcore.quirks", "usb_storage.quirks"));
+        assert_false(kernel_name_is("uas-\0", "uas\0")); /* one more character, which may be written as two */
+        assert_false(kernel_name_is("uas\0", "uas_\0"));
+        assert_false(kernel_name_is("", "uas"));
+        assert_false(kernel_name_is("uas", ""));
         assert_false(kernel_name_is("usb.storage.quirks", "usb_storage.quirks"));
 }
 
