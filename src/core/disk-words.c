@@ -54,7 +54,7 @@ static void describe_user(const struct user *u, char *ret, size_t size)
                 (void) make_harmless(u->namespace, namespace, sizeof(namespace));
         if (u->command)
                 (void) make_harmless(u->command, command, sizeof(command));
-        if (u->pid > 0)
+        if (u->pid)
                 (void) snprintf(pid, sizeof(pid), " (%ld)", (long) u->pid);
 
         switch (u->kind) {

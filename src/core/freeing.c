@@ -54,7 +54,7 @@ static void unmount(const struct user *u, char *ret, size_t size)
 {
         char inside[64];
 
-        if (!u->where || (u->namespace && u->pid <= 0))
+        if (!u->where || (u->namespace && !u->pid))
                 return;
         (void) snprintf(inside, sizeof(inside), "nsenter --target %i --mount umount ", (int) u->pid);
         put_command(u->namespace ? inside : "umount ", u->where, ret, size);
