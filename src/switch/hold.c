@@ -122,8 +122,9 @@ void switch_hold_end(struct transaction *t)
         (void) hold_release(&t->roots, &t->disk.facts);
         t->holding = t->awaited = false;
         t->hold_deadline = 0;
-        if (silent || t->no_udev || usb_disk_read(&t->roots, t->interface, false, &now) <= 0)
+        if (silent || t->no_udev)
                 return;
+        (void) usb_disk_read(&t->roots, t->interface, false, &now); /* on failure it is no attachment */
         if (attachment_same(t, &now.facts))
                 (void) trigger_add(&t->roots, now.luns, now.n_luns);
 }

@@ -91,10 +91,11 @@ static void locked(struct fake_usb *u)
         assert_int_equal(switch_lock_take(lock, SWITCH_LOCK), 0);
 }
 
-#define STOPPED                                                                                                                  \
+#define STOPPED STOPPED_BY(SIGTERM)
+#define STOPPED_BY(number)                                                                                                       \
         {                                                                                                                        \
                 {                                                                                                                \
-                        .op = "fingerprint", .nth = 1, .what = HOOK_SIGNAL, .error = SIGTERM                                     \
+                        .op = "fingerprint", .nth = 1, .what = HOOK_SIGNAL, .error = number                                      \
                 }                                                                                                                \
         }
 
@@ -117,6 +118,8 @@ static const struct {
         {{IF, "uas"}, {BOT, .partitions = 1, .prepare = mounted}, 3, "", "mount sda1 at /mnt/sda1\nuasd-switch: " IF ": step claim: in use: mount of sda1 at /mnt/sda1\n", BOT},
         {{IF, "uas"}, {BOT, .prepare = tree_without_sysfs}, 1, "", "uasd-switch: no sysfs on /sys\n", BOT},
         {{IF, "uas"}, {BOT, .hooks = STOPPED}, 3, "", IF ": step fingerprint: ended by a signal before the disk was touched\n", BOT},
+        {{IF, "uas"}, {BOT, .hooks = STOPPED_BY(SIGINT)}, 3, "", IF ": step fingerprint: ended by a signal before the disk was touched\n", BOT},
+        {{IF, "uas"}, {BOT, .hooks = STOPPED_BY(SIGHUP)}, 3, "", IF ": step fingerprint: ended by a signal before the disk was touched\n", BOT},
         {{IF, "uas"}, {BOT, .prepare = under_nohup, .hooks = STOPPED}, 0, "", "uasd-switch: " IF ": moved from usb-storage to uas\n", UAS, false, true},
         /* lines for uasd */
         {{"--machine", IF, "usb-storage"}, {UAS}, 0, "END 0 release moved from uas to usb-storage\n", "", BOT, false, true},
@@ -242,5 +245,8 @@ int __wrap_main(int argc, char *argv[])
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_program)};
 
+        /* A shell without job control leaves some of them ignored, and uasd-switch respects that. */
+        (void) signal(SIGHUP, SIG_DFL);
+        (void) signal(SIGINT, SIG_DFL);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

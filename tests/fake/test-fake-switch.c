@@ -192,7 +192,7 @@ static void test_short_claim(void **state)
                 assert_string_equal(fake->ops[claim], n_luns == 1 ? "open sda" : "open sdb");
                 for (unsigned k = claim + 1; k < deleted; k++)
                         assert_string_equal(fake->ops[k], k + 1 == deleted ? "read luns" : "count");
-                for (unsigned k = deleted; !scenes[i].bystander && !streq(fake->ops[k], "answer of pid1"); k--)
+                for (unsigned k = 0; !scenes[i].bystander && k < deleted; k++)
                         assert_string_not_equal(fake->ops[k],
                                                 "users deep"); /* the count alone shows that no other process has it open */
                 scene_remove();

@@ -399,6 +399,38 @@ static void test_killed(void **state)
         assert_true(all);
 }
 
+/* Killed on the way back, the disk is distrusted, as it would be without the kill. Killed before it could fail, it is not. */
+static void test_killed_on_the_way_back(void **state)
+{
+        static const struct {
+                const char *op;
+                void (*prepare)(struct fake_usb *u);
+                enum history_state on_record;
+                const char *reason;
+        } rows[] = {
+                {"unbind uas", stalls, HISTORY_DISTRUSTED, "under uas it did not pass; uasd-switch was killed on the way back"},
+                {"delete", NULL, HISTORY_ENDED, ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct scene s = scenes[0];
+                struct history h;
+                struct result r;
+
+                s.prepare = rows[i].prepare;
+                s.hooks[0] = (struct fake_hook){.op = rows[i].op, .nth = 1, .what = HOOK_KILL_DONE};
+                scene_make(&s);
+                scene_switch_in_child(&s, &r);
+                assert_int_equal(r.code, -1);
+                memset(fake->hooks, 0, sizeof(fake->hooks));
+                assert_int_equal(scene_recover(&s), 0);
+                assert_int_equal(recorded(&h), rows[i].on_record);
+                assert_string_equal(h.reason, rows[i].reason);
+                assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
+                scene_remove();
+        }
+}
+
 /* The device has another serial number at each plug. Distrust and trials stay on record. The oldest of the other lines go. */
 static void test_pushed_out(void **state)
 {
@@ -443,7 +475,8 @@ int main(void)
                 cmocka_unit_test(test_written),      cmocka_unit_test(test_late),
                 cmocka_unit_test(test_uas_alone),    cmocka_unit_test(test_no_record_no_trial),
                 cmocka_unit_test(test_initramfs),    cmocka_unit_test(test_errors),
-                cmocka_unit_test(test_killed),       cmocka_unit_test(test_pushed_out),
+                cmocka_unit_test(test_killed),       cmocka_unit_test(test_killed_on_the_way_back),
+                cmocka_unit_test(test_pushed_out),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,7 @@ static void test_uas_alone(void **state)
         kept_disk(&k, 0x1209, 1, "one")->policy = POLICY_USB_STORAGE;
         kept_disk(&k, 0x1209, 2, "")->policy = POLICY_USB_STORAGE;
         assert_true(keepoff_wanted(&k, 0x1209, 1) && keepoff_wanted(&k, 0x1209, 2));
+        assert_false(keepoff_wanted(&k, 0x1209, 3)); /* no record */
         assert_int_equal(kept_disks_uas_alone(&k, 0x1209, 1), 0);
         assert_false(keepoff_wanted(&k, 0x1209, 1));
         assert_true(keepoff_wanted(&k, 0x1209, 2));

@@ -41,7 +41,8 @@ static void test_ended(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(ends); i++) {
                 struct life l;
-                struct request_end end = {.code = -1, .step = "?"};
+                struct request_end end = {.code = -1, .step = "?", .text = "?"};
+                char why[sizeof(end.text)];
                 bool ended;
 
                 life_init(&l);
@@ -59,8 +60,10 @@ static void test_ended(void **state)
                 if (ended && ends[i].code >= 0) {
                         assert_string_equal(end.step, "verify");
                         assert_string_equal(end.text, "as the switch said");
-                } else if (ended)
+                } else if (ended) {
                         assert_string_equal(end.step, "");
+                        assert_string_equal(end.text, disk_reason(&l.disk, why, sizeof(why)));
+                }
                 disk_done(&l.disk);
         }
 }
