@@ -64,6 +64,15 @@ class Look(Machine):
         until(lambda: 'PropertiesChanged' in listener.readline(), 'the bus hears of it')
         self.assertEqual([one[0] for one in self.managed_disks()[0]['Busy']], ['holder'])
 
+    def test_settled(self):
+        "The users of a disk that does not wait are only read from tables: uasd looks at no process."
+        self.table_hangs()
+        self.both()
+        self.assertEqual([one['Busy'] for one in self.managed_disks()], [[]])
+        self.use(True)
+        until(lambda: [user[0] for user in self.managed_disks()[0]['Busy']] == ['holder'], 'the holder is listed')
+        self.assertIsNone(self.opens_table())
+
     def test_burst(self):
         "A process that opens and closes the disk all the time causes one look for all events that uasd reads at once."
         daemon = self.both()

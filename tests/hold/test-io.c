@@ -331,7 +331,7 @@ static void test_lines(void **state)
                 {"A=1\nB=2\n", "A:1", -EBUSY, -EBUSY, "A:1 "},
                 {"A=1\nB=2\n", "A:1", 1, 1, "A:1 B:2 "},
         };
-        struct seen s = {};
+        struct seen s;
         struct tree t;
 
         tree_make(&t);

@@ -228,6 +228,7 @@ static void test_hangs(void **state)
         assert_int_equal(destroyed, 0);
         memset(buffers, 0, 30 * READ_SIZE);
         free(buffers);
+        buffers = NULL;
         /* The time is over before the first answer. */
         events = 1;
         assert_int_equal(check(&t, 0), -ETIMEDOUT);

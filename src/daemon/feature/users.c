@@ -279,8 +279,10 @@ static bool get_text(struct reader *r, char **ret)
         uint32_t size;
 
         *ret = NULL;
-        if (!get(r, &size, sizeof(size)) || size == 0)
-                return size == 0;
+        if (!get(r, &size, sizeof(size)))
+                return false;
+        if (size == 0)
+                return true;
         *ret = malloc(size);
         return *ret && get(r, *ret, size);
 }
