@@ -14,6 +14,8 @@ static const char formats[] =
         ;
 
 #define VALUES_MAX 8
+#define ENDS_MAX 8     /* of clauses in one that is known */
+#define KNOWN_MAX 1024 /* bytes of a text of uasd */
 
 /* A text that fits a format, and the parts of it that stand at the format's conversions. */
 struct values {
@@ -28,34 +30,43 @@ static const char *conversion_end(const char *f)
         return f + strspn(f, "0123456789$-.lzhj") + 1;
 }
 
+/* Finds the values. Each ends where the own characters behind it begin first: so this takes no longer than the text is long. */
 static bool match(const char *f, const char *s, struct values *v)
 {
-        const char *rest;
-        bool any;
+        size_t own = strcspn(f, "%");
 
-        for (; *f && (*f != '%' || f[1] == '%'); f++, s++) {
-                if (*f != *s)
-                        return false;
-                f += *f == '%';
-        }
-        if (!*f)
-                return !*s;
-        if (v->n == VALUES_MAX)
+        if (strncmp(f, s, own) != 0)
                 return false;
-        rest = conversion_end(f + 1);
-        any = rest[-1] == 's';
-        v->at[v->n] = s;
-        for (size_t i = v->n++, n = 0;; n++) {
-                v->length[i] = n;
-                if (match(rest, s + n, v))
-                        return true;
-                v->n = i + 1;
-                if (!s[n] || (!any && !isalnum((unsigned char) s[n])))
+        for (f += own, s += own; *f; f += own) {
+                const char *end;
+                size_t left = strlen(s);
+
+                f = conversion_end(f + 1);
+                own = strcspn(f, "%");
+                if (f[own])
+                        end = memmem(s, left, f, own);
+                else
+                        end = left >= own && streq(s + left - own, f) ? s + left - own : NULL;
+                if (!end || v->n == VALUES_MAX)
                         return false;
+                if (f[-1] != 's' && strspn(s, "0123456789abcdef-") != (size_t) (end - s))
+                        return false;
+                v->at[v->n] = s;
+                v->length[v->n++] = (size_t) (end - s);
+                s = end + own;
         }
+        return !*s;
 }
 
-static bool is_known(const char *s);
+/* In the catalog, or it fits a format there. */
+static bool is_known(const char *s)
+{
+        bool known = translated(s) != s;
+
+        for (const char *f = formats; *f && !known; f += strlen(f) + 1)
+                known = match(f, s, &(struct values){});
+        return known;
+}
 
 /*
  * False if a value has the end of a clause in it: then the format is that of another clause, or of one item of a list. The last
@@ -107,8 +118,7 @@ static void put_format(FILE *out, const char *f, const struct values *v)
                 _cleanup_free_ char *value = NULL;
                 size_t i;
 
-                if (*f != '%' || f[1] == '%') {
-                        f += *f == '%';
+                if (*f != '%') {
                         (void) fputc(*f, out);
                         continue;
                 }
@@ -137,13 +147,6 @@ static bool put_known(FILE *out, const char *s)
         if (format)
                 put_format(out, _(format), &v);
         return format;
-}
-
-static bool is_known(const char *s)
-{
-        struct values v;
-
-        return translated(s) != s || find(s, &v);
 }
 
 /* Prints "clause; clause". Their formats may also fit all of it, but in another language a value may not come last. */
@@ -184,7 +187,9 @@ static const char *next_end(const char *s, const char *ends)
 /* Prints a known beginning of the text, and returns the rest. NULL: none is known, and nothing was printed. */
 static const char *put_beginning(FILE *out, const char *s, const char *ends)
 {
-        for (const char *end = next_end(s, ends); *end; end = next_end(end + 1, ends))
+        const char *end = next_end(s, ends);
+
+        for (size_t i = 0; *end && i < ENDS_MAX; i++, end = next_end(end + 1, ends))
                 if (put_head(out, s, end))
                         return end + (*end == '.');
         return NULL;
@@ -221,7 +226,7 @@ char *translate(const char *s, char *ret, size_t size)
         FILE *out;
 
         /* Without a catalog there is no header. */
-        if (!*gettext("")) {
+        if (!*gettext("") || strlen(s) > KNOWN_MAX) {
                 (void) copy_string(ret, size, s);
                 return ret;
         }

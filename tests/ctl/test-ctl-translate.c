@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -97,12 +98,25 @@ static void long_text(void **state)
         assert_string_equal(translate("It does not offer UAS.", ret, sizeof(ret)), "Sie bie");
 }
 
+/* A device or user chose it, to have as many ends of clauses and beginnings of formats as possible. */
+static void hostile_text(void **state)
+{
+        static const char piece[] = "a: b, c; d. x has y has claimed ";
+        char text[1024] = "";
+
+        assert_non_null(setlocale(LC_ALL, "C.UTF-8"));
+        while (strlen(text) + sizeof(piece) < sizeof(text))
+                strcat(text, piece);
+        assert_true(strlen(TRANSLATED(text)) >= strlen(text) / 2);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(english),
                 cmocka_unit_test(german),
                 cmocka_unit_test(long_text),
+                cmocka_unit_test(hostile_text),
         };
 
         (void) bindtextdomain("uasd", getenv("LOCALES"));
