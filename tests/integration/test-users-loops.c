@@ -150,6 +150,8 @@ static void assert_loop(const struct scene *s, bool deep, bool found, bool unsur
 
         (void) snprintf(name, sizeof(name), "loop%i", s->upper);
         assert_int_equal(users_find(&s->roots, &s->lun, 1, deep, &users, &n), 0);
+        if (!silent) /* a child that has answered is reaped */
+                assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
         for (size_t i = 0; i < n; i++) {
                 if (users[i].kind != USER_LOOP || !streq(users[i].where, name))
                         continue;
@@ -232,6 +234,7 @@ static void test_no_answer(void **state)
         assert_in_range(to.tv_sec - from.tv_sec, 0, 20); /* one second, not forever */
         /* Without its node uasd cannot ask the kernel. */
         silent = false;
+        assert_true(waitpid(-1, NULL, 0) > 0); /* it was killed */
         (void) close(s.roots.dev);
         s.roots.dev = open(s.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         assert_loop(&s, true, true, true);
