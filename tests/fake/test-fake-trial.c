@@ -409,6 +409,7 @@ static void test_killed_on_the_way_back(void **state)
                 const char *reason;
         } rows[] = {
                 {"unbind uas", stalls, HISTORY_DISTRUSTED, "under uas it did not pass; uasd-switch was killed on the way back"},
+                {"arm timer", stalls, HISTORY_DISTRUSTED, "under uas it did not pass; uasd-switch was killed on the way back"},
                 {"delete", NULL, HISTORY_ENDED, ""},
         };
 
