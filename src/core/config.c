@@ -30,10 +30,8 @@ static int take_number(const char **s, unsigned base, unsigned long long max, un
         size_t n = strspn(*s, base == 16 ? "0123456789abcdefABCDEF" : "0123456789");
         char text[32];
 
-        if (n >= sizeof(text))
-                return -EINVAL;
         (void) snprintf(text, sizeof(text), "%.*s", (int) n, *s);
-        if (parse_uint(text, base, max, ret) < 0)
+        if (n >= sizeof(text) || parse_uint(text, base, max, ret) < 0)
                 return -EINVAL;
         *s += n;
         return 0;
