@@ -61,8 +61,7 @@ static const struct kernel_row storage_rows[] = {
 static const struct kernel_row *find(const struct kernel_row *rows, size_t n, const struct bridge *b)
 {
         for (size_t i = 0; i < n; i++)
-                if (rows[i].vid == b->vid && rows[i].pid == b->pid &&
-                    (b->any_bcd || (rows[i].bcd_min <= b->bcd && b->bcd <= rows[i].bcd_max)))
+                if (rows[i].vid == b->vid && rows[i].pid == b->pid && rows[i].bcd_min <= b->bcd && b->bcd <= rows[i].bcd_max)
                         return rows + i;
         return NULL;
 }
@@ -73,6 +72,22 @@ static letters_t row_letters(const struct kernel_row *r)
 
         for (const char *p = r ? r->letters : ""; *p; p++)
                 letters |= LETTER(*p);
+        return letters;
+}
+
+/*
+ * The letters of a bridge in a table. With unknown firmware those of all its rows: a flag too many costs speed, one that is
+ * missing may cost data. But 'u' only from a row for each firmware, or the disk might not be kept off uas.
+ */
+static letters_t find_letters(const struct kernel_row *rows, size_t n, const struct bridge *b)
+{
+        letters_t letters = 0;
+
+        if (!b->any_bcd)
+                return row_letters(find(rows, n, b));
+        for (size_t i = 0; i < n; i++)
+                if (rows[i].vid == b->vid && rows[i].pid == b->pid)
+                        letters |= row_letters(rows + i) & ~(rows[i].bcd_min > 0 || rows[i].bcd_max < 0x9999 ? LETTER_U : 0);
         return letters;
 }
 
@@ -135,17 +150,19 @@ void letters_format(letters_t letters, char *ret)
 
 void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driver_flags *ret)
 {
-        const struct kernel_row *row = find(uas_rows, ELEMENTSOF(uas_rows), b), *storage;
-        letters_t letters, ruled;
+        letters_t letters = find_letters(uas_rows, ELEMENTSOF(uas_rows), b), ruled;
         const char *name;
 
         /* usb-storage uses the rules only to decline a disk, and ignores their letters otherwise. */
         ruled = rules_letters(b, &name);
         if (driver == DRIVER_USB_STORAGE) {
-                storage = find(storage_rows, ELEMENTSOF(storage_rows), b);
-                letters = row_letters(storage ? storage : row) | (ruled & LETTER_U);
+                if (b->any_bcd)
+                        letters |= find_letters(storage_rows, ELEMENTSOF(storage_rows), b);
+                else if (find(storage_rows, ELEMENTSOF(storage_rows), b))
+                        letters = find_letters(storage_rows, ELEMENTSOF(storage_rows), b);
+                letters |= ruled & LETTER_U;
         } else
-                letters = row_letters(row) | ruled;
+                letters |= ruled;
         *ret = (struct driver_flags){.letters = letters & ~LETTER_U, .ignore_uas = letters & LETTER_U};
 }
 

@@ -24,7 +24,7 @@ enum kernel_source {
 
 struct bridge {
         uint16_t vid, pid, bcd;
-        bool any_bcd; /* unknown firmware: a row for any firmware fits */
+        bool any_bcd; /* unknown firmware: kernel_driver_flags() then has the flags of all its rows */
         unsigned speed_mbps;
         unsigned status_streams;
         uint8_t max_power;

@@ -113,7 +113,10 @@ static void test_entry(void **state)
                                    jmicron = {0x357d, 0x7788, 0x0114}, via = {0x2109, 0x0715, SS}, lacie = {0x059f, 0x105f, SS},
                                    seagate = {0x0bc2, 0xab38, SS}, asm1051 = {0x174c, 0x55aa, HS, .max_power = 1},
                                    asm1053 = {0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16};
-        static const struct bridge toshiba = {0x0480, 0xd010, 0x0100, SS};
+        static const struct bridge toshiba = {0x0480, 0xd010, 0x0100, SS}, jms567 = {0x152d, 0x0567, 0x0115, SS},
+                                   any_jms567 = {0x152d, 0x0567, .any_bcd = true}, apricorn = {0x0984, 0x0301, 0x0128},
+                                   any_apricorn = {0x0984, 0x0301, .any_bcd = true},
+                                   any_hitachi = {0x4971, 0x1012, .any_bcd = true};
         static const struct {
                 const char *string;
                 const struct bridge *b;
@@ -155,6 +158,13 @@ static void test_entry(void **state)
                 {"", &toshiba, DRIVER_UAS, NULL},
                 {"", &toshiba, DRIVER_USB_STORAGE, "0480:d010:uy"},
                 {"0480:d010:u", &toshiba, DRIVER_UAS, "0480:d010:"},
+                /* with unknown firmware: the letters of each row, but no 'u' that other firmware does not have */
+                {"", &jms567, DRIVER_USB_STORAGE, "152d:0567:u"},
+                {"", &any_jms567, DRIVER_USB_STORAGE, "152d:0567:fu"},
+                {"", &apricorn, DRIVER_USB_STORAGE, NULL},
+                {"", &any_apricorn, DRIVER_USB_STORAGE, "0984:0301:u"},
+                {"", &any_apricorn, DRIVER_UAS, NULL},
+                {"", &any_hitachi, DRIVER_USB_STORAGE, NULL},
                 /* no driver to make possible */
                 {"", &plain, DRIVER_NONE, NULL},
                 {"1209:5a5a:u", &plain, DRIVER_OTHER, NULL},
