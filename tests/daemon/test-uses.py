@@ -56,6 +56,14 @@ class Uses(Machine):
         self.event('unbind usb 2-2:1.0 2-2:1.0')
         until(lambda: self.interfaces() == ['2-1'], 'it has gone')
 
+    def test_no_log(self):
+        "A /dev/kmsg that is no device is not read. Everything else works."
+        self.tree.write('dev/kmsg', '6,1,1,-;sd 3:0:0:0: Device offlined - not ready after error recovery\n SUBSYSTEM=scsi\n DEVICE=+scsi:3:0:0:0\n')
+        self.both()
+        self.assertIn("the kernel's log cannot be read, so no disk is watched for errors: Operation not permitted", self.journal())
+        self.assertEqual((self.disk()['driver'], self.disk()['state']), ('uas', 'settled'))
+        self.ctl('switch', 'sdz', 'usb-storage')
+
     def test_device_goes(self):
         "When the device itself goes, the files of that attachment are removed. Those of other ports stay."
         self.both()
