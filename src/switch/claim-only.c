@@ -17,7 +17,7 @@ static int take(struct transaction *t)
 
                 (void) copy_string(u.device, sizeof(u.device), busy);
                 report_user(t, &u);
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: a mount or a program has claimed %s", busy);
         }
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r)) : 0;
 }

@@ -23,16 +23,16 @@ static void help(void)
 {
         (void) printf("uasd-switch [OPTION...] INTERFACE uas|usb-storage\n"
                       "uasd-switch --recover|--claim|--claim-again|--eject INTERFACE\n\n"
-                      "Moves one USB disk to the other driver, if nobody uses it. Run by uasd, or by hand in a rescue shell.\n\n"
+                      "Moves one USB disk to the other driver, if nothing uses it. Run by uasd, or by hand in a rescue shell.\n\n"
                       "  -h --help                Show this help\n"
                       "     --version             Show the version\n"
-                      "     --automatic           Nobody asked for it: one try an attachment\n"
+                      "     --automatic           No user asked for it: one try an attachment\n"
                       "     --plugged             The disk was just plugged in, or is held since boot\n"
                       "     --hold-deadline=USEC  It is held until then (CLOCK_BOOTTIME, microseconds)\n"
                       "     --no-udev             udev does not see the disk meanwhile: as in a rule of the initramfs\n"
                       "     --machine             Progress and result as lines on stdout\n"
                       "     --recover             Finish or undo what a killed uasd-switch left behind\n"
-                      "     --claim               Claim the disk, if nobody uses it, until the standard input ends\n"
+                      "     --claim               Claim the disk, if nothing uses it, until the standard input ends\n"
                       "     --claim-again         The same, also if a process has it open\n"
                       "     --eject               Stop the disk and remove its USB device, if no process uses it\n");
 }

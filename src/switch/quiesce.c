@@ -53,7 +53,7 @@ static int same_media(struct transaction *t)
         int r = look_for_media(t);
 
         if (r == -ESTALE)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a medium was put in or taken out, or partitions were read anew");
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a medium was put in or taken out, or partitions were read again");
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r)) : 0;
 }
 
@@ -68,7 +68,7 @@ int look_for_strangers(struct transaction *t)
         for (size_t i = 0; i < t->disk.n_luns && !u.device[0]; i++)
                 (void) copy_string(u.device, sizeof(u.device), luns[i].disk.name);
         report_user(t, &u);
-        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: somebody who cannot be named has the disk open");
+        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: a program that cannot be named has the disk open");
 }
 
 int sync_nodes(struct transaction *t)
@@ -155,10 +155,10 @@ int close_door(struct transaction *t)
 
                 (void) copy_string(u.device, sizeof(u.device), busy);
                 report_user(t, &u);
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: a mount or a program has claimed %s", busy);
         }
         if (r == -EAGAIN || r == -ESTALE)
-                return r == -EAGAIN ? tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps opening the disk")
-                                    : tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps writing to the disk");
+                return r == -EAGAIN ? tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps opening the disk")
+                                    : tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps writing to the disk");
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r)) : 0;
 }

@@ -101,9 +101,9 @@ int step_claim(struct transaction *t)
                 return r;
         r = claim_online(t, until(t, LOCK_BUDGET), busy);
         if (r == -EBUSY)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: a mount or a program has claimed %s", busy);
         if (r == -ETIMEDOUT)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps the lock on %s", busy);
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps the lock on %s", busy);
         if (r == -ESTALE)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "its media or partitions keep changing");
         if (r == -EAGAIN)
@@ -149,7 +149,7 @@ static int step_prepare(struct transaction *t)
         /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried while the disk has one. */
         lock = quirks_lock(&t->roots, awake_left(until(t, LOCK_BUDGET)));
         if (lock == -ETIMEDOUT)
-                return tx_fail(t, UASD_EXIT_DEFERRED, lock, "somebody keeps the lock of the quirks parameter");
+                return tx_fail(t, UASD_EXIT_DEFERRED, lock, "a program keeps the lock of the quirks parameter");
         r = lock < 0 ? lock : quirks_param_read(&t->roots, f->quirks);
         if (r >= 0)
                 r = quirks_bind_read(&t->roots, left);

@@ -36,7 +36,7 @@ case "$*" in
 esac
 # Whoever switches claims for himself.
 if [ -e "$TREE/claimed" ] && ! flock -s -n "$TREE/claimed" true; then
-        echo "END 3 claim in use: sdz is claimed by somebody"
+        echo "END 3 claim in use: a mount or a program has claimed sdz"
         exit 3
 fi
 exec "$TREE/moves" "$@"

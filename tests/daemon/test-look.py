@@ -32,7 +32,7 @@ class Look(Machine):
         self.addCleanup(lambda: inhibitor.wait(20))
         self.addCleanup(inhibitor.terminate)
         until(lambda: 'sleep' in self.ctl('inhibit', '--list').stdout, 'there is an inhibitor')
-        self.plays_switch('echo "END 3 claim in use: sdz is claimed by somebody"', 'exit 3')
+        self.plays_switch('echo "END 3 claim in use: a mount or a program has claimed sdz"', 'exit 3')
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
         until(lambda: [one['State'] for one in self.managed_disks() if one['Interface'] == '2-1:1.0'] == ['waiting'], 'it waits')
         self.table_hangs()  # uasd looks repeatedly, because no event reports the end of that claim

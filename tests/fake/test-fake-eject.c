@@ -140,7 +140,7 @@ static const struct {
         /* clang-format off */
         {"mounted", {.from = UAS, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim", "in use: mount of sda1 at /mnt/sda1"},
         {"one of two LUNs is mounted", {.from = UAS, .luns = 2, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim", "in use: mount of sdb1 at /mnt/sdb1"},
-        {"mounted in another namespace", {.from = BOT, .partitions = 1, .prepare = mounted_elsewhere}, UASD_EXIT_DEFERRED, "stop", "in use: sda is claimed by somebody"},
+        {"mounted in another namespace", {.from = BOT, .partitions = 1, .prepare = mounted_elsewhere}, UASD_EXIT_DEFERRED, "stop", "in use: a mount or a program has claimed sda"},
         {"open", {.from = BOT, .partitions = 1, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, UASD_EXIT_DEFERRED, "claim", "in use: open of sda by x"},
         {"udev's worker hangs", {.from = UAS, .partitions = 1, .prepare = udev_never_ends, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, UASD_EXIT_DEFERRED, "claim", "in use: open of sda by (udev-worker)"},
         {"its sg node is open", {.from = UAS, .counts = true, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN_SG}}}, UASD_EXIT_DEFERRED, "stop", "in use: open of sg0 by x"},

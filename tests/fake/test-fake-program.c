@@ -124,8 +124,8 @@ static const struct {
         /* lines for uasd */
         {{"--machine", IF, "usb-storage"}, {UAS}, 0, "END 0 release moved from uas to usb-storage\n", "", BOT, false, true},
         {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .prepare = mounted}, 3, "END 3 claim in use: mount of sda1 at /mnt/sda1\n", "", BOT},
-        {{"--machine", IF, "uas"}, {BOT, .hooks = {{.op = "open sda", .nth = 2, .what = HOOK_FAIL, .error = EBUSY}}}, 3, "CLAIMED sda\nEND 3 delete in use: sda is claimed by somebody\n", "", BOT},
-        {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .counts = true, .prepare = opened_by_nobody}, 3, "OPENED sda\nEND 3 claim in use: somebody who cannot be named has the disk open\n", "", BOT},
+        {{"--machine", IF, "uas"}, {BOT, .hooks = {{.op = "open sda", .nth = 2, .what = HOOK_FAIL, .error = EBUSY}}}, 3, "CLAIMED sda\nEND 3 delete in use: a mount or a program has claimed sda\n", "", BOT},
+        {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .counts = true, .prepare = opened_by_nobody}, 3, "OPENED sda\nEND 3 claim in use: a program that cannot be named has the disk open\n", "", BOT},
         {{"--machine", IF, "uas"}, {BOT, .hooks = STOPPED}, 3, "END 3 fingerprint ended by a signal before the disk was touched\n", "", BOT},
         /* other tasks */
         {{"--recover", IF}, {DRIVER_NONE, .prepare = killed}, 0, "", IF ": a switch from uas to usb-storage was left at step unbind\n", UAS},
@@ -138,7 +138,7 @@ static const struct {
         {{"--claim", "--machine", IF}, {UAS, .partitions = 1}, 0, SWITCH_KEPT "\n", "", UAS},
         {{"--claim", IF}, {UAS, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, 3, "", "step claim: in use: open of sda by x\\x0aEND 0 a b\n", UAS},
         {{"--claim-again", IF}, {UAS, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, 0, "It is claimed, until the standard input ends.\n", "", UAS},
-        {{"--claim-again", "--machine", IF}, {UAS, .partitions = 1, .prepare = mounted}, 3, "CLAIMED sda\nEND 3 claim in use: sda is claimed by somebody\n", "", UAS},
+        {{"--claim-again", "--machine", IF}, {UAS, .partitions = 1, .prepare = mounted}, 3, "CLAIMED sda\nEND 3 claim in use: a mount or a program has claimed sda\n", "", UAS},
         /* clang-format on */
 };
 

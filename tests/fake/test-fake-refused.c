@@ -138,7 +138,7 @@ static const struct {
         /* no user is disturbed, the disk is not touched */
         {"mounted", {BOT, UAS, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim", "in use: mount of sda1 at /mnt/sda1", BOT},
         {"mounted, counted", {BOT, UAS, .partitions = 1, .prepare = mounted, .counts = true}, 3, "claim", "in use: mount of sda1 at /mnt/sda1", BOT},
-        {"mounted out of sight", {UAS, BOT, .partitions = 1, .prepare = mounted_elsewhere}, 3, "delete", "in use: sda is claimed by somebody", UAS},
+        {"mounted out of sight", {UAS, BOT, .partitions = 1, .prepare = mounted_elsewhere}, 3, "delete", "in use: a mount or a program has claimed sda", UAS},
         {"open since long", {BOT, UAS, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}}, 3, "claim", "in use: open of sda by x", BOT},
         {"the same, counted", {BOT, UAS, .counts = true, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}}, 3, "claim", "in use: open of sda by x", BOT},
         {"opened while it is synced", {BOT, UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN}}}, 3, "sync", "in use: open of sda by x", BOT},
@@ -146,8 +146,8 @@ static const struct {
         {"opened at the last moment", {UAS, BOT, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}}, 3, "delete", "in use: open of sda by x", UAS},
         /* The rest of the hold is for another try. */
         {"opened at the last moment, under a hold", {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}}, 3, "delete", "in use: open of sda by x", BOT},
-        {"udev keeps its lock", {BOT, UAS, .prepare = udev_locks}, 3, "claim", "somebody keeps the lock on sda", BOT},
-        {"claimed between two opens", {BOT, UAS, .hooks = FAIL("open sda", 1, EBUSY)}, 3, "claim", "in use: sda is claimed by somebody", BOT},
+        {"udev keeps its lock", {BOT, UAS, .prepare = udev_locks}, 3, "claim", "a program keeps the lock on sda", BOT},
+        {"claimed between two opens", {BOT, UAS, .hooks = FAIL("open sda", 1, EBUSY)}, 3, "claim", "in use: a mount or a program has claimed sda", BOT},
         {"the machine goes down", {BOT, UAS, .automatic = true, .prepare = stopping}, 3, "delete", "the machine is going down", BOT},
         {"PID 1 cannot be reached", {BOT, UAS, .hooks = FAIL("pid1", 1, EAGAIN)}, UASD_EXIT_DEFERRED, "delete", "PID 1 does not say whether the machine is going down: Resource temporarily unavailable", BOT},
         {"PID 1 cannot be asked", {BOT, UAS, .hooks = FAIL("ask pid1", 1, EIO)}, UASD_EXIT_DEFERRED, "delete", "PID 1 does not say whether the machine is going down: Input/output error", BOT},
