@@ -105,6 +105,7 @@ enum fake_what {
         HOOK_RESCAN,        /* another program makes the kernel scan the host, as rescan-scsi-bus.sh does */
         HOOK_RESCUE,       /* the dead man's timer removes the record, and gives a disk without a driver to any (hold_rescue()) */
         HOOK_MEDIUM,       /* another medium is in the first LUN */
+        HOOK_FS_WRITES,    /* a file system writes to the first LUN: only the kernel's count of sectors shows it */
         HOOK_OTHER_ENDS,   /* the switch of the second disk ends */
         HOOK_OFFLINE,      /* the kernel gives the first LUN up */
         HOOK_SHUTDOWN,     /* a shutdown job is queued */

@@ -237,6 +237,9 @@ int op_end(const char *op, int r)
                 case HOOK_MEDIUM:
                         medium_changes(&fake->usb[0], 0);
                         break;
+                case HOOK_FS_WRITES:
+                        tree_write("9 1 99 5 3 2 64 7 0 8 9 0 0 0 0 4 1\n", "sys/class/block/%s/stat", some_lun()->nodes[0].name);
+                        break;
                 case HOOK_OTHER_ENDS:
                         tree_remove("run/" RUN_SWITCH "/%s", fake->usb[1].interface);
                         break;

@@ -156,7 +156,8 @@ static int program(const char *const args[6], int out, int err)
         (void) fflush(NULL);
         pid = fork();
         if (pid == 0) {
-                int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC), code;
+                /* A stdin that cannot be read is at its end, too. */
+                int nothing = open("/dev/null", (streq(args[0], "--claim-again") ? O_WRONLY : O_RDONLY) | O_CLOEXEC), code;
 
                 fake->switcher = getpid();
                 (void) dup2(nothing, STDIN_FILENO);

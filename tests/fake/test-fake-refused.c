@@ -143,6 +143,7 @@ static const struct {
         {"the same, counted", {BOT, UAS, .counts = true, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}}, 3, "claim", "in use: open of sda by x", BOT},
         {"opened while it is synced", {BOT, UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN}}}, 3, "sync", "in use: open of sda by x", BOT},
         {"opened and written to while it is synced", {BOT, UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}, {.op = "sync", .nth = 1, .what = HOOK_OPEN}}}, 3, "sync", "in use: open of sda by x", BOT},
+        {"a file system writes at the last moment", {BOT, UAS, .hooks = {{.op = "events", .nth = 1, .what = HOOK_FS_WRITES}}}, 3, "delete", "a program keeps writing to the disk", BOT},
         {"opened at the last moment", {UAS, BOT, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}}, 3, "delete", "in use: open of sda by x", UAS},
         /* The rest of the hold is for another try. */
         {"opened at the last moment, under a hold", {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}}, 3, "delete", "in use: open of sda by x", BOT},

@@ -145,6 +145,23 @@ static void test_pending(void **state)
         assert_false(trouble_pending(&t, 701 * SEC));
 }
 
+/* Bad power explains what came shortly before it on the bridge, and nothing else. */
+static void test_excuse(void **state)
+{
+        struct trouble t;
+        struct finding f;
+
+        trouble_init(&t);
+        trouble_take(&t, &cable_sign, 10 * SEC, &f);
+        trouble_take(&t, &abort_sign, 45 * SEC, &f);
+        trouble_take(&t, &cable_sign, 60 * SEC, &f);
+        assert_int_equal(t.n, 3);
+        trouble_take(&t, &power_sign, 70 * SEC, &f);
+        assert_int_equal(t.n, 2);
+        assert_true(t.bursts[0].blame == BLAME_CABLE && t.bursts[0].first == 10 * SEC);
+        assert_true(t.bursts[1].blame == BLAME_CABLE && t.bursts[1].first == 60 * SEC);
+}
+
 static void test_finding(void **state)
 {
         struct trouble t;
@@ -284,7 +301,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_kept),    cmocka_unit_test(test_not_kept), cmocka_unit_test(test_stories),
-                cmocka_unit_test(test_pending), cmocka_unit_test(test_finding),  cmocka_unit_test(test_about),
+                cmocka_unit_test(test_pending), cmocka_unit_test(test_finding),  cmocka_unit_test(test_excuse),
+                cmocka_unit_test(test_about),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
