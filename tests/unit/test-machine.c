@@ -300,6 +300,18 @@ static const struct scenario table[] = {
                  {12000, TIMER, "timer off look", STATE_WAITING},
                  {12100, FREE, "timer 14100", STATE_WAITING},
          }},
+        {"a request met a user: the next try waits until the disk has been quiet",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1100, FREE, "timer 3100", STATE_WAITING},
+                 {1200, REQUEST(DRIVER_UAS), "timer off report look", STATE_WAITING},
+                 {1300, FREE, "unwatch report switch uas", STATE_SWITCHING},
+                 {2000, DONE(DEFERRED), "watch timer 3000 report look-by-name", STATE_WAITING},
+                 {2100, NOBODY_BY_NAME, "", STATE_WAITING},
+                 {3000, TIMER, "timer off look-by-name", STATE_WAITING},
+                 {3100, NOBODY_BY_NAME, "timer 5100", STATE_WAITING},
+         }},
         {"asked again: the next tries come as soon as the first ones",
          BOOTED,
          {
