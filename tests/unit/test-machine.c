@@ -312,6 +312,13 @@ static const struct scenario table[] = {
                  {3000, TIMER, "timer off look-by-name", STATE_WAITING},
                  {3100, NOBODY_BY_NAME, "timer 5100", STATE_WAITING},
          }},
+        {"the end of a lease that uasd does not know changes nothing",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING, NO_DISKS},
+                 {3000, DONE(FAILED), "report", STATE_FAILED},
+                 {4000, LEASE_OVER(DRIVER_USB_STORAGE), "", STATE_FAILED},
+         }},
         {"asked again: the next tries come as soon as the first ones",
          BOOTED,
          {
