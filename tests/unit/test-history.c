@@ -92,6 +92,7 @@ static void test_sentence(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 assert_string_equal(history_clause(&rows[i].f, text, sizeof(text)), rows[i].clause);
+                (void) copy_string(text, sizeof(text), "of another disk");
                 assert_string_equal(history_sentence(&rows[i].f, text, sizeof(text)), rows[i].sentence);
         }
 }
