@@ -200,6 +200,8 @@ static void test_reason(void **state)
                   .facts.driver = DRIVER_UAS,
                   .decision = {DRIVER_UAS, .reason = REASON_POLICY}},
                  "On trial on uas: after an error uasd moves it back. The policy for this disk decides."},
+                {{.state = STATE_SETTLED, .unattended = true, .facts.driver = DRIVER_USB_STORAGE, .decision = {DRIVER_UAS, .reason = REASON_FASTEST}},
+                 "uasd would switch it to uas, but is not running. UAS is the faster one, and nothing speaks against it."},
                 {{.state = STATE_SETTLED, .cancelled = true, .facts.driver = DRIVER_USB_STORAGE,
                   .decision = {DRIVER_UAS, .reason = REASON_FASTEST}},
                  "The switch to uas was cancelled. The disk stays on usb-storage until a user asks again or plugs it in again. UAS is the faster one, and nothing speaks against it."},
@@ -426,12 +428,16 @@ static void test_interface_names(void **state)
                 const char *name;
                 bool valid;
         } table[] = {
-                {"2-1:1.0", true},   {"12-1.4.3:1.10", true}, {"2-1:1.0/..", false}, {"../2-1:1.0", false},
+                {"2-1:1.0", true},     {"12-1.4.3:1.10", true},
+                {"2-1:1.0/..", false}, {"../2-1:1.0", false},
                 {"2-..:1.0", true}, /* no slash: it is only a name that no interface has */
-                {"2-1", false},      {"2-1:", false},         {"2-1:1", false},      {"2-1:1.", false},
-                {"2:1.0", false},    {"-1:1.0", false},       {"2-1:1.0 ", false},   {" 2-1:1.0", false},
-                {"2-1:+1.0", false}, {"2-1: 1.0", false},     {"2-1x:1.0", false},   {"usb2:1.0", false},
-                {"", false},
+                {"2-1", false},        {"2", false},
+                {"2-1:", false},       {"2-1:1", false},
+                {"2-1:1.", false},     {"2:1.0", false},
+                {"-1:1.0", false},     {"2-1:1.0 ", false},
+                {" 2-1:1.0", false},   {"2-1:+1.0", false},
+                {"2-1: 1.0", false},   {"2-1x:1.0", false},
+                {"usb2:1.0", false},   {"", false},
         };
         char name[2 * INTERFACE_NAME_MAX];
 

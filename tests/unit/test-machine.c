@@ -319,6 +319,12 @@ static const struct scenario table[] = {
                  {3000, DONE(FAILED), "report", STATE_FAILED},
                  {4000, LEASE_OVER(DRIVER_USB_STORAGE), "", STATE_FAILED},
          }},
+        {"its switch is killed: done if the disk is on its target",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING, NO_DISKS},
+                 {3000, {.type = EVENT_DONE, .killed = true, .outcome.code = UASD_EXIT_FAILED}, "report", STATE_SETTLED, ON_UAS},
+         }},
         {"asked again: the next tries come as soon as the first ones",
          BOOTED,
          {
