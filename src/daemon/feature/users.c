@@ -260,17 +260,18 @@ static void walk_in_child(const struct roots *r, void *data, int out)
         (void) fclose(f);
 }
 
-/* The child may have been killed in the middle of its answer. */
 struct reader {
-        const char *at, *end;
+        const char *at;
+        size_t left;
 };
 
 static bool get(struct reader *r, void *ret, size_t size)
 {
-        if ((size_t) (r->end - r->at) < size)
+        if (r->left < size)
                 return false;
         memcpy(ret, r->at, size);
         r->at += size;
+        r->left -= size;
         return true;
 }
 
@@ -279,12 +280,13 @@ static bool get_text(struct reader *r, char **ret)
         uint32_t size;
 
         *ret = NULL;
-        if (!get(r, &size, sizeof(size)))
+        if (!get(r, &size, sizeof(size)) || size > r->left)
                 return false;
-        if (size == 0)
-                return true;
-        *ret = malloc(size);
-        return *ret && get(r, *ret, size);
+        if (size > 0)
+                *ret = strndup(r->at, size - 1);
+        r->at += size;
+        r->left -= size;
+        return size == 0 || *ret;
 }
 
 static bool get_user(struct reader *r, struct user *u)
@@ -303,7 +305,7 @@ static bool get_users(struct reader *r, struct users_of *of)
 {
         size_t n;
 
-        if (!get(r, &n, sizeof(n)))
+        if (!get(r, &n, sizeof(n)) || n > r->left / sizeof(struct user))
                 return false;
         of->users = calloc(n + 1, sizeof(struct user));
         if (!of->users)
@@ -318,7 +320,7 @@ static void on_walked(void *data, const struct child_end *end)
 {
         struct users_walk *w = data;
         struct manager *m = w->manager;
-        struct reader r = {end->answer, (const char *) end->answer + end->size};
+        struct reader r = {end->answer, end->size};
         usec_t now = now_monotonic();
         bool whole = true;
 
