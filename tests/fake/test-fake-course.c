@@ -462,6 +462,29 @@ static void test_length_of_a_hold(void **state)
         }
 }
 
+/* udev's helper cannot know that it should wait for the switch: a hold begins before the bind. */
+static void test_held_without_a_record(void **state)
+{
+        struct scene s = {BOT, UAS, .partitions = 1};
+        unsigned records = 0;
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        for (unsigned i = 0; i < first("bind uas"); i++)
+                records += streq(fake->ops[i], "write record");
+        scene_remove();
+
+        s.hooks[0] = (struct fake_hook){.op = "write record", .nth = records, .what = HOOK_FAIL, .error = ENOSPC};
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_in_range(first("write hold"), 1, first("bind uas") - 1);
+        assert_null(scene_held());
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
 static void hold_never(struct fake_usb *u)
 {
         tree_write("quiet uasd.hold=0\n", "proc/cmdline");
@@ -685,6 +708,7 @@ int main(void)
                 cmocka_unit_test(test_slow_udev),
                 cmocka_unit_test(test_length_of_a_hold),
                 cmocka_unit_test(test_hold_never),
+                cmocka_unit_test(test_held_without_a_record),
                 cmocka_unit_test(test_marks),
                 cmocka_unit_test(test_any_driver),
                 cmocka_unit_test(test_recovery_waits),
