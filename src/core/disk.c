@@ -3,12 +3,22 @@
 
 #include "common/util.h"
 
+#define DIGITS "0123456789"
+
+/* "2-1.4:1.0" */
 bool interface_name_valid(const char *name)
 {
-        int end = 0;
+        static const char *const parts[] = {DIGITS, "-", "0123456789.", ":", DIGITS, ".", DIGITS};
+        const char *p = name;
 
-        (void) sscanf(name, "%*[0-9]-%*[0-9.]:%*[0-9].%*[0-9]%n", &end);
-        return end > 0 && !name[end] && strlen(name) < INTERFACE_NAME_MAX;
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                size_t n = strspn(p, parts[i]);
+
+                if (n == 0 || (i % 2 == 1 && n > 1))
+                        return false;
+                p += n;
+        }
+        return !*p && p - name < INTERFACE_NAME_MAX;
 }
 
 void luns_free(struct lun *luns, size_t n)
