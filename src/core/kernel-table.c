@@ -76,16 +76,16 @@ static letters_t row_letters(const struct kernel_row *r)
 }
 
 /*
- * The letters of a bridge in a table. With unknown firmware those of all its rows: a flag too many costs speed, one that is
- * missing may cost data. But 'u' only from a row for each firmware, or the disk might not be kept off uas.
+ * The letters of a bridge in a table; `otherwise`: those without a row there. With unknown firmware both, and those of all its
+ * rows: a flag too many costs speed, one that is missing may cost data. But 'u' only from a row for each firmware, or the disk
+ * might not be kept off uas.
  */
-static letters_t find_letters(const struct kernel_row *rows, size_t n, const struct bridge *b)
+static letters_t find_letters(const struct kernel_row *rows, size_t n, const struct bridge *b, letters_t otherwise)
 {
-        letters_t letters = 0;
+        const struct kernel_row *row = b->any_bcd ? NULL : find(rows, n, b);
+        letters_t letters = row ? row_letters(row) : otherwise;
 
-        if (!b->any_bcd)
-                return row_letters(find(rows, n, b));
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; b->any_bcd && i < n; i++)
                 if (rows[i].vid == b->vid && rows[i].pid == b->pid)
                         letters |= row_letters(rows + i) & ~(rows[i].bcd_min > 0 || rows[i].bcd_max < 0x9999 ? LETTER_U : 0);
         return letters;
@@ -150,18 +150,13 @@ void letters_format(letters_t letters, char *ret)
 
 void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driver_flags *ret)
 {
-        letters_t letters = find_letters(uas_rows, ELEMENTSOF(uas_rows), b), ruled;
         const char *name;
+        letters_t letters = find_letters(uas_rows, ELEMENTSOF(uas_rows), b, 0), ruled = rules_letters(b, &name);
 
         /* usb-storage uses the rules only to decline a disk, and ignores their letters otherwise. */
-        ruled = rules_letters(b, &name);
-        if (driver == DRIVER_USB_STORAGE) {
-                if (b->any_bcd)
-                        letters |= find_letters(storage_rows, ELEMENTSOF(storage_rows), b);
-                else if (find(storage_rows, ELEMENTSOF(storage_rows), b))
-                        letters = find_letters(storage_rows, ELEMENTSOF(storage_rows), b);
-                letters |= ruled & LETTER_U;
-        } else
+        if (driver == DRIVER_USB_STORAGE)
+                letters = find_letters(storage_rows, ELEMENTSOF(storage_rows), b, letters) | (ruled & LETTER_U);
+        else
                 letters |= ruled;
         *ret = (struct driver_flags){.letters = letters & ~LETTER_U, .ignore_uas = letters & LETTER_U};
 }
