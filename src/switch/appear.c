@@ -58,7 +58,7 @@ static void listen(struct transaction *t, int msec, struct announced *told)
                         told->lost = true;
                         continue;
                 }
-                if (!streq(e.interface, t->interface))
+                if (!streq(e.interface, t->interface) || !streq(e.subsystem, "block"))
                         continue;
                 if (streq(e.action, "remove")) { /* an earlier disk of that name */
                         for (size_t i = 0; i < told->n; i++)
