@@ -195,6 +195,14 @@ void report_trim(const struct entry *e, bool on, bool force)
                        : N_("TRIM is kept on for it"));
 }
 
+void report_ejected(const char *interface, const char *names, const char *usb_id, const char *text)
+{
+        const struct log_field fields[] = {{FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};
+
+        log_ending(LOG_NOTICE, MESSAGE_EJECTED, fields, ELEMENTSOF(fields), "%s%s%s: %s", interface, names[0] ? " " : "", names,
+                   text);
+}
+
 void report_hold(const struct entry *e)
 {
         ending(e, LOG_INFO, MESSAGE_HELD, "its mounts are held until it has been decided on");

@@ -13,4 +13,6 @@ void report_old_initramfs(const struct entry *e);
 void report_trouble(const struct entry *e, const struct finding *f);
 void report_dropping(const struct entry *e, unsigned times);
 void report_trial(const struct entry *e);
+/* names: of its disks. Its entry may be gone. */
+void report_ejected(const char *interface, const char *names, const char *usb_id, const char *text);
 void report_trim(const struct entry *e, bool on, bool force);

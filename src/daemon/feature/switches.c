@@ -9,6 +9,7 @@
 #include "common/names.h"
 #include "core/history.h"
 #include "daemon/feature/keepoff.h"
+#include "daemon/feature/report.h"
 #include "daemon/feature/trouble.h"
 #include "daemon/queue.h"
 #include "daemon/work/child.h"
@@ -130,14 +131,6 @@ struct eject {
         sd_bus_message *call;                                               /* to be answered */
 };
 
-static void report_ejected(const struct eject *j, const char *text)
-{
-        const struct log_field fields[] = {{FIELD_DISK, j->names}, {FIELD_INTERFACE, j->interface}, {FIELD_USB_ID, j->usb_id}};
-
-        log_ending(LOG_NOTICE, MESSAGE_EJECTED, fields, ELEMENTSOF(fields), "%s%s%s: %s", j->interface, j->names[0] ? " " : "",
-                   j->names, text);
-}
-
 static void on_end(void *data, const struct child_end *end)
 {
         _cleanup_free_ struct eject *j = data;
@@ -151,7 +144,7 @@ static void on_end(void *data, const struct child_end *end)
 
         (void) make_harmless(o->text[0] ? o->text : "uasd-switch has died", text, sizeof(text));
         if (o->code == UASD_EXIT_OK) {
-                report_ejected(j, text);
+                report_ejected(j->interface, j->names, j->usb_id, text);
                 (void) sd_bus_reply_method_return(call, NULL);
         } else {
                 (void) sd_bus_reply_method_errorf(call, error, "%s cannot be ejected: %s", j->interface, text);
