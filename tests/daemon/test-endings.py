@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: the end of a switch, in the journal and in later output."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -110,14 +111,25 @@ class Endings(Machine):
             daemon.kill()
             daemon.wait()
 
-    def test_begun_elsewhere(self):
-        "uasd found a running switch, which then failed. The step is not known to uasd."
-        os.makedirs(self.tree.path('run/uasd/switch'))
-        self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
-        with open(self.tree.path('run/uasd/switch/2-1:1.0.lock'), 'w') as lock:
+    @contextlib.contextmanager
+    def running_elsewhere(self, record=''):
+        """While uasd starts, another process has the lock of a switch, with this record."""
+        path = self.tree.path('run/uasd/switch/2-1:1.0')
+        os.makedirs(os.path.dirname(path))
+        with open(path + '.lock', 'w') as lock:
             fcntl.lockf(lock, fcntl.LOCK_EX, 1)
+            if record:
+                with open(path, 'w') as file:
+                    file.write(record)
             self.both()
             self.assertEqual(self.disk()['state'], 'switching')
+            yield path
+
+    def test_begun_elsewhere(self):
+        "uasd found a running switch, which then failed. The step is not known to uasd."
+        self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
+        with self.running_elsewhere():
+            pass
         until(lambda: self.disk()['state'] != 'switching', 'it has ended')
         [ending] = [fields for name, fields in self.messages() if name == 'FAILED']
         self.assertEqual(ending['MESSAGE'], '2-1:1.0 sdz: not switched: a switch begun earlier has ended; it is on uas')
@@ -125,15 +137,9 @@ class Endings(Machine):
 
     def test_begun_elsewhere_and_killed(self):
         "uasd found a running switch, which was then killed: it has left its record, and uasd-switch puts the disk in order."
-        record = self.tree.path('run/uasd/switch/2-1:1.0')
-        os.makedirs(os.path.dirname(record))
         self.play('#!/bin/sh\necho "$*" >"$TREE/args"\nrm "$TREE/run/uasd/switch/2-1:1.0"\nexit 0\n')
-        with open(record + '.lock', 'w') as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX, 1)
-            with open(record, 'w') as file:
-                file.write('PID=1\nBUSNUM=2\nDEVNUM=5\nFROM=uas\nTO=usb-storage\nSTEP=bind\n')
-            self.both()
-            self.assertEqual(self.disk()['state'], 'switching')
+        with self.running_elsewhere('PID=1\nBUSNUM=2\nDEVNUM=5\nFROM=uas\nTO=usb-storage\nSTEP=bind\n'):
+            pass
         until(lambda: self.disk()['state'] != 'switching', 'it has ended')
         with open(self.tree.path('args')) as file:
             self.assertEqual(file.read(), '--machine --recover 2-1:1.0\n')
@@ -141,15 +147,9 @@ class Endings(Machine):
 
     def test_begun_before_a_replug(self):
         "The switch of an earlier attachment still runs. The next attachment is switched after its end."
-        record = self.tree.path('run/uasd/switch/2-1:1.0')
-        os.makedirs(os.path.dirname(record))
         self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
-        with open(record + '.lock', 'w') as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX, 1)
-            with open(record, 'w') as file:
-                file.write(f'PID={os.getpid()}\nBUSNUM=2\nDEVNUM=99\nFROM=uas\nTO=usb-storage\nSTEP=verify\n')
-            self.both()
-            self.assertEqual(self.disk()['state'], 'switching')
+        before = f'PID={os.getpid()}\nBUSNUM=2\nDEVNUM=99\nFROM=uas\nTO=usb-storage\nSTEP=verify\n'
+        with self.running_elsewhere(before) as record:
             os.unlink(record)
         until(lambda: self.disk()['driver'] == 'usb-storage', 'it has been switched')
 

@@ -106,7 +106,7 @@ static void test_await(void **state)
                                 _exit(0);
                         }
                 }
-                if (way == 2) /* nobody else reaps it */
+                if (way == 2) /* no other process reaps it */
                         assert_int_equal(waitpid(it, NULL, 0), it);
                 if (way > 0) {
                         assert_int_equal(switch_await(&t.roots, TREE_INTERFACE, awake_in(60 * USEC_PER_SEC)), 0);
