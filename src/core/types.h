@@ -114,7 +114,6 @@ const char *driver_to_string(enum driver v);
 const char *driver_or_empty(enum driver v);
 const char *policy_to_string(enum policy v);
 const char *policy_source_to_string(enum policy_source v);
-/* ", by uasd.conf"; "" for no source. */
 /* "uas, by uasd.conf": a policy and its source. Returns ret. */
 char *policy_text(enum policy v, enum policy_source source, char *ret, size_t size);
 const char *state_to_string(enum state v);

@@ -111,7 +111,7 @@ static const char *find(const char *s, struct values *ret)
 
 static void put_text(FILE *out, const char *s);
 
-/* Prints a translated format, whose conversions may have another order: "%2$s". */
+/* Prints a translated format. Its conversions may have another order: "%2$s". */
 static void put_format(FILE *out, const char *f, const struct values *v)
 {
         for (size_t next = 0; *f; f++) {
