@@ -198,30 +198,38 @@ enum bench_verb bench_options_verb(const struct bench_options *o, char *const *w
         return BENCH_RUN;
 }
 
-/* Checks the options of stored results. */
+/* A contradiction of a verb about stored results. Its sentence begins with the verb if it is a clause. */
 static const char *wrong_with_kept(const struct bench_options *o, enum bench_verb verb, unsigned n_words)
 {
-        if (o->history + o->diff + o->show + o->remove > 1)
-                return "Only one of --history, --diff, --show and --remove can be used at a time.";
         if (o->measures || o->dry_run)
-                return "--history, --diff, --show and --remove measure nothing. They take no options of a measurement.";
+                return "measures nothing, so it takes no options of a measurement.";
         if (verb != BENCH_SHOW && (o->csv || o->markdown || o->chart))
                 return "--csv, --markdown and --chart need one result: uasctl bench show ID.";
         if (verb == BENCH_DIFF && n_words != 2)
-                return "--diff takes two results: uasctl bench diff A B. 'uasctl bench list' lists them.";
+                return "takes two results. 'uasctl bench list' lists them.";
         if ((verb == BENCH_SHOW || verb == BENCH_REMOVE) && n_words != 1)
-                return "--show and --remove take the id of one result. 'uasctl bench list' lists them.";
+                return "takes the id of one result. 'uasctl bench list' lists them.";
         if (verb == BENCH_LIST && n_words > 1)
-                return "--history takes one disk at most.";
-        return verb == BENCH_REMOVE && o->json ? "--remove prints nothing, so it takes no --json." : NULL;
+                return "takes one disk at most.";
+        return verb == BENCH_REMOVE && o->json ? "prints nothing, so it takes no --json." : NULL;
 }
 
-const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, unsigned n_words)
+const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, bool word, unsigned n_words,
+                                char ret[static BENCH_WRONG_MAX])
 {
         if (o->json + o->csv + o->markdown > 1)
                 return "Only one of --json, --csv and --markdown can be printed at a time.";
-        if (verb != BENCH_RUN)
-                return wrong_with_kept(o, verb, n_words);
+        if (o->history + o->diff + o->show + o->remove > 1)
+                return "Only one of --history, --diff, --show and --remove can be used at a time.";
+        if (verb != BENCH_RUN) {
+                const char *wrong = wrong_with_kept(o, verb, n_words);
+
+                if (!wrong || *wrong == '-')
+                        return wrong;
+                (void) snprintf(ret, BENCH_WRONG_MAX, "'%s%s' %s", word ? "" : "--",
+                                !word && verb == BENCH_LIST ? "history" : verbs[verb].name, wrong);
+                return ret;
+        }
         if (o->dry_run && (o->json || o->csv || o->markdown || o->chart))
                 return "--dry-run measures nothing. It takes no --json, --csv, --markdown or --chart.";
         if (n_words > 1)

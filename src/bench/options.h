@@ -39,6 +39,8 @@ struct bench_options {
 int bench_options_parse(int argc, char **argv, struct bench_options *ret);
 /* The verb of the options, or of the first of n_words words. ret_word: it was a word. */
 enum bench_verb bench_options_verb(const struct bench_options *o, char *const *words, bool *ret_word);
-/* The contradiction, as a sentence; NULL: none. n_words: number of arguments after the verb. */
-const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, unsigned n_words);
+/* The contradiction, as a sentence; NULL: none. word: as above. n_words: number of arguments after the verb. */
+#define BENCH_WRONG_MAX 128
+const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, bool word, unsigned n_words,
+                                char ret[static BENCH_WRONG_MAX]);
 void bench_options_help(void);

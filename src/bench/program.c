@@ -32,6 +32,7 @@ static int run(int argc, char **argv, const char *root)
         struct bench_options o;
         enum bench_verb verb;
         const char *wrong;
+        char room[BENCH_WRONG_MAX];
         char **words;
         bool word;
         int r = bench_options_parse(argc, argv, &o);
@@ -56,7 +57,7 @@ static int run(int argc, char **argv, const char *root)
         log_open("uasctl", o.quiet ? LOG_ERR : LOG_INFO);
         progress_open(o.quiet);
         log_before_line(progress_clear);
-        wrong = bench_options_wrong(&o, verb, (unsigned) (argv + argc - words));
+        wrong = bench_options_wrong(&o, verb, word, (unsigned) (argv + argc - words), room);
         if (wrong) {
                 log_error("%s", wrong);
                 return UASD_EXIT_USAGE;

@@ -9,19 +9,18 @@
 #define WORDS 10
 
 /* Parses a command line after "uasctl bench". */
-static int parse(const char *const *argv, struct bench_options *o, enum bench_verb *ret_verb, unsigned *ret_words)
+static int parse(const char *const *argv, struct bench_options *o, enum bench_verb *ret_verb, bool *ret_word, unsigned *ret_words)
 {
         char *copy[WORDS + 2] = {(char *) "uasctl"};
         int n = 1, first;
-        bool word;
 
         for (; argv[n - 1]; n++)
                 copy[n] = (char *) argv[n - 1];
         first = bench_options_parse(n, copy, o);
         if (first < 0)
                 return first;
-        *ret_verb = bench_options_verb(o, copy + first, &word);
-        *ret_words = (unsigned) (n - first - word);
+        *ret_verb = bench_options_verb(o, copy + first, ret_word);
+        *ret_words = (unsigned) (n - first - *ret_word);
         return 0;
 }
 
@@ -44,13 +43,16 @@ static void command_lines(void **state)
                 {{"run"}, "A disk or a file is missing"},
                 {{"list"}, NULL},
                 {{"list", "sda", "--json"}, NULL},
-                {{"list", "a", "b"}, "--history takes"},
+                {{"list", "a", "b"}, "'list' takes one disk"},
                 {{"diff", "a", "b"}, NULL},
-                {{"diff", "a"}, "--diff takes"},
+                {{"diff", "a"}, "'diff' takes two"},
                 {{"show", "a", "--csv"}, NULL},
-                {{"show"}, "--show and --remove take"},
+                {{"show"}, "'show' takes the id"},
+                {{"--show"}, "'--show' takes the id"},
+                {{"remove"}, "'remove' takes the id"},
+                {{"remove", "a", "--json"}, "'remove' prints nothing"},
                 {{"remove", "a"}, NULL},
-                {{"remove", "a", "--runtime=5"}, "--history, --diff, --show and --remove measure nothing"},
+                {{"remove", "a", "--runtime=5"}, "'remove' measures nothing"},
                 {{"--history"}, NULL},
                 {{"--history", "sda", "--json"}, NULL},
                 {{"--diff", "a", "b"}, NULL},
@@ -80,21 +82,21 @@ static void command_lines(void **state)
                 {{"--remove", "a"}, NULL},
                 {{"--history", "--diff", "a", "b"}, "Only one of --history"},
                 {{"--show", "--remove", "a"}, "Only one of --history"},
-                {{"--history", "-n", "3"}, "--history, --diff, --show and --remove measure nothing"},
-                {{"--history", "--pause=1s"}, "--history, --diff, --show and --remove measure nothing"},
-                {{"--history", "--dry-run"}, "--history, --diff, --show and --remove measure nothing"},
-                {{"--remove", "a", "--dry-run"}, "--history, --diff, --show and --remove measure nothing"},
+                {{"--history", "-n", "3"}, "'--history' measures nothing"},
+                {{"--history", "--pause=1s"}, "'--history' measures nothing"},
+                {{"--history", "--dry-run"}, "'--history' measures nothing"},
+                {{"--remove", "a", "--dry-run"}, "'--remove' measures nothing"},
                 {{"--history", "--csv"}, "--csv, --markdown and --chart need one"},
                 {{"--history", "--chart=x.svg"}, "--csv, --markdown and --chart need one"},
                 {{"--diff", "a", "b", "--markdown"}, "--csv, --markdown and --chart need one"},
                 {{"--remove", "a", "--csv"}, "--csv, --markdown and --chart need one"},
-                {{"--show"}, "--show and --remove take"},
-                {{"--show", "a", "b"}, "--show and --remove take"},
-                {{"--remove"}, "--show and --remove take"},
-                {{"--remove", "a", "--json"}, "--remove prints nothing"},
+                {{"--show", "--remove"}, "Only one of --history"},
+                {{"--show", "a", "b"}, "'--show' takes the id"},
+                {{"--remove"}, "'--remove' takes the id"},
+                {{"--remove", "a", "--json"}, "'--remove' prints nothing"},
                 {{"--show", "a", "--json", "--csv"}, "Only one of"},
-                {{"--history", "a", "b"}, "--history takes"},
-                {{"--diff", "a"}, "--diff takes"},
+                {{"--history", "a", "b"}, "'--history' takes one disk"},
+                {{"--diff", "a"}, "'--diff' takes two"},
                 {{"sda", "--driver=auto"}, ""},
                 {{"sda", "--driver=none"}, ""},
                 {{"sda", "--profile="}, ""},
@@ -120,8 +122,10 @@ static void command_lines(void **state)
                 struct bench_options o;
                 enum bench_verb verb = BENCH_RUN;
                 const char *wrong;
+                bool word = false;
+                char room[BENCH_WRONG_MAX];
                 unsigned n = 0;
-                int k = parse(rows[i].argv, &o, &verb, &n);
+                int k = parse(rows[i].argv, &o, &verb, &word, &n);
 
                 if (rows[i].wrong && !*rows[i].wrong) {
                         if (k != -EINVAL)
@@ -130,7 +134,7 @@ static void command_lines(void **state)
                 }
                 if (k < 0)
                         fail_msg("row %zu: it is refused", i);
-                wrong = bench_options_wrong(&o, verb, n);
+                wrong = bench_options_wrong(&o, verb, word, n, room);
                 if (!wrong != !rows[i].wrong || (wrong && strncmp(wrong, rows[i].wrong, strlen(rows[i].wrong)) != 0))
                         fail_msg("row %zu: '%s'", i, wrong ?: "nothing wrong");
         }
@@ -143,8 +147,9 @@ static void values(void **state)
         struct bench_options o;
         enum bench_verb verb;
         unsigned n;
+        bool word;
 
-        assert_int_equal(parse(argv, &o, &verb, &n), 0);
+        assert_int_equal(parse(argv, &o, &verb, &word, &n), 0);
         assert_int_equal(verb, BENCH_RUN);
         assert_int_equal(n, 1);
         assert_true(o.size == 2ULL << 30);

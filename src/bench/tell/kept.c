@@ -226,7 +226,7 @@ int bench_remove(const struct bench_context *c, const char *what)
                 return UASD_EXIT_FAILED;
         }
         if (strlen(what) < ID_MIN) {
-                log_error("--remove takes at least %i letters of an id.", ID_MIN);
+                log_error("'%s' takes at least %i letters of an id.", c->options->remove ? "--remove" : "remove", ID_MIN);
                 return UASD_EXIT_USAGE;
         }
         r = find_index(&k, what, &i);
