@@ -34,7 +34,7 @@ struct doubt_row {
         struct samples bytes, iops, p50;
         struct summary rate; /* bytes per second */
         double depth_share, load, halves, lat, slat;
-        double device_share;       /* of reads, or writes with O_DIRECT, in the worst round; 1 if not known */
+        double device_share;       /* of reads, or writes with O_DIRECT, in the worst round, at most; 1 if not known */
         bool device_written;       /* the worst share is that of writes */
         uint64_t region, asked;    /* region of all jobs, and that of the profile (0: everything) */
         double syncs, syncs_asked; /* of the round with the largest excess; 0: no excess */
@@ -65,12 +65,14 @@ double link_ceiling(unsigned speed_mbps)
         return (speed_mbps == SUPER_SPEED_MBPS ? line * 8 / 10 : line * 128 / 132) * 1024 / (1024 + 32);
 }
 
-/* The share of a device in the worst round. The kernel's count for fio includes the ramp. */
+/*
+ * The share of a device in the worst round, at most. The kernel's count for fio includes the ramp, which may have moved any
+ * number of bytes.
+ */
 static void worst_share(struct doubt_row *row, const struct bench_run *r, bool writing)
 {
         const struct bench_side *s = writing ? &r->write : &r->read;
-        double said = (double) s->bytes * bench_with_ramp(row->p, r);
-        double device = writing ? r->device_written_bytes : r->device_read_bytes;
+        double said = (double) s->bytes, device = writing ? r->device_written_bytes : r->device_read_bytes;
 
         if (device < 0 || said <= 0 || device >= row->device_share * said)
                 return;
@@ -268,7 +270,7 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[st
                            row->syncs, row->syncs_asked);
         case DOUBT_MEMORY:
                 return row->device_share < DEVICE_SHARE &&
-                       SAY(ret, "%sonly %.0f %% of the bytes %s a device, and memory %s the rest",
+                       SAY(ret, "%sat most %.0f %% of the bytes %s a device, and memory %s the rest",
                            row->p->direct ? "O_DIRECT is not honoured: " : "", 100 * row->device_share,
                            row->device_written ? "reached" : "came from", row->device_written ? "took" : "answered");
         case DOUBT_DISK:
