@@ -71,7 +71,7 @@ class Completion(unittest.TestCase):
         return lines | {'uasctl help ': set(cls.spoken.verbs), 'uasctl help log ': set(), 'uasctl status 9': set(), 'uasctl status 1-3': set(), 'uasctl status /dev/nul': {'/dev/null'},
                         'uasctl -H nas switch sda us': {'usb-storage'}, 'uasctl switch --wait=5 ': DISKS, 'uasctl switch --wait ': DISKS,
                         'uasctl log --since 1h ': DISKS, 'uasctl bench -n 5 ': DISKS, 'uasctl bench --driver uas --size=1G s': {'sda', 'sdb', 'sdc'},
-                        'uasctl policy --kernel 2': {'2-1'}, 'uasctl bench show ': RESULTS, 'uasctl bench --show ': RESULTS,
+                        'uasctl policy --kernel 2': {'2-1'}, 'uasctl policy --kernel --write sda ': DRIVERS | {'auto'}, 'uasctl bench show ': RESULTS, 'uasctl bench --show ': RESULTS,
                         'uasctl bench diff last ': RESULTS, 'uasctl bench --csv show 1': {'1f3c2a4e'}}
 
     @classmethod

@@ -109,6 +109,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash('list', '--json', '=', ''), {'short', 'pretty'})
         self.assertEqual(self.bash('switch', '--wait', '=', '5', 'sda', 'us'), {'usb-storage'})
         self.assertEqual(self.bash('-H', 'nas', 'switch', 'sda', 'us'), {'usb-storage'})
+        self.assertEqual(self.bash('policy', '--kernel', '--write', 'sda', ''), {'auto', 'uas', 'usb-storage'})
         self.assertEqual(self.bash('switch', '--wait', '=', ''), set())
         self.assertEqual(self.bash('switch', '--wait', ''), disks)
         for words in (['--disk', '='], ['--disk', ''], ['--why', 'x', '--disk', '=', 's'], ['--disk', 's']):
@@ -171,7 +172,7 @@ class Completion(unittest.TestCase):
             self.assertEqual(set(verbs.split()), {v for v, a in self.verbs.items() if 'DISK' in a and 'DISK...' not in a})
         for verbs in re.findall(r"'__uasctl_after ([a-z ]+)[';]", text):
             self.assertEqual(set(verbs.split()), {v for v, a in self.verbs.items() if 'DISK...' in a})
-        self.assertEqual({v: set(w.split()) for v, w in re.findall(r"'__uasctl_at 2 ([a-z]+)' -a '(.*)'", text)},
+        self.assertEqual({v: set(w.split()) | ({'ignore'} if v == 'policy' else set()) for v, w in re.findall(r"'__uasctl_at 2 ([a-z]+)' -a '(.*)'", text)},
                          {v: self.values(v) for v in self.verbs if self.values(v)})
 
     def test_descriptions(self):
@@ -198,7 +199,7 @@ class Completion(unittest.TestCase):
         for label, part in re.findall(r'(?ms)^                ([a-z|*]+)\)\n(.*?);;', text.split('case $words[1] in')[1]):
             for verb in label.split('|'):
                 told[verb] = options(part)
-                m = re.search(r"'2:[a-z]+:\(([a-z -]+)\)'", part)
+                m = re.search(r"""['"]2:[a-z]+:\(([a-z $-]+)\)['"]""", part.replace('$ignore', 'ignore'))
                 values[verb] = set(m[1].split()) if m else set()
                 takes |= {verb} if re.search('1:disk:(_uasctl_disks| _uasctl_bench)', part) else set()
                 several |= {verb} if '*:disk:_uasctl_disks' in part else set()

@@ -131,6 +131,7 @@ _uasctl() {
                 read -ra i <<<"${arguments[$verb]:-}"
                 [[ ${i[0]:-} == DISK... ]] && words=DISK || words=${i[n]:-}
                 words=${words//,/ }
+                [[ $verb == policy && " ${COMP_WORDS[*]:0:COMP_CWORD} " == *' --write '* ]] && words=${words% ignore}
                 if [[ $words == DISK && $cur == /* ]]; then
                         compopt -o filenames 2>/dev/null
                         mapfile -t COMPREPLY < <(compgen -f -- "$cur")

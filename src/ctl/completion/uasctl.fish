@@ -125,7 +125,8 @@ complete -c uasctl -n '__uasctl_after list status explain log monitor wait cance
 complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget eject report; and string match -q "/*" -- (commandline -ct)' -F
 complete -c uasctl -n '__uasctl_at 1 help' -a 'list status explain db log monitor wait switch policy cancel release forget eject inhibit trim bench metrics report help'
 complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
-complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage ignore'
+complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage'
+complete -c uasctl -n '__uasctl_at 2 policy; and not contains -- --write (commandline -opc)' -a ignore
 complete -c uasctl -n '__uasctl_at 2 trim' -a 'on off'
 complete -c uasctl -n 'not __uasctl_of; or __uasctl_at 1 inhibit' -a '(__uasctl_command)'
 
