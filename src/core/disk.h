@@ -65,7 +65,7 @@ struct disk {
         struct outcome outcome; /* result for the present request: none after a newer request. In uasctl: of the last switch */
         struct outcome last;    /* result of the last switch, independent of later requests */
         bool cancelled;         /* a user cancelled the switch that it wants: it stays on its driver */
-        char inhibited[256];    /* "WHO: WHY" while no switch begins, else empty */
+        char inhibited[256];    /* "WHO: WHY." while no switch begins, else empty */
         bool unattended;        /* uasd would switch it, but is not running */
         char lease[160];        /* a sentence about the holder of the lease; else empty */
 };

@@ -126,7 +126,7 @@ class Lease(Machine):
         self.assertEqual(p.stdout.readline(), 'begun\n')
         self.assertIn('inhibited by sh: it is being filled', self.ctl('switch', 'sdz', 'usb-storage', code=3).stderr)
         self.assertEqual(self.disk()['state'], 'waiting')
-        self.assertEqual(self.disk()['reason'], 'Waits for usb-storage: inhibited by sh: it is being filled')
+        self.assertEqual(self.disk()['reason'], 'Waits for usb-storage: inhibited by sh: it is being filled.')
         self.assertFalse(os.path.exists(self.tree.path('moving')))
         self.assertEqual(json.loads(self.ctl('inhibit', '--list', '--json').stdout),
                          {'version': 1, 'inhibitors': [{'disk': None, 'who': 'sh', 'why': 'it is being filled'}]})

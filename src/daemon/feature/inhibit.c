@@ -27,11 +27,15 @@ static const struct inhibitor *inhibitor_of(const struct entry *e)
         return NULL;
 }
 
+/* Writes the end of a sentence. Other programs may have given the reason as a sentence. */
 static void tell(const struct inhibitor *i, char *ret, size_t size)
 {
+        const char *why = i ? i->why : "";
+        bool ended = *why && strchr(".!?", why[strlen(why) - 1]);
+
         ret[0] = '\0';
         if (i)
-                (void) snprintf(ret, size, "%s%s%s", i->who, *i->why ? ": " : ".", i->why);
+                (void) snprintf(ret, size, "%s%s%s%s", i->who, *why ? ": " : "", why, ended ? "" : ".");
 }
 
 void inhibit_adopt(struct entry *e)
