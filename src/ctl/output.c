@@ -74,9 +74,8 @@ static void print_value(const char *key, const char *value, const char *sgr)
 {
         _cleanup_free_ char *lines = need(fold_indented(value, INDENT));
 
-        unsigned used = fold_width(key = translated(key));
-
-        printf("%*s%s%s %s%s%s\n", used < KEY_WIDTH ? (int) (KEY_WIDTH - used) : 0, "", key, *key ? ":" : " ", colour(sgr), lines,
+        key = translated(key);
+        printf("%*s%s%s %s%s%s\n", fold_blanks(key, KEY_WIDTH), "", key, *key ? ":" : " ", colour(sgr), lines,
                *sgr ? colour_end() : "");
 }
 

@@ -10,6 +10,7 @@
 #include "ctl/verbs.h"
 #include "term/program.h"
 
+#define CLOCK_WIDTH 19
 #define WORD_WIDTH 12
 
 /* "2026-11-20 15:45:07  switched      2-1:1.0 sda: ..." */
@@ -17,16 +18,12 @@ static void print_event(const struct log_entry *e)
 {
         char clock[CLOCK_MAX], port[HISTORY_KEY_MAX] = "", text[2048];
         const char *word = e->record ? _("on record") : e->values[EVENT_WORD];
-        int used;
 
         if (e->record)
                 (void) snprintf(port, sizeof(port), _("%s at %s: "), e->values[EVENT_USB_ID], e->values[EVENT_PORT]);
         (void) snprintf(text, sizeof(text), "%s%s", port, TRANSLATED(e->values[EVENT_TEXT] ?: ""));
-        used = printf("%-19s  ", output_clock(e->usec, clock));
-        (void) fputs(word, stdout);
-        used += (int) fold_width(word) +
-                printf("%*s  ", (int) (fold_width(word) < WORD_WIDTH ? WORD_WIDTH - fold_width(word) : 0), "");
-        output_line(used, text);
+        printf("%-*s  %s%*s  ", CLOCK_WIDTH, output_clock(e->usec, clock), word, fold_blanks(word, WORD_WIDTH), "");
+        output_line(CLOCK_WIDTH + 2 + (int) fold_width(word) + fold_blanks(word, WORD_WIDTH) + 2, text);
 }
 
 static void say_what_is_missing(const struct events *e)

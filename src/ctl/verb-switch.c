@@ -45,11 +45,11 @@ void say_in_use(const struct ctl *c, const struct view *v)
         say_users(v);
         if (v->disk.n_users > 0 && !c->client.host)
                 (void) freeing_list(&c->client.roots, &v->disk, &commands, &n);
-        for (size_t i = 0; i < n; i++)
-                if (i == 0)
-                        log_info("%s %s", free_it, commands[i]);
-                else
-                        log_info("%*s %s", (int) fold_width(free_it), "", commands[i]);
+        for (size_t i = 0; i < n; i++) {
+                const char *key = i == 0 ? free_it : "";
+
+                log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "", commands[i]);
+        }
         strv_free(commands);
 }
 

@@ -31,6 +31,13 @@ unsigned fold_width(const char *s)
         return width_of(s, strlen(s));
 }
 
+int fold_blanks(const char *s, unsigned width)
+{
+        unsigned used = fold_width(s);
+
+        return used < width ? (int) (width - used) : 0;
+}
+
 /* Length of the next piece of a line: to a blank, or, if dashes may end a piece, to the first dash. */
 static size_t piece(const char *s, bool dashes)
 {

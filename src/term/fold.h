@@ -7,6 +7,8 @@
 /* Texts of several lines, broken at blanks. libsmartcols breaks words at the end of a line. Widths are in cells of a terminal. */
 
 unsigned fold_width(const char *s);
+/* The blanks that s lacks to that width, for "%*s"; 0: none. */
+int fold_blanks(const char *s, unsigned width);
 /* The widest word. dashes: words end at dashes as well, like the parts of our names: "SEQ1M-Q8T1-read". */
 unsigned fold_longest(const char *s, bool dashes);
 /*
