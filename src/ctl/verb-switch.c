@@ -191,8 +191,13 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
 
                 r = daemon_watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
                 watch->changed = false;
-                if (watch->ended)
-                        return tell_outcome(label, &watch->outcome);
+                if (watch->ended) {
+                        char now[VIEW_LABEL_MAX];
+
+                        /* The kernel may have given the disk another name. */
+                        v = daemon_watch_refresh(watch) < 0 ? NULL : views_find(&watch->disks, id);
+                        return tell_outcome(v ? view_label(v, now) : label, &watch->outcome);
+                }
                 if (watch->gone || (r < 0 && r != -ETIMEDOUT))
                         return source_lost(watch->gone ? -ENOTCONN : r);
                 v = views_find(&watch->disks, id);

@@ -491,6 +491,17 @@ class Real(Contract, Machine):
         self.assertIn('To cancel: uasctl cancel 2-2:1.0', self.ctl('policy', 'sdb', 'uas').stderr)
         self.assertNotIn('To cancel', self.ctl('policy', 'sdb', 'usb-storage').stderr)
 
+    def test_renamed(self):
+        "The kernel gives the disk another name on its new driver."
+        rename = """cd "$TREE/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/block"
+mv sda sdk
+for links in "$TREE/sys/block" "$TREE/sys/class/block"; do rm "$links/sda"; ln -s "$PWD/sdk" "$links/sdk"; done
+"""
+        self.play(SWITCH.replace('echo "END 0 release', rename + 'echo "END 0 release'))
+        first, *_, last = self.ctl('switch', 'sda', 'uas').stderr.splitlines()
+        self.assertIn(' 2-1:1.0 (sda): from usb-storage to uas', first)
+        self.assertIn(' 2-1:1.0 (sdk): ', last)
+
     def test_try_again(self):
         self.ctl('switch', 'sdc', 'uas', code=7)
         self.assertIn(' Try again: uasctl switch 2-3:1.0\n', self.ctl('explain', 'sdc').stdout)
