@@ -298,7 +298,9 @@ int request_reply(const struct client *c, struct remote *r, const struct remote_
         if (k < 0) {
                 int code = request_code(&error);
 
-                if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_METHOD))
+                if (actual.ret_in_use && sd_bus_error_has_name(&error, UASD_BUS_ERROR_IN_USE))
+                        *actual.ret_in_use = strdup(error.message ?: strerror(-k));
+                else if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_METHOD))
                         (void) source_lacks(r, actual.method);
                 else if (code == UASD_EXIT_UNAUTHORIZED)
                         log_error("Not permitted: %s", error.message ?: strerror(-k));

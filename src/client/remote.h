@@ -54,6 +54,7 @@ struct remote_call {
         bool force, interactive;
         const char *why;     /* of Inhibit, which has this argument instead of options */
         uint64_t limit_usec; /* for the answer; 0: ORDER_USEC */
+        char **ret_in_use;   /* gets the error of a disk in use, which then is not reported; NULL: it is */
 };
 int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error);
 

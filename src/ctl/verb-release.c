@@ -67,15 +67,23 @@ int verb_forget(struct ctl *c, char **args)
 
 static int eject(struct ctl *c, const struct view *v)
 {
-        const struct remote_call call = {.method = "Eject", .disk = v->disk.facts.interface, .limit_usec = EJECT_USEC};
+        _cleanup_free_ char *in_use = NULL;
+        const struct remote_call call = {
+                .method = "Eject", .disk = v->disk.facts.interface, .limit_usec = EJECT_USEC, .ret_in_use = &in_use};
         _cleanup_(views_done) struct views now = {};
         char label[VIEW_LABEL_MAX];
         int r = request_call(&c->client, &c->remote, &call, NULL);
 
         if (r == UASD_EXIT_OK)
                 log_info("%s: ejected. You can unplug it.", view_label(v, label));
-        if (r == UASD_EXIT_REFUSED && remote_read(&c->remote, ORDER_USEC, &now) >= 0 && (v = views_find(&now, call.disk)))
+        if (!in_use)
+                return r;
+        v = remote_read(&c->remote, ORDER_USEC, &now) < 0 ? NULL : views_find(&now, call.disk);
+        if (v && v->disk.n_users > 0) {
+                log_error("%s: cannot be ejected, because it is in use:", view_label(v, label));
                 say_in_use(c, v);
+        } else
+                log_error("%s", in_use);
         return r;
 }
 
