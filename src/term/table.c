@@ -72,6 +72,11 @@ static unsigned branches(struct libscols_table *t, struct libscols_line *line, s
         return width;
 }
 
+static const char *heading(struct libscols_table *t, size_t i)
+{
+        return scols_cell_get_data(scols_column_get_header(scols_table_get_column(t, i))) ?: "";
+}
+
 static void measure_cell(struct table_widths *l, size_t i, const char *text, unsigned left)
 {
         unsigned whole = fold_width(text), words = fold_longest(text, false), parts = fold_longest(text, true);
@@ -90,11 +95,10 @@ static void measure(struct libscols_table *t, struct table_widths *l)
 {
         for (size_t i = 0; i < l->n; i++) {
                 struct libscols_column *c = scols_table_get_column(t, i);
-                const char *name = scols_cell_get_data(scols_column_get_header(c));
 
                 l->shown[i] = true;
-                if (!scols_table_is_noheadings(t) && name)
-                        measure_cell(l, i, name, 0);
+                if (!scols_table_is_noheadings(t))
+                        measure_cell(l, i, heading(t, i), 0);
                 for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
                         struct libscols_line *line = scols_table_get_line(t, row);
                         const char *text = scols_cell_get_data(scols_line_get_column_cell(line, c));
@@ -155,6 +159,32 @@ static int fold_cells(struct libscols_table *t, struct libscols_column *c, unsig
         return r;
 }
 
+/* Prints each row as lines "HEADING: text". */
+static int print_rows(struct libscols_table *t)
+{
+        FILE *out = scols_table_get_stream(t);
+        size_t n = scols_table_get_ncols(t);
+        unsigned keys = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < n; i++)
+                widen(&keys, fold_width(heading(t, i)));
+        for (size_t k = 0; k < n * scols_table_get_nlines(t) && r == 0; k++) {
+                struct libscols_cell *cell = scols_line_get_cell(scols_table_get_line(t, k / n), k % n);
+                const char *text = scols_cell_get_data(cell), *sgr = scols_cell_get_color(cell) ?: "";
+
+                if (k > 0 && k % n == 0)
+                        (void) fputc('\n', out);
+                if (isempty(text))
+                        continue;
+                (void) fprintf(out, "%*s%s: %s", fold_blanks(heading(t, k % n), keys), "", heading(t, k % n), colour(sgr));
+                r = fold_print(out, text, keys + 2);
+                (void) fputs(*sgr ? colour_end() : "", out);
+        }
+        return r;
+}
+
+/* Returns 1 if the table is too wide, whatever is left out or folded. */
 static int fit(struct libscols_table *t, const struct table_column *columns, size_t n)
 {
         struct table_widths l = {.columns = columns, .n = n};
@@ -167,6 +197,8 @@ static int fit(struct libscols_table *t, const struct table_column *columns, siz
                 return -EINVAL;
         measure(t, &l);
         leave_out(&l, room);
+        if (sum(&l, l.least) > room && !scols_table_is_noheadings(t) && !scols_table_is_tree(t))
+                return 1;
         memcpy(l.width, l.least, sizeof(l.width));
         grow(&l, room, l.usual);
         grow(&l, room, l.whole);
@@ -185,8 +217,8 @@ int table_print(struct libscols_table *t, const struct table_column *columns, si
 {
         int r = fit(t, columns, n);
 
-        if (r == 0)
-                r = scols_print_table(t);
+        if (r >= 0)
+                r = r > 0 ? print_rows(t) : scols_print_table(t);
         scols_unref_table(t);
         return r < 0 ? r : 0;
 }

@@ -29,6 +29,6 @@ struct libscols_table *table_new(const struct table_column *columns, size_t n, b
 struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *above, const char *const *cells);
 /*
  * Takes ownership of t. `columns` has one item for each column. Leaves out or folds columns until no line is wider than the
- * terminal, if that is possible. 0 or a negative errno.
+ * terminal. If that does not suffice, it prints a line for each cell. 0 or a negative errno.
  */
 int table_print(struct libscols_table *t, const struct table_column *columns, size_t n);

@@ -14,7 +14,7 @@ from tree import Tree
 
 PROGRAM, LOCALES, LOCALEDIR = sys.argv[1:4]
 WIDTHS = 40, 80, 120
-COMMANDS = 'list', 'list --tree', 'status sdb', 'explain sdb', 'explain sdd', 'explain --all sda'
+COMMANDS = 'list', 'list --tree', 'status sdb', 'explain sdb', 'explain sdd', 'explain --all sda', 'db sde'
 GERMAN = *COMMANDS[:1], *COMMANDS[2:], '--help', 'help policy', 'swich sdb'
 
 

@@ -51,6 +51,16 @@ class Narrow(unittest.TestCase):
             found = self.parts(plain(on_terminal('diff', self.tree.top, *IDS[:2], width=width)), width)
             self.assertEqual((found[0], found[2], found[3]), (above, names, below), width)
 
+    def test_lines(self):
+        """Where no table fits, each cell has a line of its own."""
+        for number, sample in enumerate(('comparison', 'doubted')):
+            told(sample, 'keep', self.tree.top, IDS[number], str(1763900000 + 86400 * number))
+        names = self.parts(told('diff', self.tree.top, *IDS[:2]), 1000)[2]
+        text = plain(on_terminal('diff', self.tree.top, *IDS[:2], width=40))
+        self.assertLessEqual(max(map(len, text.split('\n'))), 40, text)
+        self.assertEqual(''.join(re.findall('(?s)PATTERN: (.*?)DRIVER: ', text)).replace(' ', '').replace('\n', ''), names)
+        self.assertEqual(text.count('SECOND IS: no difference'), 8)
+
 
 class History(unittest.TestCase):
     GOES = 'LINK', 'ROUNDS', 'PROFILE', 'DATE', 'DISK' # first to last
