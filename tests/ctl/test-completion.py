@@ -176,12 +176,17 @@ class Completion(unittest.TestCase):
                          {v: self.values(v) for v in self.verbs if self.values(v)})
 
     def test_descriptions(self):
-        """fish and zsh describe a verb with the words of --help."""
+        """fish and zsh describe verbs and options with the words of --help."""
         table, fish, zsh = (read(f'src/ctl/{name}') for name in ('verbs.c', 'completion/uasctl.fish', 'completion/_uasctl'))
         told = re.findall(r"""'__uasctl_at 0' -a [a-z]+ -d ['"](.*)['"]""", fish) + re.findall(r"(?m)^ +'[a-z]+:(.*)'$", zsh)
         self.assertEqual(len(told), 2 * len(self.verbs))
         for text in told:
             self.assertIn(f'"{text}"', table)
+        helps = ' '.join((self.tree.run('--help').stdout + self.tree.run('bench', '--help').stdout).split())
+        told = re.findall(r"""(?m) -l .* -d ['"](.*)['"]$""", fish) + re.findall(r"""--[a-z-]+(?:=-?)?\}?['"]?\[(.*?)\]['":]""", zsh)
+        self.assertGreater(len(told), 2 * len(self.all_options()) - 20)
+        for text in told:
+            self.assertIn(text, helps)
 
     # zsh
 
