@@ -95,9 +95,10 @@ int attach(struct transaction *t, enum driver d)
         k = driver_bind(t, d);
         if (lock >= 0)
                 entry_pop(t);
-        /* A probe that declined may have returned success: check the link. */
-        if (k >= 0 && driver_now(t) != d)
-                k = -ENODEV;
+        /* Check the link: a probe that declined may have returned success, and another program may have bound it. */
+        if (k >= 0 || k == -EBUSY)
+                k = driver_now(t) == d ? 0 : k == -EBUSY ? k : -ENODEV;
+        t->to_blame = k < 0 && r >= 0 && !error_is_ours(k); /* without the entry a driver declines a good disk */
         return k < 0 && r < 0 ? r : k;
 }
 

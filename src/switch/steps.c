@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
+#include <fcntl.h>
 
 #include "common/gettext.h"
 #include "common/log.h"
+#include "common/names.h"
 #include "switch/transaction.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
@@ -254,7 +256,7 @@ static int step_appear(struct transaction *t)
         int r = wait_for_disks(t, until(t, APPEAR_BUDGET), switch_hold_if_long);
         const char *why = r == -ETIMEDOUT ? why_late(t) : NULL;
 
-        t->excused = r == -EINPROGRESS || why;
+        t->to_blame = r < 0 && r != -EINPROGRESS && !why;
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time%s%s", driver_to_string(t->to),
                                why ? ": " : "", why ? why : "");
@@ -347,6 +349,15 @@ static void settle_unplugged(struct transaction *t)
         (void) attachments_prune(&t->roots, t->disk.facts.port); /* also the marks of that attachment */
 }
 
+/* Returns false if the module is being unloaded: the kernel removes this file before it unbinds the disks. */
+static bool driver_stays(const struct transaction *t)
+{
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DRIVERS "/%s/bind", driver_to_string(t->to));
+        return faccessat(t->roots.sys, path, F_OK, 0) == 0;
+}
+
 int transaction_run(struct transaction *t)
 {
         size_t i;
@@ -375,7 +386,7 @@ int transaction_run(struct transaction *t)
         }
         if (r < 0) {
                 (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
-                t->failed = t->moved && t->bound && !t->excused && !signal_waits() && attachment_there(t);
+                t->failed = t->moved && t->to_blame && !signal_waits() && driver_stays(t) && attachment_there(t);
                 t->answered = false;
                 if (t->failed) /* otherwise a recovery would take the switch for a success */
                         (void) record_write(t, t->step);

@@ -19,6 +19,17 @@ int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
         return error;
 }
 
+bool error_is_ours(int error)
+{
+        static const int ours[] = {EACCES, EAGAIN, EBUSY,  ECANCELED, EINTR, EMFILE, ENFILE,
+                                   ENOENT, ENOMEM, ENOSPC, EPERM,     EROFS, ESTALE};
+
+        for (size_t i = 0; i < ELEMENTSOF(ours); i++)
+                if (error == -ours[i])
+                        return true;
+        return false;
+}
+
 bool attachment_same(const struct transaction *t, const struct facts *f)
 {
         return f->busnum == t->disk.facts.busnum && f->devnum == t->disk.facts.devnum;

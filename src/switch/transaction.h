@@ -74,9 +74,9 @@ struct transaction {
         bool on_trial;  /* this switch has begun the trial on record */
         bool had_past;  /* on_trial: `past` is the record before */
         struct history past;
-        bool offline; /* the kernel has given up a LUN: it can be neither claimed nor synced, and its unwritten data is lost */
-        bool excused; /* rolled back, but not the disk's fault: the machine was too slow, had no memory, or was at another disk */
-        bool kept;    /* a process uses the disk on its new driver already: it stays */
+        bool offline;  /* the kernel has given up a LUN: it can be neither claimed nor synced, and its unwritten data is lost */
+        bool to_blame; /* the step that failed has seen the disk fail: not this program, a slow machine or another disk */
+        bool kept;     /* a process uses the disk on its new driver already: it stays */
         struct udev_monitor *events; /* the kernel's while udev's helper waits, else udev's */
         sd_bus *pid1;
         int pid1_error; /* 0: PID 1 can be asked. -ENOENT: no need to ask it, or there is none. Else no answer */
@@ -92,6 +92,9 @@ struct transaction {
 
 /* transaction.c: sets the result unless it is set already. Returns `error`. */
 _printf_(4, 5) int tx_fail(struct transaction *t, int code, int error, const char *format, ...);
+
+/* Returns true for an error of this machine: memory, files, rights, a module that was unloaded. No disk is to blame for it. */
+bool error_is_ours(int error);
 
 /* Returns true if the USB device at the port is the one that the switch began with. */
 bool attachment_there(const struct transaction *t);

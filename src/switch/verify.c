@@ -140,12 +140,6 @@ static bool disk_answers(const struct transaction *t)
         return owed(t, &owes, &after) >= 0 && (owes == 0 || after != before);
 }
 
-/* Lack of memory or files, or the OOM killer: not the fault of the disk. */
-static bool is_our_own(int error)
-{
-        return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ECANCELED;
-}
-
 /* Waits for the child, for a shorter time if a signal waits. */
 static bool is_answered(int fd, int msec)
 {
@@ -185,15 +179,15 @@ int verify(struct transaction *t, struct awake deadline)
             poll(&(struct pollfd){pipe_fd[0], POLLIN, 0}, 1, alone) == 0)
                 switch_hold_if_long(t);
         left = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC);
-        if (pid > 0 && is_answered(pipe_fd[0], left))
-                n = read(pipe_fd[0], &a, sizeof(a));
-        else
+        if (pid > 0 && !is_answered(pipe_fd[0], left))
                 answer_with(&a, -ETIMEDOUT, "the disk does not answer in time");
+        else /* without a child it ends at once */
+                n = read(pipe_fd[0], &a, sizeof(a));
         if (n != sizeof(a) && a.error == 0)
                 answer_with(&a, -ECANCELED, "its examination was killed");
         (void) close(pipe_fd[0]);
-        t->excused = a.error == -ETIMEDOUT ? signal_waits() || disk_answers(t) : is_our_own(a.error);
-        if (t->excused && a.error == -ETIMEDOUT)
+        t->to_blame = a.error == -ETIMEDOUT ? !signal_waits() && !disk_answers(t) : a.error < 0 && !error_is_ours(a.error);
+        if (!t->to_blame && a.error == -ETIMEDOUT)
                 answer_with(&a, a.error, "this machine was too slow to tell");
         if (pid > 0) {
                 (void) kill(pid, SIGKILL);

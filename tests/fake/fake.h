@@ -114,6 +114,7 @@ enum fake_what {
         HOOK_CARD_PRIVATE, /* in a mount namespace of its own */
         HOOK_CARD_WRITE,   /* it is written to, and stays open */
         HOOK_LOCK,         /* another process takes the lock of the quirks, and keeps it */
+        HOOK_UNLOAD,       /* modprobe -r uas */
         HOOK_LOCK_DEVICE,  /* another process takes the lock of the USB device: every read of its strings hangs */
 };
 
@@ -235,6 +236,7 @@ int kernel_remove(const char *interface);
 int kernel_quirks(const char *text);
 int kernel_probe(const char *interface);
 int kernel_load_uas(void);
+void kernel_unload_uas(void);
 int kernel_trigger(const char *block);
 bool rule_holds(const struct fake_usb *u);
 void kernel_dead_mans_timer(void);

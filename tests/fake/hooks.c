@@ -258,6 +258,9 @@ int op_end(const char *op, int r)
                 case HOOK_LOCK:
                         somebody_locks();
                         break;
+                case HOOK_UNLOAD:
+                        kernel_unload_uas();
+                        break;
                 case HOOK_LOCK_DEVICE:
                         tree_lock_device(&fake->usb[0]);
                         break;

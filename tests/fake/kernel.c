@@ -475,6 +475,17 @@ int kernel_load_uas(void)
         return 0;
 }
 
+/* The files of the driver go first (drivers/base/bus.c:bus_remove_driver). */
+void kernel_unload_uas(void)
+{
+        fake->uas_loaded = false;
+        tree_remove("sys/bus/usb/drivers/uas/bind");
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                if (fake->usb[i].driver == DRIVER_UAS)
+                        unbind_takes_all(&fake->usb[i]);
+        tree_remove("sys/bus/usb/drivers/uas");
+}
+
 /* probe_any_driver (k 3.1): the first driver that accepts the interface gets it. If none does, that is no error. usb-storage
  * registered before uas. */
 int kernel_probe(const char *interface)

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sweep.h"
+
+#include "sys/state/history.h"
+
+/* A bridge is distrusted only if it has failed itself: not because of an error of uasd-switch, of its files or of this machine.
+ */
+
+static const struct scene scenes[] = {
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .partitions = 1,
+         .quirks = "1:2:u,1209:5a5a:fu",
+         .counts = true,
+         .watched = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .luns = 2,
+         .partitions = 1,
+         .automatic = true,
+         .held = true,
+         .watched = true},
+};
+
+/* Plays the scene. Returns true if the bridge is distrusted; ret: the record. */
+static bool distrusted(const struct scene *s, struct result *ret_result, struct history *ret)
+{
+        struct usb_disk d = {0};
+        bool yes;
+
+        scene_make(s);
+        scene_switch(s, ret_result);
+        ret_result->driver = fake->usb[0].driver;
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        assert_int_equal(usb_disk_read(&fake->roots, "2-1:1.0", true, &d), 1);
+        yes = history_read(&fake->roots, &d.facts, ret) > 0 && ret->state == HISTORY_DISTRUSTED;
+        usb_disk_done(&d);
+        scene_remove();
+        return yes;
+}
+
+/* Only the bind and the child that examines the new disk ask the bridge for something. */
+static bool asks_bridge(const struct clean *c, unsigned n)
+{
+        return c->of_child[n - 1] || strncmp(c->ops[n - 1], "bind", 4) == 0;
+}
+
+static void test_errors(void **state)
+{
+        static const int ours[] = {EACCES, EBUSY, EMFILE, ENOENT, ENOMEM, ENOSPC, EROFS};
+        bool all = true, blamed = false;
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct clean c;
+
+                sweep_clean(&scenes[i], &c);
+                for (unsigned n = 1; n <= c.n; n++)
+                        for (size_t e = 0; e <= ELEMENTSOF(ours) && !sweep_again(&c, n); e++) {
+                                int error = e < ELEMENTSOF(ours) ? ours[e] : EIO;
+                                struct scene s = scenes[i];
+                                struct history h;
+                                struct result r;
+
+                                s.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_FAIL, .error = error};
+                                if (!distrusted(&s, &r, &h))
+                                        continue;
+                                blamed = true;
+                                if (error == EIO && asks_bridge(&c, n))
+                                        continue;
+                                print_error("%s at %u (%s): %s\n", strerrorname_np(error), n, c.ops[n - 1], h.reason);
+                                all = false;
+                        }
+        }
+        assert_true(all && blamed);
+}
+
+/* Another program unloads the module: before the bind, and after it. */
+static void test_unloaded(void **state)
+{
+        static const char *const after[] = {"unbind usb-storage", "bind uas", "wait"};
+
+        for (size_t i = 0; i < ELEMENTSOF(after); i++) {
+                struct scene s = scenes[0];
+                struct history h;
+                struct result r;
+
+                s.hooks[0] = (struct fake_hook){.op = after[i], .nth = 1, .what = HOOK_UNLOAD};
+                assert_false(distrusted(&s, &r, &h));
+                assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+                assert_int_equal(r.driver, DRIVER_USB_STORAGE);
+        }
+}
+
+/* Another program binds it to uas at the same moment. */
+static void test_bound_by_another(void **state)
+{
+        struct scene s = scenes[0];
+        struct history h;
+        struct result r;
+
+        s.hooks[0] = (struct fake_hook){.op = "bind uas", .nth = 1, .what = HOOK_FAIL_DONE, .error = EBUSY};
+        assert_false(distrusted(&s, &r, &h));
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(r.driver, DRIVER_UAS);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors), cmocka_unit_test(test_unloaded),
+                                           cmocka_unit_test(test_bound_by_another)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
