@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
+#include <time.h>
 
 #include "common/log.h"
 #include "common/names.h"
@@ -14,18 +16,34 @@
 
 /*
  * udev waits for the answer, with the disk's later events: a late answer is useless. PID 1 may need long to arm the timer while
- * it boots a slow machine. If SIGALRM does not end this process either, the rule kills it a little later.
+ * it boots a slow machine.
  */
 #define ANSWER_SEC 10
+#define ARMED_SEC 2 /* to write the mark and print the answer: both, or neither */
+#define INTERFACE_SEC 40
 _Static_assert(TIMER_BUDGET < ANSWER_SEC * USEC_PER_SEC, "PID 1 has less time: without its answer udev gets the rest of ours");
+
+/*
+ * Gives this process so many seconds from now on. The kernel itself then kills it, even if a signal has stopped it: udev would
+ * wait three minutes. A child does not inherit the timer.
+ */
+static int die_in(time_t seconds)
+{
+        static struct sigevent kill = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+        static timer_t timer;
+        static bool made;
+
+        if (!made && timer_create(CLOCK_MONOTONIC, &kill, &timer) < 0)
+                return -errno;
+        made = true;
+        return timer_settime(timer, 0, &(struct itimerspec){.it_value.tv_sec = seconds}, NULL) < 0 ? -errno : 0;
+}
 
 static int arm_in_time(const char *interface)
 {
         int k = run_timer(interface);
 
-        /* From here on both are done, or neither: the mark is written, and the answer is printed. */
-        (void) alarm(0);
-        return k;
+        return k < 0 ? k : die_in(ARMED_SEC);
 }
 
 static void print_trim(const struct trim_answer *t)
@@ -46,7 +64,6 @@ static int verb_udev(const struct roots *r, char **args)
         struct hold_answer a;
         int k;
 
-        (void) alarm(ANSWER_SEC);
         k = hold_ask(r, &e, arm_in_time, &a);
         if (k < 0)
                 return k;
@@ -126,15 +143,16 @@ int main(int argc, char **argv)
         static const struct {
                 const char *name;
                 int argc;
+                int seconds; /* 0: no limit */
                 int (*run)(const struct roots *r, char **args);
         } verbs[] = {
                 /* clang-format off */
-                {"udev", 3, verb_udev},
-                {"release", 3, verb_release},
-                {"interface", 3, verb_interface},
-                {"let-go", 2, verb_let_go},
-                {"quirks", 4, verb_quirks},
-                {"end-trials", 2, verb_end_trials},
+                {"udev", 3, ANSWER_SEC, verb_udev},
+                {"release", 3, 0, verb_release},
+                {"interface", 3, INTERFACE_SEC, verb_interface},
+                {"let-go", 2, ANSWER_SEC, verb_let_go},
+                {"quirks", 4, 0, verb_quirks},
+                {"end-trials", 2, 0, verb_end_trials},
                 /* clang-format on */
         };
         struct roots r;
@@ -144,7 +162,9 @@ int main(int argc, char **argv)
         for (size_t i = 0; argc >= 2 && i < ELEMENTSOF(verbs); i++) {
                 if (!streq(argv[1], verbs[i].name) || argc != verbs[i].argc)
                         continue;
-                k = roots_open(&r, NULL);
+                k = verbs[i].seconds ? die_in(verbs[i].seconds) : 0;
+                if (k >= 0)
+                        k = roots_open(&r, NULL);
                 if (k >= 0) {
                         k = verbs[i].run(&r, argv + 2);
                         roots_close(&r);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sys/io/clock.h"
@@ -17,7 +17,7 @@
  * uasd-hold and uasd-generator for the machine in the folder $TREE: the programs that they start and /dev/kmsg are in it, and its
  * "journal" gets what they report. They have a fourth of the time for an answer, PID 1 a tenth; "limits" gets the whole. Linked
  * with
- * --wrap=alarm,execv,open64,pid1_state,roots_open,journal_send.
+ * --wrap=execv,open64,pid1_state,roots_open,journal_send,timer_settime.
  */
 
 static const char *in_tree(const char *path)
@@ -69,11 +69,14 @@ static void note(const char *what, usec_t usec)
         (void) fclose(f);
 }
 
-unsigned __wrap_alarm(unsigned seconds);
-unsigned __wrap_alarm(unsigned seconds)
+int __real_timer_settime(timer_t timer, int flags, const struct itimerspec *new, struct itimerspec *old);
+int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new, struct itimerspec *old);
+int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
-        note("answer", seconds * USEC_PER_SEC);
-        return (unsigned) setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {seconds / 4, seconds % 4 * 250000}}, NULL);
+        time_t seconds = new->it_value.tv_sec;
+
+        note("answer", (usec_t) seconds * USEC_PER_SEC);
+        return __real_timer_settime(timer, flags, &(struct itimerspec){.it_value = {seconds / 4, seconds % 4 * 250000000}}, old);
 }
 
 /* weak: uasd-hold itself must not get libsystemd by this */

@@ -4,6 +4,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -90,6 +91,7 @@ class Programs(unittest.TestCase):
     def test_running(self):
         "The machine runs: the disk is held, and PID 1 has the timer."
         self.assertIn('ListUnitsByPatterns active mdadm-last-resort@*.timer\n', self.holds('state running'))
+        self.assertEqual(self.read('limits'), 'answer 10\npid1 9\nanswer 2\n')
 
     def test_stopping(self):
         "The machine goes down: no hold."
@@ -151,13 +153,24 @@ class Programs(unittest.TestCase):
         pid1 = self.pid1()
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
         self.assertNotIn(RELEASE, self.asked(pid1))
-        self.assertEqual(self.read('limits'), 'answer 10\npid1 9\nanswer 0\n')
+        self.assertEqual(self.read('limits'), 'answer 10\npid1 9\n')
 
     def test_hangs(self):
         "An attribute cannot be read: udev does not wait for ever."
         os.unlink(self.tree.path(USB + '/idVendor'))
         os.mkfifo(self.tree.path(USB + '/idVendor'))
-        self.asks(code=-14)
+        self.asks(code=-signal.SIGKILL)
+
+    def test_stopped(self):
+        "The kernel kills the helper also while a signal has stopped it."
+        timer = 'usr/lib/uasd/uasd-hold-timer'
+        os.unlink(self.tree.path(timer))
+        self.tree.write(timer, '#!/bin/sh\nkill -STOP $PPID\n')
+        os.chmod(self.tree.path(timer), 0o755)
+        began = time.monotonic()
+        self.assertEqual(self.asks(code=-signal.SIGKILL), [])
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertFalse(os.path.exists(self.tree.path('run/uasd/hold/2-1:1.0')))
 
     def test_properties(self):
         "All that the rule takes from the answer."
@@ -237,6 +250,7 @@ class Programs(unittest.TestCase):
         self.initramfs('echo out', 'echo err >&2')
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
         self.assertEqual(self.run_hold('interface', '2-1:1.0').stdout, '')
+        self.assertEqual(self.read('limits'), 'answer 40\n')
         modprobe, switch = self.calls()
         self.assertEqual(modprobe, 'modprobe -q sd_mod')
         told = re.fullmatch('uasd-switch --automatic --plugged --no-udev --hold-deadline=([0-9]+) 2-1:1.0 uas', switch)
@@ -285,6 +299,7 @@ class Programs(unittest.TestCase):
     def test_let_go(self):
         self.initramfs()
         self.run_hold('let-go')
+        self.assertEqual(self.read('limits'), 'answer 10\n')
         self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), 'add')
 
     def test_let_go_fails(self):

@@ -149,8 +149,8 @@ static int attachment_write(const struct roots *r, const struct facts *f, const 
 }
 
 /*
- * Locks a file that only root can open: any user could lock a directory that he may read. Uses neither timer nor signal, which
- * the udev helper needs for its own deadline. Returns a descriptor, or -errno if there is no lock.
+ * Locks a file that only root can open: any user could lock a directory that he may read. Uses neither timer nor signal: it is
+ * called in the daemon's event loop. Returns a descriptor, or -errno if there is no lock.
  */
 static int attachment_lock(const struct roots *r)
 {

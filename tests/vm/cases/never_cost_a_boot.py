@@ -82,9 +82,9 @@ def helper_broken(vm):
 
 @case(image="vendor", tier="full", limit=300)
 def helper_hangs(vm):
-    "uasd-hold never answers: udev does not wait for it, no hold."
+    "uasd-hold stops (SIGSTOP) before it answers: the kernel kills it, udev does not wait for it, no hold."
     disk = vm.disk(label="DATA")
-    without_hold(vm, disk, files={HELPER: cpio.Exec("#!/bin/sh\nkill -STOP $$\n")})
+    without_hold(vm, disk, files={HELPER + "-timer": cpio.Exec("#!/bin/sh\nkill -STOP $PPID\n")})
 
 
 def daemon(vm, lines, files=None, fstab=LABEL, wait="booted"):
