@@ -77,6 +77,7 @@
 #define BENCH_SUFFIX ".fio"
 
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
+#define PROGRAM_DECIDE "/usr/lib/uasd/uasd-hold-decide"
 #define PROGRAM_TIMER "/usr/lib/uasd/uasd-hold-timer"
 #define PROGRAM_BENCH "/usr/lib/uasd/uasctl-bench"
 #define SWITCH_KEPT "KEPT" /* its message: the claim is held */

@@ -2,6 +2,8 @@
 #include "common/util.h"
 
 #include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -58,6 +60,24 @@ bool copy_string(char *ret, size_t size, const char *s)
                 n = size - 1;
         memcpy(ret, s, n);
         ret[n] = '\0';
+        return fits;
+}
+
+bool concat(char *ret, size_t size, ...)
+{
+        bool fits = true;
+        const char *s;
+        va_list ap;
+
+        va_start(ap, size);
+        for (ret[0] = '\0'; fits && (s = va_arg(ap, const char *));) {
+                size_t n = strlen(s);
+
+                fits = copy_string(ret, size, s);
+                ret += n;
+                size -= n;
+        }
+        va_end(ap);
         return fits;
 }
 
@@ -168,4 +188,20 @@ int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned lo
                 return -ERANGE;
         *ret = v;
         return 0;
+}
+
+bool parse_numbers(const char *s, char between, unsigned *ret, size_t n)
+{
+        for (size_t i = 0; i < n; i++) {
+                unsigned long long v = 0;
+                const char *start = s;
+
+                for (; isdigit((unsigned char) *s) && v <= UINT_MAX; s++)
+                        v = v * 10 + (unsigned) (*s - '0');
+                if (s == start || v > UINT_MAX || *s != (i + 1 < n ? between : '\0'))
+                        return false;
+                ret[i] = (unsigned) v;
+                s++;
+        }
+        return true;
 }

@@ -102,16 +102,15 @@ bool history_end_trial(struct history *h, const char *boot)
 
 char *history_usb_id(const struct facts *f, char *ret, size_t size)
 {
-        char serial[USB_STRING_MAX * 3];
-        size_t used;
+        char serial[USB_STRING_MAX * 3], *to = ret + snprintf(ret, size, "%04x:%04x:", f->vid, f->pid);
 
         make_harmless(f->serial, serial, sizeof(serial));
-        used = (size_t) snprintf(ret, size, "%04x:%04x:", f->vid, f->pid);
-        /* These characters end a key, or the serial in it. */
-        for (const char *s = serial; *s && used + 6 < size; s++)
-                used += (size_t) (*s == '=' || *s == '@' || *s == '#'
-                                          ? snprintf(ret + used, size - used, "\\x%02x", (unsigned) *s)
-                                          : snprintf(ret + used, size - used, "%c", *s));
+        for (const char *s = serial; *s && (size_t) (to - ret) + 6 < size; s++)
+                if (strchr("=@#", *s)) /* these end a key, or the serial in it */
+                        to += snprintf(to, 5, "\\x%02x", (unsigned) *s);
+                else
+                        *to++ = *s;
+        *to = '\0';
         return ret;
 }
 
@@ -119,8 +118,7 @@ char *history_key_disk(const struct facts *f, char *ret, size_t size)
 {
         size_t used = strlen(history_usb_id(f, ret, size));
 
-        if (used + 1 < size)
-                (void) copy_string(ret + used, size - used, "@");
+        (void) copy_string(ret + used, size - used, "@");
         return ret;
 }
 
@@ -132,8 +130,8 @@ char *history_key(const struct facts *f, char *ret, size_t size)
         history_key_disk(f, ret, size);
         used = strlen(ret);
         /* Bus numbers depend on the order in which controllers are found; the address of a controller is stable. */
-        (void) snprintf(ret + used, size - used, "%s/%s/%s", f->controller_device[0] ? f->controller_device : "usb",
-                        f->speed_mbps >= SUPER_SPEED_MBPS ? "ss" : "hs", chain ? chain + 1 : f->port);
+        (void) concat(ret + used, size - used, f->controller_device[0] ? f->controller_device : "usb",
+                      f->speed_mbps >= SUPER_SPEED_MBPS ? "/ss/" : "/hs/", chain ? chain + 1 : f->port, NULL);
         return ret;
 }
 

@@ -30,12 +30,14 @@ enum told {
 
 static enum told told(const struct roots *r, const struct block *b)
 {
+        _cleanup_free_ char *record = NULL;
         char id[32], hold[8];
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
-        if (!udevdb_tagged(r, id, "systemd"))
+        record = udevdb_read(r, id);
+        if (!udevdb_has_tag(record, "systemd"))
                 return TOLD_NOTHING;
-        return udevdb_property(r, id, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1") ? TOLD_HELD : TOLD_READY;
+        return udevdb_get(record, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1") ? TOLD_HELD : TOLD_READY;
 }
 
 /* Returns true if `fn` is true for a disk or partition. */
@@ -89,12 +91,14 @@ void strings_from_udev(const struct roots *r, struct facts *f)
                 {"ID_VENDOR_ENC", f->manufacturer},
                 {"ID_MODEL_ENC", f->product},
         };
+        _cleanup_free_ char *record = NULL;
         char id[UDEVDB_ID_MAX];
 
         if (!udevdb_usb_id(r, f->port, id))
                 return;
+        record = udevdb_read(r, id);
         for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
-                if (udevdb_property(r, id, strings[i].key, strings[i].to, USB_STRING_MAX) > 0)
+                if (udevdb_get(record, strings[i].key, strings[i].to, USB_STRING_MAX) > 0)
                         udevdb_decode(strings[i].to);
                 else
                         strings[i].to[0] = '\0';
@@ -124,18 +128,8 @@ bool hold_untouched(const struct roots *r, const struct usb_disk *d)
         return !any_block(d, told_anything, r) && users_any(r, d->luns, d->n_luns) == 0;
 }
 
-/*
- * A hold begins on the first `add` of the first disk, or not at all. If PID 1 knows a device as ready and then sees it held, it
- * unmounts it (H1, H2). And users from the initramfs may still use the disk (H4, H5). So no hold can begin because of the
- * installation of the package, `udevadm trigger`, or a restart of udevd or PID 1.
- */
-static bool may_begin(const struct roots *r, const struct block_event *e, const struct usb_disk *d)
-{
-        return adds_disk(e) && hold_untouched(r, d);
-}
-
 /* The timer comes first: without a timer there is no hold. It fires when the mark has expired, never before. */
-static bool begin(const struct roots *r, const struct facts *f, const struct hold_limits *l, hold_arm_fn arm)
+static bool begin(const struct roots *r, const struct facts *f, const struct hold_limits *l, const struct hold_means *means)
 {
         struct hold_mark m = {
                 .busnum = f->busnum,
@@ -143,7 +137,27 @@ static bool begin(const struct roots *r, const struct facts *f, const struct hol
                 .deadline = now_boottime() + l->hold,
         };
 
-        return arm(f->interface) >= 0 && hold_write(r, f->interface, &m) >= 0;
+        return means->arm(f->interface) >= 0 && hold_write(r, f->interface, &m) >= 0;
+}
+
+/* Returns true if the configuration allows holds. */
+static bool load(const struct roots *r, const struct hold_means *m, struct config *ret)
+{
+        config_init(ret);
+        return m->load(r, ret, NULL, NULL) >= 0 && ret->hold_usec > 0;
+}
+
+/* Only here policy and configuration count, so an event that cannot begin a hold reads neither. */
+static bool wants_hold(const struct roots *r, const struct hold_means *m, struct facts *f)
+{
+        _cleanup_(config_done) struct config c;
+        struct decision decision;
+
+        if (!load(r, m, &c))
+                return false;
+        facts_complete(r, &c, f);
+        decide(f, &decision);
+        return decision_wants_switch(f, &decision);
 }
 
 /*
@@ -151,37 +165,30 @@ static bool begin(const struct roots *r, const struct facts *f, const struct hol
  * It ends when the initramfs waits for a device (early_let_go()), and in any case with the initramfs. In the root file system
  * every device gets `add` again, and a hold begins there with its timer or not at all.
  */
-static bool held_in_initramfs(const struct roots *r, const struct usb_disk *d, const struct config *c)
+static bool held_in_initramfs(const struct roots *r, struct usb_disk *d, const struct hold_means *m)
 {
-        struct decision decision;
-
-        if (c->hold_usec == 0 || faccessat(r->run, RUN_WAITED_FOR, F_OK, 0) == 0 || errno != ENOENT)
-                return false;
-        if (!attachment_fresh(r, &d->facts) || users_any(r, d->luns, d->n_luns) != 0)
-                return false;
-        decide(&d->facts, &decision);
-        return decision_wants_switch(&d->facts, &decision);
+        return faccessat(r->run, RUN_WAITED_FOR, F_OK, 0) < 0 && errno == ENOENT && attachment_fresh(r, &d->facts) &&
+               users_any(r, d->luns, d->n_luns) == 0 && wants_hold(r, m, &d->facts);
 }
 
-static bool held(const struct roots *r, const struct block_event *e, const struct usb_disk *d, const struct config *c,
-                 hold_arm_fn arm)
+/*
+ * A hold begins on the first `add` of the first disk, or not at all. If PID 1 knows a device as ready and then sees it held, it
+ * unmounts it (H1, H2). And users from the initramfs may still use the disk (H4, H5). So no hold can begin because of the
+ * installation of the package, `udevadm trigger`, or a restart of udevd or PID 1.
+ */
+static bool held(const struct roots *r, const struct block_event *e, struct usb_disk *d, const struct hold_means *m)
 {
         const struct block *this = find_block(d, e->block);
         struct hold_limits limits;
-        struct decision decision;
 
         if (!this || told(r, this) == TOLD_READY || hold_forbidden(r))
                 return false;
         if (in_initramfs(r))
-                return held_in_initramfs(r, d, c);
-        if (hold_in_force(r, &d->facts, now_boottime(), NULL))
+                return held_in_initramfs(r, d, m);
+        if (adds_disk(e) && attachment_fresh(r, &d->facts) && limits_read(r, &limits) >= 0 && hold_untouched(r, d) &&
+            wants_hold(r, m, &d->facts) && begin(r, &d->facts, &limits, m))
                 return true;
-        if (c->hold_usec > 0 && limits_read(r, &limits) >= 0 && may_begin(r, e, d)) {
-                decide(&d->facts, &decision);
-                if (decision_wants_switch(&d->facts, &decision) && begin(r, &d->facts, &limits, arm))
-                        return true;
-        }
-        /* The event of another LUN may have begun it meanwhile. */
+        /* It began before, perhaps just now by the event of another LUN. */
         return hold_in_force(r, &d->facts, now_boottime(), NULL);
 }
 
@@ -189,13 +196,15 @@ static bool held(const struct roots *r, const struct block_event *e, const struc
  * If uasd-switch has just moved a disk, its first event waits until it has been tried. So all programs see the disk only once, in
  * its final state. A disk that PID 1 already knows does not wait.
  */
-static bool waited(const struct roots *r, const struct block_event *e, const struct usb_disk *d, const struct config *c)
+static bool waited(const struct roots *r, const struct block_event *e, const struct usb_disk *d, const struct hold_means *m)
 {
         const struct block *this = find_block(d, e->block);
         usec_t deadline, now = now_boottime(), wait = AWAIT_USEC;
+        _cleanup_(config_done) struct config c;
 
-        if (!adds_disk(e) || !this || c->hold_usec == 0 || hold_forbidden(r) || told(r, this) != TOLD_NOTHING ||
-            !switch_awaited(r, d->facts.interface))
+        config_init(&c);
+        if (!adds_disk(e) || !this || !switch_awaited(r, d->facts.interface) || hold_forbidden(r) ||
+            told(r, this) != TOLD_NOTHING || !load(r, m, &c))
                 return false;
         if (hold_in_force(r, &d->facts, now, &deadline) && deadline - now < wait)
                 wait = deadline - now;
@@ -203,34 +212,26 @@ static bool waited(const struct roots *r, const struct block_event *e, const str
         return true;
 }
 
-int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret)
+int hold_ask(const struct roots *r, const struct block_event *e, const struct hold_means *m, struct hold_answer *ret)
 {
         struct attachment_mark a = {.override_target = DRIVER_NONE};
         struct hold_answer answer = {.verdict = VERDICT_UNKNOWN};
         char interface[INTERFACE_NAME_MAX];
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
-        _cleanup_(config_done) struct config c;
         int k;
 
-        config_init(&c);
         k = usb_disk_of_block(r, e->block, interface);
         if (k < 0)
                 return k;
         k = usb_disk_read(r, interface, false, &d);
+        if (k > 0 && waited(r, e, &d, m)) {
+                usb_disk_done(&d);
+                k = usb_disk_read(r, interface, false, &d);
+        }
         if (k <= 0)
                 return k < 0 ? k : -ENODEV;
-        k = conf_load(r, &c, NULL, NULL);
-        if (k >= 0 && waited(r, e, &d, &c)) {
-                usb_disk_done(&d);
-                d = (struct usb_disk){0};
-                k = usb_disk_read(r, interface, false, &d);
-                if (k == 0)
-                        k = -ENODEV;
-        }
-        if (k < 0)
-                return k;
         strings_from_udev(r, &d.facts);
-        facts_complete(r, &c, &d.facts);
+        facts_judge(r, &d.facts);
         answer.capable = d.facts.caps_error == 0 && d.facts.caps.bot && d.facts.caps.uas && d.facts.caps.pipes;
         answer.verdict = d.facts.verdict;
         answer.no_auto = attachment_read(r, &d.facts, &a) >= 0 && a.no_auto;
@@ -239,7 +240,7 @@ int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm
                 if (streq(d.luns[i].disk.name, e->block))
                         trim_ask(r, &d, d.luns + i, &answer.trim);
 
-        answer.hold = held(r, e, &d, &c, arm);
+        answer.hold = answer.capable && held(r, e, &d, m);
         *ret = answer;
         return 0;
 }

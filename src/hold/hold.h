@@ -7,6 +7,7 @@
 #include "hold/dropin.h"
 #include "hold/trim.h"
 #include "sys/io/roots.h"
+#include "sys/state/conf.h"
 #include "sys/usb/usbdisk.h"
 
 /* Properties of the event that udev processes. */
@@ -24,17 +25,21 @@ struct hold_answer {
         struct trim_answer trim; /* of a whole disk */
 };
 
-/*
- * Arms the dead man's timer: run_timer(), except in tests. Returns 0 if it runs from now on for the length of a hold, and a hold
- * of that length does not make a boot fail.
- */
-typedef int (*hold_arm_fn)(const char *interface);
+struct hold_means {
+        /* conf_load(): called only where a hold may begin. uasd-hold, which has no libinih, leaves to another program here. */
+        typeof(conf_load) *load;
+        /*
+         * Arms the dead man's timer: run_timer(), except in tests. Returns 0 if it runs from now on for the length of a hold, and
+         * a hold of that length does not make a boot fail.
+         */
+        int (*arm)(const char *interface);
+};
 
 /*
  * Answers an event: whether it leaves the block device held, and the other properties. It may begin a hold. The decision is made
  * again at every event, and after any error the device is not held. Returns 0, or -errno without a change of ret.
  */
-int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret);
+int hold_ask(const struct roots *r, const struct block_event *e, const struct hold_means *m, struct hold_answer *ret);
 
 /* Returns true if the kernel command line forbids holds, and switches before udev announces a disk. */
 bool hold_forbidden(const struct roots *r);

@@ -1,82 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* udev runs this at the events of USB disks, so it links only libc. uasd-hold-decide does all that needs the configuration. */
 #include <errno.h>
-#include <inttypes.h>
-#include <signal.h>
-#include <time.h>
 
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "core/history.h"
-#include "hold/early.h"
+#include "hold/answer.h"
 #include "hold/hold.h"
-#include "hold/quirks.h"
-#include "sys/io/clock.h"
 #include "sys/state/history.h"
 
-/*
- * udev waits for the answer, with the disk's later events: a late answer is useless. PID 1 may need long to arm the timer while
- * it boots a slow machine.
- */
-#define ANSWER_SEC 10
-#define ARMED_SEC 2 /* to write the mark and print the answer: both, or neither */
-#define INTERFACE_SEC 40
-_Static_assert(TIMER_BUDGET < ANSWER_SEC * USEC_PER_SEC, "PID 1 has less time: without its answer udev gets the rest of ours");
+static char **arguments;
 
-/*
- * Gives this process so many seconds from now on. The kernel itself then kills it, even if a signal has stopped it: udev would
- * wait three minutes. A child does not inherit the timer.
- */
-static int die_in(time_t seconds)
+/* The same question again, with its time from the beginning. Without that program the disk is not held. */
+static int leave(const struct roots *r, struct config *c, conf_complain_fn fn, void *data)
 {
-        static struct sigevent kill = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-        static timer_t timer;
-        static bool made;
-
-        if (!made && timer_create(CLOCK_MONOTONIC, &kill, &timer) < 0)
-                return -errno;
-        made = true;
-        return timer_settime(timer, 0, &(struct itimerspec){.it_value.tv_sec = seconds}, NULL) < 0 ? -errno : 0;
-}
-
-static int arm_in_time(const char *interface)
-{
-        int k = run_timer(interface);
-
-        return k < 0 ? k : die_in(ARMED_SEC);
-}
-
-static void print_trim(const struct trim_answer *t)
-{
-        if (t->on)
-                (void) puts(PROP_TRIM "=1");
-        if (t->set)
-                (void) puts(PROP_TRIM_SET "=1");
-        if (t->mode)
-                (void) printf(PROP_TRIM_MODE "=%s\n", t->mode);
-        if (t->max_bytes > 0)
-                (void) printf(PROP_TRIM_MAX "=%" PRIu64 "\n", t->max_bytes);
+        (void) execv(PROGRAM_DECIDE, arguments);
+        return -errno;
 }
 
 static int verb_udev(const struct roots *r, char **args)
 {
-        const struct block_event e = {args[0], getenv("ACTION"), getenv("DEVTYPE")};
-        struct hold_answer a;
-        int k;
-
-        k = hold_ask(r, &e, arm_in_time, &a);
-        if (k < 0)
-                return k;
-        if (a.hold)
-                (void) puts(PROP_HOLD "=1");
-        if (a.capable)
-                (void) puts(PROP_CAPABLE "=1");
-        if (a.verdict != VERDICT_UNKNOWN)
-                (void) printf(PROP_VERDICT "=%s\n", verdict_to_string(a.verdict));
-        if (a.no_auto)
-                (void) puts("UDISKS_AUTO=0");
-        print_trim(&a.trim);
-        return fflush(stdout) == EOF ? -errno : 0;
+        return answer_udev(r, args[0], &(struct hold_means){.load = leave});
 }
 
 /* Reports the release, with the names of the disk that can be read. After the release, since no process waits for it. */
@@ -114,21 +59,6 @@ static int verb_release(const struct roots *r, char **args)
         return k;
 }
 
-static int verb_interface(const struct roots *r, char **args)
-{
-        return early_interface(r, args[0], &(struct runner){run_switch, run_modprobe});
-}
-
-static int verb_let_go(const struct roots *r, char **args)
-{
-        return early_let_go(r);
-}
-
-static int verb_quirks(const struct roots *r, char **args)
-{
-        return hold_quirks(r, args[0], args[1]);
-}
-
 static int verb_end_trials(const struct roots *r, char **args)
 {
         int k = history_end_trials(r, NULL);
@@ -149,9 +79,6 @@ int main(int argc, char **argv)
                 /* clang-format off */
                 {"udev", 3, ANSWER_SEC, verb_udev},
                 {"release", 3, 0, verb_release},
-                {"interface", 3, INTERFACE_SEC, verb_interface},
-                {"let-go", 2, ANSWER_SEC, verb_let_go},
-                {"quirks", 4, 0, verb_quirks},
                 {"end-trials", 2, 0, verb_end_trials},
                 /* clang-format on */
         };
@@ -159,6 +86,7 @@ int main(int argc, char **argv)
         int k;
 
         log_open("uasd-hold", LOG_INFO);
+        arguments = argv;
         for (size_t i = 0; argc >= 2 && i < ELEMENTSOF(verbs); i++) {
                 if (!streq(argv[1], verbs[i].name) || argc != verbs[i].argc)
                         continue;
@@ -171,10 +99,7 @@ int main(int argc, char **argv)
                 }
                 return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         }
-        (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | interface INTERFACE | release INTERFACE\n"
-                     "in the initramfs also: uasd-hold let-go\n"
-                     "to make one: uasd-hold quirks KERNEL DIRECTORY\n"
-                     "when uasd has stopped: uasd-hold end-trials\n",
-                     stderr);
-        return 2;
+        (void) execv(PROGRAM_DECIDE, argv);
+        log_error("Cannot run " PROGRAM_DECIDE ": %s", strerror(errno));
+        return EXIT_FAILURE;
 }

@@ -10,3 +10,5 @@
  * properties), verdict, history, override. Never fails: an unknown fact keeps its default.
  */
 void facts_complete(const struct roots *r, const struct config *c, struct facts *f);
+/* Fills of these only the verdict and the history. */
+void facts_judge(const struct roots *r, struct facts *f);

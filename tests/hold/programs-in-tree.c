@@ -15,8 +15,8 @@
 
 /*
  * uasd-hold and uasd-generator for the machine in the folder $TREE: the programs that they start and /dev/kmsg are in it, and its
- * "journal" gets what they report. They have a fourth of the time for an answer, PID 1 a tenth; "limits" gets the whole. Linked
- * with
+ * "journal" gets what they report. They have a fourth of the time for an answer, PID 1 a tenth; "limits", if it exists, gets the
+ * whole. Linked with
  * --wrap=execv,open64,pid1_state,roots_open,journal_send,timer_settime.
  */
 
@@ -61,7 +61,7 @@ int __wrap_open64(const char *path, int flags, ...)
 
 static void note(const char *what, usec_t usec)
 {
-        FILE *f = fopen(in_tree("/limits"), "ae");
+        FILE *f = access(in_tree("/limits"), F_OK) == 0 ? fopen(in_tree("/limits"), "ae") : NULL;
 
         if (!f)
                 return;

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(HERE, '../ctl'))
 import privatebus  # noqa: E402
 from tree import Tree  # noqa: E402
 
-HOLD, TIMER, GENERATOR, FAKE_PID1 = map(os.path.abspath, sys.argv[1:5])
+HOLD, DECIDE, TIMER, GENERATOR, FAKE_PID1 = map(os.path.abspath, sys.argv[1:6])
 USB = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1'
 INTERFACE = USB + '/2-1:1.0'
 SCSI = INTERFACE + '/host3/target3:0:0/3:0:0:0'
@@ -47,7 +47,9 @@ class Programs(unittest.TestCase):
         os.makedirs(self.tree.path('run/systemd/system'))
         self.tree.write('dev/kmsg', '')
         os.makedirs(self.tree.path('usr/lib/uasd'), exist_ok=True)
+        os.symlink(DECIDE, self.tree.path('usr/lib/uasd/uasd-hold-decide'))
         os.symlink(TIMER, self.tree.path('usr/lib/uasd/uasd-hold-timer'))
+        self.tree.write('limits', '')
         self.env = dict(os.environ, TREE=self.tree.top, LC_ALL='C')
 
     def read(self, path):
@@ -91,7 +93,7 @@ class Programs(unittest.TestCase):
     def test_running(self):
         "The machine runs: the disk is held, and PID 1 has the timer."
         self.assertIn('ListUnitsByPatterns active mdadm-last-resort@*.timer\n', self.holds('state running'))
-        self.assertEqual(self.read('limits'), 'answer 10\npid1 9\nanswer 2\n')
+        self.assertEqual(self.read('limits'), 'answer 10\nanswer 10\npid1 9\nanswer 2\n')
 
     def test_stopping(self):
         "The machine goes down: no hold."
@@ -141,6 +143,13 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/hold/2-1:1.0')))
 
+    def test_no_decision(self):
+        "The program that decides is missing: no hold, the rest of the answer comes, and the other verbs fail."
+        self.pid1('state running', 'answer')
+        os.unlink(self.tree.path('usr/lib/uasd/uasd-hold-decide'))
+        self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
+        self.assertIn('Cannot run /usr/lib/uasd/uasd-hold-decide: ', self.run_hold('let-go', code=1).stderr)
+
     def test_timer_usage(self):
         for args in (), ('../x',), ('2-1:1.0', 'x'):
             with self.subTest(args=args):
@@ -153,7 +162,7 @@ class Programs(unittest.TestCase):
         pid1 = self.pid1()
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
         self.assertNotIn(RELEASE, self.asked(pid1))
-        self.assertEqual(self.read('limits'), 'answer 10\npid1 9\n')
+        self.assertEqual(self.read('limits'), 'answer 10\nanswer 10\npid1 9\n')
 
     def test_hangs(self):
         "An attribute cannot be read: udev does not wait for ever."
@@ -394,4 +403,4 @@ class Programs(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)

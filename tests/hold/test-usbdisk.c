@@ -20,7 +20,7 @@
 #define SCSI INTF "host0/target0:0:0/0:0:0:0/"
 #define SDA SCSI "block/sda/"
 #define LINK "->" /* at the beginning of a text: it is a link to the rest */
-#define NAME31 "s234567890123456789012345678901"
+#define NAME31 "sda0567890123456789012345678901"
 
 struct change {
         const char *path, *text; /* NULL: removed */

@@ -19,6 +19,38 @@ static void test_copy_string(void **state)
         assert_string_equal(ret, "abc");
 }
 
+static void test_concat(void **state)
+{
+        char ret[8];
+
+        assert_true(concat(ret, sizeof(ret), NULL));
+        assert_string_equal(ret, "");
+        assert_true(concat(ret, sizeof(ret), "ab", "", "cde", "fg", NULL));
+        assert_string_equal(ret, "abcdefg");
+        assert_true(concat(ret, 1, "", NULL));
+        assert_false(concat(ret, sizeof(ret), "abcde", "fgh", "i", NULL));
+        assert_string_equal(ret, "abcdefg");
+        assert_false(concat(ret, sizeof(ret), "abcdefgh", NULL));
+        assert_string_equal(ret, "abcdefg");
+}
+
+static void test_parse_numbers(void **state)
+{
+        static const char *const bad[] = {"",     "1",    "1:",   "1:2:", "1:2:3",        ":2",
+                                          "1:-2", "1: 2", "1:2 ", "x:2",  "1:4294967296", "1.2"};
+        unsigned ret[2] = {7, 7};
+
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
+                if (parse_numbers(bad[i], ':', ret, 2))
+                        fail_msg("%s", bad[i]);
+        assert_true(parse_numbers("8:4294967295", ':', ret, 2));
+        assert_int_equal(ret[0], 8);
+        assert_int_equal(ret[1], 4294967295);
+        assert_true(parse_numbers("0", 0, ret, 1));
+        assert_int_equal(ret[0], 0);
+        assert_false(parse_numbers("99999999999999999999999999999999", 0, ret, 1));
+}
+
 static void test_strv(void **state)
 {
         char **list = NULL;
@@ -184,7 +216,8 @@ static void test_read(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_copy_string),   cmocka_unit_test(test_strv),
+                cmocka_unit_test(test_copy_string),   cmocka_unit_test(test_concat),
+                cmocka_unit_test(test_parse_numbers), cmocka_unit_test(test_strv),
                 cmocka_unit_test(test_make_harmless), cmocka_unit_test(test_harmless_sentence),
                 cmocka_unit_test(test_parse_uint),    cmocka_unit_test(test_cleanup),
                 cmocka_unit_test(test_read),

@@ -21,7 +21,7 @@ int roots_open(struct roots *ret, const char *prefix)
         for (size_t i = 0; i < ELEMENTSOF(trees); i++) {
                 char path[PATH_MAX];
 
-                (void) snprintf(path, sizeof(path), "%s%s", prefix ? prefix : "", trees[i].path);
+                (void) concat(path, sizeof(path), prefix ?: "", trees[i].path, NULL);
                 *trees[i].fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         }
         if (r.sys < 0) {
@@ -37,7 +37,7 @@ void roots_reopen_var(struct roots *r, const char *prefix)
         char path[PATH_MAX];
         int fd;
 
-        (void) snprintf(path, sizeof(path), "%s/var", prefix ? prefix : "");
+        (void) concat(path, sizeof(path), prefix ?: "", "/var", NULL);
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return;

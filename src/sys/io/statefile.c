@@ -7,6 +7,9 @@
 
 #include "common/names.h"
 
+/* The history of all disks has a quarter of a megabyte at most. */
+#define FILE_SIZE_MAX (1024 * 1024)
+
 int state_mkdir(int dirfd, const char *path)
 {
         char part[PATH_MAX];
@@ -35,10 +38,12 @@ static int open_parent(int dirfd, const char *path, const char **ret_name)
 
         for (; dir >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
                 char part[NAME_MAX + 1];
+                size_t n = (size_t) (slash - path);
                 int next;
 
-                if ((size_t) snprintf(part, sizeof(part), "%.*s", (int) (slash - path), path) >= sizeof(part))
+                if (n >= sizeof(part))
                         return -ENAMETOOLONG;
+                *(char *) mempcpy(part, path, n) = '\0';
                 ours = ours || streq(part, RUN_DIR);
                 next = openat(dir, part, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (ours ? O_NOFOLLOW : 0));
                 (void) close_keep_errno(dir);
@@ -114,15 +119,11 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
         return file_replace(dir, name, temp, text, NULL, durable);
 }
 
-int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data)
+int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)
 {
-        _cleanup_fclose_ FILE *f = NULL;
-        _cleanup_free_ char *line = NULL;
-        _cleanup_close_ int dir = -1;
+        _cleanup_close_ int dir = -1, fd = -1;
         const char *name;
-        size_t room = 0;
-        ssize_t n;
-        int fd, r;
+        int r;
 
         dir = open_parent(dirfd, path, &name);
         if (dir < 0)
@@ -130,16 +131,23 @@ int state_read(int dirfd, const char *path, int (*fn)(const char *key, const cha
         fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fd < 0)
                 return errno == ENOENT ? 0 : -errno;
-        f = fdopen(fd, "re");
-        if (!f) {
-                (void) close_keep_errno(fd);
-                return -errno;
-        }
-        while ((n = getline(&line, &room, f)) >= 0) {
+        r = read_whole(fd, FILE_SIZE_MAX, ret, ret_size);
+        return r == -EINVAL ? -EIO : r < 0 ? r : 1; /* not a file */
+}
+
+int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data)
+{
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        int r = state_read_text(dirfd, path, &text, &size);
+
+        if (r <= 0)
+                return r;
+        for (char *line = text, *end; line < text + size; line = end + 1) {
                 char *equals;
 
-                if (n > 0 && line[n - 1] == '\n')
-                        line[n - 1] = '\0';
+                end = memchr(line, '\n', (size_t) (text + size - line)) ?: text + size;
+                *end = '\0';
                 equals = strchr(line, '=');
                 if (line[0] == '#' || !equals)
                         continue;
@@ -148,7 +156,7 @@ int state_read(int dirfd, const char *path, int (*fn)(const char *key, const cha
                 if (r < 0)
                         return r;
         }
-        return ferror(f) ? -EIO : 1;
+        return 1;
 }
 
 int state_remove(int dirfd, const char *path)

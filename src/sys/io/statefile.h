@@ -20,6 +20,8 @@ int state_write(int dirfd, const char *path, const char *text, bool durable);
  * `like`, as far as the file system has them. NULL stands for mode 0644. Returns 0, or -errno and the old file.
  */
 int file_replace(int dir, const char *name, const char *temp, const char *text, const struct stat *like, bool durable);
+/* Reads all of a file, and adds a NUL. Returns 1, 0 if there is no file, or -errno. */
+int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size);
 /* Calls fn for every KEY=VALUE line. Returns 1, 0 if there is no file, -errno, or the negative result of fn. */
 int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data);
 /* Returns 0 also if there was nothing to remove. */

@@ -19,7 +19,7 @@
 
 static char *hold_path(const char *interface, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, RUN_HOLD "/%s", interface);
+        (void) concat(ret, size, RUN_HOLD "/", interface, NULL);
         return ret;
 }
 
@@ -70,7 +70,7 @@ char *attachment_path(const char *dir, const struct facts *f, char *ret, size_t 
 {
         char name[ATTACHMENT_MAX];
 
-        (void) snprintf(ret, size, "%s/%s", dir, facts_attachment(f, name));
+        (void) concat(ret, size, dir, "/", facts_attachment(f, name), NULL);
         return ret;
 }
 
@@ -230,9 +230,9 @@ int attachment_now(const struct roots *r, const char *interface, unsigned *ret_b
         uint64_t bus, dev;
         int k;
 
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/../busnum", interface);
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", interface, "/../busnum", NULL);
         k = attr_read_uint(r->sys, path, 10, &bus);
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/../devnum", interface);
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", interface, "/../devnum", NULL);
         if (k >= 0)
                 k = attr_read_uint(r->sys, path, 10, &dev);
         if (k < 0)

@@ -20,18 +20,27 @@ void history_here(const struct roots *r, struct here *ret)
         (void) attr_read(r->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
 }
 
+struct found {
+        struct history *ret;
+        int found;
+};
+
+static int take_record(const char *key, const char *value, void *data)
+{
+        struct found *f = data;
+
+        if (history_parse(value, f->ret) >= 0)
+                f->found = 1;
+        return 0;
+}
+
 /* Returns 1 and the last record with that key, or 0. */
 static int find_key(const struct store *store, const char *key, struct history *ret)
 {
-        int found = 0;
+        struct found f = {.ret = ret};
+        int k = store_each(store, key, take_record, &f);
 
-        for (size_t i = 0; i < store->n; i++) {
-                const char *value = store_value(store->lines[i], key);
-
-                if (value && history_parse(value, ret) >= 0)
-                        found = 1;
-        }
-        return found;
+        return k < 0 ? k : f.found;
 }
 
 int history_read(const struct roots *r, const struct facts *f, struct history *ret)
@@ -56,7 +65,7 @@ bool history_initramfs_old(const struct roots *r, const struct facts *f)
         if (store_read_file(r->run, RUN_INITRAMFS, &store) <= 0)
                 return false;
         history_here(r, &here);
-        history_judge(find_key(&store, history_key(f, key, sizeof(key)), &h) ? &h : NULL, &here, &judged);
+        history_judge(find_key(&store, history_key(f, key, sizeof(key)), &h) > 0 ? &h : NULL, &here, &judged);
         return !judged.distrusted;
 }
 
@@ -72,20 +81,25 @@ void history_recall(const struct roots *r, struct facts *f)
         f->initramfs_old = history_initramfs_old(r, f);
 }
 
+struct each_record {
+        int (*fn)(const char *key, const struct history *h, void *data);
+        void *data;
+};
+
+static int pass_record(const char *key, const char *value, void *data)
+{
+        const struct each_record *e = data;
+        struct history h;
+
+        return history_parse(value, &h) >= 0 ? e->fn(key, &h, e->data) : 0;
+}
+
 int history_each(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data)
 {
         const struct store *store;
         int k = store_read(r, STATE_HISTORY, &store);
 
-        for (size_t i = 0; k >= 0 && i < store->n; i++) {
-                char key[HISTORY_KEY_MAX];
-                const char *value = store_split(store->lines[i], key, sizeof(key));
-                struct history h;
-
-                if (value && history_parse(value, &h) >= 0)
-                        k = fn(key, &h, data);
-        }
-        return k < 0 ? k : 0;
+        return k < 0 ? k : store_each(store, NULL, pass_record, &(struct each_record){fn, data});
 }
 
 struct judging {
@@ -124,7 +138,7 @@ static bool line_matters(const char *line)
 }
 
 /* Drops the oldest lines, first of those that do not matter: a device with new names does not remove another's distrust. */
-static void limit_lines(struct store *s)
+static void limit_lines(struct store_lines *s)
 {
         size_t over = s->n > LINES_MAX ? s->n - LINES_MAX : 0, less = 0, kept = 0;
         size_t drop[2]; /* number of lines to drop; [1]: of those that matter */
@@ -132,19 +146,19 @@ static void limit_lines(struct store *s)
         if (over == 0)
                 return;
         for (size_t i = 0; i < s->n; i++)
-                less += !line_matters(s->lines[i]);
+                less += !line_matters(s->list[i]);
         drop[0] = over < less ? over : less;
         drop[1] = over - drop[0];
         for (size_t i = 0; i < s->n; i++) {
-                size_t *left = &drop[line_matters(s->lines[i])];
+                size_t *left = &drop[line_matters(s->list[i])];
 
                 if (*left > 0) {
                         --*left;
-                        free(s->lines[i]);
+                        free(s->list[i]);
                 } else
-                        s->lines[kept++] = s->lines[i];
+                        s->list[kept++] = s->list[i];
         }
-        s->lines[s->n = kept] = NULL;
+        s->list[s->n = kept] = NULL;
 }
 
 static int change(const struct roots *r, int (*fn)(char **line, void *data), void *data)
@@ -163,10 +177,10 @@ static int drop_key(char **line, void *data)
         return store_value(*line, to->key) == NULL;
 }
 
-static int add_line(struct store *s, void *data)
+static int add_line(struct store_lines *s, void *data)
 {
         const struct replacing *to = data;
-        int k = strv_push(&s->lines, &s->n, to->line);
+        int k = strv_push(&s->list, &s->n, to->line);
 
         if (k < 0)
                 return k;

@@ -23,14 +23,13 @@ int settings_each(const struct roots *r, const char *file, int (*fn)(const char 
         const struct store *s;
         int k = store_read(r, file, &s);
 
-        for (size_t i = 0; k >= 0 && i < s->n; i++) {
-                char key[HISTORY_KEY_MAX];
-                const char *words = store_split(s->lines[i], key, sizeof(key));
+        return k < 0 ? k : store_each(s, NULL, fn, data);
+}
 
-                if (words)
-                        k = fn(key, words, data);
-        }
-        return k < 0 ? k : 0;
+static int take_words(const char *key, const char *words, void *data)
+{
+        (void) copy_string(data, SETTING_MAX, words);
+        return 0;
 }
 
 int setting_lookup(const struct roots *r, const char *file, const struct facts *f, struct setting *ret)
@@ -41,17 +40,12 @@ int setting_lookup(const struct roots *r, const char *file, const struct facts *
 
         if (k < 0)
                 return k;
-        make_keys(f, &keys);
         *ret = (struct setting){};
-        for (size_t i = 0; i < s->n; i++) {
-                const char *port = store_value(s->lines[i], keys.port), *disk = store_value(s->lines[i], keys.disk);
-
-                if (port)
-                        (void) copy_string(ret->port, sizeof(ret->port), port);
-                else if (disk)
-                        (void) copy_string(ret->disk, sizeof(ret->disk), disk);
-        }
-        return 0;
+        if (!s->text)
+                return 0;
+        make_keys(f, &keys);
+        k = store_each(s, keys.port, take_words, ret->port);
+        return k < 0 ? k : store_each(s, keys.disk, take_words, ret->disk);
 }
 
 struct rewrite {
@@ -70,7 +64,7 @@ static int drop_line(char **line, void *data)
         return !store_value(*line, w->keys->port) && (!disk || w->only_port);
 }
 
-static int add_line(struct store *s, void *data)
+static int add_line(struct store_lines *s, void *data)
 {
         const struct rewrite *w = data;
         _cleanup_free_ char *line = NULL;
@@ -82,7 +76,7 @@ static int add_line(struct store *s, void *data)
                 line = NULL;
                 return -ENOMEM;
         }
-        k = strv_push(&s->lines, &s->n, line);
+        k = strv_push(&s->list, &s->n, line);
         return k < 0 ? k : 1;
 }
 

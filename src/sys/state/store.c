@@ -8,6 +8,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "core/history.h"
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"
 #include "sys/io/lock.h"
@@ -19,36 +20,88 @@
 
 static char *path_in(const char *dir, const char *name, char ret[static PATH_MAX])
 {
-        (void) snprintf(ret, PATH_MAX, "%s/%s", dir, name);
+        (void) concat(ret, PATH_MAX, dir, "/", name, NULL);
         return ret;
 }
 
 void store_done(struct store *s)
 {
-        strv_free(s->lines);
+        free(s->text);
         *s = (struct store){};
 }
 
-static int take_line(const char *key, const char *value, void *data)
+/* It stands in the first line that is no comment. */
+static unsigned long long read_generation(const char *line)
 {
-        struct store *s = data;
-        _cleanup_free_ char *line = NULL;
+        char number[24] = "";
+        unsigned long long v = 0;
 
-        if (streq(key, GENERATION)) {
-                (void) parse_uint(value, 10, UINT64_MAX, &s->generation);
-                return 0;
+        while (*line == '#') {
+                line = strchrnul(line, '\n');
+                line += *line == '\n';
         }
-        if (asprintf(&line, "%s=%s", key, value) < 0) {
-                line = NULL;
-                return -ENOMEM;
-        }
-        return strv_push(&s->lines, &s->n, line);
+        line = store_value(line, GENERATION);
+        if (line)
+                (void) snprintf(number, sizeof(number), "%.*s", (int) strcspn(line, "\n"), line);
+        (void) parse_uint(number, 10, UINT64_MAX, &v);
+        return v;
 }
 
 int store_read_file(int dirfd, const char *path, struct store *ret)
 {
+        int k;
+
         *ret = (struct store){};
-        return dirfd < 0 ? 0 : state_read(dirfd, path, take_line, ret);
+        k = dirfd < 0 ? 0 : state_read_text(dirfd, path, &ret->text, &ret->size);
+        if (k > 0)
+                ret->generation = read_generation(ret->text);
+        return k;
+}
+
+/* Calls fn with a copy of each line that has the key, or any key. It may replace the copy. Most lines are not even split. */
+static int each_line(const struct store *s, const char *key, int (*fn)(char **line, void *data), void *data)
+{
+        const char *limit = s->text + s->size, *end;
+        size_t n = key ? strlen(key) : 0;
+
+        for (const char *line = s->text; line < limit; line = end + 1) {
+                _cleanup_free_ char *copy = NULL;
+                size_t length;
+                int k;
+
+                end = memchr(line, '\n', (size_t) (limit - line)) ?: limit;
+                length = (size_t) (end - line);
+                if (key ? length <= n || line[n] != '=' || memcmp(line, key, n) != 0 : *line == '#')
+                        continue;
+                copy = strndup(line, length);
+                if (!copy)
+                        return -ENOMEM;
+                if (!strchr(copy, '=') || store_value(copy, GENERATION))
+                        continue;
+                k = fn(&copy, data);
+                if (k < 0)
+                        return k;
+        }
+        return 0;
+}
+
+struct splitting {
+        int (*fn)(const char *key, const char *value, void *data);
+        void *data;
+};
+
+static int split(char **line, void *data)
+{
+        const struct splitting *e = data;
+        char *equals = strchr(*line, '=');
+
+        *equals = '\0';
+        return equals - *line < HISTORY_KEY_MAX ? e->fn(*line, equals + 1, e->data) : 0; /* no key of ours is longer */
+}
+
+int store_each(const struct store *s, const char *key, int (*fn)(const char *key, const char *value, void *data), void *data)
+{
+        return each_line(s, key, split, &(struct splitting){fn, data});
 }
 
 /* An unreadable file counts as a missing one: no disk is refused because of it. */
@@ -140,17 +193,6 @@ const char *store_value(const char *line, const char *key)
         return strncmp(line, key, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
 }
 
-const char *store_split(const char *line, char *ret_key, size_t size)
-{
-        size_t n = strcspn(line, "=");
-
-        if (n >= size)
-                return NULL;
-        memcpy(ret_key, line, n);
-        ret_key[n] = '\0';
-        return line + n + 1;
-}
-
 static int lock(const struct roots *r, const char *name)
 {
         _cleanup_close_ int fd = -1;
@@ -167,7 +209,8 @@ static int lock(const struct roots *r, const char *name)
         return k < 0 ? k : TAKE_FD(fd);
 }
 
-static int write_both(const struct roots *r, const struct store_change *c, const struct store *s)
+static int write_both(const struct roots *r, const struct store_change *c, const struct store_lines *lines,
+                      unsigned long long generation)
 {
         _cleanup_free_ char *text = NULL;
         char *stream_text = NULL, path[PATH_MAX];
@@ -178,9 +221,9 @@ static int write_both(const struct roots *r, const struct store_change *c, const
         if (!out)
                 return -errno;
         (void) fprintf(out, "# Written by %s. A boot reads /etc/uasd/%s; /var/lib/uasd/%s is its copy.\n" GENERATION "=%llu\n",
-                       c->writer, c->name, c->name, s->generation);
-        for (size_t i = 0; i < s->n; i++)
-                (void) fprintf(out, "%s\n", s->lines[i]);
+                       c->writer, c->name, c->name, generation);
+        for (size_t i = 0; i < lines->n; i++)
+                (void) fprintf(out, "%s\n", lines->list[i]);
         if (fclose(out) < 0)
                 e = -ENOMEM;
         text = stream_text;
@@ -193,33 +236,32 @@ static int write_both(const struct roots *r, const struct store_change *c, const
         return e >= 0 || v >= 0 ? 0 : e;
 }
 
-/* Returns 1 if something changed, 0, or -errno. */
-static int change_all(const struct store_change *c, const struct store *old, struct store *new)
+struct changing {
+        const struct store_change *change;
+        struct store_lines lines;
+        bool changed;
+};
+
+static int change_line(char **line, void *data)
 {
-        bool changed = false;
+        struct changing *to = data;
+        _cleanup_free_ char *before = strdup(*line);
         int k;
 
-        for (size_t i = 0; i < old->n; i++) {
-                _cleanup_free_ char *line = strdup(old->lines[i]);
-
-                if (!line)
-                        return -ENOMEM;
-                k = c->change(&line, c->data);
-                if (k < 0)
-                        return k;
-                changed = changed || k == 0 || !streq(line, old->lines[i]);
-                if (k > 0 && strv_push(&new->lines, &new->n, line) < 0)
-                        return -ENOMEM;
-        }
-        k = c->finish ? c->finish(new, c->data) : 0;
-        return k < 0 ? k : changed || k > 0;
+        if (!before)
+                return -ENOMEM;
+        k = to->change->change(line, to->change->data);
+        if (k < 0)
+                return k;
+        to->changed = to->changed || k == 0 || !streq(*line, before);
+        return k > 0 ? strv_push(&to->lines.list, &to->lines.n, *line) : 0;
 }
 
 int store_change(const struct roots *r, const struct store_change *c)
 {
         /* A file that is written in the initramfs is lost with it, so it is no record. */
         _cleanup_close_ int locked = in_initramfs(r) ? -EROFS : lock(r, c->name);
-        _cleanup_(store_done) struct store new = {};
+        struct changing to = {.change = c};
         const struct store *old;
         int k;
 
@@ -228,7 +270,11 @@ int store_change(const struct roots *r, const struct store_change *c)
         k = store_read(r, c->name, &old);
         if (k < 0) /* do not replace a file that cannot be read */
                 return k;
-        k = change_all(c, old, &new);
-        new.generation = old->generation + 1;
-        return k > 0 ? write_both(r, c, &new) : k;
+        k = each_line(old, NULL, change_line, &to);
+        if (k >= 0 && c->finish)
+                k = c->finish(&to.lines, c->data);
+        if (k > 0 || (k == 0 && to.changed))
+                k = write_both(r, c, &to.lines, old->generation + 1);
+        strv_free(to.lines.list);
+        return k;
 }

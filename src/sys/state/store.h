@@ -11,13 +11,13 @@
  */
 struct store {
         unsigned long long generation;
-        char **lines;
-        size_t n;
+        char *text; /* of the file */
+        size_t size;
 };
 
 /*
- * Lends the lines of the newer one of the two files. Returns 1, 0 if there is none, or -errno. The process keeps them and reads a
- * file again when it has been replaced. *ret, never NULL, is good until the next call with this name.
+ * Lends the newer one of the two files. Returns 1, 0 if there is none, or -errno. The process keeps it and reads it again when it
+ * has been replaced. *ret, never NULL, is good until the next call with this name.
  */
 int store_read(const struct roots *r, const char *name, const struct store **ret);
 /* Returns a number that changes whenever the lines may have changed. */
@@ -25,10 +25,16 @@ unsigned store_version(const struct roots *r, const char *name);
 /* Reads one file that store_change() has written. ret is to be freed in any case. */
 int store_read_file(int dirfd, const char *path, struct store *ret);
 void store_done(struct store *s);
+/* Calls fn for the lines with this key; NULL: for all lines. Returns 0, or the negative result of fn. */
+int store_each(const struct store *s, const char *key, int (*fn)(const char *key, const char *value, void *data), void *data);
 /* Returns the text after the key in a line, or NULL. */
 const char *store_value(const char *line, const char *key);
-/* Copies the key of a line. Returns the text after it; NULL: a key that has no room is none of ours. */
-const char *store_split(const char *line, char *ret_key, size_t size);
+
+/* Lines that are to be written. */
+struct store_lines {
+        char **list;
+        size_t n;
+};
 
 struct store_change {
         const char *name;   /* of the file */
@@ -37,7 +43,7 @@ struct store_change {
         /* Called for every line. Returns 1, 0 to remove the line, or -errno. May replace the line. */
         int (*change)(char **line, void *data);
         /* May be NULL. Adds or removes lines. Returns 1 if it did, 0, or -errno. */
-        int (*finish)(struct store *s, void *data);
+        int (*finish)(struct store_lines *lines, void *data);
 };
 
 /*

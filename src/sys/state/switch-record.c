@@ -16,13 +16,13 @@
 
 char *switch_record_path(const char *interface, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, RUN_SWITCH "/%s", interface);
+        (void) concat(ret, size, RUN_SWITCH "/", interface, NULL);
         return ret;
 }
 
 char *switch_lock_path(const char *interface, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, RUN_SWITCH "/%s.lock", interface);
+        (void) concat(ret, size, RUN_SWITCH "/", interface, ".lock", NULL);
         return ret;
 }
 

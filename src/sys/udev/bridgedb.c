@@ -8,24 +8,19 @@
 #include "sys/io/sysfs.h"
 #include "sys/udev/udevdb.h"
 
-struct bridge_record {
-        const struct roots *roots;
-        char id[UDEVDB_ID_MAX];
-};
-
 static int get(const void *from, const char *key, char *ret, size_t size)
 {
-        const struct bridge_record *record = from;
-
-        return udevdb_property(record->roots, record->id, key, ret, size);
+        return udevdb_get(from, key, ret, size);
 }
 
 int bridgedb_read(const struct roots *r, const char *port, struct db_entry *ret)
 {
-        struct bridge_record record = {.roots = r};
+        _cleanup_free_ char *record = NULL;
+        char id[UDEVDB_ID_MAX];
 
-        *ret = (struct db_entry){0};
-        return udevdb_usb_id(r, port, record.id) ? db_fill(ret, get, &record) : 0;
+        if (udevdb_usb_id(r, port, id))
+                record = udevdb_read(r, id);
+        return db_fill(ret, get, record);
 }
 
 void platform_read(const struct roots *r, char ret[static PLATFORM_MAX])

@@ -8,61 +8,78 @@
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 
-static FILE *udevdb_open(const struct roots *r, const char *id)
-{
-        char path[64];
-        int fd;
+/* All of these are root's, so that a record which is larger is not udev's. */
+#define RECORD_MAX (1024 * 1024)
 
-        if (strchr(id, '/') || (size_t) snprintf(path, sizeof(path), RUN_UDEV_DATA "/%s", id) >= sizeof(path))
+char *udevdb_read(const struct roots *r, const char *id)
+{
+        _cleanup_close_ int fd = -1;
+        char path[64], *text = NULL;
+        size_t size;
+
+        if (strchr(id, '/') || !concat(path, sizeof(path), RUN_UDEV_DATA "/", id, NULL))
                 return NULL;
-        fd = openat(r->run, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        return fd < 0 ? NULL : fdopen(fd, "re");
+        fd = openat(r->run, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        return fd >= 0 && read_whole(fd, RECORD_MAX, &text, &size) >= 0 ? text : NULL;
 }
 
 /* Reads the rest of the first line that begins with the prefix. */
-static int udevdb_find(const struct roots *r, const char *id, const char *prefix, char *ret, size_t size)
+static int find(const char *record, const char *prefix, char *ret, size_t size)
 {
-        _cleanup_fclose_ FILE *f = udevdb_open(r, id);
-        _cleanup_free_ char *line = NULL;
-        size_t room = 0, length = strlen(prefix);
-        ssize_t n;
+        size_t length = strlen(prefix);
 
-        if (!f)
-                return 0;
-        while ((n = getline(&line, &room, f)) >= 0) {
-                if (n > 0 && line[n - 1] == '\n')
-                        line[n - 1] = '\0';
-                if (strncmp(line, prefix, length) == 0)
-                        return copy_string(ret, size, line + length) ? 1 : -ENAMETOOLONG;
+        for (const char *line = record, *end; line && *line; line = *end ? end + 1 : end) {
+                size_t n;
+
+                end = strchrnul(line, '\n');
+                n = (size_t) (end - line);
+                if (n < length || memcmp(line, prefix, length) != 0)
+                        continue;
+                n -= length;
+                if (n >= size)
+                        return -ENAMETOOLONG;
+                *(char *) mempcpy(ret, line + length, n) = '\0';
+                return 1;
         }
         return 0;
+}
+
+int udevdb_get(const char *record, const char *key, char *ret, size_t size)
+{
+        char prefix[64];
+
+        return concat(prefix, sizeof(prefix), "E:", key, "=", NULL) ? find(record, prefix, ret, size) : -ENAMETOOLONG;
+}
+
+bool udevdb_has_tag(const char *record, const char *tag)
+{
+        char line[64], rest[64];
+
+        (void) concat(line, sizeof(line), "G:", tag, NULL);
+        return find(record, line, rest, sizeof(rest)) > 0 && rest[0] == '\0';
 }
 
 bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEVDB_ID_MAX])
 {
         char path[128], devno[32];
 
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/dev", port);
-        if (attr_read(r->sys, path, devno, sizeof(devno)) <= 0)
-                return false;
-        (void) snprintf(ret, UDEVDB_ID_MAX, "c%s", devno);
-        return true;
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", port, "/dev", NULL);
+        return attr_read(r->sys, path, devno, sizeof(devno)) > 0 && concat(ret, UDEVDB_ID_MAX, "c", devno, NULL);
 }
 
 int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size)
 {
-        char prefix[64];
+        _cleanup_free_ char *record = udevdb_read(r, id);
 
-        if ((size_t) snprintf(prefix, sizeof(prefix), "E:%s=", key) >= sizeof(prefix))
-                return -ENAMETOOLONG;
-        return udevdb_find(r, id, prefix, ret, size);
+        return udevdb_get(record, key, ret, size);
 }
 
 int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec)
 {
+        _cleanup_free_ char *record = udevdb_read(r, id);
         unsigned long long usec;
         char text[32];
-        int k = udevdb_find(r, id, "I:", text, sizeof(text));
+        int k = find(record, "I:", text, sizeof(text));
 
         if (k <= 0)
                 return k;
@@ -71,14 +88,6 @@ int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec)
                 return k;
         *ret_usec = usec;
         return 1;
-}
-
-bool udevdb_tagged(const struct roots *r, const char *id, const char *tag)
-{
-        char line[64], rest[64];
-
-        (void) snprintf(line, sizeof(line), "G:%s", tag);
-        return udevdb_find(r, id, line, rest, sizeof(rest)) > 0 && rest[0] == '\0';
 }
 
 static unsigned hex_digit(char c)

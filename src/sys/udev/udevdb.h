@@ -17,14 +17,18 @@
 
 /* Writes the id of the USB device at this port, "c189:2", from sysfs. Returns false if there is none. */
 bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEVDB_ID_MAX]);
-/* Returns 1 and the value, 0 if there is no such property or device, or -errno. */
+/* Reads the record of a device, which is to be freed. NULL if there is none. */
+char *udevdb_read(const struct roots *r, const char *id);
+/* Returns 1 and the value, 0 if the record (may be NULL) has no such property, or -errno. */
+int udevdb_get(const char *record, const char *key, char *ret, size_t size);
+/* Returns true if the device ever had the tag. */
+bool udevdb_has_tag(const char *record, const char *tag);
+/* udevdb_get() for one property. */
 int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size);
 /*
  * Returns 1 and the time at which udev had processed the first event of this device, in usec of CLOCK_MONOTONIC. Returns 0 if it
  * has not yet, or -errno.
  */
 int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec);
-/* Returns true if the device ever had the tag. */
-bool udevdb_tagged(const struct roots *r, const char *id, const char *tag);
 /* Decodes "\x20" to " ", in place: udev encodes ID_MODEL_ENC and others so. Other backslashes stay. */
 void udevdb_decode(char *s);

@@ -14,12 +14,17 @@ static int gone_is_none(int r)
 
 static int read_devno(int dirfd, const char *path, struct block *b)
 {
+        unsigned numbers[2];
         char text[32];
         ssize_t n = attr_read(dirfd, path, text, sizeof(text));
 
         if (n < 0)
                 return (int) n;
-        return sscanf(text, "%u:%u", &b->major, &b->minor) == 2 ? 0 : -EBADMSG;
+        if (!parse_numbers(text, ':', numbers, ELEMENTSOF(numbers)))
+                return -EBADMSG;
+        b->major = numbers[0];
+        b->minor = numbers[1];
+        return 0;
 }
 
 struct block_walk {
@@ -36,10 +41,10 @@ static int add_partition(const char *name, void *data)
 
         if (strlen(name) >= BLOCK_NAME_MAX)
                 return 0;
-        (void) snprintf(path, sizeof(path), "%s/partition", name);
+        (void) concat(path, sizeof(path), name, "/partition", NULL);
         if (faccessat(w->dirfd, path, F_OK, 0) < 0)
                 return 0;
-        (void) snprintf(path, sizeof(path), "%s/dev", name);
+        (void) concat(path, sizeof(path), name, "/dev", NULL);
         r = read_devno(w->dirfd, path, &b);
         if (r < 0)
                 return gone_is_none(r);
@@ -67,7 +72,7 @@ static int read_block(const char *name, void *data)
 
         if (strlen(name) >= BLOCK_NAME_MAX)
                 return 0;
-        (void) snprintf(path, sizeof(path), "block/%s", name);
+        (void) concat(path, sizeof(path), "block/", name, NULL);
         fd = openat(w->scsi, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return gone_is_none(-errno);
@@ -79,7 +84,7 @@ static int read_block(const char *name, void *data)
                 w->lun->size = v * 512; /* always in sectors of 512 bytes */
         if (attr_read_uint(fd, "diskseq", 10, &v) >= 0)
                 w->lun->diskseq = v;
-        r = gone_is_none(dir_each(fd, ".", add_partition, &(struct block_walk){fd, w->lun}));
+        r = gone_is_none(dir_each_of(fd, ".", name, add_partition, &(struct block_walk){fd, w->lun}));
         return r < 0 ? r : 1; /* one disk a LUN */
 }
 
@@ -101,18 +106,17 @@ static int add_lun(const char *name, void *data)
 {
         struct host_walk *w = data;
         _cleanup_close_ int fd = -1;
-        unsigned host, channel, target, number;
+        unsigned numbers[4]; /* host, channel, target, LUN */
         struct lun l = {0}, *grown;
         uint64_t type;
         int r;
 
-        if (sscanf(name, "%u:%u:%u:%u", &host, &channel, &target, &number) != 4 || strlen(name) >= sizeof(l.scsi))
+        if (!parse_numbers(name, ':', numbers, ELEMENTSOF(numbers)) || !copy_string(l.scsi, sizeof(l.scsi), name))
                 return 0;
         fd = openat(w->host, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return gone_is_none(-errno);
-        l.lun = number;
-        (void) copy_string(l.scsi, sizeof(l.scsi), name);
+        l.lun = numbers[3];
         if (attr_read_uint(fd, "type", 10, &type) >= 0)
                 l.scsi_type = (unsigned) type;
         r = gone_is_none(dir_each(fd, "block", read_block, &(struct lun_walk){fd, &l}));
@@ -141,8 +145,6 @@ static int walk_target(const char *name, void *data)
         struct host_walk *w = data;
         int host = w->host, r;
 
-        if (strncmp(name, "target", 6) != 0)
-                return 0;
         w->host = openat(host, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (w->host < 0)
                 r = gone_is_none(-errno);
@@ -156,13 +158,9 @@ static int walk_target(const char *name, void *data)
 
 static int find_host(const char *name, void *data)
 {
-        unsigned n;
-        int end = 0;
+        unsigned number;
 
-        if (sscanf(name, "host%u%n", &n, &end) != 1 || name[end])
-                return 0;
-        (void) copy_string(data, 16, name);
-        return 1;
+        return parse_numbers(name + strlen("host"), 0, &number, 1) && copy_string(data, 16, name);
 }
 
 static int by_lun(const void *a, const void *b)
@@ -178,14 +176,14 @@ int luns_read(int interface_fd, char ret_host[static 16], struct lun **ret, size
         char host[16] = "";
         int r;
 
-        r = gone_is_none(dir_each(interface_fd, ".", find_host, host));
+        r = gone_is_none(dir_each_of(interface_fd, ".", "host", find_host, host));
         if (r < 0)
                 return r;
         if (host[0]) {
                 _cleanup_close_ int fd = openat(interface_fd, host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
                 w.host = fd;
-                r = fd < 0 ? gone_is_none(-errno) : gone_is_none(dir_each(fd, ".", walk_target, &w));
+                r = fd < 0 ? gone_is_none(-errno) : gone_is_none(dir_each_of(fd, ".", "target", walk_target, &w));
                 if (r < 0) {
                         luns_free(w.luns, w.n);
                         return r;

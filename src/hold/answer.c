@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "hold/answer.h"
+
+#include <inttypes.h>
+#include <signal.h>
+
+#include "common/names.h"
+#include "common/util.h"
+
+int die_in(time_t seconds)
+{
+        static struct sigevent kill = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+        static timer_t timer;
+        static bool made;
+
+        if (!made && timer_create(CLOCK_MONOTONIC, &kill, &timer) < 0)
+                return -errno;
+        made = true;
+        return timer_settime(timer, 0, &(struct itimerspec){.it_value.tv_sec = seconds}, NULL) < 0 ? -errno : 0;
+}
+
+static void print_trim(const struct trim_answer *t)
+{
+        if (t->on)
+                (void) puts(PROP_TRIM "=1");
+        if (t->set)
+                (void) puts(PROP_TRIM_SET "=1");
+        if (t->mode)
+                (void) printf(PROP_TRIM_MODE "=%s\n", t->mode);
+        if (t->max_bytes > 0)
+                (void) printf(PROP_TRIM_MAX "=%" PRIu64 "\n", t->max_bytes);
+}
+
+int answer_udev(const struct roots *r, const char *block, const struct hold_means *m)
+{
+        const struct block_event e = {block, getenv("ACTION"), getenv("DEVTYPE")};
+        struct hold_answer a;
+        int k;
+
+        k = hold_ask(r, &e, m, &a);
+        if (k < 0)
+                return k;
+        if (a.hold)
+                (void) puts(PROP_HOLD "=1");
+        if (a.capable)
+                (void) puts(PROP_CAPABLE "=1");
+        if (a.verdict != VERDICT_UNKNOWN)
+                (void) printf(PROP_VERDICT "=%s\n", verdict_to_string(a.verdict));
+        if (a.no_auto)
+                (void) puts("UDISKS_AUTO=0");
+        print_trim(&a.trim);
+        return fflush(stdout) == EOF ? -errno : 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <time.h>
+
+#include "hold/hold.h"
+
+/*
+ * udev waits for the answer, with the disk's later events: a late answer is useless. PID 1 may need long to arm the timer while
+ * it boots a slow machine.
+ */
+#define ANSWER_SEC 10
+
+/*
+ * Gives this process so many seconds from now on. The kernel itself then kills it, even if a signal has stopped it: udev would
+ * wait three minutes. A child does not inherit the timer. Returns 0 or -errno.
+ */
+int die_in(time_t seconds);
+/* Prints what hold_ask() answers to the event of udev that is in the environment. Returns 0 or -errno. */
+int answer_udev(const struct roots *r, const char *block, const struct hold_means *m);
