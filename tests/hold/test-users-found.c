@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -297,6 +298,27 @@ static void test_open_told(void **state)
         tree_remove(&t);
 }
 
+/* The tables can be read one by one, but there is no descriptor left for fd/ of a process. */
+static void test_no_descriptor(void **state)
+{
+        struct rlimit before, few;
+        char text[256];
+        struct tree t;
+        int fd;
+
+        make(&t, (struct file[]){{"proc/41/fd/3", "-> /dev/zero"}, {"sys/dev/char/1:5", SCSI "scsi_generic/null"}}, 2);
+        assert_string_equal(found(&t, true, text, sizeof(text)), "open null");
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+        few = (struct rlimit){(rlim_t) fd + 1, before.rlim_max};
+        (void) close(fd);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        (void) found(&t, true, text, sizeof(text));
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_string_equal(text, "EMFILE");
+        tree_remove(&t);
+}
+
 /* The name of one disk's node and the number of the other's. If both disks are asked about, the number decides. */
 static void test_two_disks(void **state)
 {
@@ -320,6 +342,7 @@ int main(void)
                 cmocka_unit_test(test_unreadable), cmocka_unit_test(test_loop_without_a_node),
                 cmocka_unit_test(test_characters), cmocka_unit_test(test_two_disks),
                 cmocka_unit_test(test_opens),      cmocka_unit_test(test_open_told),
+                cmocka_unit_test(test_no_descriptor),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,12 @@ struct task {
         int dir;          /* directory `path`, or its fd/ */
 };
 
+/* A process may end meanwhile, or may not be readable. But if we lack memory or files, its files are unknown: no empty list. */
+static int unless_its_own(int error)
+{
+        return error == ENOMEM || error == EMFILE || error == ENFILE ? -error : 0;
+}
+
 /* An O_PATH descriptor does not open the node, and inotify does not report its close. */
 static bool is_path_only(const struct task *p, const char *fd)
 {
@@ -122,7 +128,7 @@ static int find_fd(const char *name, void *data)
         ssize_t n = readlinkat(p->dir, name, target, sizeof(target) - 1);
 
         if (n <= 0 || target[0] != '/') /* a pipe, a socket */
-                return 0;
+                return n < 0 ? unless_its_own(errno) : 0;
         target[n] = '\0';
         device = node_named(p, name, target);
         if (!device)
@@ -138,19 +144,19 @@ static int find_files(struct task *p)
         int k = 0;
 
         if (dir < 0)
-                return 0;
+                return unless_its_own(errno);
         p->dir = dir;
         for (size_t i = 0; k >= 0 && i < ELEMENTSOF(links); i++)
                 if ((device = anything_else(p, links[i])))
                         k = add_open(p, device, "", links[i]);
         fds = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (k < 0 || fds < 0)
-                return k;
+                return k < 0 ? k : unless_its_own(errno);
         p->dir = fds;
         return dir_each(fds, ".", find_fd, p);
 }
 
-/* Searches the mount namespace and the open files of one process or thread. Returns 0 or -ENOMEM. */
+/* Searches the mount namespace and the open files of one process or thread. Returns 0 or our own -errno. */
 static int search_task(struct user_search *s, const char *task)
 {
         char path[64], namespace[64];
@@ -161,9 +167,8 @@ static int search_task(struct user_search *s, const char *task)
                 (void) snprintf(path, sizeof(path), "%.40s/mountinfo", task);
                 k = search_mounts(s, 1, path, namespace, task);
         }
-        if (k != -ENOMEM)
-                k = find_files(&(struct task){s, task, -1});
-        return k == -ENOMEM ? k : 0; /* a process may end meanwhile, or may not be readable */
+        k = unless_its_own(-k);
+        return k < 0 ? k : unless_its_own(-find_files(&(struct task){s, task, -1}));
 }
 
 struct threads {
@@ -210,5 +215,5 @@ int search_process(const char *pid, void *data)
         if (k < 0 || fstatat(s->r->proc, path, &st, 0) < 0 || st.st_nlink <= 3)
                 return k;
         k = dir_each(s->r->proc, path, search_thread, &(struct threads){s, atol(pid), atol(pid)});
-        return k == -ENOMEM ? k : 0;
+        return unless_its_own(-k);
 }
