@@ -178,7 +178,12 @@ static void test_small(void **state)
         assert_int_equal(n_offsets, 90);
         for (size_t i = 0; i < n_offsets; i++)
                 assert_true(offsets[i] + READ_SIZE <= size);
-        size--;
+        for (size = 30 * READ_SIZE; size < 120 * READ_SIZE; size += 512) {
+                assert_int_equal(check(&t, 10 * USEC_PER_SEC), 0);
+                for (size_t i = 0; i < n_offsets; i++)
+                        assert_true(offsets[i] + READ_SIZE <= size);
+        }
+        size = 30 * READ_SIZE - 1;
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), 0);
         assert_int_equal(n_offsets, 0);
         size = 0;
@@ -196,6 +201,9 @@ static void test_errors(void **state)
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), -EILSEQ);
         assert_int_equal(n_offsets, 30);
         assert_int_equal(destroyed, 1);
+        one_read = -ENODATA; /* a bad sector, which the bridge has reported */
+        assert_int_equal(check(&t, 10 * USEC_PER_SEC), 0);
+        assert_int_equal(n_offsets, 90);
         one_read = READ_SIZE - 512;
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), -EIO);
         one_read = 0;

@@ -34,7 +34,7 @@ static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsign
         int n;
 
         for (unsigned i = 0; i < depth; i++) {
-                uint64_t offset = (i * step + step / ROUNDS * round) / READ_SIZE * READ_SIZE;
+                uint64_t offset = (i * step + (step - READ_SIZE) / ROUNDS * round) / READ_SIZE * READ_SIZE;
 
                 io_prep_pread(&blocks[i], fd, buffers + (size_t) i * READ_SIZE, READ_SIZE, (long long) offset);
                 list[i] = &blocks[i];
@@ -56,11 +56,13 @@ static int collect_round(io_context_t ctx, unsigned depth, struct awake deadline
                         return -ETIMEDOUT;
                 if (n < 0 && n != -EINTR)
                         return n;
-                for (int i = 0; i < n; i++)
-                        if ((long) events[i].res < 0)
-                                return (int) (long) events[i].res;
-                        else if (events[i].res != READ_SIZE)
-                                return -EIO;
+                for (int i = 0; i < n; i++) {
+                        long res = (long) events[i].res;
+
+                        /* A bad sector (BLK_STS_MEDIUM in block/blk-core.c): the disk has it, and the bridge has reported it. */
+                        if (res != READ_SIZE && res != -ENODATA)
+                                return res < 0 ? (int) res : -EIO;
+                }
                 done += n > 0 ? (unsigned) n : 0;
         }
         return 0;
