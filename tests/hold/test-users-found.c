@@ -319,6 +319,38 @@ static void test_no_descriptor(void **state)
         tree_remove(&t);
 }
 
+/* configfs shows them, and nothing else does. */
+static void test_targets(void **state)
+{
+#define CONFIG "sys/kernel/config/"
+#define NVMET CONFIG "nvmet/subsystems/one/namespaces/1/"
+#define FILEIO CONFIG "target/core/fileio_0/name/"
+        static const struct {
+                struct file files[2];
+                const char *users;
+        } table[] = {
+                {{{NVMET "device_path", "/dev/sda1\n"}, {NVMET "enable", "1\n"}}, "open sda1"},
+                {{{NVMET "device_path", "/dev/sda1\n"}, {NVMET "enable", "0\n"}}, ""},
+                {{{NVMET "device_path", "(null)\n"}, {NVMET "enable", "0\n"}}, ""},
+                {{{NVMET "device_path", "/dev/sdb\n"}, {NVMET "enable", "1\n"}}, ""},
+                {{{FILEIO "udev_path", "/dev/sda\n"}, {FILEIO "enable", "1\n"}}, "open sda"},
+                {{{CONFIG "target/core/iblock_0/name/udev_path", "/dev/sda\n"}}, ""}, /* it claims its disk */
+                {{{CONFIG "usb_gadget/g/functions/mass_storage.0/lun.0/file", "/dev/sda\n"}}, "open sda"},
+                {{{CONFIG "usb_gadget/g/functions/mass_storage.0/lun.0/file", "\n"}}, ""},
+                {{{NVMET "device_path/folder", ""}}, "EISDIR"},
+        };
+        char text[256];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct tree t;
+
+                make(&t, table[i].files, ELEMENTSOF(table[i].files));
+                if (!streq(found(&t, true, text, sizeof(text)), table[i].users))
+                        fail_msg("row %zu: %s", i, text);
+                tree_remove(&t);
+        }
+}
+
 /* The name of one disk's node and the number of the other's. If both disks are asked about, the number decides. */
 static void test_two_disks(void **state)
 {
@@ -342,7 +374,7 @@ int main(void)
                 cmocka_unit_test(test_unreadable), cmocka_unit_test(test_loop_without_a_node),
                 cmocka_unit_test(test_characters), cmocka_unit_test(test_two_disks),
                 cmocka_unit_test(test_opens),      cmocka_unit_test(test_open_told),
-                cmocka_unit_test(test_no_descriptor),
+                cmocka_unit_test(test_targets),    cmocka_unit_test(test_no_descriptor),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,8 +102,7 @@ int search_mounts(struct user_search *list, size_t n, const char *path, const ch
         return mount_lines(list->r->proc, path, TABLE_MOUNTINFO, take_mount, &(struct mounts){list, n, namespace, pid});
 }
 
-/* Finds the device of a swap area, by its path in /dev, or by the number of another node: in a chroot, or made by mknod. */
-static const char *swap_device(const struct user_search *s, const char *path)
+const char *search_path(const struct user_search *s, const char *path)
 {
         const char *name = strncmp(path, "/dev/", 5) == 0 ? path + 5 : NULL, *device = NULL;
         struct statx x;
@@ -124,7 +123,7 @@ static int take_swap(const struct mount_line *line, void *data)
 
         for (size_t i = 0; i < m->n && k >= 0; i++) {
                 struct user_search *s = m->list + i;
-                const char *device = line->source ? swap_device(s, line->source) : NULL;
+                const char *device = line->source ? search_path(s, line->source) : NULL;
 
                 k = device ? search_add_named(s, USER_SWAP, device, NULL) : 0;
         }

@@ -7,7 +7,8 @@
 
 /*
  * The search for the users of a disk. users.c calls the parts. mounts.c reads mount and swap tables and finds what the disk is a
- * member of. stacked.c finds devices that stand on the disk, loops.c loop devices, processes.c processes.
+ * member of. stacked.c finds devices that stand on the disk, loops.c loop devices, targets.c targets of the kernel, processes.c
+ * processes.
  */
 
 /* A block device that stands on the disk, directly or not. */
@@ -32,6 +33,8 @@ struct user_search {
 
 /* Returns the name of a node of the disk, sg included, as in the LUNs; NULL: not one of them. */
 const char *search_name(const struct user_search *s, const char *name);
+/* The same for the path of a node: its name in /dev, or the number of another node, in a chroot or made by mknod. */
+const char *search_path(const struct user_search *s, const char *path);
 /*
  * Returns true if enough users of this node are listed. A mounted disk may be mounted in any number of other namespaces. These
  * are found when the listed users have ended.
@@ -62,6 +65,8 @@ int search_holders(struct user_search *s);
 int search_btrfs(struct user_search *s);
 /* Loop devices, for n disks at once: by the path in sysfs, or, with `ask`, by the number that the kernel returns. */
 int search_loops(struct user_search *list, size_t n, bool ask);
+/* Finds targets of the kernel that have a node open. */
+int search_targets(struct user_search *s);
 /* Returns true for the first call with a mount namespace. */
 bool search_first_sight(struct user_search *s, const char *namespace);
 /* For dir_each() over /proc: searches the mount namespace and the open files of one process. data: the search. */

@@ -106,6 +106,8 @@ static int search_tables(struct user_search *list, size_t n, bool deep)
                 if (k >= 0)
                         k = search_btrfs(list + i);
         }
+        for (size_t i = 0; k >= 0 && deep && i < n; i++)
+                k = search_targets(list + i);
         if (k >= 0)
                 k = search_loops(list, n, deep);
         return k;

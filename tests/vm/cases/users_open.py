@@ -84,6 +84,21 @@ def hard_to_see(vm):
     guest.until(lambda: not timers(guest), 20, "no timer")
 
 
+NAMESPACE = "/sys/kernel/config/nvmet/subsystems/one/namespaces/1"
+
+
+@case(tier="full", limit=600)
+def exported(vm):
+    "A disk that the kernel exports (nvmet): no process has it open, and nothing claims it. With two disks the count says nothing."
+    disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
+    guest = settled(vm, [disk, other])
+    guest.run("modprobe nvmet && { mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config; } && "
+              "mkdir -p %s && echo -n /dev/sda >%s/device_path && echo 1 >%s/enable" % ((NAMESPACE,) * 3), check=True)
+    guest.run("python3 -c 'import os; os.open(\"/dev/sda\", os.O_RDONLY | os.O_EXCL)' && ! fuser -s /dev/sda", check=True)
+    waits_for(guest, disk, "true", {"kind": "open", "device": "sda", "command": "nvmet"}, "echo 0 >%s/enable" % NAMESPACE,
+              told=False, slack=35)
+
+
 @case(tier="full", limit=600)
 def other_luns(vm):
     "A CD-ROM as second LUN and a card reader with an empty slot: in use they are waited for, free they move along."
