@@ -34,6 +34,7 @@ void view_take_life(struct view *v, struct views *daemon);
 /* "2-1:1.0 (sdb)", for messages. */
 #define VIEW_LABEL_MAX (INTERFACE_NAME_MAX + 64)
 const char *view_label(const struct view *v, char ret[static VIEW_LABEL_MAX]);
+#define VIEW_LABEL(v) view_label(v, (char[VIEW_LABEL_MAX]){})
 /* "sdb sdc", or "-". */
 char *view_block_names(const struct view *v, char *ret, size_t size);
 /* The driver's name, or NULL without one. */

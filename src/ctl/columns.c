@@ -79,10 +79,8 @@ int columns_parse(const char *spec, struct columns *ret)
                         tell_unknown(at, length);
                         return r;
                 }
-                if (c.n == COLUMNS_MAX) {
-                        log_error("More than %i columns are too many.", COLUMNS_MAX);
-                        return -EINVAL;
-                }
+                if (c.n == COLUMNS_MAX)
+                        return log_failure(-EINVAL, "More than %i columns are too many.", COLUMNS_MAX);
                 c.list[c.n++] = (enum column) r;
                 at = at[length] ? at + length + 1 : NULL;
         }

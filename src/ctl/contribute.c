@@ -199,19 +199,16 @@ int report_hwdb(const struct ctl *c, const struct view *v)
         int r = find(c, f, &found);
 
         (void) bridgedb_read(&c->client.roots, f->port, &known);
-        if (r < 0 && r != -ENOBUFS) {
-                log_error("%s: cannot read its history: %s", f->interface, strerror(-r));
-                return UASD_EXIT_FAILED;
-        }
-        if (r == -ENOBUFS || known.n_says + found.n > DB_SAYS_MAX) {
-                log_error("An entry has room for %i statements, and %04x:%04x has more.", DB_SAYS_MAX, f->vid, f->pid);
-                return UASD_EXIT_FAILED;
-        }
-        if (found.n == 0) {
-                log_error("%s: no trial on uas has ended yet, so there are no results. To begin one: uasctl switch %s uas",
-                          f->interface, f->interface);
-                return UASD_EXIT_FAILED;
-        }
+        if (r < 0 && r != -ENOBUFS)
+                return log_failure(UASD_EXIT_FAILED, "%s: cannot read its history: %s", f->interface, strerror(-r));
+        if (r == -ENOBUFS || known.n_says + found.n > DB_SAYS_MAX)
+                return log_failure(UASD_EXIT_FAILED, "An entry has room for %i statements, and %04x:%04x has more.", DB_SAYS_MAX,
+                                   f->vid, f->pid);
+        if (found.n == 0)
+                return log_failure(
+                        UASD_EXIT_FAILED,
+                        "%s: no trial on uas has ended yet, so there are no results. To begin one: uasctl switch %s uas",
+                        f->interface, f->interface);
         print_entry(v, &known, &found);
         print_unusual(f, is_bad(&found, f->bcd));
         return UASD_EXIT_OK;

@@ -234,20 +234,16 @@ void health_done(struct health *h)
 static void print_commands(const char *key, const struct lun_health *l)
 {
         const struct scsi_counts *c = &l->counts;
-        unsigned long long sent = c->value[SCSI_COUNT_REQUESTS], failed = c->value[SCSI_COUNT_ERRORS];
-        const char *disk = l->lun->disk.name;
-        char text[256];
 
-        if (!c->known[SCSI_COUNT_REQUESTS])
-                return;
-        if (!c->known[SCSI_COUNT_ERRORS])
-                (void) snprintf(text, sizeof(text), _("%s: %llu since the driver took it"), disk, sent);
-        else if (!c->known[SCSI_COUNT_TIMEOUTS]) /* of newer kernels */
-                (void) snprintf(text, sizeof(text), _("%s: %llu since the driver took it; %llu failed"), disk, sent, failed);
-        else
-                (void) snprintf(text, sizeof(text), _("%s: %llu since the driver took it; %llu failed, %llu timed out"), disk,
-                                sent, failed, (unsigned long long) c->value[SCSI_COUNT_TIMEOUTS]);
-        output_field(key, text);
+        if (c->known[SCSI_COUNT_REQUESTS])
+                output_format(key, "",
+                              !c->known[SCSI_COUNT_ERRORS] ? _("%s: %llu since the driver took it")
+                              : !c->known[SCSI_COUNT_TIMEOUTS]
+                                      ? _("%s: %llu since the driver took it; %llu failed") /* of older kernels */
+                                      : _("%s: %llu since the driver took it; %llu failed, %llu timed out"),
+                              l->lun->disk.name, (unsigned long long) c->value[SCSI_COUNT_REQUESTS],
+                              (unsigned long long) c->value[SCSI_COUNT_ERRORS],
+                              (unsigned long long) c->value[SCSI_COUNT_TIMEOUTS]);
 }
 
 bool health_print_trim(const struct health *h, const struct view *v)

@@ -126,11 +126,9 @@ void mentions_print(json_object *names)
         for (size_t i = 0; i < json_object_array_length(names); i++) {
                 json_object *one = json_object_array_get_idx(names, i);
                 const char *where = member(one, "where"), *instead = member(one, "instead");
-                char text[1024];
 
-                (void) snprintf(text, sizeof(text), instead ? _("%s%s%s: %s %s. Better: %s") : "%s%s%s: %s %s.",
-                                member(one, "file"), where ? ", " : "", where ?: "", member(one, "name"), _(member(one, "why")),
-                                instead);
-                output_field(i == 0 ? "Names" : "", text);
+                output_format(i == 0 ? N_("Names") : "", "", instead ? _("%s%s%s: %s %s. Better: %s") : "%s%s%s: %s %s.",
+                              member(one, "file"), where ? ", " : "", where ?: "", member(one, "name"), _(member(one, "why")),
+                              instead);
         }
 }

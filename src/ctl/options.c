@@ -173,10 +173,8 @@ static int parse(int argc, char **argv, const char *letters, struct options *o)
         while ((c = next_option(argc, argv, letters)) >= 0) {
                 const struct ctl_option *row = row_of(c);
 
-                if (!row) {
-                        log_error("See uasctl --help.");
-                        return -EINVAL;
-                }
+                if (!row)
+                        return log_failure(-EINVAL, "See uasctl --help.");
                 o->given |= row->bit;
                 if (row->at)
                         memcpy((char *) o + row->at, &optarg, sizeof(optarg));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/output.h"
 
+#include <stdarg.h>
 #include <time.h>
 
 #include "common/gettext.h"
@@ -9,11 +10,6 @@
 #include "term/fold.h"
 #include "term/program.h"
 #include "term/table.h"
-
-/* Four characters for each byte that is not harmless. */
-#define HARMLESS(s, size) make_harmless(s, (char[4 * (size) + 1]){}, 4 * (size) + 1)
-
-#define SENTENCE(s) harmless_sentence(s, (char[2048]){}, 2048)
 
 const char *const sgr_of_state[_STATE_MAX] = {
         [STATE_SETTLED] = SGR_GREEN,    [STATE_HELD] = SGR_YELLOW,  [STATE_WAITING] = SGR_YELLOW,
@@ -45,9 +41,8 @@ static void add_says(struct libscols_table *t, const struct db_says *s, int bcd,
                                 s->bcd_max & 0xff);
         (void) table_row(t, NULL,
                          (const char *const[]){holds, verdict_to_string(s->verdict), db_any_firmware(s) ? _("any") : range,
-                                               streq(s->host, "*") ? _("any") : HARMLESS(s->host, sizeof(s->host)),
-                                               HARMLESS(s->source, sizeof(s->source)), HARMLESS(s->date, sizeof(s->date)),
-                                               HARMLESS(s->note, sizeof(s->note))});
+                                               streq(s->host, "*") ? _("any") : HARMLESS(s->host), HARMLESS(s->source),
+                                               HARMLESS(s->date), HARMLESS(s->note)});
 }
 
 int output_says(const struct db_entry *e, int bcd, const char *platform, bool legend)
@@ -79,15 +74,21 @@ static void print_value(const char *key, const char *value, const char *sgr)
                *sgr ? colour_end() : "");
 }
 
-void output_coloured(const char *key, const char *value, const char *sgr)
-{
-        if (!isempty(value))
-                print_value(key, HARMLESS(value, 1024), sgr);
-}
-
 void output_field(const char *key, const char *value)
 {
-        output_coloured(key, value, "");
+        output_format(key, "", "%s", value ?: "");
+}
+
+void output_format(const char *key, const char *sgr, const char *format, ...)
+{
+        char value[OUTPUT_TEXT_MAX];
+        va_list ap;
+
+        va_start(ap, format);
+        (void) vsnprintf(value, sizeof(value), format, ap);
+        va_end(ap);
+        if (*value)
+                print_value(key, HARMLESS(value), sgr);
 }
 
 void output_sentence(const char *key, const char *value)
@@ -119,7 +120,5 @@ const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX])
 
 void output_line(int used, const char *text)
 {
-        char harmless[4096];
-
-        (void) fold_print(stdout, harmless_sentence(text, harmless, sizeof(harmless)), (unsigned) used);
+        (void) fold_print(stdout, SENTENCE(text), (unsigned) used);
 }

@@ -2,10 +2,16 @@
 #pragma once
 
 #include "client/view.h"
+#include "common/util.h"
 #include "core/bridge-db.h"
 #include "term/style.h"
 
 /* Text for people, on stdout. Names from a device or user are made harmless. 0 or -ENOMEM. */
+
+/* Copies of s without harmful characters, cut to what a line can hold. In a sentence, names may already be harmless. */
+#define OUTPUT_TEXT_MAX 4096
+#define HARMLESS(s) make_harmless(s, (char[OUTPUT_TEXT_MAX]){}, OUTPUT_TEXT_MAX)
+#define SENTENCE(s) harmless_sentence(s, (char[OUTPUT_TEXT_MAX]){}, OUTPUT_TEXT_MAX)
 
 /* One of SGR_*. */
 extern const char *const sgr_of_state[_STATE_MAX];
@@ -20,8 +26,8 @@ void output_head(const struct view *v, const char *text);
 /* A "key: value" line with a translated key, or none without a value. An empty key continues the field above, also in
  * output_sentence(). */
 void output_field(const char *key, const char *value);
-/* The same in a colour, one of SGR_*. */
-void output_coloured(const char *key, const char *value, const char *sgr);
+/* The same with a format. sgr: its colour, one of SGR_*, or "". */
+_printf_(3, 4) void output_format(const char *key, const char *sgr, const char *format, ...);
 /* The same for a sentence, which is translated. Names in it may already be harmless. */
 void output_sentence(const char *key, const char *value);
 

@@ -75,10 +75,10 @@ static int say_too_long(const struct quirk_line *line)
         const struct quirk_word word = {.source = line->source, .line = line};
         char who[400];
 
-        log_error(
+        return log_failure(
+                UASD_EXIT_FAILED,
                 "The quirks of usb-storage, from %s, have %zu characters, and the kernel takes %d: shorten them before you add one.",
                 TRANSLATED(quirk_word_who(&word, who, sizeof(who))), strlen(line->value), QUIRKS_MAX);
-        return UASD_EXIT_FAILED;
 }
 
 static int make(struct lines *l, const struct view *v)
@@ -121,8 +121,7 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
                 r = quirk_facts_read(&c->client.roots, &l->quirks);
         if (r >= 0)
                 return UASD_EXIT_OK;
-        log_error("Cannot read policies and history: %s", strerror(-r));
-        return UASD_EXIT_FAILED;
+        return log_failure(UASD_EXIT_FAILED, "Cannot read policies and history: %s", strerror(-r));
 }
 
 /* Lists the disks whose entries do not fit. */
@@ -147,7 +146,6 @@ static bool speaks_uas_alone(const struct kept_disks *k, const struct kept_disk 
 
 void policy_say_alike(const struct views *views, const struct view *one, enum driver target)
 {
-        char label[VIEW_LABEL_MAX];
 
         for (size_t i = 0; i < views->n; i++) {
                 const struct view *v = views->list + i;
@@ -156,7 +154,7 @@ void policy_say_alike(const struct views *views, const struct view *one, enum dr
                 if (v != one && f->vid == g->vid && f->pid == g->pid && v->disk.decision.target != target)
                         log_warning(
                                 "The entry would also apply to %s, which should be on %s: the kernel compares only %04x:%04x.",
-                                view_label(v, label), driver_to_string(v->disk.decision.target), f->vid, f->pid);
+                                VIEW_LABEL(v), driver_to_string(v->disk.decision.target), f->vid, f->pid);
         }
 }
 
@@ -230,12 +228,11 @@ static void print_text(const struct ctl *c, const struct lines *l)
 
 static int choose(struct ctl *c, const char *what)
 {
-        char label[VIEW_LABEL_MAX];
         int r = ctl_select(c, what);
 
         if (r != UASD_EXIT_OK || c->v->disk.decision.target != DRIVER_NONE)
                 return r;
-        log_error("%s stays on its driver, with any entry: %s", view_label(c->v, label),
+        log_error("%s stays on its driver, with any entry: %s", VIEW_LABEL(c->v),
                   TRANSLATED(reason_sentence(c->v->disk.decision.reason)));
         return c->v->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
 }

@@ -179,12 +179,11 @@ static int carry_out(const struct ctl *c, const struct change *ch, const char *p
 
 static int refuse_disk(const struct ctl *c, enum policy p)
 {
-        char label[VIEW_LABEL_MAX];
         struct refusal refusal;
 
         refuse_policy(&c->v->disk.facts, p, c->options->given & OPTION_FORCE, &refusal);
         if (refusal.code != UASD_EXIT_OK)
-                log_error(refusal.force_helps ? N_("%s: %s --force overrides that.") : "%s: %s", view_label(c->v, label),
+                log_error(refusal.force_helps ? N_("%s: %s --force overrides that.") : "%s: %s", VIEW_LABEL(c->v),
                           TRANSLATED(refusal_text(&refusal)));
         return refusal.code;
 }
@@ -197,10 +196,8 @@ int policy_write(struct ctl *c, const char *what, const char *policy)
         struct facts bridge = {};
         const struct facts *f = &bridge;
 
-        if (p < 0 || p == POLICY_IGNORE) {
-                log_error("'%s' is no policy for the kernel: auto, uas or usb-storage.", policy);
-                return UASD_EXIT_USAGE;
-        }
+        if (p < 0 || p == POLICY_IGNORE)
+                return log_failure(UASD_EXIT_USAGE, "'%s' is no policy for the kernel: auto, uas or usb-storage.", policy);
         r = source_local(&c->client, false, &c->views);
         policy_leave_out_overrides(&c->views);
         /* The disk of an entry may be away for good. */

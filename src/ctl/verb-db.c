@@ -70,9 +70,8 @@ static int print_text(const struct ctl *c, const struct known_bridge *b)
         bool any_firmware = weigh(b, b->platform, &word);
 
         pager_open(c->options->pager);
-        (void) snprintf(text, sizeof(text), b->bcd >= 0 ? _("%04x:%04x, firmware %x.%02x") : "%04x:%04x", b->vid, b->pid,
-                        (unsigned) b->bcd >> 8, b->bcd & 0xff);
-        output_field("Bridge", text);
+        output_format("Bridge", "", b->bcd >= 0 ? _("%04x:%04x, firmware %x.%02x") : "%04x:%04x", b->vid, b->pid,
+                      (unsigned) b->bcd >> 8, b->bcd & 0xff);
         output_field("Chip", b->entry.chip);
         output_field("Host", b->platform);
         output_field("Verdict", verdict_to_string(word.verdict));
@@ -89,10 +88,9 @@ static int show_absent(const struct ctl *c, struct known_bridge *b)
 {
         int r = hwdb_read(b->vid, b->pid, "", &b->entry);
 
-        if (r < 0) {
-                log_error("Cannot read udev's hardware database: %s. systemd-hwdb update builds it.", strerror(-r));
-                return UASD_EXIT_FAILED;
-        }
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read udev's hardware database: %s. systemd-hwdb update builds it.",
+                                   strerror(-r));
         if (!c->options->json)
                 return print_text(c, b) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         json_print(json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));

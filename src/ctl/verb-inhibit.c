@@ -10,6 +10,7 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "term/program.h"
@@ -42,11 +43,11 @@ static int print_table(json_object *all, bool legend)
 
         for (size_t i = 0; i < json_object_array_length(all); i++) {
                 json_object *one = json_object_array_get_idx(all, i);
-                char who[512], why[1024];
+                const char *why = member(one, "why");
 
-                (void) harmless_sentence(member(one, "who"), who, sizeof(who));
-                (void) harmless_sentence(member(one, "why"), why, sizeof(why));
-                (void) table_row(t, NULL, (const char *const[]){member(one, "disk") ?: _("any"), who, *why ? why : "-"});
+                (void) table_row(t, NULL,
+                                 (const char *const[]){member(one, "disk") ?: _("any"), SENTENCE(member(one, "who")),
+                                                       *why ? SENTENCE(why) : "-"});
         }
         return table_print(t, columns, ELEMENTSOF(columns));
 }
@@ -111,10 +112,8 @@ static int run(char **command, int lock)
         pid = signals < 0 ? -1 : fork();
         if (pid == 0)
                 in_child(command, parent, &before);
-        if (pid < 0) {
-                log_error("Cannot run %s: %s", command[0], strerror(errno));
-                return UASD_EXIT_NOT_RUN;
-        }
+        if (pid < 0)
+                return log_failure(UASD_EXIT_NOT_RUN, "Cannot run %s: %s", command[0], strerror(errno));
         return wait_for(pid, signals, lock);
 }
 
@@ -142,10 +141,8 @@ static int take(struct ctl *c, const char *command, int *ret_lock)
         if (r != UASD_EXIT_OK)
                 return r;
         /* Neither the command nor its children inherit the descriptor. */
-        if (sd_bus_message_read(reply, "h", &fd) < 0 || (*ret_lock = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
-                log_error("uasctl does not understand uasd's answer.");
-                return UASD_EXIT_FAILED;
-        }
+        if (sd_bus_message_read(reply, "h", &fd) < 0 || (*ret_lock = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+                return log_failure(UASD_EXIT_FAILED, "uasctl does not understand uasd's answer.");
         /* The command may run for days. No connection stays open for it. */
         remote_close(&c->remote);
         return UASD_EXIT_OK;
@@ -178,17 +175,14 @@ int verb_inhibit(struct ctl *c, char **args)
         bool listing = c->options->given & OPTION_LIST;
         int r;
 
-        if (listing != !args[0] || (listing && c->options->given & (OPTION_DISK | OPTION_WHY))) {
-                log_error(listing ? N_("--list takes no command, no --disk and no --why.")
-                                  : N_("Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list"));
-                return UASD_EXIT_USAGE;
-        }
+        if (listing != !args[0] || (listing && c->options->given & (OPTION_DISK | OPTION_WHY)))
+                return log_failure(UASD_EXIT_USAGE,
+                                   listing ? N_("--list takes no command, no --disk and no --why.")
+                                           : N_("Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list"));
         if (listing)
                 return list(c);
-        if (c->options->given & OPTION_JSON) {
-                log_error("--json works only with --list.");
-                return UASD_EXIT_USAGE;
-        }
+        if (c->options->given & OPTION_JSON)
+                return log_failure(UASD_EXIT_USAGE, "--json works only with --list.");
         r = take(c, args[0], &lock);
         return r == UASD_EXIT_OK ? run(args, lock) : r;
 }

@@ -73,10 +73,8 @@ static int follow(struct events *e, const struct events_filter *filter)
 
         if (fflush(stdout) != 0) /* reported at the end */
                 return UASD_EXIT_FAILED;
-        if (!e->journal) {
-                log_error("There is no journal to follow.");
-                return UASD_EXIT_FAILED;
-        }
+        if (!e->journal)
+                return log_failure(UASD_EXIT_FAILED, "There is no journal to follow.");
         r = events_follow(e, filter, print_event);
         if (r < 0)
                 log_error("Cannot follow the journal: %s", strerror(-r));

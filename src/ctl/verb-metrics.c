@@ -276,9 +276,10 @@ int verb_metrics(struct ctl *c, char **args)
         r = write_textfile(&m, folder);
         if (r >= 0)
                 return UASD_EXIT_OK;
-        log_error(r == -ENOENT || r == -ENOTDIR ? N_("Cannot write %s/%s: %s. DIR is the directory that node_exporter reads.")
-                  : r == -EACCES                ? N_("Cannot write %s/%s: %s. Run it as root.")
-                                                : N_("Cannot write %s/%s: %s"),
-                  folder, TEXTFILE, strerror(-r));
-        return UASD_EXIT_FAILED;
+        return log_failure(UASD_EXIT_FAILED,
+                           r == -ENOENT || r == -ENOTDIR
+                                   ? N_("Cannot write %s/%s: %s. DIR is the directory that node_exporter reads.")
+                           : r == -EACCES ? N_("Cannot write %s/%s: %s. Run it as root.")
+                                          : N_("Cannot write %s/%s: %s"),
+                           folder, TEXTFILE, strerror(-r));
 }

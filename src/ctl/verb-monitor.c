@@ -100,8 +100,9 @@ static void tell_json(const struct view *v, const char *event, const bool change
 static void tell_line(const struct view *v, const char *event, const struct snapshot *before, const struct snapshot *now,
                       const bool changed[static _SHOWN_MAX])
 {
-        char label[VIEW_LABEL_MAX], clock[CLOCK_MAX], text[4096];
+        char clock[CLOCK_MAX], text[4096];
         bool reason = !before || changed[SHOWN_REASON];
+        const char *label = VIEW_LABEL(v);
         size_t n = (size_t) snprintf(text, sizeof(text), "%s", _(event));
         const char *sep = ": ";
 
@@ -116,7 +117,7 @@ static void tell_line(const struct view *v, const char *event, const struct snap
         }
         (void) snprintf(text + n, sizeof(text) - n, "%s%s", reason ? ". " : "", reason ? TRANSLATED(v->reason) : "");
         (void) output_clock((uint64_t) time(NULL) * USEC_PER_SEC, clock);
-        printf("%s  %s%s%s ", clock, colour(sgr_of_state[v->disk.state]), view_label(v, label), colour_end());
+        printf("%s  %s%s%s ", clock, colour(sgr_of_state[v->disk.state]), label, colour_end());
         output_line((int) (strlen(clock) + 3 + fold_width(label)), text);
 }
 

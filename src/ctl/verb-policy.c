@@ -7,6 +7,7 @@
 #include "common/util.h"
 #include "core/history.h"
 #include "ctl/boot.h"
+#include "ctl/output.h"
 #include "ctl/policies.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
@@ -73,8 +74,7 @@ static int read_files(const struct ctl *c, struct policy_rows *ret)
                 r = policy_list(&c->client.roots, &config, plugged, views.n, ret);
         if (r >= 0)
                 return UASD_EXIT_OK;
-        log_error("Cannot read the policies: %s", strerror(-r));
-        return UASD_EXIT_FAILED;
+        return log_failure(UASD_EXIT_FAILED, "Cannot read the policies: %s", strerror(-r));
 }
 
 static int read_all(const struct ctl *c, struct policy_rows *ret)
@@ -122,14 +122,12 @@ static const char *const by[_POLICY_SOURCE_MAX] = {
 
 static void add_line(struct libscols_table *t, const struct policy_row *p)
 {
-        char id[HISTORY_KEY_MAX], policy[32], disks[512] = "";
+        char policy[32], disks[512] = "";
 
         for (size_t i = 0; i < p->n_disks; i++)
                 (void) snprintf(disks + strlen(disks), sizeof(disks) - strlen(disks), "%s%s", i ? " " : "", p->disks[i]);
         (void) snprintf(policy, sizeof(policy), p->forced ? _("%s, forced") : "%s", policy_to_string(p->policy));
-        (void) table_row(
-                t, NULL,
-                (const char *const[]){harmless_sentence(p->id, id, sizeof(id)), policy, by[p->source], *disks ? disks : "-"});
+        (void) table_row(t, NULL, (const char *const[]){SENTENCE(p->id), policy, by[p->source], *disks ? disks : "-"});
 }
 
 /* Prints every policy that is set. */
@@ -167,10 +165,8 @@ static int show_id(const struct ctl *c, const char *id)
         for (size_t i = 0; i < rows.n && !one; i++)
                 if (streq(rows.list[i].id, id)) /* stored policies come first */
                         one = rows.list + i;
-        if (!one) {
-                log_error("There is no USB disk '%s' plugged in, and no policy is set for it.", id);
-                return UASD_EXIT_NO_DISK;
-        }
+        if (!one)
+                return log_failure(UASD_EXIT_NO_DISK, "There is no USB disk '%s' plugged in, and no policy is set for it.", id);
         if (c->options->json)
                 json_print(json_policies(&(struct policy_rows){(struct policy_row *) one, 1}));
         else
@@ -213,19 +209,17 @@ static void say_by_port(const struct views *views, const struct view *v)
 static void say_if_in_use(struct ctl *c)
 {
         _cleanup_(views_done) struct views now = {};
-        char label[VIEW_LABEL_MAX];
         const struct view *v;
 
         if (remote_read(&c->remote, ORDER_USEC, &now) < 0)
                 return;
         v = views_find(&now, c->v->disk.facts.interface);
         if (v && v->disk.state == STATE_WAITING && v->disk.n_users > 0)
-                (void) tell_deferred(c, view_label(v, label), v);
+                (void) tell_deferred(c, VIEW_LABEL(v), v);
 }
 
 static int set(struct ctl *c, const char *what, const char *policy)
 {
-        char label[VIEW_LABEL_MAX];
         int r = ctl_read(c, FROM_DAEMON, NULL);
 
         if (r == UASD_EXIT_OK)
@@ -235,7 +229,7 @@ static int set(struct ctl *c, const char *what, const char *policy)
         if (r != UASD_EXIT_OK)
                 return r;
         if (c->v)
-                log_info("%s: the policy is %s from now on.", view_label(c->v, label), policy);
+                log_info("%s: the policy is %s from now on.", VIEW_LABEL(c->v), policy);
         else
                 log_info("%s, which is not plugged in: the policy is %s from now on.", c->id, policy);
         if (c->v) {
@@ -254,22 +248,18 @@ int verb_policy(struct ctl *c, char **args)
 
         if (write && kernel && args[0] && args[1])
                 return policy_write(c, args[0], args[1]);
-        if (write || c->options->given & OPTION_DRY_RUN) {
-                log_error(
+        if (write || c->options->given & OPTION_DRY_RUN)
+                return log_failure(
+                        UASD_EXIT_USAGE,
                         write ? N_("--write takes --kernel, a disk and a policy: uasctl policy --kernel --write DISK auto|uas|usb-storage")
                               : N_("--dry-run is for --write: uasctl policy --kernel --write DISK auto|uas|usb-storage"));
-                return UASD_EXIT_USAGE;
-        }
-        if (kernel && ((args[0] && args[1]) || force)) {
-                log_error("--kernel prints, and sets nothing without --write: uasctl policy --kernel [DISK]");
-                return UASD_EXIT_USAGE;
-        }
+        if (kernel && ((args[0] && args[1]) || force))
+                return log_failure(UASD_EXIT_USAGE,
+                                   "--kernel prints, and sets nothing without --write: uasctl policy --kernel [DISK]");
         if (kernel)
                 return policy_kernel(c, args[0]);
-        if (force && (!args[0] || !args[1])) {
-                log_error("--force needs a policy to set.");
-                return UASD_EXIT_USAGE;
-        }
+        if (force && (!args[0] || !args[1]))
+                return log_failure(UASD_EXIT_USAGE, "--force needs a policy to set.");
         if (!args[0])
                 return show_all(c);
         if (!args[1])

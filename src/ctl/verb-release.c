@@ -10,11 +10,10 @@
 
 static int request(struct ctl *c, const char *method, const char *done)
 {
-        char label[VIEW_LABEL_MAX];
         int r = ctl_call(c, method, NULL);
 
         if (r == UASD_EXIT_OK)
-                log_info("%s: %s", c->v ? view_label(c->v, label) : c->id, _(done));
+                log_info("%s: %s", c->v ? VIEW_LABEL(c->v) : c->id, _(done));
         return r;
 }
 
@@ -71,16 +70,15 @@ static int eject(struct ctl *c, const struct view *v)
         const struct remote_call call = {
                 .method = "Eject", .disk = v->disk.facts.interface, .limit_usec = EJECT_USEC, .ret_in_use = &in_use};
         _cleanup_(views_done) struct views now = {};
-        char label[VIEW_LABEL_MAX];
         int r = request_call(&c->client, &c->remote, &call, NULL);
 
         if (r == UASD_EXIT_OK)
-                log_info("%s: ejected. You can unplug it.", view_label(v, label));
+                log_info("%s: ejected. You can unplug it.", VIEW_LABEL(v));
         if (!in_use)
                 return r;
         v = remote_read(&c->remote, ORDER_USEC, &now) < 0 ? NULL : views_find(&now, call.disk);
         if (v && v->disk.n_users > 0) {
-                log_error("%s: cannot be ejected, because it is in use:", view_label(v, label));
+                log_error("%s: cannot be ejected, because it is in use:", VIEW_LABEL(v));
                 say_in_use(c, v);
         } else
                 log_error("%s", in_use);

@@ -110,27 +110,24 @@ static void print_configuration(const struct ctl *c)
         for (size_t i = 0; i < config.n_rules; i++) {
                 const struct disk_rule *d = &config.rules[i];
 
-                (void) snprintf(told, sizeof(told), "[Disk %04x:%04x%s%s] Policy=%s", d->vid, d->pid, d->serial ? ":" : "",
-                                !d->serial                          ? ""
-                                : c->options->given & OPTION_REDACT ? REDACTED
-                                                                    : d->serial,
-                                policy_to_string(d->policy));
-                output_field("Settings", told);
+                output_format("Settings", "", "[Disk %04x:%04x%s%s] Policy=%s", d->vid, d->pid, d->serial ? ":" : "",
+                              !d->serial                          ? ""
+                              : c->options->given & OPTION_REDACT ? REDACTED
+                                                                  : d->serial,
+                              policy_to_string(d->policy));
         }
 }
 
 /* The machine: versions, and settings. daemon: it answers. */
 static void report_machine(const struct ctl *c, bool daemon)
 {
-        char platform[PLATFORM_MAX], quirks[QUIRKS_MAX + 1], text[512];
+        char platform[PLATFORM_MAX], quirks[QUIRKS_MAX + 1];
         struct utsname u;
 
         output_field("uasctl", UASD_VERSION);
         output_field("uasd", daemon ? "answers" : "does not answer");
-        if (uname(&u) == 0) {
-                (void) snprintf(text, sizeof(text), "%s %s %s", u.sysname, u.release, u.machine);
-                output_field("System", text);
-        }
+        if (uname(&u) == 0)
+                output_format("System", "", "%s %s %s", u.sysname, u.release, u.machine);
         print_distribution(&c->client.roots);
         print_systemd(c->root);
         platform_read(&c->client.roots, platform);
@@ -154,26 +151,20 @@ static void print_users(const struct disk *d)
 
         for (size_t i = 0; i < d->n_users && i < USERS_MAX; i++)
                 output_sentence(i == 0 ? "Used" : "", user_text(&d->users[i], text, sizeof(text)));
-        if (d->n_users > USERS_MAX) {
-                (void) snprintf(text, sizeof(text), "and %zu more", d->n_users - USERS_MAX);
-                output_sentence("", text);
-        }
+        if (d->n_users > USERS_MAX)
+                output_format("", "", "and %zu more", d->n_users - USERS_MAX);
 }
 
 static void print_summary(const struct view *v, const struct health *h)
 {
         const struct facts *f = &v->disk.facts;
-        char label[VIEW_LABEL_MAX], product[2 * USB_STRING_MAX], text[1024];
+        char text[1024];
 
         putchar('\n');
-        (void) snprintf(text, sizeof(text), "%s %s", view_label(v, label), view_product(v, product, sizeof(product)));
-        output_field("Disk", text);
-        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x, verdict %s", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff,
-                        verdict_to_string(f->verdict));
-        output_field("Bridge", text);
-        (void) snprintf(text, sizeof(text), "%s, %s, %u Mbit/s", view_driver(v) ?: "none", state_to_string(v->disk.state),
-                        f->speed_mbps);
-        output_field("Driver", text);
+        output_format("Disk", "", "%s %s", VIEW_LABEL(v), view_product(v, text, sizeof(text)));
+        output_format("Bridge", "", "%04x:%04x, firmware %x.%02x, verdict %s", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff,
+                      verdict_to_string(f->verdict));
+        output_format("Driver", "", "%s, %s, %u Mbit/s", view_driver(v) ?: "none", state_to_string(v->disk.state), f->speed_mbps);
         output_sentence("Reason", v->reason);
         print_users(&v->disk);
         output_sentence("History", v->history);
@@ -244,13 +235,13 @@ static int print_disks(const struct ctl *c)
 /* "2026-11-20 15:45:07  switched, 152d:0578:SERIAL at 2-1:1.0, usb-storage to uas, fastest, step bind: ..." */
 static const char *event_line(const struct log_entry *e, char *ret, size_t size)
 {
-        char clock[CLOCK_MAX], text[2048] = "", harmless[2048];
+        char clock[CLOCK_MAX], text[2048] = "";
         size_t n = 0;
 
         for (enum event_value i = 0; i < _EVENT_VALUE_MAX && n < sizeof(text); i++)
                 if (event_fields[i].before && !isempty(e->values[i]))
                         n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s", n ? event_fields[i].before : "", e->values[i]);
-        (void) snprintf(ret, size, "%s  %s", output_clock(e->usec, clock), harmless_sentence(text, harmless, sizeof(harmless)));
+        (void) snprintf(ret, size, "%s  %s", output_clock(e->usec, clock), SENTENCE(text));
         return ret;
 }
 

@@ -30,11 +30,11 @@ static void print_luns(const struct view *v)
 {
         for (size_t i = 0; i < v->disk.n_luns; i++) {
                 const struct lun *l = &v->disk.luns[i];
-                char text[128], size[16];
+                char size[16];
 
-                (void) snprintf(text, sizeof(text), "%s %s, LUN %u", l->disk.name[0] ? l->disk.name : _("(no block device)"),
-                                size_text(l->size, size, sizeof(size)), l->lun);
-                output_field(i == 0 ? "Disks" : "", text);
+                output_format(i == 0 ? N_("Disks") : "", "", "%s %s, LUN %u",
+                              l->disk.name[0] ? l->disk.name : _("(no block device)"), size_text(l->size, size, sizeof(size)),
+                              l->lun);
         }
 }
 
@@ -56,11 +56,11 @@ static void print_users(const struct ctl *c, const struct view *v)
 
 static void print_state(const struct ctl *c, const struct view *v)
 {
-        char product[2 * USB_STRING_MAX], label[VIEW_LABEL_MAX];
+        char product[2 * USB_STRING_MAX];
 
-        output_head(v, view_label(v, label));
+        output_head(v, VIEW_LABEL(v));
         output_field("Product", view_product(v, product, sizeof(product)));
-        output_coloured("State", state_to_string(v->disk.state), sgr_of_state[v->disk.state]);
+        output_format("State", sgr_of_state[v->disk.state], "%s", state_to_string(v->disk.state));
         output_sentence("Reason", v->reason);
         print_users(c, v);
         boot_place_print(c, v);
@@ -73,24 +73,19 @@ static void print_link(const struct view *v, const struct health *h)
         bool slower = view_is_slower(v), slow = facts_slow_link(f);
         char text[1200];
 
-        if (!v->disk.host[0])
-                (void) snprintf(text, sizeof(text), slower ? _("%s, slower than uas") : "%s", driver ?: _("none"));
-        else
-                (void) snprintf(text, sizeof(text), slower ? _("%s on %s, slower than uas") : _("%s on %s"), driver ?: _("none"),
-                                v->disk.host);
-        output_coloured("Driver", text, slower ? SGR_YELLOW : "");
+        output_format("Driver", slower ? SGR_YELLOW : "",
+                      !v->disk.host[0] ? slower ? _("%s, slower than uas") : "%s"
+                      : slower         ? _("%s on %s, slower than uas")
+                                       : _("%s on %s"),
+                      driver ?: _("none"), v->disk.host);
         output_field("Target", target && driver && streq(driver, target) ? NULL : target);
-        (void) snprintf(text, sizeof(text), "%s%s%s", h->protocol, *h->protocol ? "; " : "",
-                        f->driver == DRIVER_UAS ? "UAS"
-                        : view_capable(v)       ? _("offers UAS")
-                                                : _("does not offer UAS"));
-        output_field("Protocol", text);
-        if (slow)
-                (void) snprintf(text, sizeof(text), _("%u Mbit/s, USB %s; the device could do %u"), f->speed_mbps, f->usb_version,
-                                f->max_speed_mbps);
-        else
-                (void) snprintf(text, sizeof(text), "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version);
-        output_coloured("Speed", text, slow ? SGR_YELLOW : "");
+        output_format("Protocol", "", "%s%s%s", h->protocol, *h->protocol ? "; " : "",
+                      f->driver == DRIVER_UAS ? "UAS"
+                      : view_capable(v)       ? _("offers UAS")
+                                              : _("does not offer UAS"));
+        output_format("Speed", slow ? SGR_YELLOW : "",
+                      slow ? _("%u Mbit/s, USB %s; the device could do %u") : "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version,
+                      f->max_speed_mbps);
         output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
 }
 
@@ -101,16 +96,13 @@ static void print_disk(const struct view *v)
         char text[512];
 
         print_luns(v);
-        (void) snprintf(text, sizeof(text), _("%04x:%04x, firmware %x.%02x"), f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
-        output_field("Bridge", text);
-        output_coloured("Verdict", verdict_to_string(f->verdict), f->verdict == VERDICT_BAD ? SGR_RED : "");
+        output_format("Bridge", "", _("%04x:%04x, firmware %x.%02x"), f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
+        output_format("Verdict", f->verdict == VERDICT_BAD ? SGR_RED : "", "%s", verdict_to_string(f->verdict));
         output_field("Serial", f->serial);
         output_sentence("Policy", policy_text(f->policy, f->policy_source, text, sizeof(text)));
         output_sentence("History", v->history);
-        if (disk_went_wrong(&v->disk)) {
-                (void) snprintf(text, sizeof(text), o->step[0] ? _("%s (step %s)") : "%s", TRANSLATED(o->text), o->step);
-                output_field("Last", text);
-        }
+        if (disk_went_wrong(&v->disk))
+                output_format("Last", "", o->step[0] ? _("%s (step %s)") : "%s", TRANSLATED(o->text), o->step);
 }
 
 static void print_one(const struct ctl *c, const struct view *v, const struct health *h, json_object *names, bool first)

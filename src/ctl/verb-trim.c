@@ -22,14 +22,13 @@ static int show(struct ctl *c, const char *what)
 
 static int set(struct ctl *c, const char *what, const char *word)
 {
-        char label[VIEW_LABEL_MAX];
         int r = ctl_read(c, FROM_DAEMON, what);
 
         if (r == UASD_EXIT_OK)
                 r = ctl_call(c, "SetTrim", word);
         if (r != UASD_EXIT_OK)
                 return r;
-        log_info("%s: TRIM is %s from now on.", view_label(c->v, label), word);
+        log_info("%s: TRIM is %s from now on.", VIEW_LABEL(c->v), word);
         if (streq(word, "on"))
                 log_info("Some bridges lose data on TRIM: make a backup before the first fstrim.");
         return UASD_EXIT_OK;
@@ -37,9 +36,7 @@ static int set(struct ctl *c, const char *what, const char *word)
 
 int verb_trim(struct ctl *c, char **args)
 {
-        if ((!args[1] || streq(args[1], "off")) && c->options->given & OPTION_FORCE) {
-                log_error("--force works only with: uasctl trim DISK on");
-                return UASD_EXIT_USAGE;
-        }
+        if ((!args[1] || streq(args[1], "off")) && c->options->given & OPTION_FORCE)
+                return log_failure(UASD_EXIT_USAGE, "--force works only with: uasctl trim DISK on");
         return args[1] ? set(c, args[0], args[1]) : show(c, args[0]);
 }

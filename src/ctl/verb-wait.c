@@ -12,8 +12,7 @@
 
 static int gone(const char *what)
 {
-        log_error("%s: the disk is gone.", what);
-        return UASD_EXIT_NO_DISK;
+        return log_failure(UASD_EXIT_NO_DISK, "%s: the disk is gone.", what);
 }
 
 static int out_of_time(const struct view *v)
