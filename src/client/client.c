@@ -86,10 +86,8 @@ int source_local(const struct client *c, bool users, struct views *ret)
 {
         int r = local_read(&c->roots, users, ret);
 
-        if (r < 0) {
-                log_error("Cannot read the USB disks from sysfs: %s", strerror(-r));
-                return UASD_EXIT_FAILED;
-        }
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read the USB disks from sysfs: %s", strerror(-r));
         for (size_t i = 0; i < ret->n; i++)
                 if (ret->list[i].users_error < 0)
                         log_info("Cannot find out who uses %s: %s", ret->list[i].disk.facts.interface,
@@ -100,6 +98,7 @@ int source_local(const struct client *c, bool users, struct views *ret)
 int source_read(const struct client *c, enum detail detail, struct views *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
+        bool waits = false;
 
         if (c->host) {
                 int r = source_connect(c, &remote, ret);
@@ -108,7 +107,10 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
                         return r;
         } else if (!ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote, ret))
                 return source_local(c, detail == DETAIL_ALL, ret);
-        remote_read_inhibited(&remote, ret);
+        for (size_t i = 0; i < ret->n; i++)
+                waits = waits || ret->list[i].disk.state == STATE_WAITING;
+        if (waits)
+                remote_read_inhibited(&remote, ret);
         return UASD_EXIT_OK;
 }
 
@@ -161,21 +163,21 @@ int source_lacks(struct remote *r, const char *member)
 
 int source_lost(int error)
 {
-        log_error(error == -ETIMEDOUT ? N_("uasd does not answer any more.") : N_("uasd is not there any more."));
-        return UASD_EXIT_FAILED;
+        return log_failure(UASD_EXIT_FAILED,
+                           error == -ETIMEDOUT ? N_("uasd does not answer any more.") : N_("uasd is not there any more."));
 }
 
 int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret)
 {
         const struct view **found;
-        char label[VIEW_LABEL_MAX], product[2 * USB_STRING_MAX];
+        char product[2 * USB_STRING_MAX];
         int r;
 
-        if (c->host && strchr(what, '/')) {
-                log_error("'%s' is a path of this machine. For a disk of %s give its name, port, VID:PID or serial number.", what,
-                          c->host);
-                return UASD_EXIT_USAGE;
-        }
+        if (c->host && strchr(what, '/'))
+                return log_failure(
+                        UASD_EXIT_USAGE,
+                        "'%s' is a path of this machine. For a disk of %s give its name, port, VID:PID or serial number.", what,
+                        c->host);
         found = calloc(v->n + 1, sizeof(struct view *));
         if (!found)
                 return UASD_EXIT_FAILED;
@@ -186,7 +188,7 @@ int source_select(const struct client *c, const struct views *v, const char *wha
                 log_error("'%s' matches more than one disk:", what);
                 for (int i = 0; i < r; i++)
                         log_error(found[i]->disk.facts.serial[0] ? N_("  %s  %s  serial %s") : N_("  %s  %s  serial none"),
-                                  view_label(found[i], label), view_product(found[i], product, sizeof(product)),
+                                  VIEW_LABEL(found[i]), view_product(found[i], product, sizeof(product)),
                                   found[i]->disk.facts.serial);
         } else if (r == -EXDEV)
                 log_error("'%s' is not on a USB disk.", what);
@@ -324,10 +326,8 @@ int request_call(const struct client *c, struct remote *r, const struct remote_c
         code = request_reply(c, r, call, &reply);
         if (code != UASD_EXIT_OK || !ret_job)
                 return code;
-        if (sd_bus_message_read(reply, "o", &job) < 0) {
-                log_error("uasctl does not understand uasd's answer.");
-                return UASD_EXIT_FAILED;
-        }
+        if (sd_bus_message_read(reply, "o", &job) < 0)
+                return log_failure(UASD_EXIT_FAILED, "uasctl does not understand uasd's answer.");
         *ret_job = strdup(job);
         return *ret_job ? UASD_EXIT_OK : UASD_EXIT_FAILED;
 }

@@ -162,12 +162,8 @@ void remote_read_inhibited(struct remote *r, struct views *views)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *disk, *who, *why;
-        bool waits = false;
 
-        for (size_t i = 0; i < views->n; i++)
-                waits = waits || views->list[i].disk.state == STATE_WAITING;
-        if (!waits ||
-            sd_bus_get_property(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL, &reply, "a(sss)") <
+        if (sd_bus_get_property(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL, &reply, "a(sss)") <
                     0 ||
             sd_bus_message_enter_container(reply, 'a', "(sss)") < 0)
                 return;
@@ -175,7 +171,7 @@ void remote_read_inhibited(struct remote *r, struct views *views)
                 for (size_t i = 0; i < views->n; i++) {
                         struct disk *d = &views->list[i].disk;
 
-                        if (d->state == STATE_WAITING && (!*disk || streq(disk, d->facts.interface)))
+                        if (!*disk || streq(disk, d->facts.interface))
                                 (void) snprintf(d->inhibited, sizeof(d->inhibited), "%s: %s", who, why);
                 }
 }

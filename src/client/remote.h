@@ -41,8 +41,7 @@ bool remote_ask_version(const char *private_socket, uint64_t limit_usec, char re
 /* Reads the disks again. The same errors. */
 int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret);
 
-/* Notes who inhibits the switch of a disk that waits, which the disks on the bus do not have. After an error it notes no program.
- */
+/* Notes who inhibits the switches of each disk, which the disks on the bus do not have. After an error it notes no program. */
 void remote_read_inhibited(struct remote *r, struct views *views);
 
 /*

@@ -56,22 +56,19 @@ void say_in_use(const struct ctl *c, const struct view *v)
 static void tell_wish(const struct view *v, const struct wish *w)
 {
         const char *from = view_driver(v) ?: _("no driver");
-        char label[VIEW_LABEL_MAX];
 
         if (w->target == DRIVER_NONE)
-                log_info("%s: follows its policy again.", view_label(v, label));
+                log_info("%s: follows its policy again.", VIEW_LABEL(v));
         else if (v->disk.facts.driver == w->target)
-                log_info("%s: stays on %s until it is unplugged.", view_label(v, label), from);
+                log_info("%s: stays on %s until it is unplugged.", VIEW_LABEL(v), from);
         else
-                log_info("%s: from %s to %s, until it is unplugged.", view_label(v, label), from, driver_to_string(w->target));
+                log_info("%s: from %s to %s, until it is unplugged.", VIEW_LABEL(v), from, driver_to_string(w->target));
 }
 
 static int tell_plan(const struct view *v, const struct wish *w, const struct plan *p)
 {
-        const char *from = view_driver(v) ?: _("no driver"), *to = driver_to_string(p->decision.target);
-        char label[VIEW_LABEL_MAX];
+        const char *from = view_driver(v) ?: _("no driver"), *to = driver_to_string(p->decision.target), *label = VIEW_LABEL(v);
 
-        (void) view_label(v, label);
         if (p->refusal.code != UASD_EXIT_OK) {
                 log_error("%s: would not be switched to %s. %s", label, driver_to_string(w->target),
                           TRANSLATED(refusal_text(&p->refusal)));
@@ -100,42 +97,26 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
         return p->code;
 }
 
-/* Whether an inhibitor prevents switches of this disk. */
-static bool is_inhibited(struct remote *remote, const char *id)
-{
-        _cleanup_(json_putp) json_object *all = NULL;
-
-        if (inhibitors_read(remote, &all) < 0)
-                return false;
-        for (size_t i = 0; i < json_object_array_length(all); i++) {
-                const char *disk = member(json_object_array_get_idx(all, i), "disk");
-
-                if (!disk || streq(disk, id))
-                        return true;
-        }
-        return false;
-}
-
 /* Only uasd knows leases and inhibitors. Without it only the kernel's facts count. */
 static int dry_run(struct ctl *c, const char *what, const struct wish *w)
 {
         _cleanup_(views_done) struct views theirs = {};
         const struct view *told = NULL;
-        char label[VIEW_LABEL_MAX];
         struct plan plan;
         int r = ctl_read(c, FROM_KERNEL, what);
 
         if (r != UASD_EXIT_OK)
                 return r;
         plan_switch(c->v, w->target, w->force, &plan);
-        if (source_ask(&c->client, &c->remote, &theirs))
+        if (source_ask(&c->client, &c->remote, &theirs)) {
+                remote_read_inhibited(&c->remote, &theirs);
                 told = views_find(&theirs, c->v->disk.facts.interface);
-        if (told && told->disk.lease[0]) {
-                log_error("%s: would not be switched. %s", view_label(c->v, label), TRANSLATED(told->disk.lease));
-                return UASD_EXIT_REFUSED;
         }
-        if (told && plan.code == UASD_EXIT_OK && decision_wants_switch(&c->v->disk.facts, &plan.decision) &&
-            is_inhibited(&c->remote, c->v->disk.facts.interface))
+        if (told && told->disk.lease[0])
+                return log_failure(UASD_EXIT_REFUSED, "%s: would not be switched. %s", VIEW_LABEL(c->v),
+                                   TRANSLATED(told->disk.lease));
+        if (told && *told->disk.inhibited && plan.code == UASD_EXIT_OK &&
+            decision_wants_switch(&c->v->disk.facts, &plan.decision))
                 plan.code = UASD_EXIT_DEFERRED;
         return tell_plan(c->v, w, &plan);
 }
@@ -192,19 +173,15 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
                 r = daemon_watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
                 watch->changed = false;
                 if (watch->ended) {
-                        char now[VIEW_LABEL_MAX];
-
                         /* The kernel may have given the disk another name. */
                         v = daemon_watch_refresh(watch) < 0 ? NULL : views_find(&watch->disks, id);
-                        return tell_outcome(v ? view_label(v, now) : label, &watch->outcome);
+                        return tell_outcome(v ? VIEW_LABEL(v) : label, &watch->outcome);
                 }
                 if (watch->gone || (r < 0 && r != -ETIMEDOUT))
                         return source_lost(watch->gone ? -ENOTCONN : r);
                 v = views_find(&watch->disks, id);
-                if (!v) {
-                        log_error("%s: the disk is gone.", label);
-                        return UASD_EXIT_NO_DISK;
-                }
+                if (!v)
+                        return log_failure(UASD_EXIT_NO_DISK, "%s: the disk is gone.", label);
                 if (now_boottime() >= end) {
                         log_info("%s: still %s. The request stays.", label, state_to_string(v->disk.state));
                         return UASD_EXIT_DEFERRED;
@@ -229,7 +206,6 @@ static int request(struct ctl *c, const char *what, const struct wish *w)
         _cleanup_free_ char *job = NULL;
         struct remote_call call = {
                 .method = "Switch", .value = w->target == DRIVER_NONE ? "" : driver_to_string(w->target), .force = w->force};
-        char label[VIEW_LABEL_MAX];
         int r = ctl_read(c, FROM_DAEMON, what);
 
         if (r != UASD_EXIT_OK)
@@ -244,7 +220,7 @@ static int request(struct ctl *c, const char *what, const struct wish *w)
                 return r;
         tell_wish(c->v, w);
         watch.job = job; /* if the job has ended already, its signal is still in the queue */
-        return follow(c, &watch, w, call.disk, view_label(c->v, label));
+        return follow(c, &watch, w, call.disk, VIEW_LABEL(c->v));
 }
 
 int verb_switch(struct ctl *c, char **args)
