@@ -24,7 +24,7 @@ void journal_closep(sd_journal **j)
         sd_journal_close(*j);
 }
 
-int journal_match(sd_journal *j, const char *field, const char *value)
+static int journal_match(sd_journal *j, const char *field, const char *value)
 {
         char text[LOG_VALUE_MAX + 32], harmless[LOG_VALUE_MAX];
 
@@ -32,7 +32,8 @@ int journal_match(sd_journal *j, const char *field, const char *value)
         return sd_journal_add_match(j, text, 0);
 }
 
-char *journal_value(sd_journal *j, const char *field)
+/* A copy of the field's value; NULL: no such field. */
+static char *journal_value(sd_journal *j, const char *field)
 {
         size_t size, name = strlen(field) + 1;
         const void *data;

@@ -80,8 +80,5 @@ const char *events_word(size_t i);
 /* root: the folder with the journal, like that of the roots, or NULL for this machine. An empty journal opens as well. */
 int journal_open(const char *root, sd_journal **ret);
 void journal_closep(sd_journal **j);
-int journal_match(sd_journal *j, const char *field, const char *value);
-/* A copy of the field's value; NULL: no such field. */
-char *journal_value(sd_journal *j, const char *field);
 /* The id of this boot, in the format of _BOOT_ID. */
 int journal_boot(const struct roots *r, char ret[static SD_ID128_STRING_MAX]);
