@@ -14,30 +14,27 @@
 
 /* The words and options of a command line, against the table of verbs. */
 
-static unsigned least(unsigned a, unsigned b, unsigned c)
+static unsigned least(unsigned a, unsigned b)
 {
-        return a < b ? (a < c ? a : c) : b < c ? b : c;
+        return a < b ? a : b;
 }
 
-#define WORD_MAX 16
-
-/* The number of characters to insert, delete, replace or exchange with the next one. Both are shorter than WORD_MAX. */
-static unsigned mistakes(const char *a, const char *b)
+/* The number of characters to insert, delete, replace or exchange with the next one; more than `most`: at least so many. */
+static unsigned mistakes(const char *a, const char *b, unsigned most)
 {
-        unsigned d[WORD_MAX][WORD_MAX];
+        const char *next_a, *next_b;
+        unsigned n;
 
-        for (unsigned i = 0; i <= strlen(a); i++)
-                for (unsigned k = 0; k <= strlen(b); k++) {
-                        if (i == 0 || k == 0) {
-                                d[i][k] = i + k;
-                                continue;
-                        }
-                        d[i][k] = least(d[i - 1][k] + 1, d[i][k - 1] + 1,
-                                        d[i - 1][k - 1] + (tolower((unsigned char) a[i - 1]) != b[k - 1]));
-                        if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] && d[i - 2][k - 2] + 1 < d[i][k])
-                                d[i][k] = d[i - 2][k - 2] + 1;
-                }
-        return d[strlen(a)][strlen(b)];
+        while (*a && tolower((unsigned char) *a) == *b)
+                a++, b++;
+        if (most == 0 || (!*a && !*b))
+                return *a || *b;
+        next_a = a + (*a != '\0');
+        next_b = b + (*b != '\0');
+        n = least(mistakes(next_a, next_b, most - 1), least(mistakes(next_a, b, most - 1), mistakes(a, next_b, most - 1)));
+        if (*a && *b && *a == b[1] && a[1] == *b)
+                n = least(n, mistakes(a + 2, b + 2, most - 1));
+        return n + 1;
 }
 
 /* The verb that was probably meant; NULL: none is near. */
@@ -46,8 +43,8 @@ static const char *near_verb(const char *word)
         unsigned fewest = strlen(word) > 3 ? 3 : 2;
         const char *found = NULL;
 
-        for (size_t i = 0; strlen(word) < WORD_MAX && i < n_verbs; i++) {
-                unsigned n = mistakes(word, verbs[i].name);
+        for (size_t i = 0; fewest > 0 && i < n_verbs; i++) {
+                unsigned n = mistakes(word, verbs[i].name, fewest - 1);
 
                 if (n < fewest) {
                         fewest = n;
@@ -199,12 +196,9 @@ static int bench_exec(const char *root, char **argv, int verb)
         for (char **word = argv + verb; *word; word++)
                 word[0] = word[1];
         (void) execv(path, argv);
-        if (errno == ENOENT) {
-                log_error("uasctl bench is not installed: install the package uasd-bench.");
-                return UASD_EXIT_TOOL_MISSING;
-        }
-        log_error("Cannot run %s: %s", path, strerror(errno));
-        return UASD_EXIT_FAILED;
+        if (errno == ENOENT)
+                return log_failure(UASD_EXIT_TOOL_MISSING, "uasctl bench is not installed: install the package uasd-bench.");
+        return log_failure(UASD_EXIT_FAILED, "Cannot run %s: %s", path, strerror(errno));
 }
 
 /* The language of messages. It is English if they are not UTF-8, because make_harmless() makes other bytes visible. */
@@ -253,10 +247,8 @@ static int run(int argc, char **argv, const char *root)
                 return help(argv[first + (first < argc)]);
         /* With --host nothing of this machine is read. */
         r = o.host ? 0 : roots_open(&roots, root);
-        if (r < 0) {
-                log_error("Cannot open /sys: %s", strerror(-r));
-                return UASD_EXIT_FAILED;
-        }
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot open /sys: %s", strerror(-r));
         return verb_run(
                 verb, &(struct ctl){.options = &o, .client = {roots, o.host, !(o.given & OPTION_NO_ASK_PASSWORD)}, .root = root},
                 argv + first + (first < argc));
