@@ -9,7 +9,6 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/boot.h"
-#include "ctl/gentler.h"
 #include "ctl/mentions.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
@@ -135,15 +134,15 @@ static void print_advice(const struct explanation *t)
 static void print_answer(const struct view *v)
 {
         const char *driver = view_driver(v), *target = view_target(v);
-        char label[VIEW_LABEL_MAX], text[512];
+        char text[512];
 
         if (!driver)
                 (void) snprintf(text, sizeof(text), target ? _("%s has no driver. It should be on %s.") : _("%s has no driver."),
-                                view_label(v, label), target);
+                                VIEW_LABEL(v), target);
         else if (!target || streq(driver, target))
-                (void) snprintf(text, sizeof(text), _("%s stays on %s."), view_label(v, label), driver);
+                (void) snprintf(text, sizeof(text), _("%s stays on %s."), VIEW_LABEL(v), driver);
         else
-                (void) snprintf(text, sizeof(text), _("%s is on %s. It should be on %s."), view_label(v, label), driver, target);
+                (void) snprintf(text, sizeof(text), _("%s is on %s. It should be on %s."), VIEW_LABEL(v), driver, target);
         output_head(v, text);
 }
 
@@ -195,14 +194,14 @@ static int print_rows(const struct ctl *c, const struct explanation *t)
                 const struct explain_row *row = &t->rows[i];
                 const char *mark = !row->decides ? "" : style_utf8() ? "→" : "->", *fits = row->fits ? _("yes") : _("no");
                 struct libscols_line *line;
-                char found[2048];
 
                 if (!row->fits && !all) {
                         left_out++;
                         continue;
                 }
-                (void) harmless_sentence(TRANSLATED(row->found), found, sizeof(found));
-                line = table_row(table, NULL, (const char *const[]){mark, reason_to_string(row->reason), fits, found});
+                line = table_row(
+                        table, NULL,
+                        (const char *const[]){mark, reason_to_string(row->reason), fits, SENTENCE(TRANSLATED(row->found))});
                 if (row->decides)
                         (void) scols_line_set_color(line, SGR_BOLD);
         }
@@ -211,6 +210,55 @@ static int print_rows(const struct ctl *c, const struct explanation *t)
                 r = fold_print(stdout, _("The other rows do not apply. --all prints them too."), 0);
         return r;
 }
+
+/* ---- steps for a disk that is to leave uas, but is in use ---- */
+
+/* They lower what uas asks of the bridge, weakest first. Each is a write to sysfs that ends with the attachment. */
+static const struct {
+        const char *before, *after; /* the attribute below /sys, without the name of the port or block device */
+        bool of_port;
+        const char *value, *means;
+} steps[] = {
+        /* clang-format off */
+        {"bus/usb/devices", "port/usb3_lpm_permit", true, "0", N_("the link does not save power")},
+        {"block", "queue/max_sectors_kb", false, "64", N_("commands of at most 64 KiB")},
+        {"block", "device/queue_depth", false, "1", N_("one command at a time")},
+        /* clang-format on */
+};
+
+static void print_step(const struct ctl *c, size_t i, const char *name, bool *ret_first)
+{
+        char path[128], now[32];
+
+        (void) snprintf(path, sizeof(path), "%s/%s/%s", steps[i].before, name, steps[i].after);
+        if (attr_read(c->client.roots.sys, path, now, sizeof(now)) <= 0 || streq(now, steps[i].value))
+                return;
+        output_format(*ret_first ? N_("Gentler") : "", "", _("echo %s >/sys/%s # now %s; %s"), steps[i].value, path, now,
+                      _(steps[i].means));
+        *ret_first = false;
+}
+
+static void print_gentler(const struct ctl *c, const struct view *v)
+{
+        const struct disk *d = &v->disk;
+        bool first = true;
+
+        if (!view_leaves_uas(v) || d->n_users == 0)
+                return;
+        for (size_t i = 0; i < ELEMENTSOF(steps); i++) {
+                if (steps[i].of_port)
+                        print_step(c, i, d->facts.port, &first);
+                for (size_t l = 0; !steps[i].of_port && l < d->n_luns; l++)
+                        if (d->luns[l].disk.name[0])
+                                print_step(c, i, d->luns[l].disk.name, &first);
+        }
+        if (!first)
+                output_sentence(
+                        "",
+                        N_("These steps of root end when the disk is unplugged. To undo one, write the value that it has now."));
+}
+
+/* ---- all of it ---- */
 
 static int print_text(const struct ctl *c, const struct view *v, const struct explanation *t)
 {
@@ -221,7 +269,7 @@ static int print_text(const struct ctl *c, const struct view *v, const struct ex
                 putchar('\n');
         print_decision(v, t);
         boot_place_print(c, v);
-        gentler_print(c, v);
+        print_gentler(c, v);
         putchar('\n');
         r = print_rows(c, t);
         if (r < 0)
