@@ -2,7 +2,6 @@
 #include "hold/hold.h"
 
 #include <fcntl.h>
-#include <limits.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -11,7 +10,6 @@
 #include "sys/facts.h"
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"
-#include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/state/conf.h"
@@ -251,11 +249,9 @@ int hold_ask(const struct roots *r, const struct block_event *e, const struct ho
  */
 void hold_rescue(const struct roots *r, const struct facts *f)
 {
-        char path[PATH_MAX];
-
         if (f->driver != DRIVER_NONE || !switch_recorded(r, f->interface))
                 return;
-        (void) state_remove(r->run, switch_record_path(f->interface, path, sizeof(path)));
+        (void) switch_record_remove(r, f->interface);
         (void) attr_write(r->sys, SYSFS_DRIVERS_PROBE, f->interface);
 }
 

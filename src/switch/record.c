@@ -8,11 +8,6 @@
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 
-/*
- * /run/uasd/switch/INTERFACE records the progress, for the process that has to finish a switch. The lock is on INTERFACE.lock
- * beside it, since replacing the record must not drop it. It lasts as long as the process.
- */
-
 static int take_lock(struct transaction *t)
 {
         char path[PATH_MAX];
@@ -32,67 +27,34 @@ static int take_lock(struct transaction *t)
         return 0;
 }
 
-struct loaded {
-        int pid;
-        unsigned busnum, devnum;
-        struct transaction *t;
-};
-
-static int load_line(const char *key, const char *value, void *data)
-{
-        struct loaded *l = data;
-        unsigned long long v = 0;
-        bool number = parse_uint(value, 10, UINT_MAX, &v) >= 0;
-        int d;
-
-        if (streq(key, "PID") && number)
-                l->pid = (int) v;
-        else if (streq(key, "BUSNUM") && number)
-                l->busnum = (unsigned) v;
-        else if (streq(key, "DEVNUM") && number)
-                l->devnum = (unsigned) v;
-        if (!l->t)
-                return 0;
-        if (streq(key, "FROM") && (d = driver_from_string(value)) >= 0)
-                l->t->from = (enum driver) d;
-        else if (streq(key, "TO") && (d = driver_from_string(value)) >= 0)
-                l->t->to = (enum driver) d;
-        else if (streq(key, "STEP"))
-                (void) copy_string(l->t->step, sizeof(l->t->step), value);
-        else if (streq(key, "DISKS") && number)
-                l->t->n_disks = (size_t) v;
-        else if (streq(key, "MOVED"))
-                l->t->moved = number && v == 1;
-        else if (streq(key, "FAILED"))
-                l->t->failed = number && v == 1;
-        else if (streq(key, "HOLDING"))
-                l->t->holding = number && v == 1;
-        return 0;
-}
-
 static bool record_is_ours(const struct transaction *t)
 {
-        struct loaded l = {0};
-        char path[PATH_MAX];
+        struct switch_record record;
 
-        return state_read(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), load_line, &l) > 0 &&
-               l.pid == (int) getpid();
+        return switch_record_read(&t->roots, t->interface, &record) > 0 && record.pid == getpid();
 }
 
 int record_write(struct transaction *t, const char *step)
 {
-        char path[PATH_MAX], text[512];
+        struct switch_record record = {
+                .pid = getpid(),
+                .busnum = t->disk.facts.busnum,
+                .devnum = t->disk.facts.devnum,
+                .from = t->from,
+                .to = t->to,
+                .n_disks = t->n_disks,
+                .moved = t->moved,
+                .failed = t->failed,
+                .holding = t->holding,
+                .awaited = t->awaited,
+        };
         int r;
 
         /* hold_rescue() removes the record and gives the disk to another driver: a switch that wakes up late must stop. */
         if (t->recorded && !record_is_ours(t))
                 return -ESTALE;
-        (void) snprintf(
-                text, sizeof(text),
-                "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nFAILED=%i\nHOLDING=%i\nAWAIT=%i\n",
-                (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from), driver_to_string(t->to),
-                step, t->n_disks, t->moved, t->failed, t->holding, t->awaited);
-        r = state_write(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), text, false);
+        (void) copy_string(record.step, sizeof(record.step), step);
+        r = switch_record_write(&t->roots, t->interface, &record);
         t->recorded = t->recorded || r >= 0;
         return r;
 }
@@ -113,30 +75,33 @@ int record_check(struct transaction *t)
 
 void record_end(struct transaction *t)
 {
-        char path[PATH_MAX];
-
         if (t->lock < 0)
                 return;
-        (void) state_remove(t->roots.run, switch_record_path(t->interface, path, sizeof(path)));
+        (void) switch_record_remove(&t->roots, t->interface);
         /* The lock file stays. Removing it would let two processes hold "the" lock on two files. */
         t->lock = close_keep_errno(t->lock);
 }
 
 int record_load(struct transaction *t)
 {
-        struct loaded l = {.t = t};
+        struct switch_record record;
         unsigned busnum, devnum;
-        char path[PATH_MAX];
         int r = take_lock(t);
 
         if (r < 0)
                 return r;
-        r = state_read(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), load_line, &l);
+        r = switch_record_read(&t->roots, t->interface, &record);
         if (r <= 0)
                 return r;
+        t->from = record.from;
+        t->to = record.to;
+        t->n_disks = record.n_disks;
+        memcpy(t->step, record.step, sizeof(t->step));
         /* Another device is at that port now. It must not be moved. */
-        t->replugged = attachment_now(&t->roots, t->interface, &busnum, &devnum) < 0 || busnum != l.busnum || devnum != l.devnum;
-        if (t->replugged)
-                t->moved = t->failed = t->holding = false;
+        t->replugged = attachment_now(&t->roots, t->interface, &busnum, &devnum) < 0 || busnum != record.busnum ||
+                       devnum != record.devnum;
+        t->moved = record.moved && !t->replugged;
+        t->failed = record.failed && !t->replugged;
+        t->holding = record.holding && !t->replugged;
         return 1;
 }

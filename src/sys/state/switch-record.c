@@ -48,34 +48,69 @@ bool switch_recorded(const struct roots *r, const char *interface)
         return faccessat(r->run, switch_record_path(interface, path, sizeof(path)), F_OK, 0) == 0;
 }
 
-struct switch_record {
-        unsigned long long pid, busnum, devnum;
-        bool await;
-};
-
-static int record_line(const char *key, const char *value, void *data)
+static int take_line(const char *key, const char *value, void *data)
 {
         struct switch_record *record = data;
+        unsigned long long v = 0;
+        bool number = parse_uint(value, 10, INT_MAX, &v) >= 0;
+        int d = driver_from_string(value);
 
-        if (streq(key, "PID") && parse_uint(value, 10, INT_MAX, &record->pid) < 0)
-                record->pid = 0;
-        if (streq(key, "BUSNUM"))
-                (void) parse_uint(value, 10, UINT_MAX, &record->busnum);
-        if (streq(key, "DEVNUM"))
-                (void) parse_uint(value, 10, UINT_MAX, &record->devnum);
-        if (streq(key, "AWAIT"))
-                record->await = streq(value, "1");
+        if (streq(key, "PID"))
+                record->pid = (pid_t) v;
+        else if (streq(key, "BUSNUM") && number)
+                record->busnum = (unsigned) v;
+        else if (streq(key, "DEVNUM") && number)
+                record->devnum = (unsigned) v;
+        else if (streq(key, "FROM") && d >= 0)
+                record->from = (enum driver) d;
+        else if (streq(key, "TO") && d >= 0)
+                record->to = (enum driver) d;
+        else if (streq(key, "STEP"))
+                (void) copy_string(record->step, sizeof(record->step), value);
+        else if (streq(key, "DISKS") && number)
+                record->n_disks = (size_t) v;
+        else if (streq(key, "MOVED"))
+                record->moved = v == 1;
+        else if (streq(key, "FAILED"))
+                record->failed = v == 1;
+        else if (streq(key, "HOLDING"))
+                record->holding = v == 1;
+        else if (streq(key, "AWAIT"))
+                record->awaited = v == 1;
         return 0;
+}
+
+int switch_record_read(const struct roots *r, const char *interface, struct switch_record *ret)
+{
+        char path[PATH_MAX];
+
+        *ret = (struct switch_record){};
+        return state_read(r->run, switch_record_path(interface, path, sizeof(path)), take_line, ret);
+}
+
+int switch_record_write(const struct roots *r, const char *interface, const struct switch_record *record)
+{
+        char path[PATH_MAX], text[512];
+
+        (void) snprintf(
+                text, sizeof(text),
+                "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nFAILED=%i\nHOLDING=%i\nAWAIT=%i\n",
+                (int) record->pid, record->busnum, record->devnum, driver_to_string(record->from), driver_to_string(record->to),
+                record->step, record->n_disks, record->moved, record->failed, record->holding, record->awaited);
+        return state_write(r->run, switch_record_path(interface, path, sizeof(path)), text, false);
+}
+
+int switch_record_remove(const struct roots *r, const char *interface)
+{
+        char path[PATH_MAX];
+
+        return state_remove(r->run, switch_record_path(interface, path, sizeof(path)));
 }
 
 /* Returns true and the record. The record of a killed uasd-switch stays until a recovery. */
 static bool read_living(const struct roots *r, const char *interface, struct switch_record *ret)
 {
-        char path[PATH_MAX];
-
-        *ret = (struct switch_record){0};
-        return state_read(r->run, switch_record_path(interface, path, sizeof(path)), record_line, ret) > 0 && ret->pid > 0 &&
-               (kill((pid_t) ret->pid, 0) == 0 || errno == EPERM);
+        return switch_record_read(r, interface, ret) > 0 && ret->pid > 0 && (kill(ret->pid, 0) == 0 || errno == EPERM);
 }
 
 bool switch_at_work(const struct roots *r, const char *interface)
@@ -89,16 +124,14 @@ bool switch_awaited(const struct roots *r, const char *interface)
 {
         struct switch_record record;
 
-        return read_living(r, interface, &record) && record.await;
+        return read_living(r, interface, &record) && record.awaited;
 }
 
 bool switch_of_another(const struct roots *r, const struct facts *f)
 {
-        struct switch_record record = {0};
-        char path[PATH_MAX];
+        struct switch_record record;
 
-        return state_read(r->run, switch_record_path(f->interface, path, sizeof(path)), record_line, &record) > 0 &&
-               (record.busnum != f->busnum || record.devnum != f->devnum);
+        return switch_record_read(r, f->interface, &record) > 0 && (record.busnum != f->busnum || record.devnum != f->devnum);
 }
 
 static int watch_records(const struct roots *r)

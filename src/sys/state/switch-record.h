@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/facts.h"
 #include "sys/io/clock.h"
@@ -16,6 +17,23 @@
 
 /* Time that the helper waits at most; shorter than the limit in udev's rule. */
 #define AWAIT_USEC (7 * USEC_PER_SEC)
+
+/*
+ * The progress of a switch, for the process that has to finish it. The record of a killed uasd-switch stays until a recovery.
+ * It is replaced as a whole, so the lock is on another file.
+ */
+struct switch_record {
+        pid_t pid;               /* of the uasd-switch; 0: unknown */
+        unsigned busnum, devnum; /* the attachment */
+        enum driver from, to;
+        char step[24];
+        size_t n_disks;                       /* LUNs that had a block device */
+        bool moved, failed, holding, awaited; /* as in struct transaction */
+};
+/* Returns 1, 0 if there is no record, or -errno. */
+int switch_record_read(const struct roots *r, const char *interface, struct switch_record *ret);
+int switch_record_write(const struct roots *r, const char *interface, const struct switch_record *record);
+int switch_record_remove(const struct roots *r, const char *interface);
 
 /* Paths below roots.run: the record of a switch, and the lock that its uasd-switch keeps for life. Both return RET. */
 char *switch_record_path(const char *interface, char *ret, size_t size);
