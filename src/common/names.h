@@ -34,7 +34,6 @@
 #define RUN_HOLD RUN_DIR "/hold"             /* one file for each interface whose disks are held */
 #define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock for each interface that is being switched */
 #define RUN_ATTACHMENT RUN_DIR "/attachment" /* changes made to this plugged-in device */
-#define RUN_EARLY RUN_DIR "/early"           /* the same, in the initramfs */
 #define RUN_ATTACHMENT_LOCK RUN_DIR "/attachment.lock"
 #define RUN_STRINGS RUN_DIR "/strings" /* strings of a plugged-in device, because reading them may hang */
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"

@@ -164,7 +164,7 @@ static void test_lock_that_is_not_released(void **state)
 
 static void test_prune(void **state)
 {
-        static const char *const dirs[] = {"attachment", "early", "strings"};
+        static const char *const dirs[] = {"attachment", "strings"};
         static const struct {
                 const char *name;
                 bool here, other_port; /* it stays when port 2-1 is pruned; it stays when port 2-10 is */
@@ -331,7 +331,7 @@ static void test_release_anyway(void **state)
         tree_remove(&t);
 }
 
-/* The initramfs has its own marks. */
+/* The initramfs has a mark of its own. It looks at no other, and the root file system does not look at it. */
 static void test_early(void **state)
 {
         struct attachment_mark a;
@@ -343,7 +343,18 @@ static void test_early(void **state)
         assert_false(attachment_fresh(&t.roots, &facts));
         tree_unlink(&t, "etc/initrd-release");
         assert_true(attachment_fresh(&t.roots, &facts));
-        assert_int_equal(attachment_read(&t.roots, &facts, &a), 0);
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_NO_AUTO, &(struct attachment_mark){.no_auto = true}), 0);
+        assert_int_equal(attachment_read(&t.roots, &facts, &a), 1);
+        assert_true(a.early && a.no_auto && !a.tried);
+        tree_remove(&t);
+
+        tree_make(&t);
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED, &(struct attachment_mark){.tried = true}), 0);
+        tree_write(&t, "etc/initrd-release", "");
+        assert_true(attachment_fresh(&t.roots, &facts));
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED, &(struct attachment_mark){}), 0);
+        assert_int_equal(attachment_read(&t.roots, &facts, &a), 1);
+        assert_true(a.early && a.tried);
         tree_remove(&t);
 }
 

@@ -66,11 +66,11 @@ int hold_remove(const struct roots *r, const char *interface)
         return state_remove(r->run, hold_path(interface, path, sizeof(path)));
 }
 
-char *attachment_path(const char *dir, const struct facts *f, char *ret, size_t size)
+static char *mark_path(const struct facts *f, char *ret, size_t size)
 {
         char name[ATTACHMENT_MAX];
 
-        (void) concat(ret, size, dir, "/", facts_attachment(f, name), NULL);
+        (void) concat(ret, size, RUN_ATTACHMENT "/", facts_attachment(f, name), NULL);
         return ret;
 }
 
@@ -86,7 +86,9 @@ static int attachment_line(const char *key, const char *value, void *data)
         struct attachment_mark *m = data;
         bool yes = streq(value, "1");
 
-        if (streq(key, "TRIED"))
+        if (streq(key, "EARLY"))
+                m->early = yes;
+        else if (streq(key, "TRIED"))
                 m->tried = yes;
         else if (streq(key, "RELEASED"))
                 m->released = yes;
@@ -105,20 +107,11 @@ static int attachment_line(const char *key, const char *value, void *data)
         return 0;
 }
 
-/*
- * Programs of the root file system have not seen the switches of the initramfs, and its records are not those of the root file
- * system. So the attachment is fresh there.
- */
-static char *mark_path(const struct roots *r, const struct facts *f, char *ret, size_t size)
-{
-        return attachment_path(in_initramfs(r) ? RUN_EARLY : RUN_ATTACHMENT, f, ret, size);
-}
-
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret)
 {
         struct attachment_mark m = {};
         char path[PATH_MAX];
-        int k = state_read(r->run, mark_path(r, f, path, sizeof(path)), attachment_line, &m);
+        int k = state_read(r->run, mark_path(f, path, sizeof(path)), attachment_line, &m);
 
         if (k >= 0)
                 *ret = m;
@@ -129,15 +122,18 @@ bool attachment_fresh(const struct roots *r, const struct facts *f)
 {
         struct attachment_mark a = {};
 
-        return attachment_read(r, f, &a) >= 0 && !a.tried && !a.released && !a.cancelled;
+        if (attachment_read(r, f, &a) < 0)
+                return false;
+        return in_initramfs(r) ? !a.early : !a.tried && !a.released && !a.cancelled;
 }
 
 static const char *format_mark(const struct attachment_mark *m, char ret[static MARK_TEXT_MAX])
 {
-        (void) snprintf(ret, MARK_TEXT_MAX,
-                        "TRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nCANCELLED=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\nUNTOLD=%i\nLEASE=%s\n",
-                        m->tried, m->released, m->no_auto, m->cancelled, driver_to_string(m->override_target), m->override_forced,
-                        m->untold, driver_to_string(m->lease));
+        (void) snprintf(
+                ret, MARK_TEXT_MAX,
+                "EARLY=%i\nTRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nCANCELLED=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\nUNTOLD=%i\nLEASE=%s\n",
+                m->early, m->tried, m->released, m->no_auto, m->cancelled, driver_to_string(m->override_target),
+                m->override_forced, m->untold, driver_to_string(m->lease));
         return ret;
 }
 
@@ -145,7 +141,7 @@ static int attachment_write(const struct roots *r, const struct facts *f, const 
 {
         char path[PATH_MAX], text[MARK_TEXT_MAX];
 
-        return state_write(r->run, mark_path(r, f, path, sizeof(path)), format_mark(m, text), false);
+        return state_write(r->run, mark_path(f, path, sizeof(path)), format_mark(m, text), false);
 }
 
 /*
@@ -201,7 +197,10 @@ int attachment_change(const struct roots *r, const struct facts *f, unsigned fie
         if (k < 0)
                 return k;
         (void) format_mark(&m, before);
-        take_fields(&m, fields, to);
+        if (in_initramfs(r))
+                m.early = true;
+        else
+                take_fields(&m, fields, to);
         /* A device that has gone gets no mark. */
         return streq(before, format_mark(&m, after)) ? 0 : attachment_write(r, f, &m);
 }
@@ -273,7 +272,7 @@ static int prune_hold(const char *interface, void *data)
 
 int attachments_prune(const struct roots *r, const char *port)
 {
-        static const char *const dirs[] = {RUN_ATTACHMENT, RUN_EARLY, RUN_STRINGS};
+        static const char *const dirs[] = {RUN_ATTACHMENT, RUN_STRINGS};
         char interfaces[INTERFACE_NAME_MAX + 1];
         int k = 0;
 
@@ -306,7 +305,7 @@ bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, use
 
 int hold_release(const struct roots *r, const struct facts *f)
 {
-        struct attachment_mark released = {.released = true};
+        struct attachment_mark released = {.early = true, .released = true};
         struct hold_mark mark;
         int k = attachment_change(r, f, MARK_RELEASED, &released), m = 0;
 

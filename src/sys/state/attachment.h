@@ -25,10 +25,7 @@ int hold_write(const struct roots *r, const char *interface, const struct hold_m
 int hold_read(const struct roots *r, const char *interface, struct hold_mark *ret);
 int hold_remove(const struct roots *r, const char *interface);
 
-/*
- * attachment/INTERFACE@BUS-DEV: marks of one attachment, removed when the device has gone. The initramfs has its own in early/:
- * it may be older than the record. A disk that it moved is fresh in the root file system, so uasd may hold and move it there.
- */
+/* attachment/INTERFACE@BUS-DEV: marks of one attachment, removed when the device has gone. */
 struct attachment_mark {
         bool tried;                  /* an automatic switch has begun */
         bool released;               /* its hold has ended: it is never held again */
@@ -38,19 +35,25 @@ struct attachment_mark {
         bool override_forced;
         bool untold; /* uasd has begun a switch, and its end is not in the journal yet. uasd reads this after it was killed */
         enum driver lease; /* driver after the lease; DRIVER_NONE: not leased */
+        /*
+         * A switch was tried in the initramfs, whose programs look at this mark alone and change no other. It may be older than
+         * the record. A disk that it moved is fresh in the root file system, so uasd may hold and move it there.
+         */
+        bool early;
 };
 
 /* Reads which attachment is at this interface now; -ENOENT if there is none. */
 int attachment_now(const struct roots *r, const char *interface, unsigned *ret_busnum, unsigned *ret_devnum);
-/* Returns the path of its file in `dir`, which attachments_prune() must know. */
-char *attachment_path(const char *dir, const struct facts *f, char *ret, size_t size);
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret);
-/* Returns true if it was neither tried, released nor cancelled on this attachment; false also if that is unknown. */
+/*
+ * Returns true if it was neither tried, released nor cancelled on this attachment; in the initramfs: if it has no mark of the
+ * initramfs. False also if that is unknown.
+ */
 bool attachment_fresh(const struct roots *r, const struct facts *f);
 /*
- * Changes some fields of the mark under a lock, so that the changes of other programs to other fields are not lost. Waits at most
- * a second for the lock and then works without it: a process that was stopped while it had the lock must not stop the others.
- * Returns 0 or -errno.
+ * Changes some fields of the mark (in the initramfs: sets `early`) under a lock, so that the changes of other programs to other
+ * fields are not lost. Waits at most a second for the lock and then works without it: a process that was stopped while it had the
+ * lock must not stop the others. Returns 0 or -errno.
  */
 enum attachment_field {
         MARK_TRIED = 1 << 0,
