@@ -69,13 +69,20 @@ static void listen(struct transaction *t, int msec, struct announced *told)
         }
 }
 
+static const struct lun *lun_numbered(const struct usb_disk *d, unsigned number)
+{
+        for (size_t i = 0; i < d->n_luns; i++)
+                if (d->luns[i].lun == number)
+                        return d->luns + i;
+        return NULL;
+}
+
 /* Returns true if the LUN was there all along: no event announces it again. */
 static bool never_went(const struct transaction *t, const struct lun *l)
 {
-        for (size_t i = 0; i < t->disk.n_luns; i++)
-                if (t->disk.luns[i].lun == l->lun)
-                        return l->diskseq != 0 && t->disk.luns[i].diskseq == l->diskseq;
-        return false;
+        const struct lun *old = lun_numbered(&t->disk, l->lun);
+
+        return old && l->diskseq != 0 && l->diskseq == old->diskseq;
 }
 
 /* Returns true if all LUNs that had a disk have one again. If no LUN had one, one disk on the first LUN is enough. */
@@ -84,32 +91,26 @@ static bool all_back(struct transaction *t, const struct usb_disk *now)
         size_t expected = 0;
 
         for (size_t i = 0; i < t->disk.n_luns; i++) {
-                const struct lun *old = &t->disk.luns[i];
-                bool found = false;
+                const struct lun *l = lun_numbered(now, t->disk.luns[i].lun);
 
-                if (!old->disk.name[0])
+                if (!t->disk.luns[i].disk.name[0])
                         continue;
                 expected++;
-                for (size_t k = 0; k < now->n_luns && !found; k++)
-                        found = now->luns[k].lun == old->lun && now->luns[k].disk.name[0];
-                if (!found)
+                if (!l || !l->disk.name[0])
                         return false;
         }
         /* If a switch was killed, it may have deleted some before `disk` was read. */
         if (luns_with_disk(now->luns, now->n_luns) < t->n_disks)
                 return false;
-        if (expected == 0 && (now->n_luns == 0 || !now->luns[0].disk.name[0]))
-                return false;
-        return true;
+        return expected > 0 || (now->n_luns > 0 && now->luns[0].disk.name[0]);
 }
 
 /* A process that claims a disk before the kernel has read its partition table prevents that: the disk shows no partitions. */
 static bool partitions_back(const struct transaction *t, const struct lun *l)
 {
-        for (size_t i = 0; i < t->disk.n_luns; i++)
-                if (t->disk.luns[i].lun == l->lun)
-                        return l->n_parts >= t->disk.luns[i].n_parts;
-        return true;
+        const struct lun *old = lun_numbered(&t->disk, l->lun);
+
+        return !old || l->n_parts >= old->n_parts;
 }
 
 static bool all_told(const struct transaction *t, const struct usb_disk *now, const struct announced *told)

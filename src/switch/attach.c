@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "common/gettext.h"
@@ -14,28 +13,6 @@
 
 #define QUIRKS_BUDGET (10 * USEC_PER_SEC)
 #define BACK_BUDGET (30 * USEC_PER_SEC)
-#define FILES_BUDGET (2 * USEC_PER_SEC)
-#define FILES_AGAIN_MSEC 20
-
-static int driver_bind(struct transaction *t, enum driver d)
-{
-        struct awake deadline = awake_in(FILES_BUDGET);
-        char dir[48], path[64];
-        int r;
-
-        (void) snprintf(dir, sizeof(dir), SYSFS_USB_DRIVERS "/%s", driver_to_string(d));
-        (void) snprintf(path, sizeof(path), "%s/bind", dir);
-        for (;;) {
-                r = record_check(t); /* last check: the name does not say whose interface it is */
-                if (r >= 0)
-                        r = attr_write(t->roots.sys, path, t->interface);
-                /* A driver that is being registered binds what it finds before it gets its files
-                 * (drivers/base/bus.c:bus_add_driver). */
-                if (r != -ENOENT || faccessat(t->roots.sys, dir, F_OK, 0) < 0 || awake_left(deadline) == 0)
-                        return r;
-                (void) poll(NULL, 0, FILES_AGAIN_MSEC);
-        }
-}
 
 static enum driver driver_now(const struct transaction *t)
 {
@@ -183,10 +160,8 @@ void attach_back(struct transaction *t)
                 r = disks_back(t);
         for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
                 used = detach(t);
-                if (used < 0) { /* no roll-back while a process uses the disk */
-                        t->kept = true;
+                if (used < 0) /* no roll-back while a process uses the disk */
                         break;
-                }
                 if (order[i] == DRIVER_USB_STORAGE && !t->disk.facts.caps.bot)
                         continue;
                 r = attach(t, order[i]);

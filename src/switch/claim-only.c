@@ -12,13 +12,8 @@ static int take(struct transaction *t)
         char busy[BLOCK_NAME_MAX] = "";
         int r = claim_take(&t->roots, t->disk.luns, t->disk.n_luns, &t->claim, busy);
 
-        if (r == -EBUSY) {
-                struct user u = {.kind = USER_CLAIM};
-
-                (void) copy_string(u.device, sizeof(u.device), busy);
-                report_user(t, &u);
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: a mount or a program has claimed %s", busy);
-        }
+        if (r == -EBUSY)
+                return refuse_claimed(t, busy);
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r)) : 0;
 }
 
@@ -46,19 +41,14 @@ static void wait_for_end(void)
 
 int transaction_claim(struct transaction *t, bool again)
 {
-        int r = usb_disk_read(&t->roots, t->interface, false, &t->disk);
+        int r;
 
         (void) copy_string(t->step, sizeof(t->step), "claim");
         report_step(t);
-        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
-        t->from = t->disk.facts.driver;
-        if (r == -ENODEV || r == 0)
-                r = tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
-        else if (r < 0)
-                r = tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
-        else if (t->n_disks == 0)
+        r = tx_identify(t, false);
+        if (r >= 0 && t->n_disks == 0)
                 r = tx_fail(t, UASD_EXIT_FAILED, -ENODEV, "it has no block device");
-        else
+        if (r >= 0)
                 r = again ? take(t) : take_if_free(t);
         if (r >= 0) {
                 claim_keep(&t->claim);

@@ -104,26 +104,20 @@ static int delete_all(struct transaction *t, struct claim_releaser *d)
 
 /*
  * All slow work comes before close_door(): every open between the claim and its end fails. The deletes use the directory of the
- * interface. It is opened before record_check(): when the disk is unplugged, this directory is dead, while another disk may get
- * the same host number at once.
+ * interface: when the disk is unplugged, it is dead, while another disk may get the same host number at once.
  */
 int luns_delete(struct transaction *t)
 {
-        _cleanup_close_ int dir = -1;
-        struct claim_releaser d = {.t = t};
-        char path[128];
+        _cleanup_close_ int dir = interface_open(t);
+        struct claim_releaser d = {.t = t, .dir = dir};
         int r;
 
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", t->interface);
-        dir = openat(t->roots.sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = dir < 0 ? -errno : record_check(t);
-        if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "the disk is no longer the one that was looked at");
+        if (dir < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, dir, "the disk is no longer the one that was looked at");
         r = close_door(t);
         if (r < 0)
                 return r;
         t->moved = true;
-        d.dir = dir;
         claim_releaser_begin(&d);
         r = delete_all(t, &d);
         claim_releaser_end(&d);

@@ -18,47 +18,30 @@
 #define UDEV_BUDGET (5 * USEC_PER_SEC)
 #define LOOK_AGAIN_MSEC 100
 
-struct others {
-        const char *interface;
-        size_t port; /* length of the port in its name */
-        bool found;
-};
-
-static int look_at_interface(const char *name, void *data)
+static int is_another(const char *name, void *data)
 {
-        struct others *o = data;
-
-        o->found = o->found || (strncmp(name, o->interface, o->port + 1) == 0 && !streq(name, o->interface));
-        return 0;
+        return !streq(name, data);
 }
 
-static int identify(struct transaction *t)
+static int eject_identify(struct transaction *t)
 {
-        int r;
-
-        usb_disk_done(&t->disk);
-        r = usb_disk_read(&t->roots, t->interface, false, &t->disk);
-        if (r == -ENODEV || r == 0)
-                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
-        if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
-        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
-        t->from = t->disk.facts.driver;
         t->to = DRIVER_USB_STORAGE; /* so a LUN that is offline is not claimed */
-        return 0;
+        return tx_identify(t, false);
 }
 
 /* Called with the lock: during a switch the disk may have no driver and no LUN. */
 static int may_go(struct transaction *t)
 {
-        struct others others = {.interface = t->interface, .port = strcspn(t->interface, ":")};
-        int r = dir_each(t->roots.sys, SYSFS_USB_DEVICES, look_at_interface, &others);
+        char of_device[INTERFACE_NAME_MAX];
+        int r;
 
+        (void) snprintf(of_device, sizeof(of_device), "%.*s", (int) strcspn(t->interface, ":") + 1, t->interface);
+        r = dir_each_of(t->roots.sys, SYSFS_USB_DEVICES, of_device, is_another, (void *) t->interface);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the interfaces of its device: %s", strerror(-r));
         if (t->from == DRIVER_OTHER)
                 return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s", t->disk.facts.driver_name);
-        if (others.found)
+        if (r > 0)
                 return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the USB device has other interfaces, which would go as well");
         if (t->from != DRIVER_NONE && t->disk.n_luns == 0)
                 return tx_fail(t, UASD_EXIT_DEFERRED, -EAGAIN, "the kernel is still looking for its disk");
@@ -73,7 +56,7 @@ static int eject_begin(struct transaction *t)
 
         do {
                 finish_earlier(t);
-                r = identify(t);
+                r = eject_identify(t);
                 if (r < 0)
                         return r;
                 r = record_begin(t);
@@ -83,7 +66,7 @@ static int eject_begin(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record: %s", strerror(-r));
-        r = identify(t);
+        r = eject_identify(t);
         return r < 0 ? r : may_go(t);
 }
 
@@ -139,14 +122,13 @@ int transaction_eject(struct transaction *t)
                 const char *name;
                 int (*run)(struct transaction *t);
                 bool at_once; /* a signal may end this step at once */
-                bool again;   /* looks for users: udev may be the only one */
         } steps[] = {
                 /* clang-format off */
-                {"begin", eject_begin, false, false},
-                {"claim", step_claim, true, true},
-                {"sync", eject_sync, true, true},
-                {"stop", eject_stop, false, true},
-                {"remove", eject_remove, false, false},
+                {"begin", eject_begin, false},
+                {"claim", step_claim, true},
+                {"sync", eject_sync, true},
+                {"stop", eject_stop, false},
+                {"remove", eject_remove, false},
                 /* clang-format on */
         };
         struct awake deadline = {0};
@@ -161,7 +143,7 @@ int transaction_eject(struct transaction *t)
                 signals_block();
                 if (i == 0)
                         deadline = awake_in(UDEV_BUDGET);
-                else if (r == -EBUSY && steps[i].again && awake_left(deadline) > 0 && udev_reads_it(t)) {
+                else if (r == -EBUSY && steps[i].run != eject_remove && awake_left(deadline) > 0 && udev_reads_it(t)) {
                         claim_drop(&t->claim);
                         (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
                         t->code = UASD_EXIT_OK;

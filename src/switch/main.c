@@ -37,51 +37,39 @@ static void help(void)
                       "     --eject               Stop the disk and remove its USB device, if no process uses it\n");
 }
 
-static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_task)
+static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
 {
         enum {
                 OPT_VERSION = 256,
-                OPT_AUTOMATIC,
-                OPT_PLUGGED,
                 OPT_HOLD,
-                OPT_NO_UDEV,
-                OPT_MACHINE,
-                OPT_RECOVER,
-                OPT_CLAIM,
-                OPT_CLAIM_AGAIN,
-                OPT_EJECT
         };
-        static const struct option options[] = {
+        int automatic = 0, plugged = 0, no_udev = 0, machine = 0, c, target;
+        const struct option options[] = {
                 {"help", no_argument, NULL, 'h'},
                 {"version", no_argument, NULL, OPT_VERSION},
-                {"automatic", no_argument, NULL, OPT_AUTOMATIC},
-                {"plugged", no_argument, NULL, OPT_PLUGGED},
+                {"automatic", no_argument, &automatic, 1},
+                {"plugged", no_argument, &plugged, 1},
                 {"hold-deadline", required_argument, NULL, OPT_HOLD},
-                {"no-udev", no_argument, NULL, OPT_NO_UDEV},
-                {"machine", no_argument, NULL, OPT_MACHINE},
-                {"recover", no_argument, NULL, OPT_RECOVER},
-                {"claim", no_argument, NULL, OPT_CLAIM},
-                {"claim-again", no_argument, NULL, OPT_CLAIM_AGAIN},
-                {"eject", no_argument, NULL, OPT_EJECT},
+                {"no-udev", no_argument, &no_udev, 1},
+                {"machine", no_argument, &machine, 1},
+                {"recover", no_argument, ret_task, TASK_RECOVER},
+                {"claim", no_argument, ret_task, TASK_CLAIM},
+                {"claim-again", no_argument, ret_task, TASK_CLAIM_AGAIN},
+                {"eject", no_argument, ret_task, TASK_EJECT},
                 {0},
         };
         unsigned long long v;
-        int c, target;
 
         while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
                 switch (c) {
+                case 0: /* one of those that set a variable */
+                        break;
                 case 'h':
                         help();
                         return 0;
                 case OPT_VERSION:
                         (void) printf("uasd-switch %s\n", UASD_VERSION);
                         return 0;
-                case OPT_AUTOMATIC:
-                        t->automatic = true;
-                        break;
-                case OPT_PLUGGED:
-                        t->plugged = true;
-                        break;
                 case OPT_HOLD:
                         if (parse_uint(optarg, 10, UINT64_MAX, &v) < 0) {
                                 log_error("--hold-deadline: not a number of microseconds: %s", optarg);
@@ -89,27 +77,13 @@ static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_t
                         }
                         t->hold_deadline = v;
                         break;
-                case OPT_NO_UDEV:
-                        t->no_udev = true;
-                        break;
-                case OPT_MACHINE:
-                        t->machine = true;
-                        break;
-                case OPT_RECOVER:
-                        *ret_task = TASK_RECOVER;
-                        break;
-                case OPT_CLAIM:
-                        *ret_task = TASK_CLAIM;
-                        break;
-                case OPT_CLAIM_AGAIN:
-                        *ret_task = TASK_CLAIM_AGAIN;
-                        break;
-                case OPT_EJECT:
-                        *ret_task = TASK_EJECT;
-                        break;
                 default:
                         return -EINVAL;
                 }
+        t->automatic = automatic;
+        t->plugged = plugged;
+        t->no_udev = no_udev;
+        t->machine = machine;
         if (argc - optind != (*ret_task != TASK_SWITCH ? 1 : 2)) {
                 log_error("INTERFACE%s expected; see --help", *ret_task != TASK_SWITCH ? "" : " and driver");
                 return -EINVAL;
@@ -147,8 +121,7 @@ static void describe_success(struct transaction *t)
 int main(int argc, char *argv[])
 {
         struct transaction t = {.roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL};
-        enum task task = TASK_SWITCH;
-        int r;
+        int task = TASK_SWITCH, r;
 
         log_open("uasd-switch", LOG_INFO);
         r = parse(argc, argv, &t, &task);

@@ -33,6 +33,15 @@ int look_for_users(struct transaction *t, bool deep)
         return refuse_users(t, users, n);
 }
 
+int refuse_claimed(struct transaction *t, const char *node)
+{
+        struct user u = {.kind = USER_CLAIM};
+
+        (void) copy_string(u.device, sizeof(u.device), node);
+        report_user(t, &u);
+        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: a mount or a program has claimed %s", node);
+}
+
 int count_exempt(const struct transaction *t, const struct usb_disk *d,
                  bool (*exempt)(const struct transaction *t, const struct user *u), size_t *ret)
 {
@@ -150,15 +159,11 @@ int close_door(struct transaction *t)
                 return -EBUSY;
         if (r >= 0 && claim_written(&t->roots, &t->claim) != t->written)
                 r = -ESTALE;
-        if (r == -EBUSY) {
-                struct user u = {.kind = USER_CLAIM};
-
-                (void) copy_string(u.device, sizeof(u.device), busy);
-                report_user(t, &u);
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: a mount or a program has claimed %s", busy);
-        }
-        if (r == -EAGAIN || r == -ESTALE)
-                return r == -EAGAIN ? tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps opening the disk")
-                                    : tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps writing to the disk");
+        if (r == -EBUSY)
+                return refuse_claimed(t, busy);
+        if (r == -EAGAIN)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps opening the disk");
+        if (r == -ESTALE)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps writing to the disk");
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r)) : 0;
 }

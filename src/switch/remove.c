@@ -79,25 +79,40 @@ int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *be
         return r == -ENOENT || r == -ENODEV ? 0 : r;
 }
 
-int driver_unbind(struct transaction *t, enum driver d)
+int interface_open(struct transaction *t)
 {
-        struct awake deadline = awake_in(FILES_BUDGET);
-        char driver[48], path[128];
+        _cleanup_close_ int dir = -1;
+        char path[128];
         int r;
 
-        assert(t->moved && t->lock >= 0);
-        (void) snprintf(driver, sizeof(driver), SYSFS_USB_DRIVERS "/%s", driver_to_string(d));
-        for (;;) {
-                _cleanup_close_ int dir = -1;
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", t->interface);
+        dir = openat(t->roots.sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir < 0)
+                return errno == ENOENT ? -ENODEV : -errno;
+        r = record_check(t); /* the name does not say whose interface it is */
+        return r < 0 ? r : TAKE_FD(dir);
+}
 
-                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", t->interface);
-                dir = openat(t->roots.sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-                r = dir < 0 ? -errno : record_check(t); /* the name does not say whose interface it is */
-                if (r >= 0)
-                        r = rule(t, dir);
-                (void) snprintf(path, sizeof(path), "%s/unbind", driver);
-                if (r >= 0)
-                        r = attr_write(t->roots.sys, path, t->interface);
+/* Opens the directory of the interface, and applies the rule. */
+static int interface_may_go(struct transaction *t)
+{
+        _cleanup_close_ int dir = interface_open(t);
+        int r = dir < 0 ? dir : rule(t, dir);
+
+        return r < 0 ? r : TAKE_FD(dir);
+}
+
+static int driver_write(struct transaction *t, enum driver d, const char *file, int (*check)(struct transaction *t))
+{
+        struct awake deadline = awake_in(FILES_BUDGET);
+        char driver[48], path[64];
+
+        (void) snprintf(driver, sizeof(driver), SYSFS_USB_DRIVERS "/%s", driver_to_string(d));
+        (void) snprintf(path, sizeof(path), "%s/%s", driver, file);
+        for (;;) {
+                _cleanup_close_ int dir = check(t);
+                int r = dir < 0 ? dir : attr_write(t->roots.sys, path, t->interface);
+
                 /* A driver that is being registered binds what it finds before it gets its files
                  * (drivers/base/bus.c:bus_add_driver). */
                 if (r != -ENOENT || faccessat(t->roots.sys, driver, F_OK, 0) < 0 || awake_left(deadline) == 0)
@@ -106,18 +121,23 @@ int driver_unbind(struct transaction *t, enum driver d)
         }
 }
 
+int driver_bind(struct transaction *t, enum driver d)
+{
+        return driver_write(t, d, "bind", interface_open);
+}
+
+int driver_unbind(struct transaction *t, enum driver d)
+{
+        assert(t->moved && t->lock >= 0);
+        return driver_write(t, d, "unbind", interface_may_go);
+}
+
 int device_remove(struct transaction *t)
 {
         _cleanup_close_ int dir = -1;
-        char path[128];
-        int r;
 
         assert(t->recorded && t->lock >= 0);
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", t->interface);
-        dir = openat(t->roots.sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = dir < 0 ? -errno : record_check(t);
-        if (r >= 0)
-                r = rule(t, dir);
+        dir = interface_may_go(t);
         /* Relative to the interface that was checked: another device may be at its port by now. */
-        return r < 0 ? r : attr_write(dir, "../remove", "1");
+        return dir < 0 ? dir : attr_write(dir, "../remove", "1");
 }

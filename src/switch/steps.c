@@ -40,17 +40,13 @@ static struct awake until(const struct transaction *t, usec_t budget)
 static int step_identify(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
-        int r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
+        int r = tx_identify(t, true);
 
-        if (r == -ENODEV || r == 0)
-                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
+                return r;
         if (t->disk.strings_anew) /* a disk without a driver cannot be asked */
                 (void) strings_keep(&t->roots, f);
         facts_complete(&t->roots, &t->config, f);
-        t->from = f->driver;
-        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         if (!f->caps.uas || !f->caps.pipes)
                 return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk does not offer UAS completely");
         /* Without an alternate setting for BOT, usb-storage cannot bind, and the disk would have no driver. */
@@ -103,7 +99,7 @@ int step_claim(struct transaction *t)
                 return r;
         r = claim_online(t, until(t, LOCK_BUDGET), busy);
         if (r == -EBUSY)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: a mount or a program has claimed %s", busy);
+                return refuse_claimed(t, busy);
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps the lock on %s", busy);
         if (r == -ESTALE)

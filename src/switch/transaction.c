@@ -30,6 +30,21 @@ bool error_is_ours(int error)
         return false;
 }
 
+int tx_identify(struct transaction *t, bool strings)
+{
+        int r;
+
+        usb_disk_done(&t->disk);
+        r = usb_disk_read(&t->roots, t->interface, strings, &t->disk);
+        if (r == -ENODEV || r == 0)
+                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
+        t->from = t->disk.facts.driver;
+        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
+        return 0;
+}
+
 bool attachment_same(const struct transaction *t, const struct facts *f)
 {
         return f->busnum == t->disk.facts.busnum && f->devnum == t->disk.facts.devnum;

@@ -47,7 +47,7 @@ struct transaction {
 
         /* The disk before the switch */
         struct awake began;
-        struct usb_disk disk; /* as step_identify() read it */
+        struct usb_disk disk; /* as tx_identify() read it */
         enum driver from;
         size_t n_disks; /* LUNs that had a block device */
 
@@ -96,6 +96,8 @@ _printf_(4, 5) int tx_fail(struct transaction *t, int code, int error, const cha
 /* Returns true for an error of this machine: memory, files, rights, a module that was unloaded. No disk is to blame for it. */
 bool error_is_ours(int error);
 
+/* Reads the disk: `disk`, `from` and `n_disks`. strings: reads its names, too. */
+int tx_identify(struct transaction *t, bool strings);
 /* Returns true if the USB device at the port is the one that the switch began with. */
 bool attachment_there(const struct transaction *t);
 bool attachment_same(const struct transaction *t, const struct facts *f);
@@ -136,6 +138,8 @@ void end_line(const struct transaction *t, char ret[static END_LINE_MAX]);
 /* quiesce.c */
 /* Reports the users of the disk. Returns 0 if there are none. */
 int look_for_users(struct transaction *t, bool deep);
+/* Reports the node that another process has claimed. Returns -EBUSY. */
+int refuse_claimed(struct transaction *t, const char *node);
 /* Counts the users that exempt() accepts. Returns 0, -EBUSY if there are others, or -errno if the users are unknown. */
 int count_exempt(const struct transaction *t, const struct usb_disk *d,
                  bool (*exempt)(const struct transaction *t, const struct user *u), size_t *ret);
@@ -166,11 +170,14 @@ void quirks_in_order(struct transaction *t);
 /* Brings it to `from`, else to any driver, with its disks. */
 void attach_back(struct transaction *t);
 
-/* remove.c: the only file that writes `delete`, `unbind` and `remove`. All return -EBUSY if the rule there forbids it. */
+/* remove.c: the only file that writes `delete`, `unbind` and `remove`. These return -EBUSY if the rule there forbids it. */
+/* Opens the directory of the interface, if it is still that of the same attachment. Returns a descriptor or -errno. */
+int interface_open(struct transaction *t);
 /* Deletes the LUN `i` of the disk. dir: the interface's directory; begun: becomes i + 1 immediately before the write. */
 #define NOT_CLAIMED N_("a block device is there, or may be, that is not claimed: did another program rescan the host?")
 int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *begun);
 int driver_unbind(struct transaction *t, enum driver d);
+int driver_bind(struct transaction *t, enum driver d);
 /* Removes the USB device: the kernel disables its port until the disk is plugged in again. */
 int device_remove(struct transaction *t);
 

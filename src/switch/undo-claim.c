@@ -180,8 +180,10 @@ void undo_claim_end(struct transaction *t, bool unbound)
         for (size_t i = 0; g->children && i < g->disk.n_luns; i++)
                 dismiss(&g->children[i], unbound || !g->children[i].hangs);
         deadline = awake_in(LET_GO_BUDGET);
-        while (unbound && g->readers > 0 && look(t, &g->readers) != -EBUSY && g->readers > 0 && awake_left(deadline) > 0)
+        while (unbound && g->readers > 0 && awake_left(deadline) > 0) {
                 (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
+                (void) look(t, &g->readers);
+        }
         free(g->children);
         usb_disk_done(&g->disk);
         *g = (struct undo_claim){.active = false};

@@ -190,6 +190,8 @@ int op_end(const char *op, int r)
                         (void) kill(fake->switcher, SIGKILL);
                         /* fall through */
                 case HOOK_HANG:
+                        if (h->what == HOOK_HANG)
+                                fake->hung[fake->hung[0] != 0] = getpid();
                         for (;;)
                                 (void) pause();
                 case HOOK_FAIL_DONE:

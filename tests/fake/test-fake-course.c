@@ -136,6 +136,14 @@ static void test_opens_hang(void **state)
                 scene_remove();
         }
         assert_int_equal(usec[1] - usec[0], 2100 * USEC_PER_MSEC);
+
+        /* A disk that stays bound keeps the child that hangs: it is not waited for. */
+        s.hooks[1] = (struct fake_hook){.op = "unbind uas", .what = HOOK_FAIL, .error = EIO};
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_FAILED);
+        assert_null(scene_wrong(&s));
+        scene_remove();
 }
 
 /* ---- users ---- */

@@ -71,6 +71,9 @@ int __wrap_attr_write(int dirfd, const char *path, const char *text)
         r = op_begin("%s %s", last, name);
         if (r != 0)
                 return r < 0 ? r : 0;
+        for (size_t i = 0; streq(last, "bind") && fake->usb[0].driver == DRIVER_NONE && i < ELEMENTSOF(fake->hung); i++)
+                if (fake->hung[i])
+                        fake_break("has not waited for a child that hung on", text);
         if (streq(last, "bind"))
                 r = kernel_bind((enum driver) driver_from_string(name), text);
         else if (streq(last, "unbind"))
@@ -292,6 +295,21 @@ int __wrap_usleep(useconds_t usec)
         (void) op_begin("wait");
         kernel_pass(usec);
         return op_end("wait", 0);
+}
+
+/*
+ * A child that hangs in the kernel cannot be killed before its disk is unbound. After that it must have closed the disk before
+ * the next bind: otherwise the new disk gets another name.
+ */
+pid_t __wrap_waitpid(pid_t pid, int *ret_status, int options)
+{
+        for (size_t i = 0; fake && i < ELEMENTSOF(fake->hung); i++)
+                if (pid > 0 && fake->hung[i] == pid && options == 0) {
+                        if (fake->usb[0].driver != DRIVER_NONE)
+                                fake_break("waits for a child that hangs on", fake->usb[0].interface);
+                        fake->hung[i] = 0;
+                }
+        return __real_waitpid(pid, ret_status, options);
 }
 
 void fake_pause(unsigned usec)

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "switch/transaction.h"
 #include "sys/block/claim.h"
@@ -35,6 +36,7 @@ WRAPPED(int, driver_opens, const struct roots *r, enum driver d);
 WRAPPED(int, attr_write, int dirfd, const char *path, const char *text);
 WRAPPED(ssize_t, attr_read, int dirfd, const char *path, char *ret, size_t size);
 WRAPPED(int, usleep, useconds_t usec);
+WRAPPED(pid_t, waitpid, pid_t pid, int *ret_status, int options);
 WRAPPED(int, luns_read, int interface_fd, char ret_host[static 16], struct lun **ret, size_t *ret_n);
 WRAPPED(int, usb_disk_read, const struct roots *r, const char *interface, bool strings, struct usb_disk *ret);
 WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret,
