@@ -39,6 +39,14 @@ static void pulled_out(struct fake_usb *u)
         kernel_unplug(u);
 }
 
+static int unnamed = -1;
+
+static void opened_by_nobody(struct fake_usb *u)
+{
+        unnamed = openat(fake->roots.dev, "sda1", O_RDONLY | O_CLOEXEC);
+        assert_true(unnamed >= 0);
+}
+
 #define SCENE .from = DRIVER_UAS, .luns = 2, .partitions = 1
 
 static const struct {
@@ -56,6 +64,8 @@ static const struct {
         {"a LUN of it, out of sight", {SCENE, .prepare = second_mounted_elsewhere}, false, UASD_EXIT_DEFERRED, "in use: "},
         {"a LUN of it, again", {SCENE, .prepare = second_mounted_elsewhere}, true, UASD_EXIT_DEFERRED, "in use: a mount or a program has claimed sdb"},
         {"opened when it was looked at", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_OPEN}}}, false, UASD_EXIT_DEFERRED, "in use: open of sd"},
+        {"opened, and no list shows it", {SCENE, .counts = true, .prepare = opened_by_nobody}, false, UASD_EXIT_DEFERRED, "in use: a program that cannot be named has the disk open"},
+        {"opened, and no list shows it, again", {SCENE, .counts = true, .prepare = opened_by_nobody}, true, UASD_EXIT_OK, ""},
         {"opened, again", {SCENE, .hooks = {{.op = "open sda", .nth = 1, .what = HOOK_OPEN}}}, true, UASD_EXIT_OK, ""},
         {"mounted when it was looked at", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_MOUNT}}}, false, UASD_EXIT_DEFERRED, "in use: "},
         {"it cannot be opened", {SCENE, .hooks = {{.op = "open sdb", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot open sdb: "},
@@ -83,6 +93,7 @@ static bool play(size_t i)
                (fake->someone || (!fake_claims("sda") && !fake_claims("sdb")));
         if (!good)
                 print_error("%s: %i \"%s\", kept %u, refused %u, %s\n", rows[i].what, code, t.text, kept, refused, fake->broken);
+        unnamed = close_keep_errno(unnamed);
         config_done(&t.config);
         scene_remove();
         return good;
