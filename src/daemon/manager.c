@@ -125,7 +125,7 @@ int manager_new(const char *root, struct manager **ret)
 
         if (!m)
                 return -ENOMEM;
-        m->lock = m->kmsg.fd = m->sleep.fd = m->bus.listener = -1;
+        m->lock = m->kmsg.fd = m->sleep.fd = -1;
         m->root = root;
         m->roots = ROOTS_NULL;
         config_init(&m->config);
@@ -138,6 +138,7 @@ int manager_new(const char *root, struct manager **ret)
                 r = queue_new(m, carry_out);
         if (r < 0)
                 return r;
+        TAILQ_INIT(&m->inhibitors);
         m->keepoff.due = true;
         m->env.quiet_usec = m->config.quiet_usec;
         m->env.trial_usec = m->config.trial_usec;

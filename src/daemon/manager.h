@@ -82,8 +82,6 @@ struct bus {
         struct manager *manager;
         sd_bus *system;
         sd_event_source *rejoin;
-        int listener;
-        sd_event_source *listener_source;
         sd_bus *peers[PEERS_MAX];
 };
 
@@ -98,7 +96,6 @@ struct boot {
 /* source/sleep.c */
 struct sleep {
         struct manager *manager;
-        sd_bus *bus;             /* the system bus, owned by the caller */
         sd_bus_slot *asking;     /* the call for an inhibitor */
         int fd;                  /* of the inhibitor; -1: none */
         sd_event_source *settle; /* while the machine is about to sleep and a switch is under way */
@@ -166,12 +163,12 @@ struct manager {
         struct use_watch uses;
         struct kmsg_watch kmsg;
         struct sleep sleep;
-        struct record_task *records; /* work/records.c: unwritten records, the oldest first */
-        struct child *recorder;      /* writes the first record */
-        struct naming *namings;      /* work/strings.c: devices whose strings are being read */
-        struct users_walk *walk;     /* feature/users.c: the present walk */
-        bool walks_long;             /* the last walk took long */
-        LIST_HEAD(inhibitor_list, inhibitor) inhibitors;
+        struct record_task *records;                      /* work/records.c: unwritten records, the oldest first */
+        struct child *recorder;                           /* writes the first record */
+        struct naming *namings;                           /* work/strings.c: devices whose strings are being read */
+        struct users_walk *walk;                          /* feature/users.c: the present walk */
+        bool walks_long;                                  /* the last walk took long */
+        TAILQ_HEAD(inhibitor_list, inhibitor) inhibitors; /* feature/inhibit.c: the oldest first */
         struct keepoff_state keepoff;
         struct drops drops; /* feature/trouble.c: ports where disks come and go by themselves */
 };

@@ -22,9 +22,10 @@ char *bus_disk_path(const struct entry *e)
         return sd_bus_path_encode(DISK_PATH_PREFIX, e->life.disk.facts.interface, &path) < 0 ? NULL : path;
 }
 
-void bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX])
+char *bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX])
 {
         (void) snprintf(ret, JOB_PATH_MAX, JOB_PATH_PREFIX "/%u", e->request.number);
+        return ret;
 }
 
 const char *bus_job_state(const struct entry *e)
@@ -45,51 +46,49 @@ static sd_bus *next_bus(const struct manager *m, size_t *i)
                         bus = b->system;
         return bus;
 }
-#define FOREACH_BUS(bus, m) for (size_t _i = 0; ((bus) = next_bus((m), &_i));)
+#define EMIT(m, emit, ...)                                                                                                       \
+        do {                                                                                                                     \
+                sd_bus *_bus;                                                                                                    \
+                for (size_t _i = 0; (_bus = next_bus((m), &_i));)                                                                \
+                        (void) emit(_bus, __VA_ARGS__);                                                                          \
+        } while (0)
+
+/* The new values of all properties that make a signal. */
+static void emit_changed(const struct manager *m, const char *path, const char *interface)
+{
+        EMIT(m, sd_bus_emit_properties_changed_strv, path, interface, NULL);
+}
 
 /* ---- org.uasd1.Disk and org.uasd1.Manager ---- */
 
 void bus_disk_added(struct entry *e)
 {
         _cleanup_free_ char *path = bus_disk_path(e);
-        sd_bus *bus;
 
-        FOREACH_BUS (bus, e->manager)
-                (void) sd_bus_emit_interfaces_added(bus, path, UASD_BUS_DISK, NULL);
+        EMIT(e->manager, sd_bus_emit_interfaces_added, path, UASD_BUS_DISK, NULL);
         e->announced = true; /* before it, users_cache_refresh() searches only the users of this disk */
 }
 
 void bus_disk_removed(struct entry *e)
 {
         _cleanup_free_ char *path = bus_disk_path(e);
-        sd_bus *bus;
 
-        if (!e->announced)
-                return;
+        if (e->announced)
+                EMIT(e->manager, sd_bus_emit_interfaces_removed, path, UASD_BUS_DISK, NULL);
         e->announced = false;
-        FOREACH_BUS (bus, e->manager)
-                (void) sd_bus_emit_interfaces_removed(bus, path, UASD_BUS_DISK, NULL);
 }
 
 void bus_disk_changed(struct entry *e)
 {
         _cleanup_free_ char *path = e->announced ? bus_disk_path(e) : NULL;
-        sd_bus *bus;
 
-        if (!path)
-                return;
-        FOREACH_BUS (bus, e->manager)
-                (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "Driver", "Policy", "Target", "State", "Reason",
-                                                      "ReasonId", "Verdict", "History", "Host", "Disks", "Outcome", "Lease",
-                                                      NULL);
+        if (path)
+                emit_changed(e->manager, path, UASD_BUS_DISK);
 }
 
 void bus_inhibitors_changed(struct manager *m)
 {
-        sd_bus *bus;
-
-        FOREACH_BUS (bus, m)
-                (void) sd_bus_emit_properties_changed(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL);
+        emit_changed(m, UASD_BUS_PATH, UASD_BUS_MANAGER);
 }
 
 /* ---- org.uasd1.Job ---- */
@@ -97,28 +96,22 @@ void bus_inhibitors_changed(struct manager *m)
 static void job_changed(struct entry *e)
 {
         char path[JOB_PATH_MAX];
-        sd_bus *bus;
 
         e->request.told = bus_job_state(e);
-        bus_job_path(e, path);
-        FOREACH_BUS (bus, e->manager)
-                (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_JOB, "Disk", "State", "Step", "Result", NULL);
+        emit_changed(e->manager, bus_job_path(e, path), UASD_BUS_JOB);
 }
 
 void bus_request_added(struct entry *e, enum driver target)
 {
         struct disk_request *q = &e->request;
         char path[JOB_PATH_MAX];
-        sd_bus *bus;
 
         q->from = e->life.disk.facts.driver;
         q->to = target;
         q->code = -1;
         q->step[0] = '\0';
         q->told = bus_job_state(e);
-        bus_job_path(e, path);
-        FOREACH_BUS (bus, e->manager)
-                (void) sd_bus_emit_interfaces_added(bus, path, UASD_BUS_JOB, NULL);
+        EMIT(e->manager, sd_bus_emit_interfaces_added, bus_job_path(e, path), UASD_BUS_JOB, NULL);
 }
 
 void bus_request_changed(struct entry *e)
@@ -140,19 +133,14 @@ void bus_request_step(struct entry *e, const char *step)
 void bus_request_done(struct entry *e, int code, const char *step, const char *text)
 {
         char path[JOB_PATH_MAX], harmless[1024];
-        sd_bus *bus;
 
         assert(e->request.number != 0);
-        bus_job_path(e, path);
         e->request.code = code < 0 ? UASD_EXIT_FAILED : code;
         (void) copy_string(e->request.step, sizeof(e->request.step), step);
         job_changed(e);
-        (void) harmless_sentence(text, harmless, sizeof(harmless));
-        FOREACH_BUS (bus, e->manager)
-                (void) sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", path,
-                                          e->life.disk.facts.interface, e->request.code, step, harmless);
+        EMIT(e->manager, sd_bus_emit_signal, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", bus_job_path(e, path),
+             e->life.disk.facts.interface, e->request.code, step, harmless_sentence(text, harmless, sizeof(harmless)));
         e->request.number = 0;
         e->request.pending = false;
-        FOREACH_BUS (bus, e->manager)
-                (void) sd_bus_emit_interfaces_removed(bus, path, UASD_BUS_JOB, NULL);
+        EMIT(e->manager, sd_bus_emit_interfaces_removed, path, UASD_BUS_JOB, NULL);
 }

@@ -19,7 +19,7 @@ void bus_start(struct manager *m);
 int bus_append_text(sd_bus_message *m, const char *s);
 /* Returns the path of a disk, to be freed; NULL without memory. */
 char *bus_disk_path(const struct entry *e);
-void bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX]);
+char *bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX]);
 /* "waiting", "running" or "done". */
 const char *bus_job_state(const struct entry *e);
 

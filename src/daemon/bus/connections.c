@@ -75,7 +75,7 @@ static int on_name(sd_bus_message *message, void *data, sd_bus_error *error)
 /* Waits in inotify for a bus that does not exist yet; makes no synchronous call. */
 static void join_system_bus(struct bus *b)
 {
-        sd_bus *bus = NULL;
+        _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
         int r = sd_bus_new(&bus);
 
         polkit_forget(b->manager);
@@ -84,8 +84,6 @@ static void join_system_bus(struct bus *b)
                 r = sd_bus_set_address(bus, secure_getenv("DBUS_SYSTEM_BUS_ADDRESS") ?: SYSTEM_BUS);
         if (r >= 0)
                 r = sd_bus_set_bus_client(bus, true);
-        if (r >= 0)
-                r = sd_bus_negotiate_creds(bus, true, SD_BUS_CREDS_EUID | SD_BUS_CREDS_EFFECTIVE_CAPS | SD_BUS_CREDS_PID);
         if (r >= 0)
                 r = sd_bus_set_watch_bind(bus, true);
         if (r >= 0)
@@ -101,11 +99,10 @@ static void join_system_bus(struct bus *b)
                 r = attach(b, bus);
         if (r < 0) {
                 log_warning("cannot join the system bus: %s", strerror(-r));
-                sd_bus_unref(bus);
                 return;
         }
-        b->system = bus;
-        r = sleep_watch(b->manager, bus);
+        b->system = TAKE_PTR(bus);
+        r = sleep_watch(b->manager);
         if (r < 0)
                 log_warning("cannot follow logind: %s", strerror(-r));
 }
@@ -114,52 +111,40 @@ static void join_system_bus(struct bus *b)
 
 static int on_peer_gone(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        struct bus *b = data;
-        sd_bus *gone = sd_bus_message_get_bus(message);
+        sd_bus **peer = data;
 
-        for (size_t i = 0; i < PEERS_MAX; i++)
-                if (b->peers[i] == gone) {
-                        b->peers[i] = NULL;
-                        sd_bus_close(gone);
-                        sd_bus_unref(gone);
-                }
+        *peer = sd_bus_close_unref(*peer);
         return 0;
 }
 
-static int welcome(struct bus *b, int fd, sd_bus **ret)
+/* *fd belongs to the connection then. */
+static int welcome(struct bus *b, int *fd, sd_bus **ret)
 {
-        sd_bus *peer = NULL;
+        _cleanup_(sd_bus_unrefp) sd_bus *peer = NULL;
         sd_id128_t id;
         int r = sd_id128_randomize(&id);
 
         if (r >= 0)
                 r = sd_bus_new(&peer);
         if (r >= 0)
-                r = sd_bus_set_fd(peer, fd, fd);
-        if (r < 0) {
-                (void) close(fd);
-                sd_bus_unref(peer);
+                r = sd_bus_set_server(peer, true, id);
+        if (r >= 0)
+                r = sd_bus_set_fd(peer, *fd, *fd);
+        if (r < 0)
                 return r;
-        }
-        r = sd_bus_set_server(peer, true, id);
-        if (r >= 0)
-                r = sd_bus_negotiate_creds(peer, true, SD_BUS_CREDS_EUID | SD_BUS_CREDS_EFFECTIVE_CAPS | SD_BUS_CREDS_PID);
-        if (r >= 0)
-                r = sd_bus_set_sender(peer, UASD_BUS_NAME);
+        *fd = -1;
+        r = sd_bus_set_sender(peer, UASD_BUS_NAME);
         if (r >= 0)
                 r = sd_bus_start(peer);
         if (r >= 0)
                 r = add_objects(peer, b->manager);
         if (r >= 0)
-                r = sd_bus_match_signal(peer, NULL, NULL, NULL, "org.freedesktop.DBus.Local", "Disconnected", on_peer_gone, b);
+                r = sd_bus_match_signal(peer, NULL, NULL, NULL, "org.freedesktop.DBus.Local", "Disconnected", on_peer_gone, ret);
         if (r >= 0)
                 r = attach(b, peer);
-        if (r < 0) {
-                sd_bus_unref(peer);
-                return r;
-        }
-        *ret = peer;
-        return 0;
+        if (r >= 0)
+                *ret = TAKE_PTR(peer);
+        return r;
 }
 
 static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *data)
@@ -167,46 +152,45 @@ static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *
         struct bus *b = data;
         struct ucred peer = {0};
         socklen_t size = sizeof(peer);
-        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), r;
+        _cleanup_close_ int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        size_t i = 0;
+        int r;
 
-        if (fd < 0)
-                return 0;
         /* The mode of the socket restricts it to root. This check also covers a descriptor that another process received. */
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != 0) {
-                (void) close(fd);
+        if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != 0)
                 return 0;
-        }
-        for (size_t i = 0; i < PEERS_MAX; i++)
-                if (!b->peers[i]) {
-                        r = welcome(b, fd, &b->peers[i]);
-                        if (r < 0)
-                                log_debug("cannot serve a peer: %s", strerror(-r));
-                        return 0;
-                }
-        (void) close(fd);
+        while (i < PEERS_MAX && b->peers[i])
+                i++;
+        r = i < PEERS_MAX ? welcome(b, &fd, &b->peers[i]) : -EUSERS;
+        if (r < 0)
+                log_debug("cannot serve a peer: %s", strerror(-r));
         return 0;
 }
 
 static int listen_private(struct bus *b)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
+        _cleanup_close_ int fd = -1;
         struct manager *m = b->manager;
+        sd_event_source *source;
         int r = state_mkdir(m->roots.run, RUN_DIR);
 
         if (r < 0)
                 return r;
         (void) snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%i/" RUN_PRIVATE_SOCKET, m->roots.run);
-        b->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (b->listener < 0)
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
                 return -errno;
         (void) unlinkat(m->roots.run, RUN_PRIVATE_SOCKET, 0);
         mode_t mask = umask(0177);
-        r = bind(b->listener, (struct sockaddr *) &address, sizeof(address)) < 0 ? -errno : 0;
+        r = bind(fd, (struct sockaddr *) &address, sizeof(address)) < 0 ? -errno : 0;
         (void) umask(mask);
-        if (r >= 0 && listen(b->listener, 16) < 0)
+        if (r >= 0 && listen(fd, 16) < 0)
                 r = -errno;
         if (r >= 0)
-                r = sd_event_add_io(m->event, &b->listener_source, b->listener, EPOLLIN, on_connect, b);
+                r = sd_event_add_io(m->event, &source, fd, EPOLLIN, on_connect, b);
+        if (r >= 0)
+                (void) sd_event_source_set_io_fd_own(source, TAKE_FD(fd) >= 0);
         return r;
 }
 

@@ -93,10 +93,7 @@ static int do_switch(struct call *c)
         char job[JOB_PATH_MAX];
         int r = request_switch(c->entry, (enum driver) c->value, c->force);
 
-        if (r < 0)
-                return r;
-        bus_job_path(c->entry, job);
-        return sd_bus_reply_method_return(c->message, "o", job);
+        return r < 0 ? r : sd_bus_reply_method_return(c->message, "o", bus_job_path(c->entry, job));
 }
 
 static int refuse_trim(const struct call *c, enum trim_offer offer)

@@ -208,24 +208,6 @@ static int find_disk(sd_bus *bus, const char *path, const char *interface, void 
         return *ret_found != NULL;
 }
 
-static int list_disks(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, sd_bus_error *error)
-{
-        struct manager *m = data;
-        char **nodes = NULL;
-        size_t n = 0;
-
-        for (size_t i = 0; i < m->n_entries; i++) {
-                _cleanup_free_ char *path = bus_disk_path(m->entries[i]);
-
-                if (!path || strv_push(&nodes, &n, path) < 0) {
-                        strv_free(nodes);
-                        return -ENOMEM;
-                }
-        }
-        *ret_nodes = nodes;
-        return 0;
-}
-
 /* ---- org.uasd1.Job ---- */
 
 /* A request, from its start to its end. Each signal names its disk, for clients without a list of jobs. */
@@ -234,11 +216,9 @@ static struct entry *job_of_path(const struct manager *m, const char *path)
 {
         char own[JOB_PATH_MAX];
 
-        for (size_t i = 0; i < m->n_entries; i++) {
-                bus_job_path(m->entries[i], own);
-                if (m->entries[i]->request.number && streq(own, path))
+        for (size_t i = 0; i < m->n_entries; i++)
+                if (m->entries[i]->request.number && streq(bus_job_path(m->entries[i], own), path))
                         return m->entries[i];
-        }
         return NULL;
 }
 
@@ -323,34 +303,38 @@ static int find_job(sd_bus *bus, const char *path, const char *interface, void *
         return *ret_found != NULL;
 }
 
-static int list_jobs(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, sd_bus_error *error)
-{
-        struct manager *m = data;
-        char **nodes = NULL;
-        size_t n = 0;
-
-        for (size_t i = 0; i < m->n_entries; i++) {
-                char path[JOB_PATH_MAX];
-
-                bus_job_path(m->entries[i], path);
-                if (m->entries[i]->request.number && strv_push(&nodes, &n, path) < 0) {
-                        strv_free(nodes);
-                        return -ENOMEM;
-                }
-        }
-        *ret_nodes = nodes;
-        return 0;
-}
-
 /* ---- both ---- */
+
+/* sd-bus takes those of the paths that are below the node that it was asked for. */
+static int list(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, sd_bus_error *error)
+{
+        const struct manager *m = data;
+        char **nodes = NULL, job[JOB_PATH_MAX];
+        size_t n = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < m->n_entries && r >= 0; i++) {
+                const struct entry *e = m->entries[i];
+                _cleanup_free_ char *disk = bus_disk_path(e);
+
+                r = disk ? strv_push(&nodes, &n, disk) : -ENOMEM;
+                if (r >= 0 && e->request.number)
+                        r = strv_push(&nodes, &n, bus_job_path(e, job));
+        }
+        if (r < 0)
+                strv_free(nodes);
+        else
+                *ret_nodes = nodes;
+        return r;
+}
 
 int bus_objects_add(sd_bus *bus, struct manager *m)
 {
         int r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable, find_disk, m);
 
         if (r >= 0)
-                r = sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, list_disks, m);
+                r = sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, list, m);
         if (r >= 0)
                 r = sd_bus_add_fallback_vtable(bus, NULL, JOB_PATH_PREFIX, UASD_BUS_JOB, job_vtable, find_job, m);
-        return r < 0 ? r : sd_bus_add_node_enumerator(bus, NULL, JOB_PATH_PREFIX, list_jobs, m);
+        return r < 0 ? r : sd_bus_add_node_enumerator(bus, NULL, JOB_PATH_PREFIX, list, m);
 }

@@ -36,7 +36,7 @@ int bus_get_inhibitors(sd_bus *bus, const char *path, const char *interface, con
         const struct inhibitor *i;
         int r = sd_bus_message_open_container(reply, 'a', "(sss)");
 
-        LIST_FOREACH (i, &m->inhibitors, link)
+        TAILQ_FOREACH (i, &m->inhibitors, link)
                 if (r >= 0)
                         r = append_inhibitor(reply, i);
         return r < 0 ? r : sd_bus_message_close_container(reply);

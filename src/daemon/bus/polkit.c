@@ -71,17 +71,14 @@ static void call_those_answered(struct manager *m)
         }
 }
 
-static void answered(struct question *q)
+/* For a handler of sd-bus. */
+static int answered(struct question *q)
 {
         q->at_end = true;
         if (q->disk[0]) /* also if an event of the kernel is still on its way */
                 queue_rescan(q->manager, q->disk);
         queue_call(q->manager, call_those_answered);
-}
-
-static bool interactive(const struct question *q)
-{
-        return sd_bus_message_get_allow_interactive_authorization(q->message) > 0;
+        return 0;
 }
 
 static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
@@ -93,8 +90,7 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
                                          "Only root may do that, because polkit does not answer: %s",
                                          sd_bus_message_get_error(reply)->message ?: "no reason given");
-                answered(q);
-                return 0;
+                return answered(q);
         }
         r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
         if (r >= 0)
@@ -107,26 +103,23 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
         else if (!may)
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "polkit does not allow it (action %s).",
                                          q->action);
-        answered(q);
-        return 0;
+        return answered(q);
 }
 
 /* Without a timeout: a user may need time for the password. */
 static int ask_polkit(struct question *q)
 {
         sd_bus *bus = sd_bus_message_get_bus(q->message);
-        sd_bus_message *call = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        bool interactive = sd_bus_message_get_allow_interactive_authorization(q->message) > 0;
         int r = sd_bus_message_new_method_call(bus, &call, POLKIT_NAME, POLKIT_PATH, POLKIT_INTERFACE, "CheckAuthorization");
 
         if (r >= 0)
                 r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
                                           sd_bus_message_get_sender(q->message), q->action, 1, "disk", q->disk[0] ? q->disk : "*",
-                                          interactive(q) ? POLKIT_INTERACTION : 0, "");
+                                          interactive ? POLKIT_INTERACTION : 0, "");
         q->slot = sd_bus_slot_unref(q->slot);
-        if (r >= 0)
-                r = sd_bus_call_async(bus, &q->slot, call, on_polkit, q, UINT64_MAX);
-        sd_bus_message_unref(call);
-        return r;
+        return r < 0 ? r : sd_bus_call_async(bus, &q->slot, call, on_polkit, q, UINT64_MAX);
 }
 
 static bool too_many(const struct question *asking)
@@ -150,8 +143,7 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
                 if (too_many(q)) {
                         (void) sd_bus_error_set(&q->refused, SD_BUS_ERROR_LIMITS_EXCEEDED,
                                                 "Too many of your requests wait for a password already.");
-                        answered(q);
-                        return 0;
+                        return answered(q);
                 }
                 r = ask_polkit(q);
                 q->at_polkit = r >= 0;
@@ -161,8 +153,7 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
         if (r < 0)
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "Cannot find out which user asks: %s",
                                          strerror(-r));
-        answered(q);
-        return 0;
+        return answered(q);
 }
 
 static struct question *find(const struct manager *m, const sd_bus_message *message)

@@ -21,42 +21,43 @@ static const struct inhibitor *inhibitor_of(const struct entry *e)
 {
         const struct inhibitor *i;
 
-        LIST_FOREACH (i, &e->manager->inhibitors, link)
+        TAILQ_FOREACH (i, &e->manager->inhibitors, link)
                 if (!i->disk[0] || streq(i->disk, e->life.disk.facts.interface))
                         return i;
         return NULL;
 }
 
-/* Writes the end of a sentence. Other programs may have given the reason as a sentence. */
-static void tell(const struct inhibitor *i, char *ret, size_t size)
+/* Returns true if the disk has an inhibitor. Names it at the end of a sentence. Other programs may give the reason as a sentence.
+ */
+static bool tell(struct entry *e)
 {
+        const struct inhibitor *i = inhibitor_of(e);
         const char *why = i ? i->why : "";
+        struct disk *d = &e->life.disk;
         bool ended = *why && strchr(".!?", why[strlen(why) - 1]);
 
-        ret[0] = '\0';
+        d->inhibited[0] = '\0';
         if (i)
-                (void) snprintf(ret, size, "%s%s%s%s", i->who, *why ? ": " : "", why, ended ? "" : ".");
+                (void) snprintf(d->inhibited, sizeof(d->inhibited), "%s%s%s%s", i->who, *why ? ": " : "", why, ended ? "" : ".");
+        return i;
 }
 
 void inhibit_adopt(struct entry *e)
 {
-        const struct inhibitor *i = inhibitor_of(e);
-
-        tell(i, e->life.disk.inhibited, sizeof(e->life.disk.inhibited));
-        learn(&e->life, &(struct event){.type = EVENT_INHIBITED, .on = i != NULL}, 0);
+        learn(&e->life, &(struct event){.type = EVENT_INHIBITED, .on = tell(e)}, 0);
 }
 
 static void apply(struct entry *e)
 {
-        const struct inhibitor *i = inhibitor_of(e);
         struct disk *d = &e->life.disk;
         char before[sizeof(d->inhibited)];
+        bool on;
 
         memcpy(before, d->inhibited, sizeof(before));
-        tell(i, d->inhibited, sizeof(d->inhibited));
-        if (e->life.inhibited != (i != NULL))
-                queue_event(e, &(struct event){.type = EVENT_INHIBITED, .on = i != NULL});
-        else if (i && !streq(before, d->inhibited) && d->state == STATE_WAITING)
+        on = tell(e);
+        if (e->life.inhibited != on)
+                queue_event(e, &(struct event){.type = EVENT_INHIBITED, .on = on});
+        else if (!streq(before, d->inhibited) && d->state == STATE_WAITING)
                 bus_disk_changed(e);
 }
 
@@ -70,7 +71,7 @@ static void apply_all(struct manager *m)
 
 static void inhibitor_free(struct inhibitor *i)
 {
-        LIST_REMOVE(i, link);
+        TAILQ_REMOVE(&i->manager->inhibitors, i, link);
         sd_event_source_disable_unref(i->end);
         free(i->who);
         free(i->why);
@@ -97,24 +98,19 @@ static char *harmless(const char *s, size_t most)
 
 int inhibit_add(struct manager *m, const char *disk, const char *who, const char *why, int *ret_fd)
 {
-        struct inhibitor *i, *each = NULL, *last = NULL;
-        int r;
+        struct inhibitor *i;
         unsigned n = 0;
+        int r;
 
-        LIST_FOREACH (each, &m->inhibitors, link) {
-                last = each;
+        TAILQ_FOREACH (i, &m->inhibitors, link)
                 n++;
-        }
         if (n >= INHIBITORS_MAX)
                 return -EBUSY;
         i = calloc(1, sizeof(*i));
         if (!i)
                 return -ENOMEM;
         i->manager = m;
-        if (last)
-                LIST_INSERT_AFTER(last, i, link);
-        else
-                LIST_INSERT_HEAD(&m->inhibitors, i, link);
+        TAILQ_INSERT_TAIL(&m->inhibitors, i, link);
         i->who = harmless(isempty(who) ? "somebody" : who, WHO_MAX);
         i->why = harmless(why, WHY_MAX);
         (void) copy_string(i->disk, sizeof(i->disk), disk);

@@ -5,7 +5,7 @@
 
 /* An inhibitor: no switch begins while it exists. */
 struct inhibitor {
-        LIST_ENTRY(inhibitor) link;
+        TAILQ_ENTRY(inhibitor) link;
         struct manager *manager;
         char disk[INTERFACE_NAME_MAX]; /* by its port, for any disk there; "": all */
         char *who, *why;

@@ -89,7 +89,7 @@ static int on_inhibitor(sd_bus_message *message, void *data, sd_bus_error *error
 static void inhibit(struct sleep *s)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r = sd_bus_message_new_method_call(s->bus, &call, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "Inhibit");
+        int r = sd_bus_message_new_method_call(s->manager->bus.system, &call, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "Inhibit");
 
         s->asking = sd_bus_slot_unref(s->asking);
         if (r >= 0)
@@ -98,7 +98,7 @@ static void inhibit(struct sleep *s)
                 r = sd_bus_message_append(call, "ssss", "sleep", "uasd", "A USB disk may be on its way to another driver",
                                           "delay");
         if (r >= 0)
-                r = sd_bus_call_async(s->bus, &s->asking, call, on_inhibitor, s, 0);
+                r = sd_bus_call_async(s->manager->bus.system, &s->asking, call, on_inhibitor, s, 0);
         if (r < 0) {
                 log_warning("cannot ask logind for an inhibitor: %s", strerror(-r));
                 wakes_up(s);
@@ -125,14 +125,14 @@ static int on_owner(sd_bus_message *message, void *data, sd_bus_error *error)
         return 0;
 }
 
-int sleep_watch(struct manager *m, sd_bus *bus)
+int sleep_watch(struct manager *m)
 {
         struct sleep *s = &m->sleep;
+        sd_bus *bus = m->bus.system;
         int r;
 
         s->manager = m;
         s->asking = sd_bus_slot_unref(s->asking);
-        s->bus = bus;
         r = sd_bus_match_signal_async(bus, NULL, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "PrepareForSleep", on_prepare, NULL, s);
         if (r >= 0)
                 r = sd_bus_add_match_async(bus, NULL,

@@ -12,8 +12,8 @@ int uevents_start(struct manager *m);
 /* boot.c: posts POST_BOOTED when the boot is over */
 void boot_await(struct manager *m);
 
-/* sleep.c: whether logind is sending the machine to sleep. bus: a new connection to the system bus. */
-int sleep_watch(struct manager *m, sd_bus *bus);
+/* sleep.c: whether logind is sending the machine to sleep. Called when the connection to the system bus is new. */
+int sleep_watch(struct manager *m);
 
 /* kmsg.c */
 /* Reads the kernel's log while a disk is on uas. The function returns true if an account has changed. */
