@@ -229,89 +229,58 @@ static void walk_free(struct users_walk *w)
         free(w);
 }
 
-static void put_text(FILE *out, const char *text)
-{
-        uint32_t size = text ? (uint32_t) strlen(text) + 1 : 0;
-
-        (void) fwrite(&size, sizeof(size), 1, out);
-        if (text)
-                (void) fwrite(text, 1, size, out);
-}
+/* The texts of a user. In the answer they come after it, each with its NUL. */
+#define TEXTS_OF(u)                                                                                                              \
+        {                                                                                                                        \
+                &(u)->where, &(u)->namespace, &(u)->command, &(u)->unit, &(u)->via                                               \
+        }
 
 static void walk_in_child(const struct roots *r, void *data, int out)
 {
-        const struct users_walk *w = data;
+        struct users_walk *w = data;
         FILE *f = users_find_each(r, w->of, w->n, true) < 0 ? NULL : fdopen(out, "we");
 
         if (!f)
                 return;
-        for (size_t i = 0; i < w->n; i++) {
-                (void) fwrite(&w->of[i].n_users, sizeof(w->of[i].n_users), 1, f);
-                for (size_t k = 0; k < w->of[i].n_users; k++) {
-                        const struct user *u = w->of[i].users + k;
-
-                        const char *const texts[] = {u->where, u->namespace, u->command, u->unit, u->via};
+        for (struct users_of *of = w->of; of < w->of + w->n; of++) {
+                (void) fwrite(&of->n_users, sizeof(of->n_users), 1, f);
+                for (struct user *u = of->users; u < of->users + of->n_users; u++) {
+                        char **const texts[] = TEXTS_OF(u);
 
                         (void) fwrite(u, sizeof(*u), 1, f);
                         for (size_t t = 0; t < ELEMENTSOF(texts); t++)
-                                put_text(f, texts[t]);
+                                if (*texts[t])
+                                        (void) fwrite(*texts[t], strlen(*texts[t]) + 1, 1, f);
                 }
         }
         (void) fclose(f);
 }
 
-struct reader {
-        const char *at;
-        size_t left;
-};
-
-static bool get(struct reader *r, void *ret, size_t size)
+static bool get_user(FILE *f, struct user *u)
 {
-        if (r->left < size)
-                return false;
-        memcpy(ret, r->at, size);
-        r->at += size;
-        r->left -= size;
-        return true;
-}
-
-static bool get_text(struct reader *r, char **ret)
-{
-        uint32_t size;
-
-        *ret = NULL;
-        if (!get(r, &size, sizeof(size)) || size > r->left)
-                return false;
-        if (size > 0)
-                *ret = strndup(r->at, size - 1);
-        r->at += size;
-        r->left -= size;
-        return size == 0 || *ret;
-}
-
-static bool get_user(struct reader *r, struct user *u)
-{
-        char **const texts[] = {&u->where, &u->namespace, &u->command, &u->unit, &u->via};
-        bool whole = get(r, u, sizeof(*u));
+        char **const texts[] = TEXTS_OF(u);
+        bool whole = fread(u, sizeof(*u), 1, f) == 1;
 
         for (size_t t = 0; t < ELEMENTSOF(texts); t++) {
-                *texts[t] = NULL; /* the child's pointer */
-                whole = whole && get_text(r, texts[t]);
+                bool follows = *texts[t]; /* the child's pointer */
+
+                *texts[t] = NULL;
+                whole = whole && (!follows || (getdelim(texts[t], &(size_t){0}, '\0', f) > 0 && !feof(f)));
         }
         return whole;
 }
 
-static bool get_users(struct reader *r, struct users_of *of)
+static bool get_users(FILE *f, struct users_of *of)
 {
         size_t n;
 
-        if (!get(r, &n, sizeof(n)) || n > r->left / sizeof(struct user))
+        if (fread(&n, sizeof(n), 1, f) != 1)
                 return false;
         of->users = calloc(n + 1, sizeof(struct user));
         if (!of->users)
                 return false;
         while (of->n_users < n)
-                if (!get_user(r, &of->users[of->n_users++]))
+                if (!get_user(f, &of->users[of->n_users++]))
                         return false;
         return true;
 }
@@ -320,9 +289,9 @@ static void on_walked(void *data, const struct child_end *end)
 {
         struct users_walk *w = data;
         struct manager *m = w->manager;
-        struct reader r = {end->answer, end->size};
+        _cleanup_fclose_ FILE *f = end->size > 0 ? fmemopen((void *) end->answer, end->size, "r") : NULL;
         usec_t now = now_monotonic();
-        bool whole = true;
+        bool whole = f;
 
         m->walk = NULL;
         m->walks_long = now >= w->began + WALK_USEC;
@@ -330,7 +299,7 @@ static void on_walked(void *data, const struct child_end *end)
                 struct entry *e = w->asked[i];
 
                 w->of[i] = (struct users_of){0};
-                whole = whole && get_users(&r, &w->of[i]);
+                whole = whole && get_users(f, &w->of[i]);
                 if (!whole || !e) {
                         users_free(w->of[i].users, w->of[i].n_users);
                         continue;
