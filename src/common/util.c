@@ -205,3 +205,16 @@ bool parse_numbers(const char *s, char between, unsigned *ret, size_t n)
         }
         return true;
 }
+
+int take_uint(const char **s, unsigned base, unsigned long long max, unsigned long long *ret)
+{
+        size_t n = strspn(*s, base == 16 ? "0123456789abcdefABCDEF" : "0123456789");
+        char digits[32];
+        int r;
+
+        (void) snprintf(digits, sizeof(digits), "%.*s", (int) n, *s);
+        r = n < sizeof(digits) ? parse_uint(digits, base, max, ret) : -EINVAL;
+        if (r >= 0)
+                *s += n;
+        return r;
+}

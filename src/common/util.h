@@ -88,3 +88,5 @@ char *harmless_sentence(const char *s, char *ret, size_t size);
 int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned long long *ret);
 /* Reads exactly n decimal numbers with a character between them: "8:16". Returns false if s is something else. */
 bool parse_numbers(const char *s, char between, unsigned *ret, size_t n);
+/* The digits at the front of *s, up to any other character; advances *s behind them. 0, -EINVAL or -ERANGE. */
+int take_uint(const char **s, unsigned base, unsigned long long max, unsigned long long *ret);

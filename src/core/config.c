@@ -24,19 +24,6 @@ void config_done(struct config *c)
         config_init(c);
 }
 
-/* Parses the digits of one number, in lower or upper case, and advances *s behind them. */
-static int take_number(const char **s, unsigned base, unsigned long long max, unsigned long long *ret)
-{
-        size_t n = strspn(*s, base == 16 ? "0123456789abcdefABCDEF" : "0123456789");
-        char text[32];
-
-        (void) snprintf(text, sizeof(text), "%.*s", (int) n, *s);
-        if (n >= sizeof(text) || parse_uint(text, base, max, ret) < 0)
-                return -EINVAL;
-        *s += n;
-        return 0;
-}
-
 /* Parses one number with its unit and advances *s. A number without a unit is seconds. */
 static int parse_span(const char **s, usec_t *ret)
 {
@@ -55,7 +42,7 @@ static int parse_span(const char **s, usec_t *ret)
         size_t n;
         usec_t v;
 
-        if (take_number(&p, 10, UINT64_MAX, &number) < 0)
+        if (take_uint(&p, 10, UINT64_MAX, &number) < 0)
                 return -EINVAL;
         n = strspn(p, "abcdefghijklmnopqrstuvwxyz");
         for (size_t i = 0; i < ELEMENTSOF(units); i++) {
@@ -94,7 +81,7 @@ static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const
         unsigned long long vid, pid;
 
         s += strspn(s, " ");
-        if (take_number(&s, 16, UINT16_MAX, &vid) < 0 || *s++ != ':' || take_number(&s, 16, UINT16_MAX, &pid) < 0)
+        if (take_uint(&s, 16, UINT16_MAX, &vid) < 0 || *s++ != ':' || take_uint(&s, 16, UINT16_MAX, &pid) < 0)
                 return -EINVAL;
         if (*s && (*s++ != ':' || !*s))
                 return -EINVAL;

@@ -10,68 +10,42 @@
 
 /* ---- the record ---- */
 
-/* Parses a number up to `end`, and skips that. */
-static int take_number(const char **p, const char *stop, char end, uint64_t *ret)
+static void take_text(char *ret, size_t room, const char *s, size_t n)
 {
-        const char *s = *p;
-        uint64_t v = 0;
-
-        for (; s < stop && *s >= '0' && *s <= '9'; s++)
-                if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t) (*s - '0'), &v))
-                        return -EINVAL;
-        if (s == *p || s == stop || *s != end)
-                return -EINVAL;
-        *p = s + 1;
-        *ret = v;
-        return 0;
+        (void) snprintf(ret, room, "%.*s", (int) n, s);
 }
 
-static void take_text(char *ret, size_t room, const char *s, const char *end)
-{
-        size_t n = (size_t) (end - s) < room ? (size_t) (end - s) : room - 1;
-
-        memcpy(ret, s, n);
-        ret[n] = '\0';
-}
-
-static const char *end_of_line(const char *s, const char *stop)
-{
-        const char *newline = memchr(s, '\n', (size_t) (stop - s));
-
-        return newline ? newline : stop;
-}
-
-static void take_property(struct kmsg *k, const char *s, const char *end)
+static void take_property(struct kmsg *k, const char *line, size_t n)
 {
         static const char subsystem[] = " SUBSYSTEM=", device[] = " DEVICE=";
-        size_t n = (size_t) (end - s);
 
-        if (n >= strlen(subsystem) && memcmp(s, subsystem, strlen(subsystem)) == 0)
-                take_text(k->subsystem, sizeof(k->subsystem), s + strlen(subsystem), end);
-        else if (n >= strlen(device) && memcmp(s, device, strlen(device)) == 0)
-                take_text(k->device, sizeof(k->device), s + strlen(device), end);
+        if (strncmp(line, subsystem, strlen(subsystem)) == 0)
+                take_text(k->subsystem, sizeof(k->subsystem), line + strlen(subsystem), n - strlen(subsystem));
+        else if (strncmp(line, device, strlen(device)) == 0)
+                take_text(k->device, sizeof(k->device), line + strlen(device), n - strlen(device));
 }
 
-int kmsg_parse(const char *record, size_t size, struct kmsg *ret)
+int kmsg_parse(const char *record, struct kmsg *ret)
 {
-        const char *p = record, *stop = record + size, *end;
+        unsigned long long head[3]; /* "priority,sequence,time,flags[,more];" */
         struct kmsg k = {0};
-        uint64_t priority;
+        size_t n;
 
-        /* "priority,sequence,time,flags[,more];" */
-        if (take_number(&p, stop, ',', &priority) < 0 || take_number(&p, stop, ',', &k.seq) < 0 ||
-            take_number(&p, stop, ',', &k.usec) < 0)
+        for (size_t i = 0; i < ELEMENTSOF(head); i++)
+                if (take_uint(&record, 10, UINT64_MAX, &head[i]) < 0 || *record++ != ',')
+                        return -EINVAL;
+        k.user = head[0] >> 3;
+        k.seq = head[1];
+        k.usec = head[2];
+        record += strcspn(record, ";\n");
+        if (*record++ != ';')
                 return -EINVAL;
-        end = end_of_line(p, stop);
-        p = memchr(p, ';', (size_t) (end - p));
-        if (!p)
-                return -EINVAL;
-        k.user = priority >> 3;
-        take_text(k.text, sizeof(k.text), p + 1, end);
-        while (end < stop) {
-                p = end + 1;
-                end = end_of_line(p, stop);
-                take_property(&k, p, end);
+        n = strcspn(record, "\n");
+        take_text(k.text, sizeof(k.text), record, n);
+        while (record[n]) {
+                record += n + 1;
+                n = strcspn(record, "\n");
+                take_property(&k, record, n);
         }
         *ret = k;
         return 0;
@@ -167,7 +141,7 @@ static const char *message_of(const struct kmsg *k, char *ret_device, size_t siz
 
         if (!space || !colon || colon < space)
                 return NULL;
-        take_text(ret_device, size, space + 1, colon);
+        take_text(ret_device, size, space + 1, (size_t) (colon - space - 1));
         s = colon + 2;
         if (!streq(k->subsystem, "scsi"))
                 return s;

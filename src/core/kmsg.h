@@ -25,8 +25,8 @@ struct kmsg {
         char device[64]; /* "+scsi:host0", "c189:129", "+pci:0000:00:14.0" */
 };
 
-/* Returns 0 or -EINVAL. Cuts off what does not fit. `record` need not end in a NUL. */
-int kmsg_parse(const char *record, size_t size, struct kmsg *ret);
+/* Returns 0 or -EINVAL. Cuts off what does not fit. */
+int kmsg_parse(const char *record, struct kmsg *ret);
 
 /* The cause of a sign. */
 enum blame {
@@ -48,7 +48,6 @@ enum place {
 };
 
 enum weight {
-        WEIGHT_NONE,
         WEIGHT_MEDIUM,
         WEIGHT_HIGH,
         WEIGHT_FATAL, /* the disk cannot be reached any more */

@@ -74,13 +74,10 @@ static unsigned superspeed(const uint8_t *p, size_t n)
 unsigned usb_version_bcd(const char *version)
 {
         unsigned long long major, minor;
-        char text[16];
-        char *dot;
 
-        if (!copy_string(text, sizeof(text), version + strspn(version, " ")) || !(dot = strchr(text, '.')))
-                return 0;
-        *dot = '\0';
-        if (parse_uint(text, 16, 0xff, &major) < 0 || parse_uint(dot + 1, 16, 0xff, &minor) < 0)
+        version += strspn(version, " ");
+        if (take_uint(&version, 16, 0xff, &major) < 0 || *version++ != '.' || take_uint(&version, 16, 0xff, &minor) < 0 ||
+            *version)
                 return 0;
         return (unsigned) (major << 8 | minor);
 }

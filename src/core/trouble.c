@@ -44,7 +44,6 @@ static unsigned points(enum weight w)
                 return 2;
         case WEIGHT_FATAL:
                 return ENOUGH;
-        case WEIGHT_NONE:
         case WEIGHT_NEW:
         case WEIGHT_GONE:
                 break;
@@ -158,7 +157,7 @@ void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct f
                 trouble_init(t);
         else if (s->weight == WEIGHT_GONE)
                 t->gone = true;
-        else if (t->gone || s->weight == WEIGHT_NONE)
+        else if (t->gone)
                 f.finding = FINDING_NONE;
         else if (s->excuses) {
                 excuse(t, s, usec);

@@ -90,8 +90,12 @@ static void records(void **state)
                 w.facts.busnum = 2;
                 w.facts.devnum = 2;
                 w.facts.driver = DRIVER_UAS;
-                for (unsigned n = 0; n < 2; n++)
-                        errors_take_record(&w, rows[i].record, strlen(rows[i].record));
+                for (unsigned n = 0; n < 2; n++) {
+                        struct kmsg k;
+
+                        if (kmsg_parse(rows[i].record, &k) >= 0)
+                                errors_take_record(&w, &k);
+                }
                 if (w.seen.n_signs != rows[i].signs || (rows[i].signs && w.seen.signs[0].n != 2))
                         fail_msg("row %zu: %zu signs", i, w.seen.n_signs);
         }

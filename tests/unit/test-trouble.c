@@ -39,7 +39,7 @@ static const struct sign
                          .blame = BLAME_BRIDGE,
                          .weight = WEIGHT_MEDIUM,
                          .what = "transfers"},
-        new_sign = {.weight = WEIGHT_NEW}, gone_sign = {.weight = WEIGHT_GONE}, none_sign = {.weight = WEIGHT_NONE};
+        new_sign = {.weight = WEIGHT_NEW}, gone_sign = {.weight = WEIGHT_GONE};
 
 struct step {
         unsigned at; /* seconds */
@@ -105,7 +105,6 @@ static const struct {
           {160, &streams_sign, BLAMED, BLAME_CONTROLLER}, {161, &power_sign, BLAMED, BLAME_POWER}}},
         {"what follows an unplug is its fallout", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {130, &gone_sign, OK, BLAME_NONE}, {131, &offline_sign, OK, BLAME_NONE}}},
         {"another disk, another account", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {101, &gone_sign, OK, BLAME_NONE}, {102, &new_sign, OK, BLAME_NONE}, {130, &abort_sign, NOTED, BLAME_BRIDGE}}},
-        {"nothing is nothing", {{100, &none_sign, OK, BLAME_NONE}}},
         {"records out of order do no harm", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {99, &abort_sign, OK, BLAME_BRIDGE}}},
         {"more bursts than are kept",
          {{0, &cable_sign, NOTED, BLAME_CABLE}, {20, &cable_sign, NOTED, BLAME_CABLE}, {40, &cable_sign, NOTED, BLAME_CABLE}, {60, &cable_sign, BLAMED, BLAME_CABLE},

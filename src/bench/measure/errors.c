@@ -8,10 +8,10 @@
 #include "common/util.h"
 #include "core/trouble.h"
 #include "sys/block/scsicount.h"
+#include "sys/io/kernel-log.h"
 #include "sys/io/sysfs.h"
 #include "sys/usb/usbdisk.h"
 
-#define RECORD_MAX 8192 /* the kernel's own limit */
 #define RECORDS_MAX 4096
 
 static uint64_t since(const struct errors_watch *w, enum scsi_count which, uint64_t before)
@@ -80,22 +80,17 @@ static void count_sign(struct errors_seen *s, const struct sign *sign)
         s->signs[i].n++;
 }
 
-void errors_take_record(struct errors_watch *w, const char *record, size_t size)
+void errors_take_record(struct errors_watch *w, const struct kmsg *k)
 {
-        struct kmsg k;
         struct sign s;
 
-        if (kmsg_parse(record, size, &k) < 0 || !sign_read(&k, &s) || !sign_is_about(&s, &w->facts, w->host))
+        if (!sign_read(k, &s) || !sign_is_about(&s, &w->facts, w->host))
                 return;
         switch (s.weight) {
         case WEIGHT_MEDIUM:
         case WEIGHT_HIGH:
         case WEIGHT_FATAL:
                 count_sign(&w->seen, &s);
-                break;
-        case WEIGHT_NONE:
-                if (s.excuses) /* bad power, which causes the other signs */
-                        count_sign(&w->seen, &s);
                 break;
         case WEIGHT_NEW:
         case WEIGHT_GONE:
@@ -105,17 +100,10 @@ void errors_take_record(struct errors_watch *w, const char *record, size_t size)
 
 static void drain(struct errors_watch *w)
 {
-        char record[RECORD_MAX];
+        struct kmsg k;
 
-        for (unsigned i = 0; w->kmsg >= 0 && i < RECORDS_MAX; i++) {
-                ssize_t n = read(w->kmsg, record, sizeof(record));
-
-                if (n < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* overwritten, or too large */
-                        continue;
-                if (n <= 0)
-                        return;
-                errors_take_record(w, record, (size_t) n);
-        }
+        for (unsigned i = 0; w->kmsg >= 0 && i < RECORDS_MAX && kmsg_next(w->kmsg, &k) > 0; i++)
+                errors_take_record(w, &k);
 }
 
 bool errors_look(struct errors_watch *w, bool io_failed)

@@ -45,7 +45,7 @@ void errors_end(struct errors_watch *w);
 bool errors_look(struct errors_watch *w, bool io_failed);
 
 /* Counts one record of the kernel's log, if it is about this disk. */
-void errors_take_record(struct errors_watch *w, const char *record, size_t size);
+void errors_take_record(struct errors_watch *w, const struct kmsg *k);
 
 /* Pure: whether it is trouble, and a clause about it ("2 commands not answered in time; ..."). errors_text() returns ret. */
 bool errors_are_trouble(const struct errors_seen *s, bool io_failed);

@@ -5,9 +5,9 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "sys/io/kernel-log.h"
 #include "sys/io/statefile.h"
 
-#define RECORD_MAX 8192 /* the kernel's own limit */
 /* If the kernel floods its log, it is read in batches. */
 #define WAKEUPS_PER_SEC 20
 #define RECORDS_PER_WAKEUP 4096
@@ -86,20 +86,12 @@ void kmsg_keep(struct manager *m)
 static void drain(struct manager *m, bool live)
 {
         struct kmsg_watch *w = &m->kmsg;
-        char record[RECORD_MAX];
         struct kmsg k;
         struct sign s;
-        ssize_t n;
 
         /* A log that fills faster than it is read must leave time for everything else. */
-        for (unsigned i = 0; i < RECORDS_PER_WAKEUP; i++) {
-                n = read(w->fd, record, sizeof(record));
-                if (n < 0 &&
-                    (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* overwritten by the ring buffer, or too long */
-                        continue;
-                if (n <= 0)
-                        return;
-                if (kmsg_parse(record, (size_t) n, &k) < 0 || (w->any && k.seq <= w->seen))
+        for (unsigned i = 0; i < RECORDS_PER_WAKEUP && kmsg_next(w->fd, &k) > 0; i++) {
+                if (w->any && k.seq <= w->seen)
                         continue;
                 w->seen = k.seq;
                 w->any = true;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "core/kmsg.h"
 #include "sys/io/roots.h"
+
+/* Reads the next record of /dev/kmsg, opened with O_NONBLOCK. Returns 1; 0 or -errno (-EAGAIN) if there is none. */
+int kmsg_next(int fd, struct kmsg *ret);
 
 /*
  * Returns the error with which uas gave up on this interface ("2-1:1.0") since its device was plugged in, as a negative errno.
