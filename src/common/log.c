@@ -2,6 +2,7 @@
 #include "common/log.h"
 #include "common/gettext.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ static bool send_journal(int level, const char *message, const char *message_id,
         _cleanup_free_ char *text = NULL;
         size_t size;
         FILE *f = open_memstream(&text, &size);
+        int r;
 
         if (!f)
                 return false;
@@ -61,7 +63,11 @@ static bool send_journal(int level, const char *message, const char *message_id,
                 if (!isempty(fields[i].value))
                         (void) fprintf(f, "%s=%s\n", fields[i].name, make_harmless(fields[i].value, harmless, sizeof(harmless)));
         }
-        return fclose(f) == 0 && journal_send(text, size) >= 0;
+        if (fclose(f) < 0)
+                return false;
+        r = journal_send(text, size);
+        /* journald hangs. A write to stderr, which goes to journald as well, would hang this program. */
+        return r >= 0 || r == -EAGAIN;
 }
 
 static void send(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n)
