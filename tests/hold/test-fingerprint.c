@@ -16,6 +16,7 @@
 #include "sys/block/fingerprint.h"
 
 #define LUN0 "LUN0_SIZE=100\nLUN0_SECTOR=512\n"
+#define PROTECTED0 "LUN0_PROTECTED=1\n"
 #define REST0 "LUN0_HEAD=a\nLUN0_TAIL=b\nLUN0_PTTYPE=gpt\n"
 #define LUN1 "LUN1_SIZE=200\nLUN1_SECTOR=512\n"
 #define REST1 "LUN1_HEAD=c\nLUN1_TAIL=d\n"
@@ -43,6 +44,13 @@ static const struct {
         /* a card was put into an empty slot, or taken out */
         {LUN0 REST0 "LUN1_UNREAD=1\n", LUN0 REST0 LUN1 REST1, NULL},
         {LUN0 REST0 LUN1 REST1, LUN0 REST0 "LUN1_UNREAD=1\n", "before LUN1_SIZE=200, now LUN1_UNREAD=1"},
+        /* A disk that could be written must be writable after the switch. */
+        {LUN0 PROTECTED0 REST0, LUN0 PROTECTED0 REST0, NULL},
+        {LUN0 PROTECTED0 REST0, LUN0 REST0, NULL},
+        {LUN0 PROTECTED0 "LUN0_UNREAD=1\n", LUN0 REST0, NULL},
+        {LUN0 "LUN0_UNREAD=1\n", LUN0 PROTECTED0 REST0, NULL},
+        {LUN0 REST0, LUN0 PROTECTED0 REST0, "before LUN0_HEAD=a, now LUN0_PROTECTED=1"},
+        {LUN1 REST1, LUN1 "LUN1_PROTECTED=1\n" REST1, "before LUN1_HEAD=c, now LUN1_PROTECTED=1"},
         /* After the switch everything must be readable. */
         {LUN0 REST0, LUN0 "LUN0_UNREAD=1\n", "before LUN0_HEAD=a, now LUN0_UNREAD=1"},
 };
@@ -79,7 +87,8 @@ static void test_same_sizes(void **state)
 static uint64_t size;
 static long long broken = -1; /* this byte cannot be read */
 static int no_ioctl;          /* the number of the ioctl that fails, from 1; 0: none */
-static bool slow;             /* a read is interrupted, or returns only a part */
+static bool protected;
+static bool slow; /* a read is interrupted, or returns only a part */
 
 int __wrap_ioctl(int fd, unsigned long request, void *argument);
 ssize_t __real_pread64(int fd, void *data, size_t n, off_t offset);
@@ -94,7 +103,7 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
         if (request == BLKGETSIZE64)
                 memcpy(argument, &size, sizeof(size));
         else
-                *(int *) argument = 512;
+                *(int *) argument = request == BLKROGET ? protected : 512;
         return 0;
 }
 
@@ -163,6 +172,10 @@ static void test_small(void **state)
         slow = true;
         assert_text(fd, "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
         slow = false;
+        protected = true;
+        assert_text(fd,
+                    "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_PROTECTED=1\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
+        protected = false;
         (void) close(fd);
         fd = disk(1);
         put(fd, 0, "a", 1);
@@ -229,7 +242,7 @@ static void test_broken(void **state)
         broken = -1;
         size = 200001; /* more than it has */
         assert_null(of(fd, false, -EIO));
-        for (int i = 1; i <= 2; i++) {
+        for (int i = 1; i <= 3; i++) {
                 no_ioctl = i;
                 assert_null(of(fd, true, -ENXIO));
         }

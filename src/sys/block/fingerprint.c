@@ -8,8 +8,9 @@
 
 #include "common/util.h"
 
-#define SAMPLE 65536       /* bytes read at either end */
-#define UNREAD "_UNREAD=1" /* the rest of this LUN is unknown */
+#define SAMPLE 65536             /* bytes read at either end */
+#define UNREAD "_UNREAD=1"       /* the rest of this LUN is unknown */
+#define PROTECTED "_PROTECTED=1" /* it cannot be written */
 
 static void probe_freep(blkid_probe *p)
 {
@@ -119,17 +120,19 @@ static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
         size_t length;
         FILE *contents;
         uint64_t size;
-        int sector, r;
+        int sector, ro, r;
 
         /* A write through a partition's node goes to another page cache. So earlier pages of this node may be old. */
         (void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-        if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
+        if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0 || ioctl(fd, BLKROGET, &ro) < 0)
                 return -errno;
         if (size == 0) { /* an empty slot: a card that is put in meanwhile does not make it another disk */
                 (void) fprintf(out, "LUN%u" UNREAD "\n", lun);
                 return 0;
         }
         (void) fprintf(out, "LUN%u_SIZE=%llu\nLUN%u_SECTOR=%i\n", lun, (unsigned long long) size, lun, sector);
+        if (ro)
+                (void) fprintf(out, "LUN%u" PROTECTED "\n", lun);
         contents = open_memstream(&text, &length);
         if (!contents)
                 return -errno;
@@ -191,12 +194,28 @@ bool fingerprint_same_sizes(const char *before, const char *after)
         return true;
 }
 
+/* Returns true if the line of a LUN says this. */
+static bool says(const char *line, const char *what)
+{
+        size_t n = strlen(what);
+
+        line += strcspn(line, "_\n");
+        return strncmp(line, what, n) == 0 && line[n] == '\n';
+}
+
 bool fingerprint_same(const char *before, const char *after, char *ret, size_t size)
 {
         while (*before || *after) {
                 int a = (int) strcspn(before, "\n"), b = (int) strcspn(after, "\n");
 
-                if (strncmp(before + strcspn(before, "_\n"), UNREAD "\n", strlen(UNREAD "\n")) == 0) {
+                /* The new disk may be writable: blockdev(8) can protect it, until it gets another block device. */
+                if (says(before, PROTECTED)) {
+                        if (says(after, PROTECTED))
+                                after = next_line(after);
+                        before = next_line(before);
+                        continue;
+                }
+                if (says(before, UNREAD)) {
                         while (same_lun(after, before))
                                 after = next_line(after);
                         before = next_line(before);
