@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <sys/queue.h>
-#include <systemd/sd-bus.h>
-#include <systemd/sd-event.h>
-
-#include "common/util.h"
 #include "core/config.h"
 #include "core/drops.h"
 #include "core/history.h"
-#include "core/keepoff.h"
-#include "core/machine.h"
 #include "core/trouble.h"
+#include "daemon/bus/announce.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/queue.h"
+#include "daemon/source/sources.h"
 #include "sys/io/roots.h"
 
 /*
  * A source, a child that ends and a method of the bus post into one queue (daemon/queue.h), and manager.c performs the posts.
- * Only there are disks read, machines stepped and entries freed. A feature has its own header and changes only its own fields
- * below.
+ * Only there are disks read, machines stepped and entries freed. A part has its own header and changes only its own fields below.
  */
-
-struct manager;
 
 /* A request of a user, as in org.uasd1.Job. */
 struct disk_request {
@@ -65,83 +59,6 @@ struct entry {
                 bool has_unkept;
         } trouble;       /* feature/trouble.c */
         usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
-};
-
-struct post;
-/* queue.c */
-struct queue {
-        void (*carry_out)(struct manager *m, const struct post *p);
-        TAILQ_HEAD(post_list, post) posts;
-        sd_event_source *drain;
-        bool draining;
-};
-
-/* bus/connections.c */
-#define PEERS_MAX 32
-struct bus {
-        struct manager *manager;
-        sd_bus *system;
-        sd_event_source *rejoin;
-        sd_bus *peers[PEERS_MAX];
-};
-
-/* source/boot.c */
-struct boot {
-        struct manager *manager;
-        sd_bus *pid1;
-        sd_event_source *again;
-        usec_t pause; /* usec until the next question */
-};
-
-/* source/sleep.c */
-struct sleep {
-        struct manager *manager;
-        sd_bus_slot *asking;     /* the call for an inhibitor */
-        int fd;                  /* of the inhibitor; -1: none */
-        sd_event_source *settle; /* while the machine is about to sleep and a switch is under way */
-};
-
-/* source/uevents.c */
-struct uevent_source {
-        struct manager *manager;
-        struct udev_monitor *kernel, *udev;
-        sd_event_source *kernel_source, *udev_source;
-};
-
-/* source/uses.c */
-struct use_watch {
-        struct manager *manager;
-        int inotify, ends;
-        sd_event_source *tables[2]; /* mount table and swaps; NULL: the kernel has no swap */
-        sd_event_source *inotify_source, *ends_source, *again;
-        size_t n;       /* number of disks that are watched */
-        uint64_t count; /* reference counts at the last check of the disks */
-        unsigned repeats;
-        usec_t began; /* of the last check, CLOCK_MONOTONIC in usec */
-        usec_t next;  /* earliest time of the next one */
-};
-
-/* source/kmsg.c */
-typedef bool (*kmsg_sign_fn)(struct manager *m, const struct sign *s, usec_t usec, bool live);
-struct kmsg_watch {
-        kmsg_sign_fn take;
-        int fd; /* -1: not started, or the log cannot be read */
-        sd_event_source *source;
-        bool armed;
-        uint64_t seen; /* number of the last record */
-        bool any;      /* `seen` is valid */
-};
-
-/* feature/keepoff.c */
-struct keepoff_state {
-        bool due;               /* the wanted entries may have changed */
-        struct kept_disks kept; /* what configuration, policies, records and `seen` say */
-        unsigned version;       /* of these files; 0: they must be read again */
-        struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
-        sd_event_source *timer; /* runs the next try after a failure */
-        usec_t pause;           /* usec until that try; 0: the last one succeeded */
-        sd_bus *pid1;           /* connection on which PID 1 is asked for usb_storage */
-        char left_out[512];     /* the last report of disks for which the quirks have no room */
 };
 
 struct manager {

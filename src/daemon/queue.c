@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "common/log.h"
+#include "daemon/manager.h"
 
 /* Before SIGTERM: the posts of a callback belong to the callback. */
 #define DRAIN_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT - 20)

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "daemon/manager.h"
+#include <sys/queue.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "core/machine.h"
+
+struct entry;
+struct manager;
 
 /*
  * Posts are performed in order, as soon as the callback that made them has returned. No caller up the stack uses an entry then,
@@ -33,6 +40,13 @@ struct post {
         struct event event;
         queue_call_fn call;
         sd_bus_message *message;
+};
+
+struct queue {
+        void (*carry_out)(struct manager *m, const struct post *p);
+        TAILQ_HEAD(post_list, post) posts;
+        sd_event_source *drain;
+        bool draining;
 };
 
 int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p));

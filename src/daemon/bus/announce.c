@@ -6,6 +6,7 @@
 #include "common/exit-codes.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "daemon/manager.h"
 
 int bus_append_text(sd_bus_message *m, const char *s)
 {

@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "daemon/manager.h"
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "core/types.h"
+
+struct entry;
+struct manager;
 
 /* Signals to all clients. This part does not depend on the methods. */
 
 #define DISK_PATH_PREFIX "/org/uasd1/disk"
 #define JOB_PATH_PREFIX "/org/uasd1/job"
 #define JOB_PATH_MAX (sizeof(JOB_PATH_PREFIX) + 16)
+
+#define PEERS_MAX 32
+struct bus {
+        struct manager *manager;
+        sd_bus *system;
+        sd_event_source *rejoin;
+        sd_bus *peers[PEERS_MAX];
+};
 
 /* Joins the system bus and opens the private socket. */
 void bus_start(struct manager *m);

@@ -41,7 +41,10 @@ static void look(struct manager *m)
 
 static int on_again(sd_event_source *s, usec_t usec, void *data)
 {
-        queue_call(data, look);
+        struct manager *m = data;
+
+        m->keepoff.timer = sd_event_source_disable_unref(s);
+        queue_call(m, look);
         return 0;
 }
 
@@ -73,9 +76,9 @@ static bool any_kept_off(const struct kept_disks *kept)
 static void try_again(struct manager *m, int why)
 {
         usec_t last = m->keepoff.pause;
-        int r, on = SD_EVENT_OFF;
+        int r;
 
-        if (m->keepoff.timer && sd_event_source_get_enabled(m->keepoff.timer, &on) > 0)
+        if (m->keepoff.timer)
                 return;
         if (why == -ENOENT && last == PAUSE_MAX) /* given up: later events try it again, but PID 1 is not asked again */
                 return;
@@ -86,7 +89,6 @@ static void try_again(struct manager *m, int why)
         m->keepoff.pause = last == 0 ? PAUSE_MIN : last < PAUSE_MAX / 2 ? 2 * last : PAUSE_MAX;
         if (why == -ENOENT && m->keepoff.pause == PAUSE_MAX)
                 log_warning(MODULE_STORAGE " is not loaded: disks that are to be kept off uas may start on it");
-        m->keepoff.timer = sd_event_source_disable_unref(m->keepoff.timer);
         r = sd_event_add_time_relative(m->event, &m->keepoff.timer, CLOCK_MONOTONIC, m->keepoff.pause, 0, on_again, m);
         if (r < 0)
                 log_warning("no timer: %s", strerror(-r));

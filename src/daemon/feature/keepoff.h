@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "daemon/manager.h"
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "common/util.h"
+#include "core/keepoff.h"
+
+struct entry;
+struct manager;
 
 /*
  * Entries in the quirks parameter for disks that belong on usb-storage, so that they never start on uas. If a bind is under way,
  * or usb_storage must be loaded first, uasd tries again later.
  */
+struct keepoff_state {
+        bool due;               /* the wanted entries may have changed */
+        struct kept_disks kept; /* what configuration, policies, records and `seen` say */
+        unsigned version;       /* of these files; 0: they must be read again */
+        struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
+        sd_event_source *timer; /* runs the next try after a failure */
+        usec_t pause;           /* usec until that try; 0: the last one succeeded */
+        sd_bus *pid1;           /* connection on which PID 1 is asked for usb_storage */
+        char left_out[512];     /* the last report of disks for which the quirks have no room */
+};
+
 /* Called after a change of a policy, a history or a driver. If the entries change, all disks are read again. */
 void keepoff_schedule(struct manager *m);
 /*

@@ -105,6 +105,12 @@ static void ask_who(struct entry *e)
                 name_holder(e, peer.pid);
 }
 
+static void name_former(struct disk *d, enum driver restore)
+{
+        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
+                        driver_to_string(restore));
+}
+
 /* ---- the end ---- */
 
 static void drop_claim(struct disk_lease *l)
@@ -176,8 +182,7 @@ static void lease_end(struct entry *e, const char *why)
         l->end = sd_event_source_disable_unref(l->end);
         if (l->claim && !l->has_next)
                 child_stop(l->claim);
-        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
-                        driver_to_string(l->restore));
+        name_former(d, l->restore);
         if (e->request.number) {
                 e->request.pending = false;
                 bus_request_done(e, UASD_EXIT_FAILED, "", why);
@@ -327,8 +332,7 @@ void lease_adopt(struct entry *e)
         if (!e->lease)
                 return;
         *e->lease = (struct disk_lease){.restore = a.lease, .over = true};
-        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
-                        driver_to_string(a.lease));
+        name_former(d, a.lease);
         log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface,
                    driver_to_string(a.lease));
         e->life.lease.active = true;

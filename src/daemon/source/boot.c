@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "daemon/manager.h"
 #include "daemon/queue.h"
 #include "sys/io/pid1.h"
 

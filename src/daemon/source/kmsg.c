@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "daemon/manager.h"
 #include "sys/io/kernel-log.h"
 #include "sys/io/statefile.h"
 

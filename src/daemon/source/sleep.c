@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "common/log.h"
+#include "daemon/manager.h"
 #include "daemon/queue.h"
 
 /*

@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/disks.h"
+#include "daemon/manager.h"
 #include "daemon/queue.h"
 #include "daemon/source/sources.h"
 #include "sys/io/statefile.h"

@@ -5,6 +5,7 @@
 #include <sys/inotify.h>
 
 #include "common/log.h"
+#include "daemon/manager.h"
 #include "daemon/queue.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
