@@ -9,20 +9,6 @@
 #define KERNEL_PREFIX "Linux "
 #define BCD_MAX 0x9999U
 
-/* Reads up to the next ';' and advances *s behind it. Returns false if the field does not fit. */
-static bool next_field(const char **s, char *ret, size_t size)
-{
-        size_t n = strcspn(*s, ";");
-        bool fits = n < size;
-
-        if (fits) {
-                memcpy(ret, *s, n);
-                ret[n] = '\0';
-        }
-        *s += n + ((*s)[n] == ';');
-        return fits;
-}
-
 static bool bcd_parse(const char *s, uint16_t *ret)
 {
         unsigned long long value;
@@ -49,14 +35,14 @@ static bool firmware_parse(char *s, struct db_says *ret)
 int db_says_parse(const char *value, struct db_says *ret)
 {
         char verdict[16], firmware[16];
-        struct db_says s;
-        int v;
+        struct db_says s = {0};
+        int v, n = 0;
 
-        if (!next_field(&value, verdict, sizeof(verdict)) || (v = verdict_from_string(verdict)) < 0 ||
-            !next_field(&value, firmware, sizeof(firmware)) || !firmware_parse(firmware, &s) ||
-            !next_field(&value, s.host, sizeof(s.host)) || !s.host[0] || !next_field(&value, s.source, sizeof(s.source)) ||
-            !s.source[0] || !next_field(&value, s.date, sizeof(s.date)) || !s.date[0] ||
-            !next_field(&value, s.note, sizeof(s.note)) || *value)
+        if (sscanf(value, "%15[^;];%15[^;];%31[^;];%79[^;];%15[^;]%n", verdict, firmware, s.host, s.source, s.date, &n) != 5 ||
+            (v = verdict_from_string(verdict)) < 0 || !firmware_parse(firmware, &s))
+                return -EINVAL;
+        value += n;
+        if ((*value && *value++ != ';') || strchr(value, ';') || !copy_string(s.note, sizeof(s.note), value))
                 return -EINVAL;
         s.verdict = (enum verdict) v;
         *ret = s;

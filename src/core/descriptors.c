@@ -130,7 +130,7 @@ static void parse_alternate(const uint8_t *d, struct bytes behind, struct uas_ca
 
 static int parse_configuration(struct bytes b, uint8_t interface, struct uas_caps *ret)
 {
-        bool alternates[256] = {}, interfaces[256] = {}, found = false;
+        bool alternates[256] = {}, found = false;
         struct uas_caps caps = {.max_power = b.p[8]};
 
         skip(&b);
@@ -141,13 +141,7 @@ static int parse_configuration(struct bytes b, uint8_t interface, struct uas_cap
 
                 skip(&b);
                 behind = take_until(&b, DT_INTERFACE, DT_INTERFACE);
-                if (d[0] < INTERFACE_SIZE)
-                        continue;
-                if (!interfaces[d[2]]) {
-                        interfaces[d[2]] = true;
-                        caps.interfaces++;
-                }
-                if (d[2] != interface)
+                if (d[0] < INTERFACE_SIZE || d[2] != interface)
                         continue;
                 found = true;
                 if (alternates[d[3]])

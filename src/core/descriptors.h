@@ -16,7 +16,6 @@ struct uas_caps {
         uint8_t uas_alt;         /* the first such alternate setting */
         uint8_t max_power;       /* bMaxPower, raw; 0 distinguishes an ASM1153 from its predecessors */
         unsigned status_streams; /* streams of the status pipe; 0 below SuperSpeed */
-        unsigned interfaces;     /* number found in the configuration, not the claimed one: a USB reset affects all */
 };
 
 /*

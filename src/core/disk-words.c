@@ -43,41 +43,41 @@ static void add(char *ret, size_t size, const char *sentence)
                 say(ret + used, size - used, "%s%s", used ? " " : "", sentence);
 }
 
-/* Writes "/mnt/usb (sda1)": the user and the place. Names come from users and devices, and are made harmless here. */
+/* Names come from users and devices, and are made harmless here. */
+static const char *name_or(const char *name, const char *otherwise, char ret[static NAME_SIZE])
+{
+        return isempty(name) ? otherwise : make_harmless(name, ret, NAME_SIZE);
+}
+
+/* Writes "/mnt/usb (sda1)": the user and the place. */
 static void describe_user(const struct user *u, char *ret, size_t size)
 {
-        char where[NAME_SIZE] = "", command[NAME_SIZE] = "a program", pid[24] = "", namespace[NAME_SIZE] = "";
+        char text[NAME_SIZE], space[NAME_SIZE], pid[24] = "";
+        const char *program = u->kind == USER_CLAIM && !u->command ? name_or(u->where, "a program", text)
+                                                                   : name_or(u->command, "a program", text);
 
-        if (u->where)
-                (void) make_harmless(u->where, where, sizeof(where));
-        if (u->namespace)
-                (void) make_harmless(u->namespace, namespace, sizeof(namespace));
-        if (u->command)
-                (void) make_harmless(u->command, command, sizeof(command));
         if (u->pid)
                 (void) snprintf(pid, sizeof(pid), " (%ld)", (long) u->pid);
-
         switch (u->kind) {
         case USER_MOUNT:
-                if (*namespace)
-                        (void) snprintf(ret, size, "%s (%s, in %s)", *where ? where : "a mount", u->device, namespace);
+                if (isempty(u->namespace))
+                        (void) snprintf(ret, size, "%s (%s)", name_or(u->where, "a mount", text), u->device);
                 else
-                        (void) snprintf(ret, size, "%s (%s)", *where ? where : "a mount", u->device);
+                        (void) snprintf(ret, size, "%s (%s, in %s)", name_or(u->where, "a mount", text), u->device,
+                                        make_harmless(u->namespace, space, sizeof(space)));
                 break;
         case USER_SWAP:
                 (void) snprintf(ret, size, "swap on %s", u->device);
                 break;
         case USER_HOLDER:
-                (void) snprintf(ret, size, "%s (on %s)", *where ? where : "a device", u->device);
-                break;
         case USER_LOOP:
-                (void) snprintf(ret, size, "%s (on %s)", *where ? where : "a loop device", u->device);
+                (void) snprintf(ret, size, "%s (on %s)",
+                                name_or(u->where, u->kind == USER_LOOP ? "a loop device" : "a device", text), u->device);
                 break;
         case USER_OPEN:
-                (void) snprintf(ret, size, "%s%s has %s open", command, pid, u->device);
-                break;
         case USER_CLAIM:
-                (void) snprintf(ret, size, "%s%s has claimed %s", !u->command && *where ? where : command, pid, u->device);
+                (void) snprintf(ret, size, u->kind == USER_OPEN ? "%s%s has %s open" : "%s%s has claimed %s", program, pid,
+                                u->device);
                 break;
         case _USER_KIND_MAX:
                 ret[0] = '\0';

@@ -30,7 +30,6 @@ struct facts {
 
         enum driver driver;
         char driver_name[32]; /* name in the `driver` link; empty: none */
-        uint8_t alt;          /* current alternate setting */
         bool authorized;
         bool just_unbound; /* another program is switching it at this moment */
 

@@ -84,16 +84,22 @@ void learn_released(struct life *l, usec_t now)
         l->use.retry_at = now + RELEASE_PAUSE_USEC;
 }
 
+/* The attempts so far do not count any more. */
+static void try_afresh(struct life *l)
+{
+        l->use.looked = false;
+        l->use.retry_at = l->attempt.not_before = 0;
+        l->use.retries = l->attempt.flights = 0;
+        l->disk.outcome = (struct outcome){.code = -1};
+}
+
 static void start_over(struct life *l)
 {
         l->attempt.asked_meanwhile = l->attempt.running;
         l->attempt.requested = true;
-        l->use.waited = false;
-        l->use.looked = l->use.hidden = l->use.named = false;
+        l->use.waited = l->use.hidden = l->use.named = false;
         l->use.free_since = 0;
-        l->use.retry_at = l->attempt.not_before = 0;
-        l->use.retries = l->attempt.flights = 0;
-        l->disk.outcome = (struct outcome){.code = -1};
+        try_afresh(l);
 }
 
 static void ask_again(struct life *l, const struct event *e)
@@ -191,15 +197,6 @@ static void done(struct life *l, const struct event *e, usec_t now)
         }
 }
 
-static void trouble(struct life *l)
-{
-        l->cancelled = l->lease.failed_before = false;
-        l->use.looked = false;
-        l->use.retry_at = l->attempt.not_before = 0;
-        l->use.retries = l->attempt.flights = 0;
-        l->disk.outcome = (struct outcome){.code = -1};
-}
-
 void learn(struct life *l, const struct event *e, usec_t now)
 {
         switch (e->type) {
@@ -228,7 +225,8 @@ void learn(struct life *l, const struct event *e, usec_t now)
                 cancel(l, e);
                 break;
         case EVENT_TROUBLE:
-                trouble(l);
+                l->cancelled = l->lease.failed_before = false;
+                try_afresh(l);
                 break;
         case EVENT_INHIBITED:
                 if (l->inhibited && !e->on) { /* no search has run meanwhile */

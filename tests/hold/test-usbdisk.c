@@ -70,11 +70,11 @@ static int read_disk(const struct tree *t, const char *interface, char *ret, siz
         if (r > 0) {
                 (void) fprintf(
                         out,
-                        "at %s bus %u dev %u id %04x:%04x rev %04x speed %u of %u usb %s driver %i %s config %u interface %u alt "
-                        "%u authorized %i uas %i error %i controller %s %s sg %i streams %i host %s",
+                        "at %s bus %u dev %u id %04x:%04x rev %04x speed %u of %u usb %s driver %i %s config %u interface %u "
+                        "authorized %i uas %i error %i controller %s %s sg %i streams %i host %s",
                         f->port, f->busnum, f->devnum, f->vid, f->pid, f->bcd, f->speed_mbps, f->max_speed_mbps,
                         f->usb_version[0] ? f->usb_version : "-", (int) f->driver, f->driver_name[0] ? f->driver_name : "-",
-                        f->configuration, f->interface_number, f->alt, f->authorized, f->caps.uas, f->caps_error,
+                        f->configuration, f->interface_number, f->authorized, f->caps.uas, f->caps_error,
                         f->controller_device[0] ? f->controller_device : "-", f->controller[0] ? f->controller : "-", !f->no_sg,
                         !f->no_streams, d.host[0] ? d.host : "-");
                 for (size_t i = 0; i < d.n_luns; i++)
@@ -96,12 +96,12 @@ static const struct {
 } rows[] = {
         /* clang-format off */
         {{{0}}, 1, "at 2-1 bus 2 dev 5 id 1209:5a5a rev 0100 speed 480 of 480 usb 2.00 driver 1 usb-storage config 1 interface 0 "
-                   "alt 0 authorized 1 uas 1 error 0 controller pci0 xhci_hcd sg 1 streams 1 host host0 " LUN0 " ."},
+                   "authorized 1 uas 1 error 0 controller pci0 xhci_hcd sg 1 streams 1 host host0 " LUN0 " ."},
         /* no mass storage with SCSI commands on BOT or UAS */
         {{{INTF "bInterfaceClass", "ff\n"}}, 0, ""},
         {{{INTF "bInterfaceSubClass", "05\n"}}, 0, ""},
         {{{INTF "bInterfaceProtocol", "51\n"}}, 0, ""},
-        {{{INTF "bInterfaceProtocol", "62\n"}}, 1, " alt 0 "},
+        {{{INTF "bInterfaceProtocol", "62\n"}}, 1, " interface 0 "},
         /* numbers that each device has */
         {{{INTF "bInterfaceClass", NULL}}, -ENODEV, ""},
         {{{INTF "bInterfaceSubClass", NULL}}, -ENODEV, ""},
@@ -145,9 +145,6 @@ static const struct {
         {{{DEVICE "version", NULL}}, 1, " usb - "},
         {{{DEVICE "version", "\n"}}, 1, " usb - "},
         {{{DEVICE "version", "  3.20\n"}}, 1, " speed 480 of 5000 usb 3.20 "},
-        {{{INTF "bAlternateSetting", "10\n"}}, 1, " alt 10 "},
-        {{{INTF "bAlternateSetting", " 1\n"}}, 1, " alt 1 "},
-        {{{INTF "bAlternateSetting", NULL}}, 1, " alt 0 "},
         {{{INTF "authorized", "0\n"}}, 1, " authorized 0 "},
         {{{DEVICE "authorized", "0\n"}, {INTF "authorized", "1\n"}}, 1, " authorized 0 "},
         {{{DEVICE "authorized", "1\n"}, {INTF "authorized", "0\n"}}, 1, " authorized 0 "},

@@ -974,7 +974,7 @@ static void life_of_disk(struct life *l)
                 .vid = 0x1209,
                 .pid = 0x5a5a,
                 .speed_mbps = 5000,
-                .caps = {.bot = true, .uas = true, .pipes = true, .uas_alt = 1, .interfaces = 1},
+                .caps = {.bot = true, .uas = true, .pipes = true, .uas_alt = 1},
                 .driver = DRIVER_USB_STORAGE,
                 .authorized = true,
                 .unknown_target = DRIVER_UAS,

@@ -216,7 +216,6 @@ int usb_disk_read(const struct roots *r, const char *interface, bool strings, st
         *strchr(f->port, ':') = '\0';
         f->configuration = (uint8_t) strtoul(strchr(interface, ':') + 1, NULL, 10);
         f->interface_number = (uint8_t) number;
-        f->alt = (uint8_t) optional_uint(intf, "bAlternateSetting", 10, 0);
         f->authorized = optional_uint(intf, "authorized", 10, 1) != 0;
         f->driver = read_driver(intf, f->driver_name, sizeof(f->driver_name));
         k = read_usb_device(r, strings, f, &d.strings_anew);
