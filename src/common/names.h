@@ -28,6 +28,7 @@
 #define SYSFS_COMPATIBLE "firmware/devicetree/base/compatible"
 #define SYSFS_STORAGE_STATE "module/usb_storage/initstate"
 #define SYSFS_QUIRKS "module/usb_storage/parameters/quirks"
+#define SYSFS_DELAY_USE "module/usb_storage/parameters/delay_use"
 
 /* Below /run */
 #define RUN_DIR "uasd"

@@ -3,15 +3,18 @@
 #include <poll.h>
 
 #include "common/gettext.h"
+#include "common/names.h"
 #include "switch/transaction.h"
 #include "sys/io/clock.h"
+#include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 #include "sys/udev/udevdb.h"
 
-#define LOOK_AGAIN_MSEC 200            /* without udev's events, which end the wait sooner */
-#define FAIR_USEC (2 * USEC_PER_SEC)   /* uas has its disks in 0.2 s; the rest of a hold may be shorter */
-#define BEHIND_USEC (2 * USEC_PER_SEC) /* in this time `ahead` is rolled back, and the kernel continues with this disk */
+#define LOOK_AGAIN_MSEC 200                  /* without udev's events, which end the wait sooner */
+#define FAIR_USEC (2 * USEC_PER_SEC)         /* uas has its disks in 0.2 s; the rest of a hold may be shorter */
+#define DELAY_MOST_USEC (120 * USEC_PER_SEC) /* a longer wait for a disk is no use */
+#define BEHIND_USEC (2 * USEC_PER_SEC)       /* in this time `ahead` is rolled back, and the kernel continues with this disk */
 
 static bool somebody_tells(const struct transaction *t)
 {
@@ -158,6 +161,19 @@ const char *why_late(const struct transaction *t)
         if (t->behind.usec != 0 && awake_since(t->behind) < BEHIND_USEC)
                 return N_("the kernel was at another one, which was bound before it");
         return NULL;
+}
+
+/* The parameter of usb-storage is in seconds, or, since Linux 6.12, perhaps in milliseconds: "5", "1500ms". */
+usec_t scan_delay(const struct transaction *t, enum driver d)
+{
+        char text[16], *unit;
+        usec_t delay;
+
+        if (d != DRIVER_USB_STORAGE || attr_read(t->roots.sys, SYSFS_DELAY_USE, text, sizeof(text)) <= 0)
+                return 0;
+        delay = strtoul(text, &unit, 10);
+        delay *= streq(unit, "ms") ? USEC_PER_MSEC : USEC_PER_SEC;
+        return delay < DELAY_MOST_USEC ? delay : DELAY_MOST_USEC;
 }
 
 /* Returns the rest of a budget, usec. *haste: the end of a shorter budget, which begins when a signal is first seen to wait. */

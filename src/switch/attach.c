@@ -85,7 +85,7 @@ int attach(struct transaction *t, enum driver d)
  */
 static int disks_back(struct transaction *t)
 {
-        int r = wait_for_disks(t, awake_in(BACK_BUDGET), NULL);
+        int r = wait_for_disks(t, awake_in(BACK_BUDGET + scan_delay(t, driver_now(t))), NULL);
 
         return r == -EINPROGRESS || (r < 0 && signal_waits()) ? 0 : r;
 }

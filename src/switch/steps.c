@@ -199,7 +199,7 @@ static int step_delete(struct transaction *t)
         r = machine_stops(t);
         if (r < 0)
                 return r;
-        if (t->hold_deadline && awake_left(hold_leaves(t)) == 0)
+        if (t->hold_deadline && awake_left(hold_leaves(t)) <= scan_delay(t, t->to))
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
         r = switch_hold_prepare(t);
         if (r == -ETIMEDOUT && t->from != DRIVER_NONE)
@@ -249,7 +249,7 @@ static int step_bind(struct transaction *t)
 
 static int step_appear(struct transaction *t)
 {
-        int r = wait_for_disks(t, until(t, APPEAR_BUDGET), switch_hold_if_long);
+        int r = wait_for_disks(t, until(t, APPEAR_BUDGET + scan_delay(t, t->to)), switch_hold_if_long);
         const char *why = r == -ETIMEDOUT ? why_late(t) : NULL;
 
         t->to_blame = r < 0 && r != -EINPROGRESS && !why;

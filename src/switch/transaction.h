@@ -189,6 +189,8 @@ int luns_delete(struct transaction *t);
 void look_ahead(struct transaction *t);
 /* The reason why a late disk is not to blame; NULL: it is to blame. */
 const char *why_late(const struct transaction *t);
+/* Returns the time for which this driver shows no disk after the bind. */
+usec_t scan_delay(const struct transaction *t, enum driver d);
 /*
  * Waits until all former LUNs are back. While udev's helper waits, a LUN is back when the kernel has announced it, otherwise when
  * udev has processed it. idle: called repeatedly meanwhile, or NULL. Returns 0, -EINPROGRESS if they are back but udev has not

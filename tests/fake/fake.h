@@ -159,6 +159,7 @@ struct fake {
         bool no_pid1, stopping;
         bool no_diskseq;       /* Linux before 5.15 */
         const char *unit;      /* of the uasd-switch that hangs on a disk; NULL: none */
+        uint64_t delay_use;    /* of usb-storage, usec; 0: the default */
         uint64_t udev_usec;    /* time that udev needs for an event */
         bool udev_deaf;        /* udev processes no event: its queue is stopped */
         bool lost_events;      /* no monitor receives udev's events; only udev's database shows what udev did */

@@ -394,7 +394,10 @@ static void bind_does_not_wait(struct fake_usb *u, enum driver d)
         fake->hosts |= 1 << u->host;
         tree_driver(u);
         tree_host(u);
-        u->scan_due = fake->clock + BIND_USEC + (d == DRIVER_UAS ? UAS_SCAN_USEC : DELAY_USE_USEC);
+        u->scan_due = fake->clock + BIND_USEC +
+                      (d == DRIVER_UAS   ? UAS_SCAN_USEC
+                       : fake->delay_use ? fake->delay_use
+                                         : DELAY_USE_USEC);
         kernel_pass(BIND_USEC);
 }
 

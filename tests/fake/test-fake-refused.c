@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -116,6 +117,25 @@ static void read_by_another(struct fake_usb *u)
         fake->unit = "backup.service";
 }
 
+/* usb-storage shows no disk for so long. */
+static void delay_use(const char *seconds)
+{
+        fake->delay_use = strtoul(seconds, NULL, 10) * USEC_PER_SEC;
+        tree_write(seconds, "sys/module/usb_storage/parameters/delay_use");
+}
+
+static void stalls_and_waits(struct fake_usb *u)
+{
+        stalls(u);
+        delay_use("40");
+        fake->haste = true;
+}
+
+static void waits(struct fake_usb *u)
+{
+        delay_use("16");
+}
+
 static void loses_a_lun(struct fake_usb *u)
 {
         u->missing_on_uas = 1;
@@ -147,6 +167,7 @@ static const struct {
         {"opened at the last moment", {UAS, BOT, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}}, 3, "delete", "in use: open of sda by x", UAS},
         /* The rest of the hold is for another try. */
         {"opened at the last moment, under a hold", {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}}, 3, "delete", "in use: open of sda by x", BOT},
+        {"the hold is shorter than the new driver waits", {UAS, BOT, .automatic = true, .held = true, .prepare = waits}, 3, "delete", "too little is left of the hold for a switch and its undo", UAS},
         {"udev keeps its lock", {BOT, UAS, .prepare = udev_locks}, 3, "claim", "a program keeps the lock on sda", BOT},
         {"claimed between two opens", {BOT, UAS, .hooks = FAIL("open sda", 1, EBUSY)}, 3, "claim", "in use: a mount or a program has claimed sda", BOT},
         {"the machine goes down", {BOT, UAS, .automatic = true, .prepare = stopping}, 3, "delete", "the machine is going down", BOT},
@@ -191,6 +212,7 @@ static const struct {
         {"stalls at full depth", {BOT, UAS, .prepare = stalls}, 7, "verify", "under uas reads at full depth are not answered in time: Connection timed out", BOT, true},
         {"stalls, and uasd has begun the switch", {BOT, UAS, .prepare = read_by_uasd}, 7, "verify", "under uas reads at full depth are not answered in time", BOT, true},
         {"stalls, and another service reads it", {BOT, UAS, .prepare = read_by_another}, UASD_EXIT_FAILED, "verify", "under uas reads at full depth are not answered in time: Connection timed out; it is in use already, and stays", UAS, true},
+        {"stalls, and the former driver waits", {BOT, UAS, .prepare = stalls_and_waits}, 7, "verify", "under uas reads at full depth are not answered in time: Connection timed out", BOT, true},
         {"stalls, under a hold", {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .prepare = stalls}, 7, "verify", "under uas reads at full depth are not answered in time: Connection timed out", BOT, true},
         {"cannot be read on either driver", {UAS, BOT, .hooks = {{.op = "fingerprint", .what = HOOK_FAIL, .error = EIO}}}, 7, "verify", "under usb-storage the disk cannot be read: Input/output error", UAS, true},
         {"cannot be read on uas", {BOT, UAS, .hooks = FAIL("fingerprint", 2, EIO)}, 7, "verify", "under uas the disk cannot be read: Input/output error", BOT, true},

@@ -31,11 +31,27 @@ static void is_protected(struct fake_usb *u)
         (void) kernel_fsync("sda");
 }
 
+/* Longer than uasd-switch waits for a disk. */
+static void long_delay_use(struct fake_usb *u)
+{
+        fake->haste = true;
+        fake->delay_use = 40 * USEC_PER_SEC;
+        tree_write("40\n", "sys/module/usb_storage/parameters/delay_use");
+}
+
+static void long_delay_use_msec(struct fake_usb *u)
+{
+        long_delay_use(u);
+        tree_write("40500ms\n", "sys/module/usb_storage/parameters/delay_use");
+}
+
 static const struct {
         const char *what;
         struct scene s;
 } good[] = {
         /* clang-format off */
+        {"to usb-storage, which waits", {.from = UAS, .to = BOT, .partitions = 1, .prepare = long_delay_use}},
+        {"to usb-storage, which waits, on a newer kernel", {.from = UAS, .to = BOT, .partitions = 1, .prepare = long_delay_use_msec}},
         {"to uas", {.from = BOT, .to = UAS, .partitions = 2}},
         {"to usb-storage", {.from = UAS, .to = BOT, .partitions = 2}},
         {"an old kernel", {.from = BOT, .to = UAS, .luns = 2, .partitions = 1, .prepare = no_diskseq}},
