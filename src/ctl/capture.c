@@ -5,67 +5,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "common/util.h"
-#include "sys/io/clock.h"
 
-#define OUTPUT_MAX (1u << 20)
-
-static int read_all(int fd, uint64_t until, char **ret)
-{
-        /* The kernel gives it pages only as far as it is used. */
-        _cleanup_free_ char *text = malloc(OUTPUT_MAX);
-        size_t used = 0;
-
-        if (!text)
-                return -ENOMEM;
-        for (;;) {
-                struct pollfd p = {.fd = fd, .events = POLLIN};
-                uint64_t now = now_monotonic();
-                ssize_t n;
-
-                if (used == OUTPUT_MAX - 1)
-                        return -E2BIG;
-                n = now < until ? poll(&p, 1, (int) ((until - now) / USEC_PER_MSEC) + 1) : 0;
-                if (n == 0)
-                        return -ETIMEDOUT;
-                if (n > 0)
-                        n = read(fd, text + used, OUTPUT_MAX - 1 - used);
-                if (n < 0 && errno != EINTR)
-                        return -errno;
-                if (n == 0)
-                        break;
-                used += n > 0 ? (size_t) n : 0;
-        }
-        text[used] = '\0';
-        *ret = TAKE_PTR(text);
-        return 0;
-}
-
-/* The program has closed its output, so it should end. If it does not, it is killed, and left without a wait. */
-static int end(pid_t pid, uint64_t until)
-{
-        const struct timespec pause = {.tv_nsec = 2000000};
-        int status;
-
-        for (;;) {
-                pid_t k = waitpid(pid, &status, WNOHANG);
-
-                if (k == pid)
-                        return WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
-                if (k < 0 && errno != EINTR)
-                        return -errno;
-                if (now_monotonic() >= until) {
-                        (void) kill(pid, SIGKILL);
-                        (void) nanosleep(&pause, NULL);
-                        (void) waitpid(pid, NULL, WNOHANG);
-                        return -ETIMEDOUT;
-                }
-                (void) nanosleep(&pause, NULL);
-        }
-}
+#define OUTPUT_MAX (1 << 20)
 
 /* Returns its pid, or -errno. */
 static pid_t spawn(const char *const argv[], int out)
@@ -87,25 +34,46 @@ static pid_t spawn(const char *const argv[], int out)
         return r == 0 ? pid : -r;
 }
 
+/* Returns its exit status. At the limit it is killed, and left if it does not end at once. */
+static int wait_for(pid_t pid, uint64_t limit_usec)
+{
+        const struct timespec moment = {.tv_nsec = 2000000};
+        _cleanup_close_ int pidfd = pidfd_open(pid, 0);
+        int status;
+
+        if (poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, (int) (limit_usec / USEC_PER_MSEC)) <= 0) {
+                (void) kill(pid, SIGKILL);
+                (void) nanosleep(&moment, NULL);
+                (void) waitpid(pid, NULL, WNOHANG);
+                return -ETIMEDOUT;
+        }
+        if (waitpid(pid, &status, 0) < 0)
+                return -errno;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
+}
+
 int capture(const char *const argv[], uint64_t limit_usec, char **ret)
 {
-        uint64_t until = now_monotonic() + limit_usec;
+        _cleanup_close_ int out = memfd_create("output", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         _cleanup_free_ char *text = NULL;
-        int ends[2], r, status;
-        pid_t pid;
+        off_t n;
+        int r;
 
         *ret = NULL;
-        if (pipe2(ends, O_CLOEXEC) < 0)
+        /* A program that writes more than that gets an error. */
+        if (out < 0 || ftruncate(out, OUTPUT_MAX) < 0 || fcntl(out, F_ADD_SEALS, F_SEAL_GROW) < 0)
                 return -errno;
-        pid = spawn(argv, ends[1]);
-        (void) close(ends[1]);
-        r = pid < 0 ? pid : read_all(ends[0], until, &text);
-        if (pid > 0) {
-                status = end(pid, r < 0 ? 0 : until);
-                r = r < 0 ? r : status;
-        }
-        (void) close(ends[0]);
-        if (r >= 0)
-                *ret = TAKE_PTR(text);
+        r = spawn(argv, out);
+        if (r > 0)
+                r = wait_for(r, limit_usec);
+        n = lseek(out, 0, SEEK_CUR); /* it has written up to here */
+        if (r >= 0 && n >= OUTPUT_MAX)
+                r = -E2BIG;
+        if (r < 0)
+                return r;
+        text = calloc(1, (size_t) n + 1);
+        if (!text || pread(out, text, (size_t) n, 0) != n)
+                return text ? -EIO : -ENOMEM;
+        *ret = TAKE_PTR(text);
         return r;
 }

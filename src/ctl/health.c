@@ -24,24 +24,20 @@
 #define LOOKUP_USEC (2 * USEC_PER_SEC) /* the program only reads a file */
 #define ASK_USEC (5 * USEC_PER_SEC)    /* the disk may hang: the command timeout is 30 s */
 
-/* The value at the end of a path of keys; NULL: none. */
-static json_object *find(json_object *o, const char *const keys[])
+/* The value at a path like "/temperature/current"; NULL: none. */
+static json_object *find(json_object *o, const char *path)
 {
-        for (; *keys; keys++)
-                if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, *keys, &o))
-                        return NULL;
-        return o;
+        return json_pointer_get(o, path, &o) < 0 ? NULL : o;
 }
 
 static bool sleeps(json_object *o)
 {
-        json_object *messages = find(o, (const char *const[]){"smartctl", "messages", NULL});
+        json_object *messages = find(o, "/smartctl/messages");
 
         for (size_t i = 0; json_object_is_type(messages, json_type_array) && i < json_object_array_length(messages); i++) {
-                json_object *text = find(json_object_array_get_idx(messages, i), (const char *const[]){"string", NULL});
+                const char *text = json_object_get_string(find(json_object_array_get_idx(messages, i), "/string"));
 
-                if (json_object_is_type(text, json_type_string) &&
-                    (strstr(json_object_get_string(text), "STANDBY") || strstr(json_object_get_string(text), "SLEEP")))
+                if (text && (strstr(text, "STANDBY") || strstr(text, "SLEEP")))
                         return true;
         }
         return false;
@@ -50,17 +46,13 @@ static bool sleeps(json_object *o)
 /* Reads the output of `smartctl --json`. Sets why_not if it contains no answer. */
 static void smart_parse(const char *json, struct smart *ret)
 {
-        json_object *o = json_tokener_parse(json), *passed, *temperature;
+        json_object *o = json_tokener_parse(json), *passed = find(o, "/smart_status/passed"),
+                    *temperature = find(o, "/temperature/current");
 
-        ret->passed = -1;
-        ret->temperature = INT_MIN;
-        passed = find(o, (const char *const[]){"smart_status", "passed", NULL});
-        temperature = find(o, (const char *const[]){"temperature", "current", NULL});
-        if (json_object_is_type(passed, json_type_boolean))
-                ret->passed = json_object_get_boolean(passed);
-        if (json_object_is_type(temperature, json_type_int) && json_object_get_int(temperature) > -274 &&
-            json_object_get_int(temperature) < 1000)
-                ret->temperature = json_object_get_int(temperature);
+        ret->passed = json_object_is_type(passed, json_type_boolean) ? json_object_get_boolean(passed) : -1;
+        ret->temperature = json_object_is_type(temperature, json_type_int) ? json_object_get_int(temperature) : INT_MIN;
+        if (ret->temperature < -273 || ret->temperature >= 1000)
+                ret->temperature = INT_MIN;
         ret->why_not = ret->passed >= 0 || ret->temperature != INT_MIN ? NULL
                        : sleeps(o)                                     ? N_("it sleeps, and uasctl does not wake it")
                                                                        : N_("it gave no answer");
