@@ -43,14 +43,9 @@ static int read_allocated(sd_bus_message *m, const struct property *p, void *to)
         return 0;
 }
 
-static int read_u16(sd_bus_message *m, const struct property *p, void *to)
+static int read_number(sd_bus_message *m, const struct property *p, void *to)
 {
-        return sd_bus_message_read_basic(m, 'q', (char *) to + p->offset);
-}
-
-static int read_u32(sd_bus_message *m, const struct property *p, void *to)
-{
-        return sd_bus_message_read_basic(m, 'u', (char *) to + p->offset);
+        return sd_bus_message_read_basic(m, *p->contents, (char *) to + p->offset);
 }
 
 static int read_driver(sd_bus_message *m, const struct property *p, void *to)
@@ -163,12 +158,10 @@ static int read_outcome(sd_bus_message *m, const struct property *p, void *to)
 {
         struct outcome *o = &((struct view *) to)->disk.outcome;
         const char *step, *text;
-        int32_t code;
-        int r = sd_bus_message_read(m, "(iss)", &code, &step, &text);
+        int r = sd_bus_message_read(m, "(iss)", &o->code, &step, &text);
 
         if (r < 0)
                 return r;
-        o->code = code;
         (void) copy_string(o->step, sizeof(o->step), step);
         (void) copy_string(o->text, sizeof(o->text), text);
         return 0;
@@ -178,14 +171,14 @@ static int read_outcome(sd_bus_message *m, const struct property *p, void *to)
 
 static const struct property properties[] = {
         {"Id", "s", read_buffer, AT(disk.facts.interface)},
-        {"VendorId", "q", read_u16, AT(disk.facts.vid)},
-        {"ProductId", "q", read_u16, AT(disk.facts.pid)},
-        {"Revision", "q", read_u16, AT(disk.facts.bcd)},
+        {"VendorId", "q", read_number, AT(disk.facts.vid)},
+        {"ProductId", "q", read_number, AT(disk.facts.pid)},
+        {"Revision", "q", read_number, AT(disk.facts.bcd)},
         {"Manufacturer", "s", read_buffer, AT(disk.facts.manufacturer)},
         {"Product", "s", read_buffer, AT(disk.facts.product)},
         {"Serial", "s", read_buffer, AT(disk.facts.serial)},
-        {"SpeedMbps", "u", read_u32, AT(disk.facts.speed_mbps)},
-        {"MaxSpeedMbps", "u", read_u32, AT(disk.facts.max_speed_mbps)},
+        {"SpeedMbps", "u", read_number, AT(disk.facts.speed_mbps)},
+        {"MaxSpeedMbps", "u", read_number, AT(disk.facts.max_speed_mbps)},
         {"UsbVersion", "s", read_buffer, AT(disk.facts.usb_version)},
         {"Driver", "s", read_driver},
         {"Capable", "b", read_capable},
