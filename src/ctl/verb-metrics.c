@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "ctl/events.h"
+#include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/block/scsicount.h"
 #include "sys/io/statefile.h"
@@ -119,30 +120,17 @@ static void write_machine(struct metrics_writer *w, const struct measured *m)
 
 #define OF_DISK(v) "interface", (v)->disk.facts.interface
 
+/* Labels that have the names and values of members of JSON. */
 static void write_info(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
 {
-        const struct facts *facts = &v->disk.facts;
-        char vid[8], pid[8], revision[8];
+        static const char *const names[] = {"interface", "vendor_id", "product_id", "revision", "manufacturer", "product",
+                                            "serial",    "driver",    "target",     "policy",   "verdict",      "reason_id"};
+        struct metric_label labels[ELEMENTSOF(names) + 1] = {};
+        _cleanup_(json_putp) json_object *o = json_disk(v);
 
-        (void) snprintf(vid, sizeof(vid), "%04x", facts->vid);
-        (void) snprintf(pid, sizeof(pid), "%04x", facts->pid);
-        (void) snprintf(revision, sizeof(revision), "%04x", facts->bcd);
-        metrics_sample(w, f, 1,
-                       (const struct metric_label[]){
-                               {OF_DISK(v)},
-                               {"vendor_id", vid},
-                               {"product_id", pid},
-                               {"revision", revision},
-                               {"manufacturer", facts->manufacturer},
-                               {"product", facts->product},
-                               {"serial", facts->serial},
-                               {"driver", view_driver(v)},
-                               {"target", view_target(v)},
-                               {"policy", policy_to_string(facts->policy)},
-                               {"verdict", verdict_to_string(facts->verdict)},
-                               {"reason_id", v->reason_id},
-                               {},
-                       });
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                labels[i] = (struct metric_label){names[i], member(o, names[i])};
+        metrics_sample(w, f, 1, labels);
 }
 
 static void write_state(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
