@@ -98,15 +98,13 @@ json_object *json_policies(const struct policy_rows *p)
 
         for (size_t i = 0; i < p->n; i++) {
                 const struct policy_row *row = &p->list[i];
-                json_object *o = append_new(list), *disks = json_list();
+                json_object *disks = json_list();
 
                 for (size_t d = 0; d < row->n_disks; d++)
-                        append_string(disks, row->disks[d]);
-                put(o, "disks", disks);
-                put_string(o, "id", row->id);
-                put_string(o, "policy", policy_to_string(row->policy));
-                put_bool(o, "forced", row->forced);
-                put_string(o, "source", policy_source_to_string(row->source));
+                        append(disks, new_string(row->disks[d]));
+                append(list, json_make({"disks", disks}, {"id", new_string(row->id)},
+                                       {"policy", new_string(policy_to_string(row->policy))}, {"forced", new_bool(row->forced)},
+                                       {"source", new_string(policy_source_to_string(row->source))}));
         }
         return json_document("policies", list);
 }

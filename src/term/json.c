@@ -26,50 +26,46 @@ void append(json_object *list, json_object *value)
                 no_memory();
 }
 
-void put_string(json_object *o, const char *key, const char *s)
+json_object *json_make_of(const struct json_member *members)
 {
-        put(o, key, need(json_object_new_string(s)));
+        json_object *o = json_new();
+
+        for (; members->key; members++)
+                put(o, members->key, members->value);
+        return o;
 }
 
-void put_string_or_null(json_object *o, const char *key, const char *s)
+json_object *new_string(const char *s)
 {
-        put(o, key, isempty(s) ? NULL : need(json_object_new_string(s)));
+        return need(json_object_new_string(s));
 }
 
-void put_hex(json_object *o, const char *key, uint16_t value)
+json_object *new_string_or_null(const char *s)
+{
+        return isempty(s) ? NULL : new_string(s);
+}
+
+json_object *new_hex(uint16_t value)
 {
         char text[8];
 
         (void) snprintf(text, sizeof(text), "%04x", value);
-        put_string(o, key, text);
+        return new_string(text);
 }
 
-void put_int(json_object *o, const char *key, int64_t value)
+json_object *new_int(int64_t value)
 {
-        put(o, key, need(json_object_new_int64(value)));
+        return need(json_object_new_int64(value));
 }
 
-void put_uint(json_object *o, const char *key, uint64_t value)
+json_object *new_uint(uint64_t value)
 {
-        put(o, key, need(json_object_new_uint64(value)));
+        return need(json_object_new_uint64(value));
 }
 
-void put_bool(json_object *o, const char *key, bool value)
+json_object *new_bool(bool value)
 {
-        put(o, key, need(json_object_new_boolean(value)));
-}
-
-json_object *append_new(json_object *list)
-{
-        json_object *o = json_new();
-
-        append(list, o);
-        return o;
-}
-
-void append_string(json_object *list, const char *s)
-{
-        append(list, need(json_object_new_string(s)));
+        return need(json_object_new_boolean(value));
 }
 
 const char *member(json_object *o, const char *key)
@@ -84,11 +80,7 @@ void json_putp(json_object **o)
 
 json_object *json_document(const char *key, json_object *value)
 {
-        json_object *o = json_new();
-
-        put_int(o, "version", JSON_VERSION);
-        put(o, key, value);
-        return o;
+        return json_make({"version", new_int(JSON_VERSION)}, {key, value});
 }
 
 static char *text_of(json_object *o, int flags)

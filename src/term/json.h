@@ -16,14 +16,27 @@ json_object *json_list(void);
 void put(json_object *o, const char *key, json_object *value);
 void append(json_object *list, json_object *value);
 
-void put_string(json_object *o, const char *key, const char *s);
-void put_string_or_null(json_object *o, const char *key, const char *s); /* "" is also null */
-void put_hex(json_object *o, const char *key, uint16_t value);           /* four digits */
-void put_int(json_object *o, const char *key, int64_t value);
-void put_uint(json_object *o, const char *key, uint64_t value);
-void put_bool(json_object *o, const char *key, bool value);
-json_object *append_new(json_object *list); /* appends an object, and returns it */
-void append_string(json_object *list, const char *s);
+json_object *new_string(const char *s);
+json_object *new_string_or_null(const char *s); /* "" is also null */
+json_object *new_hex(uint16_t value);           /* four digits */
+json_object *new_int(int64_t value);
+json_object *new_uint(uint64_t value);
+json_object *new_bool(bool value);
+
+#define put_string(o, key, s) put(o, key, new_string(s))
+#define put_string_or_null(o, key, s) put(o, key, new_string_or_null(s))
+#define put_int(o, key, value) put(o, key, new_int(value))
+#define put_uint(o, key, value) put(o, key, new_uint(value))
+#define put_bool(o, key, value) put(o, key, new_bool(value))
+#define append_string(list, s) append(list, new_string(s))
+
+/* An object with these members: json_make({"name", new_string(name)}, {"size", new_uint(size)}) */
+struct json_member {
+        const char *key;
+        json_object *value; /* of which it takes ownership */
+};
+json_object *json_make_of(const struct json_member *members);
+#define json_make(...) json_make_of((const struct json_member[]){__VA_ARGS__, {}})
 
 /* The text of a member; NULL: there is none, or it is null. */
 const char *member(json_object *o, const char *key);
