@@ -75,6 +75,16 @@ int read_whole(int fd, size_t max, char **ret, size_t *ret_size);
 bool copy_string(char *ret, size_t size, const char *s);
 /* Writes strings one after the other, up to a NULL: many times as fast as snprintf(). Returns true if all of them fitted. */
 bool concat(char *ret, size_t size, ...) __attribute__((sentinel));
+/* Adds an item to a list of `n`. False: no memory, and the list is as before. */
+#define list_push(list, n, item)                                                                                                 \
+        ({                                                                                                                       \
+                __typeof__(list) _grown = reallocarray(list, (n) + 1, sizeof(*_grown));                                          \
+                if (_grown) {                                                                                                    \
+                        (list) = _grown;                                                                                         \
+                        _grown[(n)++] = (item);                                                                                  \
+                }                                                                                                                \
+                _grown != NULL;                                                                                                  \
+        })
 /* Adds to a NULL-terminated list of strings; and frees all of it. */
 int strv_push(char ***list, size_t *n, const char *s);
 void strv_free(char **list);

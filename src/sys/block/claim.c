@@ -38,17 +38,13 @@ static int node_open(const struct roots *r, const struct block *b, int flags)
 
 static int add_node(struct claim *c, const struct block *b, int fd, bool whole, bool exclusive, unsigned lun)
 {
-        struct claimed *grown = realloc(c->nodes, (c->n + 1) * sizeof(*grown));
+        struct claimed node = {.fd = fd, .exclusive = exclusive ? fd : -1, .whole = whole, .lun = lun};
 
-        if (!grown) {
-                (void) close(fd);
-                return -ENOMEM;
-        }
-        c->nodes = grown;
-        grown[c->n] = (struct claimed){.fd = fd, .exclusive = exclusive ? fd : -1, .whole = whole, .lun = lun};
-        memcpy(grown[c->n].name, b->name, sizeof(b->name));
-        c->n++;
-        return 0;
+        memcpy(node.name, b->name, sizeof(b->name));
+        if (list_push(c->nodes, c->n, node))
+                return 0;
+        (void) close(fd);
+        return -ENOMEM;
 }
 
 static int take_whole(const struct roots *r, const struct lun *l, bool exclusive, struct claim *c,
@@ -144,6 +140,16 @@ static int all_partitions(const struct roots *r, const struct lun *luns, size_t 
         return k;
 }
 
+/* Gives the claim to the caller; k: an error drops it. */
+static int hand_over(struct claim *c, int k, struct claim *ret)
+{
+        if (k < 0)
+                claim_drop(c);
+        else
+                *ret = *c;
+        return k < 0 ? k : 0;
+}
+
 int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
                char ret_busy[static BLOCK_NAME_MAX])
 {
@@ -152,12 +158,7 @@ int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, str
 
         if (k >= 0)
                 k = all_partitions(r, luns, n_luns, &c);
-        if (k < 0) {
-                claim_drop(&c);
-                return k;
-        }
-        *ret = c;
-        return 0;
+        return hand_over(&c, k, ret);
 }
 
 int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
@@ -166,12 +167,7 @@ int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, st
         struct claim c = CLAIM_NULL;
         int k = take_all(r, luns, n_luns, false, &c, ret_failed);
 
-        if (k < 0) {
-                claim_drop(&c);
-                return k;
-        }
-        *ret = c;
-        return 0;
+        return hand_over(&c, k, ret);
 }
 
 void claim_close_partitions(struct claim *c)
@@ -240,12 +236,7 @@ int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, 
         c.alone = k >= 0 && before == 0 && driver_opens(r, driver) == (int) c.n;
         if (k >= 0 && !c.alone)
                 k = all_partitions(r, luns, n_luns, &c);
-        if (k < 0) {
-                claim_drop(&c);
-                return k;
-        }
-        *ret = c;
-        return 0;
+        return hand_over(&c, k, ret);
 }
 
 uint64_t claim_written(const struct roots *r, const struct claim *c)

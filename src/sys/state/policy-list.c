@@ -18,17 +18,12 @@ void policy_rows_done(struct policy_rows *p)
 struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy, bool forced,
                                    enum policy_source source)
 {
-        struct policy_row *grown = reallocarray(p->list, p->n + 1, sizeof(*grown));
-        char *copy = strdup(id);
+        struct policy_row row = {.id = strdup(id), .policy = policy, .forced = forced, .source = source};
 
-        if (grown)
-                p->list = grown;
-        if (!grown || !copy) {
-                free(copy);
-                return NULL;
-        }
-        grown[p->n] = (struct policy_row){.id = copy, .policy = policy, .forced = forced, .source = source};
-        return grown + p->n++;
+        if (row.id && list_push(p->list, p->n, row))
+                return p->list + p->n - 1;
+        free(row.id);
+        return NULL;
 }
 
 struct listing {

@@ -36,7 +36,7 @@ static int add_partition(const char *name, void *data)
 {
         struct block_walk *w = data;
         char path[BLOCK_NAME_MAX + 16];
-        struct block b = {0}, *grown;
+        struct block b = {0};
         int r;
 
         if (strlen(name) >= BLOCK_NAME_MAX)
@@ -49,12 +49,7 @@ static int add_partition(const char *name, void *data)
         if (r < 0)
                 return gone_is_none(r);
         (void) copy_string(b.name, sizeof(b.name), name);
-        grown = realloc(w->lun->parts, (w->lun->n_parts + 1) * sizeof(*grown));
-        if (!grown)
-                return -ENOMEM;
-        w->lun->parts = grown;
-        grown[w->lun->n_parts++] = b;
-        return 0;
+        return list_push(w->lun->parts, w->lun->n_parts, b) ? 0 : -ENOMEM;
 }
 
 struct lun_walk {
@@ -107,7 +102,7 @@ static int add_lun(const char *name, void *data)
         struct host_walk *w = data;
         _cleanup_close_ int fd = -1;
         unsigned numbers[4]; /* host, channel, target, LUN */
-        struct lun l = {0}, *grown;
+        struct lun l = {0};
         uint64_t type;
         int r;
 
@@ -127,16 +122,10 @@ static int add_lun(const char *name, void *data)
         l.probing = lun_awaited(&l) && (faccessat(fd, "driver", F_OK, AT_SYMLINK_NOFOLLOW) >= 0 || errno != ENOENT);
         if (r >= 0)
                 r = gone_is_none(dir_each(fd, "scsi_generic", read_sg, &l));
-        if (r >= 0) {
-                grown = realloc(w->luns, (w->n + 1) * sizeof(*grown));
-                if (grown) {
-                        w->luns = grown;
-                        grown[w->n++] = l;
-                        return 0;
-                }
-                r = -ENOMEM;
-        }
-        free(l.parts);
+        if (r >= 0)
+                r = list_push(w->luns, w->n, l) ? 0 : -ENOMEM;
+        if (r < 0)
+                free(l.parts);
         return r;
 }
 

@@ -49,7 +49,7 @@ struct loops {
 static int push_loop(const char *name, void *data)
 {
         struct loops *l = data;
-        struct loop new = {.answer.error = -EINPROGRESS}, *grown;
+        struct loop new = {.answer.error = -EINPROGRESS};
         char path[64];
 
         if (strncmp(name, "loop", 4) != 0 || !copy_string(new.name, sizeof(new.name), name))
@@ -57,12 +57,7 @@ static int push_loop(const char *name, void *data)
         (void) snprintf(path, sizeof(path), "block/%.31s/loop/backing_file", name);
         if (attr_read(l->r->sys, path, new.file, sizeof(new.file)) < 0) /* nothing is attached */
                 return 0;
-        grown = reallocarray(l->list, l->n + 1, sizeof(*grown));
-        if (!grown)
-                return -ENOMEM;
-        l->list = grown;
-        grown[l->n++] = new;
-        return 0;
+        return list_push(l->list, l->n, new) ? 0 : -ENOMEM;
 }
 
 static int ask_kernel(int dev, const char *name, struct loop_answer *ret)

@@ -22,14 +22,10 @@ const char *search_name(const struct user_search *s, const char *name)
 
 struct user *search_add(struct user_search *s, enum user_kind kind, const char *device)
 {
-        struct user *grown = realloc(s->list, (s->n + 1) * sizeof(*grown));
+        struct user u = {.kind = kind};
 
-        if (!grown)
-                return NULL;
-        s->list = grown;
-        grown[s->n] = (struct user){.kind = kind};
-        (void) copy_string(grown[s->n].device, sizeof(grown[s->n].device), device);
-        return &grown[s->n++];
+        (void) copy_string(u.device, sizeof(u.device), device);
+        return list_push(s->list, s->n, u) ? s->list + s->n - 1 : NULL;
 }
 
 bool search_is_mounted(const struct user_search *s, const char *device)

@@ -60,7 +60,7 @@ static int push(const char *name, void *data)
 {
         struct climb *c = data;
         struct user_search *s = c->s;
-        struct stacked new = {.device = c->device, .direct = c->direct}, *grown;
+        struct stacked new = {.device = c->device, .direct = c->direct};
         char path[64], number[24];
 
         if (stacked_already(c, name) || s->n_stack >= STACK_MAX)
@@ -71,12 +71,7 @@ static int push(const char *name, void *data)
         if (attr_read(s->r->sys, path, number, sizeof(number)) <= 0 ||
             sscanf(number, "%u:%u", &new.block.major, &new.block.minor) != 2)
                 new.block.major = 0;
-        grown = reallocarray(s->stack, s->n_stack + 1, sizeof(*grown));
-        if (!grown)
-                return -ENOMEM;
-        s->stack = grown;
-        grown[s->n_stack++] = new;
-        return 0;
+        return list_push(s->stack, s->n_stack, new) ? 0 : -ENOMEM;
 }
 
 /* Arrays and mappings may have partitions of their own. */

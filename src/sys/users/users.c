@@ -47,17 +47,13 @@ static int share_out(struct users_of *of, size_t n, struct user_search *s, size_
 {
         for (size_t at = known; at < s->n; at++) {
                 struct users_of *whose = of;
-                struct user *grown;
 
                 while (whose < of + n && !is_of(whose, &s->list[at]))
                         whose++;
                 if (whose == of + n)
                         continue;
-                grown = reallocarray(whose->users, whose->n_users + 1, sizeof(*grown));
-                if (!grown)
+                if (!list_push(whose->users, whose->n_users, s->list[at]))
                         return -ENOMEM;
-                whose->users = grown;
-                grown[whose->n_users++] = s->list[at];
                 s->list[at] = (struct user){};
         }
         return 0;
