@@ -19,24 +19,19 @@
  */
 #define LIBKMOD "libkmod.so.2"
 
+/* clang-format off */
+#define SYMBOLS(_) \
+        _(new) _(unref) _(set_log_priority) _(module_new_from_lookup) _(module_get_module) _(module_unref) _(module_unref_list) \
+        _(module_get_path) _(module_get_install_commands) _(module_probe_insert_module) \
+        _(config_get_blacklists) _(config_iter_next) _(config_iter_get_key) _(config_iter_free_iter)
+/* clang-format on */
+
 struct kmod {
         void *library;
         struct kmod_ctx *ctx;
         struct kmod_module *module;
-        typeof(kmod_new) *new;
-        typeof(kmod_unref) *unref;
-        typeof(kmod_set_log_priority) *set_log_priority;
-        typeof(kmod_module_new_from_lookup) *module_new_from_lookup;
-        typeof(kmod_module_get_module) *module_get_module;
-        typeof(kmod_module_unref) *module_unref;
-        typeof(kmod_module_unref_list) *module_unref_list;
-        typeof(kmod_module_get_path) *module_get_path;
-        typeof(kmod_module_get_install_commands) *module_get_install_commands;
-        typeof(kmod_module_probe_insert_module) *module_probe_insert_module;
-        typeof(kmod_config_get_blacklists) *config_get_blacklists;
-        typeof(kmod_config_iter_next) *config_iter_next;
-        typeof(kmod_config_iter_get_key) *config_iter_get_key;
-        typeof(kmod_config_iter_free_iter) *config_iter_free_iter;
+#define MEMBER(name) typeof(kmod_##name) *name;
+        SYMBOLS(MEMBER)
 };
 
 static void kmod_done(struct kmod *k)
@@ -55,21 +50,8 @@ static int kmod_fetch(struct kmod *k)
                 const char *name;
                 void *to;
         } symbols[] = {
-                {"kmod_new", &k->new},
-                {"kmod_unref", &k->unref},
-                {"kmod_set_log_priority", &k->set_log_priority},
-                {"kmod_module_new_from_lookup", &k->module_new_from_lookup},
-                {"kmod_module_get_module", &k->module_get_module},
-                {"kmod_module_unref", &k->module_unref},
-                {"kmod_module_unref_list", &k->module_unref_list},
-                {"kmod_module_get_path", &k->module_get_path},
-                {"kmod_module_get_install_commands", &k->module_get_install_commands},
-                {"kmod_module_probe_insert_module", &k->module_probe_insert_module},
-                {"kmod_config_get_blacklists", &k->config_get_blacklists},
-                {"kmod_config_iter_next", &k->config_iter_next},
-                {"kmod_config_iter_get_key", &k->config_iter_get_key},
-                {"kmod_config_iter_free_iter", &k->config_iter_free_iter},
-        };
+#define SYMBOL(name) {"kmod_" #name, &k->name},
+                SYMBOLS(SYMBOL)};
 
         k->library = dlopen(LIBKMOD, RTLD_LAZY | RTLD_LOCAL);
         if (!k->library)

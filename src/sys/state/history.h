@@ -5,9 +5,8 @@
 #include "sys/io/roots.h"
 
 /*
- * Records of disks over boots (core/history.h), one line for each disk and port. A boot reads /etc/uasd/history, since /var may
- * not be mounted yet. /var/lib/uasd/history is its copy. A number in both shows which is newer, in case one was not writable. The
- * initramfs contains a copy, too.
+ * Records of disks over boots (core/history.h), one line for each disk and port, stored as in sys/state/store.h. The initramfs
+ * contains a copy, too.
  */
 
 /* Fills the facts. Never fails: unreadable records count as unknown. */
