@@ -153,10 +153,8 @@ int transaction_eject(struct transaction *t)
         }
         if (r >= 0)
                 (void) copy_string(t->text, sizeof(t->text), "ejected");
-        else if (t->disk.facts.devnum != 0 && !attachment_there(t)) {
-                t->code = UASD_EXIT_NO_DISK;
-                (void) copy_string(t->text, sizeof(t->text), "the disk was unplugged");
-        }
+        else
+                settle_unplugged(t);
         claim_drop(&t->claim);
         record_end(t);
         return t->code;

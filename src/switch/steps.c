@@ -334,8 +334,7 @@ void finish_earlier(struct transaction *t)
         usb_disk_done(&earlier.disk);
 }
 
-/* A disk that was unplugged is neither moved nor to blame, at any step. Its marks are removed. */
-static void settle_unplugged(struct transaction *t)
+void settle_unplugged(struct transaction *t)
 {
         if (t->disk.facts.devnum == 0 || attachment_there(t))
                 return;

@@ -122,6 +122,8 @@ int transaction_eject(struct transaction *t);
 /* steps.c, for both */
 /* Finishes a switch that was killed. */
 void finish_earlier(struct transaction *t);
+/* A disk that was unplugged is neither moved nor to blame, at any step. Sets the result, and removes its marks. */
+void settle_unplugged(struct transaction *t);
 /* Finds users; opens, locks and watches the nodes. */
 int step_claim(struct transaction *t);
 int step_sync(struct transaction *t);
