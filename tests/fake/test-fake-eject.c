@@ -288,10 +288,42 @@ static void test_every_operation(void **state)
         assert_true(played > 300);
 }
 
+/* Until the drive is stopped, a signal ends it at once. From then on it finishes. */
+static void test_signals(void **state)
+{
+        static const struct {
+                const char *op;
+                bool ejects;
+        } table[] = {
+                {"write record", false}, {"open sda", false}, {"sync sda", false}, {"stop sda", true}, {"remove 2-1", true},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct scene s = {.from = UAS, .partitions = 1, .eject = true, .signals = true};
+                struct result r = {};
+                unsigned at = 0;
+
+                s.hooks[0] = (struct fake_hook){.op = table[i].op, .nth = 1, .what = HOOK_SIGNAL, .error = SIGTERM};
+                scene_make(&s);
+                scene_switch_in_child(&s, &r);
+                assert_int_equal(r.code, table[i].ejects ? UASD_EXIT_OK : UASD_EXIT_DEFERRED);
+                assert_int_equal(fake->usb[0].removed, table[i].ejects);
+                while (strncmp(fake->ops[at], table[i].op, strlen(table[i].op)) != 0)
+                        at++;
+                if (!table[i].ejects && i > 0) /* the first step looks at the signals when it is over */
+                        assert_int_equal(fake->n_ops, at + 1);
+                assert_null(scene_wrong(&s));
+                scene_remove();
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_refused),
-                                           cmocka_unit_test(test_waits), cmocka_unit_test(test_waits_in_the_middle),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_good),
+                                           cmocka_unit_test(test_refused),
+                                           cmocka_unit_test(test_signals),
+                                           cmocka_unit_test(test_waits),
+                                           cmocka_unit_test(test_waits_in_the_middle),
                                            cmocka_unit_test(test_every_operation)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
