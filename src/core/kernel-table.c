@@ -148,17 +148,15 @@ void letters_format(letters_t letters, char *ret)
         *ret = '\0';
 }
 
-void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driver_flags *ret)
+letters_t kernel_letters(const struct bridge *b, enum driver driver)
 {
         const char *name;
-        letters_t letters = find_letters(uas_rows, ELEMENTSOF(uas_rows), b, 0), ruled = rules_letters(b, &name);
+        letters_t uas = find_letters(uas_rows, ELEMENTSOF(uas_rows), b, 0), ruled = rules_letters(b, &name);
 
         /* usb-storage uses the rules only to decline a disk, and ignores their letters otherwise. */
         if (driver == DRIVER_USB_STORAGE)
-                letters = find_letters(storage_rows, ELEMENTSOF(storage_rows), b, letters) | (ruled & LETTER_U);
-        else
-                letters |= ruled;
-        *ret = (struct driver_flags){.letters = letters & ~LETTER_U, .ignore_uas = letters & LETTER_U};
+                return find_letters(storage_rows, ELEMENTSOF(storage_rows), b, uas) | (ruled & LETTER_U);
+        return uas | ruled;
 }
 
 void kernel_flags(const struct bridge *b, struct kernel_flags *ret)

@@ -101,22 +101,19 @@ int quirks_entry(const char *string, const struct bridge *b, enum driver target,
 {
         letters_t letters = 0;
         bool entry = find(string, b->vid, b->pid, &letters), right = true;
-        struct driver_flags uas, storage;
+        letters_t uas = kernel_letters(b, DRIVER_UAS), storage = kernel_letters(b, DRIVER_USB_STORAGE);
         int n;
-
-        kernel_driver_flags(b, DRIVER_UAS, &uas);
-        kernel_driver_flags(b, DRIVER_USB_STORAGE, &storage);
 
         switch (target) {
         case DRIVER_UAS:
-                right = entry ? !(letters & LETTER_U) : !uas.ignore_uas;
+                right = entry ? !(letters & LETTER_U) : !(uas & LETTER_U);
                 /* The author of a 'u' did not intend to clear the flags that uas needs. */
-                letters = (letters | uas.letters) & ~LETTER_U;
+                letters = (letters | uas) & ~LETTER_U;
                 break;
         case DRIVER_USB_STORAGE:
                 /* A row that only usb-storage has does not keep uas off. */
-                right = entry ? letters & LETTER_U : uas.ignore_uas && storage.ignore_uas;
-                letters = (entry ? letters : storage.letters) | LETTER_U;
+                right = entry ? letters & LETTER_U : uas & storage & LETTER_U;
+                letters = (entry ? letters : storage) | LETTER_U;
                 break;
         case DRIVER_NONE:
         case DRIVER_OTHER:

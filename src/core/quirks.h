@@ -24,7 +24,7 @@ enum kernel_source {
 
 struct bridge {
         uint16_t vid, pid, bcd;
-        bool any_bcd; /* unknown firmware: kernel_driver_flags() then has the flags of all its rows */
+        bool any_bcd; /* unknown firmware: kernel_letters() then has the flags of all its rows */
         unsigned speed_mbps;
         unsigned status_streams;
         uint8_t max_power;
@@ -50,11 +50,7 @@ typedef uint32_t letters_t;
 void letters_format(letters_t letters, char *ret);
 
 /* The flags of one driver before it reads the parameter. */
-struct driver_flags {
-        letters_t letters; /* without 'u' */
-        bool ignore_uas;
-};
-void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driver_flags *ret);
+letters_t kernel_letters(const struct bridge *b, enum driver driver);
 
 /* Finds the first entry of the string that matches. Returns 1 and its letters (lower case, each once), or 0. */
 int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX]);

@@ -84,24 +84,13 @@ static int get_disks(sd_bus *bus, const char *path, const char *interface, const
 
 static int append_user(sd_bus_message *reply, const struct user *u)
 {
-        char where[512], command[128];
-        uint32_t pid = (uint32_t) u->pid;
-        const char *parts[] = {
-                user_kind_to_string(u->kind),
-                u->device,
-                make_harmless(u->where ? u->where : "", where, sizeof(where)),
-                u->namespace ? u->namespace : "",
-                make_harmless(u->command ? u->command : "", command, sizeof(command)),
-        };
-        int r = sd_bus_message_open_container(reply, 'r', "sssssus");
+        char where[512], command[128], unit[512];
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(parts); i++)
-                r = bus_append_text(reply, parts[i]);
-        if (r >= 0)
-                r = sd_bus_message_append_basic(reply, 'u', &pid);
-        if (r >= 0) /* names of units may contain a backslash */
-                r = bus_append_text(reply, u->unit ? u->unit : "");
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+        return sd_bus_message_append(reply, "(sssssus)", user_kind_to_string(u->kind), u->device,
+                                     make_harmless(u->where ?: "", where, sizeof(where)), u->namespace ?: "",
+                                     make_harmless(u->command ?: "", command, sizeof(command)), (uint32_t) u->pid,
+                                     /* names of units may contain a backslash */
+                                     harmless_sentence(u->unit ?: "", unit, sizeof(unit)));
 }
 
 static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
@@ -120,16 +109,9 @@ static int get_outcome(sd_bus *bus, const char *path, const char *interface, con
                        void *data, sd_bus_error *error)
 {
         const struct outcome *o = &((struct entry *) data)->life.disk.last;
-        int32_t code = o->code;
-        int r = sd_bus_message_open_container(reply, 'r', "iss");
+        char text[sizeof(o->text) * 4];
 
-        if (r >= 0)
-                r = sd_bus_message_append_basic(reply, 'i', &code);
-        if (r >= 0)
-                r = bus_append_text(reply, o->step);
-        if (r >= 0)
-                r = bus_append_text(reply, o->text);
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+        return sd_bus_message_append(reply, "(iss)", o->code, o->step, harmless_sentence(o->text, text, sizeof(text)));
 }
 
 #define FACT(field) offsetof(struct entry, life.disk.facts.field)

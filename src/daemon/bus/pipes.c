@@ -19,16 +19,6 @@ int bus_inhibit(struct call *c)
         return r < 0 ? r : sd_bus_reply_method_return(c->message, "h", fd);
 }
 
-static int append_inhibitor(sd_bus_message *reply, const struct inhibitor *i)
-{
-        const char *texts[] = {i->disk, i->who, i->why};
-        int r = sd_bus_message_open_container(reply, 'r', "sss");
-
-        for (size_t t = 0; r >= 0 && t < ELEMENTSOF(texts); t++)
-                r = bus_append_text(reply, texts[t]);
-        return r < 0 ? r : sd_bus_message_close_container(reply);
-}
-
 int bus_get_inhibitors(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                        void *data, sd_bus_error *error)
 {
@@ -38,7 +28,7 @@ int bus_get_inhibitors(sd_bus *bus, const char *path, const char *interface, con
 
         TAILQ_FOREACH (i, &m->inhibitors, link)
                 if (r >= 0)
-                        r = append_inhibitor(reply, i);
+                        r = sd_bus_message_append(reply, "(sss)", i->disk, i->who, i->why); /* harmless already */
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
