@@ -198,6 +198,16 @@ static const struct scenario table[] = {
                  {500000, SCANNED, "", STATE_FAILED},
                  {501000, TROUBLE, "watch report look", STATE_WAITING},
          }},
+        {"the search after a failure takes long: the disk is quiet from its answer on",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL},
+                 {2000, SCANNED, "watch timer off report look", STATE_WAITING, TRUSTED_NO_MORE},
+                 {2000, FREE, "timer 4000", STATE_WAITING},
+                 {4000, TIMER, "unwatch timer off report switch usb-storage automatic", STATE_SWITCHING},
+                 {5000, DONE(ROLLED_BACK), "watch report look", STATE_WAITING},
+                 {19000, FREE, "timer 21000", STATE_WAITING},
+         }},
         {"it failed under uas, and could not be rolled back because a program had it: away when it is free",
          BOOTED,
          {
