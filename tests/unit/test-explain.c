@@ -168,7 +168,7 @@ static void test_same_as_decide(void **state)
                         decides++;
                         assert_row(i, rows[j].fits && rows[j].reason == d.reason);
                 }
-                assert_row(i, decides == 1);
+                assert_row(i, decides == 1 && explain_deciding(rows, ELEMENTSOF(rows))->reason == d.reason);
         }
 }
 

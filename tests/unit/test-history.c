@@ -43,6 +43,28 @@ static const struct {
         /* clang-format on */
 };
 
+/* Only a trial of this boot ends, and a disk that was distrusted before is so again. */
+static void test_end_trial(void **state)
+{
+        static const struct {
+                struct history before;
+                bool r;
+                enum history_state after;
+        } rows[] = {
+                {{.state = HISTORY_TRIAL, .boot = BOOT}, true, HISTORY_ENDED},
+                {{.state = HISTORY_TRIAL, .boot = BOOT, .distrusted = true}, true, HISTORY_DISTRUSTED},
+                {{.state = HISTORY_TRIAL, .boot = "another"}, false, HISTORY_TRIAL},
+                {{.state = HISTORY_PASSED, .boot = BOOT}, false, HISTORY_PASSED},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct history h = rows[i].before;
+
+                assert_row(i, history_end_trial(&h, BOOT) == rows[i].r && h.state == rows[i].after);
+                assert_row(i, h.distrusted == (rows[i].before.distrusted && !rows[i].r));
+        }
+}
+
 static void test_judge(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(judged); i++) {
@@ -262,9 +284,9 @@ static void test_id(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_judge),      cmocka_unit_test(test_sentence),  cmocka_unit_test(test_dashes),
-                cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed), cmocka_unit_test(test_key),
-                cmocka_unit_test(test_id),         cmocka_unit_test(test_ended),
+                cmocka_unit_test(test_end_trial), cmocka_unit_test(test_judge),      cmocka_unit_test(test_sentence),
+                cmocka_unit_test(test_dashes),    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed),
+                cmocka_unit_test(test_key),       cmocka_unit_test(test_id),         cmocka_unit_test(test_ended),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

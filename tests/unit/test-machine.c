@@ -71,6 +71,7 @@ struct scenario {
 #define LEASE_TO(driver) {.type = EVENT_LEASE_SWITCH, .target = driver}
 #define LEASE_OVER(driver) {.type = EVENT_LEASE_ENDED, .target = driver}
 #define DONE(c) {.type = EVENT_DONE, .outcome.code = UASD_EXIT_##c}
+#define FOREIGN_DONE {.type = EVENT_DONE, .foreign = true}
 /* Events of the whole machine; .deadline says which */
 #define BOOT_OVER {.type = EVENT_ENVIRONMENT, .deadline = BOOTED}
 #define GOING_DOWN {.type = EVENT_ENVIRONMENT, .deadline = STOPPING}
@@ -505,6 +506,25 @@ static const struct scenario table[] = {
                  {6000, DONE(DEFERRED), "watch timer 7000 report look-by-name", STATE_WAITING},
          }},
 
+        {"the switch of another process has ended: its driver shows the outcome",
+         BOOTED,
+         {
+                 {1000, STARTED, "report", STATE_SWITCHING, DISKS},
+                 {2000, FOREIGN_DONE, "report", STATE_SETTLED, ON_UAS},
+                 {3000, STARTED, "report", STATE_SWITCHING, ON_BOT},
+                 {4000, FOREIGN_DONE, "report", STATE_FAILED},
+         }},
+        {"but it was for the disk that was there before, or was faster than the own one: another try",
+         BOOTED,
+         {
+                 {1000, STARTED, "report", STATE_SWITCHING, DISKS},
+                 {2000, {.type = EVENT_DONE, .foreign = true, .replugged = true}, "watch timer 3000 report look-by-name", STATE_WAITING},
+                 {2000, NOBODY_BY_NAME, "", STATE_WAITING},
+                 {3000, TIMER, "timer off look-by-name", STATE_WAITING},
+                 {3000, NOBODY_BY_NAME, "timer 5000", STATE_WAITING},
+                 {5000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {6000, FOREIGN_DONE, "watch timer 8000 report look-by-name", STATE_WAITING},
+         }},
         {"rolled back: failed, and not tried again until a user asks",
          BOOTED,
          {
