@@ -277,8 +277,8 @@ int hold_end(const struct roots *r, const char *interface, bool *ret_expired)
                 return 0;
 
         k = hold_release(r, &d.facts);
-        /* Even if that failed: a mark holds nothing after its deadline. */
-        if (k < 0 && !expired)
+        /* Even if that failed: a mark holds nothing after its deadline, or if it cannot be read. */
+        if (k < 0 && hold_in_force(r, &d.facts, now_boottime(), NULL))
                 return k;
         hold_rescue(r, &d.facts);
         k = trigger_add(r, d.luns, d.n_luns);

@@ -314,5 +314,6 @@ int hold_release(const struct roots *r, const struct facts *f)
         /* The mark may belong to the next device at this port. */
         if (hold_read(r, f->interface, &mark) <= 0 || (mark.busnum == f->busnum && mark.devnum == f->devnum))
                 m = hold_remove(r, f->interface);
-        return k < 0 ? k : m;
+        /* One of the two is enough. Without a mark no hold begins again either, since PID 1 has seen the disk. */
+        return k < 0 && m < 0 ? k : 0;
 }

@@ -75,5 +75,6 @@ int attachments_prune(const struct roots *r, const char *port);
 /* Returns true if the interface has a hold mark for this attachment, with time left, and was not released. */
 bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, usec_t *ret_deadline);
 
-/* Marks the attachment as released and removes the hold. The caller has to trigger `add` (sys/udev/trigger.h). */
+/* Marks the attachment as released and removes the hold. -errno: it is still held. Otherwise the caller has to trigger `add`
+ * (sys/udev/trigger.h). */
 int hold_release(const struct roots *r, const struct facts *f);
