@@ -419,6 +419,14 @@ static void test_names(void **state)
                 assert_row(size, streq(ret, "") || streq(ret, "sda") || streq(ret, "sda sdaa"));
                 assert_row(size, size <= BLOCK_NAME_MAX + 2 || *ret);
         }
+        const struct lun longest[] = {{.disk.name = "sdaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
+                                      {.disk.name = "sdbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}};
+
+        for (size_t size = 1; size < sizeof(ret); size++) { /* no name is cut */
+                size_t n = strlen(luns_names(longest, ELEMENTSOF(longest), ret, size)), one = sizeof(longest->disk.name) - 1;
+
+                assert_row(size, n == 0 || n == one || n == 2 * one + 1);
+        }
 }
 
 /* It becomes part of a path. */

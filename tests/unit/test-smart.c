@@ -31,6 +31,8 @@ static const struct {
         {"an option", "USB Type            --set=standby,now\n", NULL},
         {"what no type is made of", "USB Type            sat;reboot\n", NULL},
         {"too long", "USB Type            satsatsatsatsatsatsatsatsatsatsatsatsat\n", NULL},
+        {"the longest", "USB Type            satsatsatsatsatsatsatsatsatsats\n", "satsatsatsatsatsatsatsatsatsats"},
+        {"one character more", "USB Type            satsatsatsatsatsatsatsatsatsatsa\n", NULL},
         {"in the middle of a line", "The USB Type            sat\n", NULL},
         /* clang-format on */
 };
