@@ -3,6 +3,12 @@
 
 #include "unit.h"
 
+/* As long as the kernel takes it. The last entry counts as well. */
+#define FULL                                                                                                                     \
+        "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abc,"   \
+        "1209:5a5a:u"
+_Static_assert(sizeof(FULL) == QUIRKS_MAX + 1, "");
+
 #define BOTH .authorized = true, .caps = {.bot = true, .uas = true, .pipes = true}
 #define UAS_ALONE .authorized = true, .caps = {.uas = true, .pipes = true}
 #define GOOD .verdict = VERDICT_GOOD
@@ -250,6 +256,7 @@ static const struct {
          STATE_SETTLED,
          REASON_QUIRK,
          true},
+        {"quirk u at the end of a full parameter", {BOTH, PLAIN, GOOD, ON_UAS, .quirks = FULL}, TO_BOT, STATE_SETTLED, REASON_QUIRK, true},
         {"quirk u, our own since the initramfs",
          {BOTH, PLAIN, GOOD, ON_BOT, .quirks = "1209:5a5a:u", .quirks_own = "1209:5a5a:u"},
          TO_UAS,

@@ -247,6 +247,12 @@ static void test_remove(void **state)
         }
 }
 
+/* As long as the kernel takes it. */
+#define FULL                                                                                                                     \
+        "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abc,"   \
+        "1209:5a5a:u"
+_Static_assert(sizeof(FULL) == QUIRKS_MAX + 1, "");
+
 static void test_without(void **state)
 {
         static const struct {
@@ -258,6 +264,7 @@ static void test_without(void **state)
                 {"1:2:u", "3:4:f,1:2:f", "1:2:u"},
                 {"1:2:u", "", "1:2:u"},
                 {"", "1:2:u", ""},
+                {FULL, "1:2:u", FULL},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
