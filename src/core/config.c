@@ -87,13 +87,8 @@ static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const
                 return -EINVAL;
         *ret_vid = (uint16_t) vid;
         *ret_pid = (uint16_t) pid;
-        *ret_serial = *s ? s : NULL;
+        *ret_serial = s;
         return 0;
-}
-
-static bool same_serial(const char *a, const char *b)
-{
-        return a && b ? streq(a, b) : a == b;
 }
 
 static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *serial, enum policy policy)
@@ -102,7 +97,8 @@ static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *se
 
         for (size_t i = 0; i < c->n_rules; i++) {
                 struct disk_rule *r = c->rules + i;
-                if (r->vid == vid && r->pid == pid && same_serial(r->serial, serial)) {
+
+                if (r->vid == vid && r->pid == pid && streq(r->serial, serial)) {
                         r->policy = policy;
                         return 0;
                 }
@@ -111,11 +107,9 @@ static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *se
         if (!grown)
                 return -ENOMEM;
         c->rules = grown;
-        if (serial) {
-                rule.serial = strdup(serial);
-                if (!rule.serial)
-                        return -ENOMEM;
-        }
+        rule.serial = strdup(serial);
+        if (!rule.serial)
+                return -ENOMEM;
         c->rules[c->n_rules++] = rule;
         return 0;
 }
@@ -180,7 +174,7 @@ enum policy config_policy(const struct config *c, uint16_t vid, uint16_t pid, co
 
                 if (r->vid != vid || r->pid != pid)
                         continue;
-                if (r->serial ? serial && streq(r->serial, serial) : !best)
+                if (*r->serial ? serial && streq(r->serial, serial) : !best)
                         best = r;
         }
         return best ? best->policy : c->policy;

@@ -8,7 +8,7 @@
 
 struct disk_rule { /* [Disk VID:PID] or [Disk VID:PID:SERIAL] */
         uint16_t vid, pid;
-        char *serial; /* NULL: every disk of this VID:PID */
+        char *serial; /* empty: every disk of this VID:PID */
         enum policy policy;
 };
 

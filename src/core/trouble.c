@@ -3,7 +3,9 @@
 
 #include "common/util.h"
 
+/* Only these weights make a burst. */
 #define ENOUGH 4U
+static const unsigned points[] = {[WEIGHT_MEDIUM] = 1, [WEIGHT_HIGH] = 2, [WEIGHT_FATAL] = ENOUGH};
 
 void trouble_init(struct trouble *t)
 {
@@ -33,22 +35,6 @@ bool sign_is_about(const struct sign *s, const struct facts *f, const char *host
                 break;
         }
         return true;
-}
-
-static unsigned points(enum weight w)
-{
-        switch (w) {
-        case WEIGHT_MEDIUM:
-                return 1;
-        case WEIGHT_HIGH:
-                return 2;
-        case WEIGHT_FATAL:
-                return ENOUGH;
-        case WEIGHT_NEW:
-        case WEIGHT_GONE:
-                break;
-        }
-        return 0;
 }
 
 static void drop(struct trouble *t, size_t at)
@@ -132,7 +118,7 @@ static void judge(struct trouble *t, const struct sign *s, bool news, struct fin
 
                 if (b->blame != s->blame)
                         continue;
-                sum += points(b->weight);
+                sum += points[b->weight];
                 f->bursts++;
                 if (!worst || b->weight >= worst->weight)
                         worst = b;

@@ -110,8 +110,8 @@ static void print_configuration(const struct ctl *c)
         for (size_t i = 0; i < config.n_rules; i++) {
                 const struct disk_rule *d = &config.rules[i];
 
-                output_format("Settings", "", "[Disk %04x:%04x%s%s] Policy=%s", d->vid, d->pid, d->serial ? ":" : "",
-                              !d->serial                          ? ""
+                output_format("Settings", "", "[Disk %04x:%04x%s%s] Policy=%s", d->vid, d->pid, *d->serial ? ":" : "",
+                              !*d->serial                         ? ""
                               : c->options->given & OPTION_REDACT ? REDACTED
                                                                   : d->serial,
                               policy_to_string(d->policy));

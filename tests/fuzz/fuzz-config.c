@@ -31,10 +31,10 @@ static size_t print(const struct config *c, char *ret, size_t size)
         for (size_t i = 0; i < c->n_rules; i++) {
                 const struct disk_rule *r = &c->rules[i];
 
-                if (r->serial && !writable(r->serial))
+                if (*r->serial && !writable(r->serial))
                         continue;
                 n += snprintf(ret + n, size - (size_t) n, "[Disk %04x:%04x%s%s]\nPolicy=%s\n", r->vid, r->pid,
-                              r->serial ? ":" : "", r->serial ? r->serial : "", policy_to_string(r->policy));
+                              *r->serial ? ":" : "", r->serial, policy_to_string(r->policy));
                 CHECK((size_t) n < size);
         }
         return (size_t) n;
@@ -49,12 +49,12 @@ static void same(const struct config *a, const struct config *b)
         for (size_t i = 0; i < a->n_rules; i++) {
                 const struct disk_rule *r = &a->rules[i], *s;
 
-                if (r->serial && !writable(r->serial))
+                if (*r->serial && !writable(r->serial))
                         continue;
                 CHECK(at < b->n_rules);
                 s = &b->rules[at++];
                 CHECK(r->vid == s->vid && r->pid == s->pid && r->policy == s->policy);
-                CHECK(r->serial ? s->serial && streq(r->serial, s->serial) : !s->serial);
+                CHECK(streq(r->serial, s->serial));
                 CHECK(config_policy(a, r->vid, r->pid, r->serial) == config_policy(b, r->vid, r->pid, r->serial));
         }
         CHECK(at == b->n_rules);

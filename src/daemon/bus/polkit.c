@@ -26,7 +26,6 @@ struct question {
         bool at_polkit;
         uid_t uid;            /* valid with at_polkit */
         bool at_end;          /* polkit has answered */
-        bool answered;        /* the method has been called again */
         sd_bus_error refused; /* not set: allowed */
 };
 
@@ -51,7 +50,6 @@ static void call_again(struct question *q)
         sd_bus_error error = SD_BUS_ERROR_NULL;
         int r = sd_bus_message_rewind(q->message, 1);
 
-        q->answered = true;
         if (r >= 0 && q->disk[0] && !disk_find(q->manager, q->disk))
                 r = sd_bus_error_setf(&error, UASD_BUS_ERROR_NO_SUCH_DISK, "%s was unplugged meanwhile.", q->disk);
         if (r >= 0)
@@ -184,7 +182,7 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action, c
         struct question *q = find(m, message);
         int r;
 
-        if (q && q->answered)
+        if (q) /* the method is called again */
                 return answer(q, e, error);
         /* Only root can connect to the private socket. */
         if (sd_bus_is_bus_client(bus) <= 0)

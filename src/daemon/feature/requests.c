@@ -35,42 +35,44 @@ void request_keep_cancelled(const struct entry *e)
                 log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface, strerror(-k));
 }
 
-static void undo(struct entry *e)
+static int override(struct entry *e, enum driver target, bool force)
 {
         struct facts *f = &e->life.disk.facts;
+        int r = mark_override(e, target, force);
 
-        if (mark_override(e, e->request.overridden, e->request.overridden_forced) < 0)
-                return;
-        f->override_target = e->request.overridden;
-        f->override_forced = e->request.overridden_forced;
+        if (r >= 0) {
+                f->override_target = target;
+                f->override_forced = force;
+        }
+        return r;
 }
 
 int request_switch(struct entry *e, enum driver target, bool force)
 {
         struct disk_request *q = &e->request;
-        struct facts *f = &e->life.disk.facts;
+        const struct facts *f = &e->life.disk.facts;
         bool leased = lease_held(e);
-        int r;
 
-        /* A repeated request keeps its earlier force. */
-        if (!leased && target != DRIVER_NONE && target == f->override_target)
-                force = force || f->override_forced;
-        r = leased ? 0 : mark_override(e, target, force);
-        if (r < 0)
-                return r;
         if (leased) { /* it ends with the lease, and does not apply after it */
                 if (target == DRIVER_NONE)
                         target = lease_restores(e);
-                q->event = (struct event){.type = EVENT_LEASE_SWITCH, .target = target, .force = force};
         } else {
+                enum driver before = f->override_target;
+                bool before_forced = f->override_forced;
+                int r;
+
+                /* A repeated request keeps its earlier force. */
+                if (target != DRIVER_NONE && target == before)
+                        force = force || before_forced;
+                r = override(e, target, force);
+                if (r < 0)
+                        return r;
                 if (!q->number) {
-                        q->overridden = f->override_target;
-                        q->overridden_forced = f->override_forced;
+                        q->overridden = before;
+                        q->overridden_forced = before_forced;
                 }
-                f->override_target = target;
-                f->override_forced = force;
-                q->event = (struct event){.type = EVENT_REQUEST, .target = target, .force = force};
         }
+        q->event = (struct event){.type = leased ? EVENT_LEASE_SWITCH : EVENT_REQUEST, .target = target, .force = force};
         /* One request a disk: a newer one replaces it. */
         if (q->number)
                 bus_request_done(e, UASD_EXIT_FAILED, "", "replaced by a newer request");
@@ -261,7 +263,7 @@ void request_settle(struct entry *e)
                 return;
         }
         if (end.undo)
-                undo(e);
+                (void) override(e, e->request.overridden, e->request.overridden_forced);
         bus_request_done(e, end.code, end.step, end.text);
 }
 

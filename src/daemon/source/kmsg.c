@@ -58,14 +58,13 @@ static void keep_line(const char *line, void *data)
 void kmsg_keep(struct manager *m)
 {
         _cleanup_free_ char *text = NULL;
-        char *stream_text = NULL;
         size_t size;
         FILE *out;
         int r;
 
         if (!m->kmsg.any)
                 return;
-        out = open_memstream(&stream_text, &size);
+        out = open_memstream(&text, &size);
         if (!out)
                 return;
         (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) m->kmsg.seen);
@@ -78,7 +77,6 @@ void kmsg_keep(struct manager *m)
                                           &(struct keeping){out, facts_attachment(&e->life.disk.facts, key)});
         }
         r = fclose(out);
-        text = stream_text;
         if (r >= 0)
                 (void) state_write(m->roots.run, RUN_KMSG, text, false);
 }

@@ -88,7 +88,7 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
 
         for (size_t i = 0; i < c->n_rules && k >= 0; i++) {
                 const struct disk_rule *rule = c->rules + i;
-                struct kept_disk *disk = kept_disk(&d.disks, rule->vid, rule->pid, rule->serial ? rule->serial : "");
+                struct kept_disk *disk = kept_disk(&d.disks, rule->vid, rule->pid, rule->serial);
 
                 if (!disk)
                         k = -ENOMEM;

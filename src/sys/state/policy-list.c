@@ -67,9 +67,9 @@ static int add_configured(struct listing *l, const struct config *c)
                 struct facts f = {.vid = rule->vid, .pid = rule->pid};
                 char id[USB_ID_MAX];
 
-                (void) copy_string(f.serial, sizeof(f.serial), rule->serial ? rule->serial : "");
+                (void) copy_string(f.serial, sizeof(f.serial), rule->serial);
                 (void) history_usb_id(&f, id, sizeof(id));
-                if (!rule->serial)
+                if (!*rule->serial)
                         id[strlen(id) - 1] = '\0';
                 k = add(l, id, rule->policy, false, POLICY_BY_CONFIG);
         }
