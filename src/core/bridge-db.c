@@ -21,15 +21,18 @@ static bool bcd_parse(const char *s, uint16_t *ret)
 
 static bool firmware_parse(char *s, struct db_says *ret)
 {
+        char *dash;
+
         if (streq(s, "*")) {
                 ret->bcd_min = 0;
                 ret->bcd_max = UINT16_MAX;
                 return true;
         }
-        if (strlen(s) != 9 || s[4] != '-')
+        dash = strchr(s, '-');
+        if (!dash)
                 return false;
-        s[4] = '\0';
-        return bcd_parse(s, &ret->bcd_min) && bcd_parse(s + 5, &ret->bcd_max) && ret->bcd_min <= ret->bcd_max;
+        *dash = '\0';
+        return bcd_parse(s, &ret->bcd_min) && bcd_parse(dash + 1, &ret->bcd_max) && ret->bcd_min <= ret->bcd_max;
 }
 
 int db_says_parse(const char *value, struct db_says *ret)

@@ -80,7 +80,6 @@ static void describe_user(const struct user *u, char *ret, size_t size)
                                 u->device);
                 break;
         case _USER_KIND_MAX:
-                ret[0] = '\0';
                 break;
         }
 }

@@ -217,7 +217,6 @@ static void remedy_of_source(const struct quirk_word *w, char *ret, size_t size)
                         w->entry);
                 break;
         case _QUIRK_SOURCE_MAX:
-                ret[0] = '\0';
                 break;
         }
 }

@@ -58,6 +58,8 @@ static const struct {
          PLACE_DEVICE, "", 2, 2, BLAME_CABLE, WEIGHT_MEDIUM, false},
         {"3,1,1,-;usb 2-1: cmd cmplt err -71" USB("c189:129"),
          PLACE_DEVICE, "", 2, 2, BLAME_CABLE, WEIGHT_MEDIUM, false},
+        {"3,1,1,-;usb 2-1: cmd cmplt err -62" USB("c189:129"),
+         PLACE_DEVICE, "", 2, 2, BLAME_CABLE, WEIGHT_MEDIUM, false},
         {"3,1,1,-;usb 2-1: device descriptor read/64, error -71" USB("+usb:2-1"),
          PLACE_PORT, "2-1", 0, 0, BLAME_CABLE, WEIGHT_MEDIUM, false},
         {"3,1,1,-;usb 2-1: device descriptor read/8, error -110" USB("c189:129"),
