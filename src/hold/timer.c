@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-
 #include "common/util.h"
 #include "core/disk.h"
 #include "hold/dropin.h"

@@ -61,10 +61,10 @@ int store_read_file(int dirfd, const char *path, struct store *ret)
 /* Calls fn with a copy of each line that has the key, or any key. It may replace the copy. Most lines are not even split. */
 static int each_line(const struct store *s, const char *key, int (*fn)(char **line, void *data), void *data)
 {
-        const char *limit = s->text + s->size, *end;
+        const char *text = s->text ?: "", *limit = text + s->size, *end;
         size_t n = key ? strlen(key) : 0;
 
-        for (const char *line = s->text; line < limit; line = end + 1) {
+        for (const char *line = text; line < limit; line = end + 1) {
                 _cleanup_free_ char *copy = NULL;
                 size_t length;
                 int k;
