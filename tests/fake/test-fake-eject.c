@@ -60,6 +60,11 @@ static void udev_never_ends(struct fake_usb *u)
         fake->udevs = 1000;
 }
 
+static void strings_hang(struct fake_usb *u)
+{
+        tree_lock_device(u);
+}
+
 static void switch_was_killed(struct fake_usb *u)
 {
         tree_write("PID=1\nBUSNUM=9\nDEVNUM=9\nFROM=uas\nTO=usb-storage\nSTEP=sync\nDISKS=1\nMOVED=0\n",
@@ -85,6 +90,7 @@ static const struct {
         {"udev's worker comes late", {.from = UAS, .partitions = 1, .prepare = udev_reads_it, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN}}}, false},
         {"written to during the sync", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}}}, false},
         {"written to after the sync", {.from = UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}}}, false},
+        {"its names cannot be read", {.from = BOT, .partitions = 1, .prepare = strings_hang}, false},
         {"it does not stop", {.from = BOT, .partitions = 1, .hooks = {{.op = "stop", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, true},
         /* clang-format on */
 };
