@@ -166,6 +166,7 @@ struct fake {
         unsigned timers;       /* dead man's timers armed */
         uint64_t signalled_at; /* by HOOK_SIGNAL; 0: not yet */
         uint64_t files_at;     /* uas is being registered: when its files appear; it has its disk before that */
+        bool no_sockets;       /* socketpair(2) fails: the process has too many files */
         bool udev_locks;       /* a udev worker keeps the flock of every disk */
         bool reader_stays;     /* who hangs on the disk (fakesys_hang_on()) does not close it when it is unbound */
         /* what a switch must not cause */

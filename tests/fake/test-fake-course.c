@@ -146,6 +146,27 @@ static void test_opens_hang(void **state)
         scene_remove();
 }
 
+static void stalls_without_sockets(struct fake_usb *u)
+{
+        stalls(u);
+        fake->no_sockets = true;
+}
+
+/* Without a claim the disk stays where it is. */
+static void test_no_claim_on_the_way_back(void **state)
+{
+        const struct scene s = {BOT, UAS, .partitions = 1, .prepare = stalls_without_sockets};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_FAILED);
+        assert_non_null(strstr(r.text, "; whether it is in use cannot be found out, so it stays"));
+        assert_int_equal(fake->usb[0].driver, UAS);
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
 /* ---- users ---- */
 
 /* The driver is built into the kernel and counts no opens. The search by name finds who came at the last moment. */
@@ -703,6 +724,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_time),
                 cmocka_unit_test(test_opens_hang),
+                cmocka_unit_test(test_no_claim_on_the_way_back),
                 cmocka_unit_test(test_last_moment),
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_end_is_a_line),

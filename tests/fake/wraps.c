@@ -312,6 +312,14 @@ pid_t __wrap_waitpid(pid_t pid, int *ret_status, int options)
         return __real_waitpid(pid, ret_status, options);
 }
 
+int __wrap_socketpair(int domain, int type, int protocol, int ret[2])
+{
+        if (!fake || !fake->no_sockets)
+                return __real_socketpair(domain, type, protocol, ret);
+        errno = EMFILE;
+        return -1;
+}
+
 void fake_pause(unsigned usec)
 {
         (void) __real_usleep(usec);
