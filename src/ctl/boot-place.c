@@ -9,7 +9,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/output.h"
-#include "sys/quirks/initramfs.h"
+#include "sys/io/boot.h"
 
 const struct boot_place boot_place_modprobe = {
         .form = BOOT_MODPROBE, .at = "modprobe.d/zzz-uasctl.conf", .path = "/etc/modprobe.d/zzz-uasctl.conf"};

@@ -12,9 +12,9 @@
 #include "ctl/policies.h"
 #include "ctl/schema.h"
 #include "ctl/translate.h"
-#include "sys/quirks/initramfs.h"
+#include "sys/io/boot.h"
 #include "sys/quirks/keepoff.h"
-#include "sys/quirks/sources.h"
+#include "sys/quirks/modprobed.h"
 #include "sys/state/conf.h"
 
 /* The line for a place, and the line that was there. */

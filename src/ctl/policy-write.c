@@ -9,8 +9,8 @@
 #include "ctl/boot.h"
 #include "ctl/policies.h"
 #include "ctl/translate.h"
-#include "sys/quirks/initramfs.h"
-#include "sys/quirks/sources.h"
+#include "sys/io/boot.h"
+#include "sys/quirks/modprobed.h"
 
 /* --kernel --write: one change of the file that this machine boots with. */
 struct change {

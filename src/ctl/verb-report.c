@@ -14,7 +14,7 @@
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/sources.h"
+#include "sys/quirks/modprobed.h"
 #include "sys/state/conf.h"
 #include "sys/udev/bridgedb.h"
 #include "term/program.h"

@@ -107,6 +107,13 @@ bool attachment_same(const struct transaction *t, const struct facts *f);
  */
 int look_for_media(struct transaction *t);
 
+/* Writes the path of a SCSI device's attribute to `ret`, relative to the interface. Returns `ret`. */
+const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret, size_t size);
+/* Returns true if a LUN is offline (SCSI state): its node cannot be opened any more. */
+bool lun_offline(const struct transaction *t, const char *host, const struct lun *l);
+/* Returns true if `l` is one of `luns`, with the same block device. */
+bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i);
+
 /* Runs all steps. Returns the code. */
 int transaction_run(struct transaction *t);
 
@@ -221,14 +228,6 @@ void switch_hold_end(struct transaction *t);
 int step_trial(struct transaction *t);
 void undo_trial(struct transaction *t);
 void trial_leave(struct transaction *t);
-
-/* lun.c */
-/* Writes the path of a SCSI device's attribute to `ret`, relative to the interface. Returns `ret`. */
-const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret, size_t size);
-/* Returns true if a LUN is offline (SCSI state): its node cannot be opened any more. */
-bool lun_offline(const struct transaction *t, const char *host, const struct lun *l);
-/* Returns true if `l` is one of `luns`, with the same block device. */
-bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i);
 
 /* claim-open.c */
 /*

@@ -22,7 +22,6 @@
 #include "sys/io/lock.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/initramfs.h"
 #include "tree.h"
 
 static void assert_errors(ssize_t (*fn)(int dirfd, const char *path, char *ret, size_t size), struct tree *t, const char *path,

@@ -11,7 +11,6 @@
 #include "common/util.h"
 #include "core/quirk-words.h"
 #include "sys/quirks/modprobed.h"
-#include "sys/quirks/sources.h"
 #include "tree.h"
 
 /* One machine a row: the files, and "FILE:LINE=VALUE ..." in the order of the kernel. */

@@ -6,7 +6,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "core/history.h"
-#include "sys/quirks/initramfs.h"
+#include "sys/io/boot.h"
 
 #define ENDING_MAX 512
 

@@ -18,3 +18,10 @@ int modprobe_quirk_lines(const struct roots *r, struct quirk_lines *ret);
  * The kernel command line, which would win, is not read. Returns 0, -ENOSPC if it is longer than the kernel takes, or -ENOMEM.
  */
 int modprobe_quirks(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
+
+/*
+ * Reads the sources of the quirks parameter: /sys/module/usb_storage, modprobe.d, /proc/cmdline, /run/uasd/quirks of the
+ * initramfs, the records of present switches. Changes nothing. Returns 0 or -ENOMEM; `ret` is to be freed with
+ * quirk_facts_done().
+ */
+int quirk_facts_read(const struct roots *r, struct quirk_facts *ret);
