@@ -13,6 +13,7 @@
 
 #define BLANK " \t\n"
 
+#define FILE_MAX (256 * 1024) /* larger than any of modprobe.d */
 /* Longer than the command line of any present kernel. */
 #define COMMAND_LINE_MAX 8192
 
@@ -56,41 +57,25 @@ static void name_file(struct modprobe_reading *d, int root, const char *path)
 
 static int read_file(int root, const char *path, void *data)
 {
-        _cleanup_fclose_ FILE *f = NULL;
-        _cleanup_free_ char *line = NULL;
+        _cleanup_close_ int fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        _cleanup_free_ char *text = NULL;
         struct modprobe_reading *d = data;
-        size_t room = 0;
-        int fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), k = 0;
         unsigned next = 1;
-        ssize_t n;
+        size_t size;
+        int k = fd < 0 ? -errno : read_whole(fd, FILE_MAX, &text, &size);
 
-        if (fd < 0 || !(f = fdopen(fd, "re"))) {
-                (void) close_keep_errno(fd);
-                return 0; /* modprobe cannot read it either */
-        }
+        if (k < 0)
+                return k == -ENOMEM ? k : 0; /* modprobe cannot read it either */
         name_file(d, root, path);
-        while (k >= 0 && (n = getline(&line, &room, f)) >= 0) {
+        for (char *line = text, *limit = text + size, *end; line < limit && k >= 0; line = end + 1) {
                 d->line = next++;
                 /* A backslash continues a line in the next one. */
-                while (n >= 2 && line[n - 2] == '\\' && line[n - 1] == '\n') {
-                        _cleanup_free_ char *more = NULL, *whole = NULL;
-                        size_t more_room = 0;
-
-                        line[n - 2] = '\0';
-                        if (getline(&more, &more_room, f) < 0)
-                                break;
+                for (end = strchrnul(line, '\n'); end > line && end[-1] == '\\' && *end == '\n'; end = strchrnul(end - 1, '\n')) {
+                        memmove(end - 1, end + 1, (size_t) (limit - end));
+                        limit -= 2;
                         next++;
-                        if (asprintf(&whole, "%s%s", line, more) < 0) {
-                                whole = NULL;
-                                return -ENOMEM;
-                        }
-                        free(line);
-                        line = TAKE_PTR(whole);
-                        n = (ssize_t) strlen(line);
-                        room = (size_t) n + 1;
                 }
-                if (n > 0 && line[n - 1] == '\n') /* otherwise an open quote would contain it */
-                        line[n - 1] = '\0';
+                *end = '\0';
                 k = take_line(line, d);
         }
         return k;
