@@ -179,16 +179,17 @@ void quirks_in_order(struct transaction *t);
 /* Brings it to `from`, else to any driver, with its disks. */
 void attach_back(struct transaction *t);
 
-/* remove.c: the only file that writes `delete`, `unbind` and `remove`. These return -EBUSY if the rule there forbids it. */
-/* Opens the directory of the interface, if it is still that of the same attachment. Returns a descriptor or -errno. */
-int interface_open(struct transaction *t);
+/* remove.c: the only file that writes `delete`, `unbind` and `remove`. All return -EBUSY if the rule there forbids it. */
 /* Deletes the LUN `i` of the disk. dir: the interface's directory; begun: becomes i + 1 immediately before the write. */
 #define NOT_CLAIMED N_("a block device is there, or may be, that is not claimed: did another program rescan the host?")
 int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *begun);
 int driver_unbind(struct transaction *t, enum driver d);
-int driver_bind(struct transaction *t, enum driver d);
 /* Removes the USB device: the kernel disables its port until the disk is plugged in again. */
 int device_remove(struct transaction *t);
+/* The rule is not about these: */
+/* Opens the directory of the interface, if it is still that of the same attachment. Returns a descriptor or -errno. */
+int interface_open(struct transaction *t);
+int driver_bind(struct transaction *t, enum driver d);
 
 /* delete.c: claims the disk and deletes its LUNs. From then on `moved` is true. */
 int luns_delete(struct transaction *t);
