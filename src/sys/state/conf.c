@@ -15,6 +15,7 @@
 #define BAD_MAX 32
 
 struct load {
+        int lib; /* /usr/lib; other files are below /etc */
         struct config *config;
         conf_complain_fn complain;
         void *data;
@@ -82,12 +83,13 @@ static int assign(void *data, const char *section, const char *name, const char 
         return 1; /* inih would keep only the first one */
 }
 
-static int load_file(struct load *l, const char *root, int dirfd, const char *path)
+static int load_file(int dirfd, const char *path, void *data)
 {
         _cleanup_fclose_ FILE *f = NULL;
+        struct load *l = data;
         int fd, line;
 
-        (void) snprintf(l->path, sizeof(l->path), "%s/%s", root, path);
+        (void) snprintf(l->path, sizeof(l->path), "%s/%s", dirfd == l->lib ? LIB_PATH : ETC_PATH, path);
         fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0 || !(f = fdopen(fd, "re"))) {
                 if (errno != ENOENT)
@@ -105,30 +107,18 @@ static int load_file(struct load *l, const char *root, int dirfd, const char *pa
         return l->error;
 }
 
-struct dropin_load {
-        const struct roots *roots;
-        struct load *load;
-};
-
-static int load_dropin(int dirfd, const char *path, void *data)
-{
-        struct dropin_load *d = data;
-
-        return load_file(d->load, dirfd == d->roots->lib ? LIB_PATH : ETC_PATH, dirfd, path);
-}
-
 int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, void *data)
 {
         struct config c;
-        struct load l = {.config = &c, .complain = fn, .data = data};
+        struct load l = {.lib = r->lib, .config = &c, .complain = fn, .data = data};
         int k;
 
         config_init(&c);
-        k = load_file(&l, LIB_PATH, r->lib, CONF_FILE);
+        k = load_file(r->lib, CONF_FILE, &l);
         if (k >= 0)
-                k = load_file(&l, ETC_PATH, r->etc, CONF_FILE);
+                k = load_file(r->etc, CONF_FILE, &l);
         if (k >= 0)
-                k = dropins_each(r, CONF_DIR, load_dropin, &(struct dropin_load){r, &l});
+                k = dropins_each(r, CONF_DIR, load_file, &l);
         if (k == -ENOMEM) {
                 config_done(&c);
                 return k;
