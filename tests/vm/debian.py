@@ -75,9 +75,12 @@ def host_repositories():
     return main, security
 
 
-def sources(suite, components):
+def sources(suite, components, plain=False):
+    """PLAIN: the suite alone, without its updates."""
     main, security = host_repositories()
     line = "deb [signed-by=%s] %%s %%s %s\n" % (KEYRING, components)
+    if plain:
+        return line % (main, suite)
     return (line % (main, suite) + line % (main, suite + "-updates")
             + (line % (security, suite + "-security") if security else ""))
 
@@ -121,9 +124,9 @@ def need_emulator(arch):
             register.write(line.read().strip())
 
 
-def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists=False, arch="amd64"):
+def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists=False, arch="amd64", plain=False):
     """mmdebstrap SUITE with PACKAGES into the new directory TARGET. Packages to
-    FETCH lie in its /out, not installed. LISTS: apt's lists stay.
+    FETCH lie in its /out, not installed. LISTS: apt's lists stay. PLAIN: as of sources().
 
     Fetched packages are kept in CACHE: another recipe fetches only what
     is new.
@@ -160,7 +163,7 @@ def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists
     with open(os.path.join(debs, ".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            sh(cmd, input=sources(suite, components))
+            sh(cmd, input=sources(suite, components, plain))
         except ImageError:
             remove_tree(partial)
             raise
