@@ -74,6 +74,14 @@ def passed(name, seconds, commit, path=RECORD):
     write(record, path)
 
 
+def changed_since(name):
+    """The files that differ from those with which NAME passed last; None: it is not known."""
+    last = read().get(name)
+    if not last or git("cat-file", "-e", last.commit + "^{commit}") is None:
+        return None
+    return set(git("diff", "--name-only", last.commit).splitlines())
+
+
 def looked_at(name, changed):
     """Whether one of the CHANGED files is a subject of this case."""
     return any("tests/vm/cases/%s.py" % name.partition(".")[0] == path
