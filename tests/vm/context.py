@@ -50,7 +50,7 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT):
     """A function of `vm` becomes a case.
 
     tier     "fast", "default" or "full": each includes those before
-    image    the guest it uses ("bookworm", "vendor", "trixie", "zfs", "arm64"), or several;
+    image    the guest it uses ("bookworm", "vendor", "builtin", "trixie", "zfs", "arm64"), or several;
              the first is what vm.boot() and vm.resume() take by default
     product  whether uasd is installed in the guest
     limit    seconds it may take

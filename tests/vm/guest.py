@@ -107,6 +107,7 @@ class Guest:
         extra = cpio.overlay(files, remove, initramfs)
         initrd = self.image.initrd
         if extra:
+            assert initrd, "files are laid by the initramfs"
             initrd = os.path.join(self.folder, "initrd.img")
             cpio.append(self.image.initrd, extra, initrd)
         self.machine.start(initrd, (cmdline_of(self.image) + " " + cmdline).strip(), memory=memory,

@@ -5,6 +5,7 @@
     packages   mmdebstrap's tree                        (minutes)
     guest      + recipe/root, recipe/customize          (20 s)
     vendor     + usb-storage.ko without CONFIG_USB_UAS  (10 s)
+    builtin    + a kernel with all drivers built in, no initramfs (10 minutes)
     zfs        + ZFS, whose modules are built here      (10 minutes)
     arm64      packages and guest of another architecture, under emulation (10 minutes)
     product    + the .deb                               (seconds)
@@ -31,7 +32,8 @@ from debian import ImageError, remove_tree, sh
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPE = os.path.join(HERE, "recipe")
-SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "trixie": "trixie", "zfs": "bookworm", "arm64": "bookworm"}
+SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "builtin": "bookworm", "trixie": "trixie", "zfs": "bookworm",
+         "arm64": "bookworm"}
 ARCH = {"arm64": "arm64"}  # of a guest; the others are amd64
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"
@@ -226,6 +228,9 @@ def module_layer(flavour, about, packages, key=(), **options):
 
 MODULES = {
     "vendor": lambda: module_layer("vendor", "usb-storage.ko without UAS", ["linux-source-6.1"]),
+    "builtin": lambda: module_layer("builtin", "a kernel with built-in drivers",
+                                    ["linux-source-6.1", "bc", "bison", "flex", "libc6-dev", "libelf-dev"],
+                                    key=[recipe("builtin.config")]),
     "zfs": lambda: module_layer("zfs", "ZFS", ["libc6-dev", "file"], key=[debian.ZFS],
                                 components="main contrib", fetch=debian.ZFS),
 }
@@ -326,7 +331,7 @@ def keep_deb(path):
 
 
 class Image:
-    """A bootable guest: .kernel, .initrd, .root (raw, never written), .key"""
+    """A bootable guest: .kernel, .initrd (None: it boots without), .root (raw, never written), .key"""
 
     def __init__(self, flavour, layer):
         self.flavour = flavour
@@ -334,7 +339,7 @@ class Image:
         self.key = layer.key
         self.dir = os.path.join(cache_dir(), "images", "%s-%s" % (flavour, layer.key))
         self.kernel = os.path.join(self.dir, "vmlinuz")
-        self.initrd = os.path.join(self.dir, "initrd.img")
+        self.initrd = os.path.join(self.dir, "initrd.img") if flavour != "builtin" else None
         self.root = os.path.join(self.dir, "root.raw")
 
 
@@ -352,7 +357,7 @@ def ensure(flavour="bookworm", deb=None):
         os.makedirs(partial)
         script = ('mke2fs -q -t ext4 -L uasd-root -E lazy_itable_init=1,'
                   'lazy_journal_init=1,root_owner=0:0 -d "$TREE" "$0/root.raw" %s && '
-                  'cp -L "$TREE/vmlinuz" "$TREE/initrd.img" "$0"' % SIZE)
+                  'cp -L "$TREE/vmlinuz" %s "$0"' % (SIZE, '"$TREE/initrd.img"' if image.initrd else ""))
         try:
             in_tree(layer.lower(), None, ["@", "sh", "-c", script, partial])
         except BaseException:

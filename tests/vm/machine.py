@@ -114,7 +114,7 @@ class Machine:
         else:
             args += ["-object", "memory-backend-ram,id=ram,size=%dM" % MEMORY]
         args += [
-            "-kernel", self.image.kernel, "-initrd", initrd, "-append", cmdline,
+            "-kernel", self.image.kernel, "-append", cmdline,
             "-drive", "file=%s,if=none,id=root,format=qcow2,cache=writeback" % self.disk,
             "-device", "virtio-blk-pci,drive=root",
             "-device", "qemu-xhci,id=xhci,p2=%d,p3=%d" % (PORTS, PORTS),
@@ -127,6 +127,8 @@ class Machine:
             % (self.path("console.sock"), self.console),
             "-serial", "chardev:console",
             "-qmp", "unix:%s,server=on,wait=off" % self.path("qmp.sock")]
+        if initrd:
+            args += ["-initrd", initrd]
         for number, path in enumerate(drives):
             args += ["-drive", "file=%s,if=none,id=drive%d,format=raw,cache=writeback" % (path, number),
                      "-device", "virtio-blk-pci,drive=drive%d" % number]
