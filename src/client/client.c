@@ -286,6 +286,8 @@ static void agent_stop(pid_t *agent)
 
 /* ---- requests ---- */
 
+#define ANSWER_MAX 4096
+
 int request_reply(const struct client *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply)
 {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -298,16 +300,20 @@ int request_reply(const struct client *c, struct remote *r, const struct remote_
                 agent = agent_start();
         k = remote_call(r, &actual, ret_reply, &error);
         if (k < 0) {
+                const char *text = error.message ?: strerror(-k);
                 int code = request_code(&error);
+                char room[ANSWER_MAX];
 
+                if (c->translate)
+                        text = c->translate(text, room, sizeof(room));
                 if (actual.ret_in_use && sd_bus_error_has_name(&error, UASD_BUS_ERROR_IN_USE))
-                        *actual.ret_in_use = strdup(error.message ?: strerror(-k));
+                        *actual.ret_in_use = strdup(text);
                 else if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_METHOD))
                         (void) source_lacks(r, actual.method);
                 else if (code == UASD_EXIT_UNAUTHORIZED)
-                        log_error("Not permitted: %s", error.message ?: strerror(-k));
+                        log_error("Not permitted: %s", text);
                 else
-                        log_error("%s", error.message ?: strerror(-k));
+                        log_error("%s", text);
                 if (code == UASD_EXIT_UNAUTHORIZED && !c->host && geteuid() != 0)
                         log_info("Run it as root.");
                 if (sd_bus_error_has_name(&error, UASD_BUS_ERROR_FORCE_NEEDED))

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "ctl/translate.h"
 #include "term/program.h"
 #include "term/progress.h"
 #include "term/style.h"
@@ -249,9 +250,11 @@ static int run(int argc, char **argv, const char *root)
         r = o.host ? 0 : roots_open(&roots, root);
         if (r < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot open /sys: %s", strerror(-r));
-        return verb_run(
-                verb, &(struct ctl){.options = &o, .client = {roots, o.host, !(o.given & OPTION_NO_ASK_PASSWORD)}, .root = root},
-                argv + first + (first < argc));
+        return verb_run(verb,
+                        &(struct ctl){.options = &o,
+                                      .client = {roots, o.host, !(o.given & OPTION_NO_ASK_PASSWORD), translate},
+                                      .root = root},
+                        argv + first + (first < argc));
 }
 
 int uasctl_run(int argc, char **argv, const char *root)

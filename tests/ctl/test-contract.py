@@ -11,6 +11,7 @@ import pwd
 import subprocess
 import sys
 import time
+import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../daemon'))
@@ -18,6 +19,7 @@ from machine import BUS, Machine, main, until  # noqa: E402
 import privatebus  # noqa: E402
 
 FAKE = sys.argv[3]
+LOCALES = os.path.join(os.environ['LOCALES'], 'de')
 NOBODY = pwd.getpwnam('nobody').pw_uid
 HOLDER = os.path.join(HERE, '../vm/within/leaseholder.py')
 BLACKLISTED = 0x2109, 0x0715  # US_FL_IGNORE_UAS in the kernel's table
@@ -501,6 +503,16 @@ for links in "$TREE/sys/block" "$TREE/sys/class/block"; do rm "$links/sda"; ln -
         first, *_, last = self.ctl('switch', 'sda', 'uas').stderr.splitlines()
         self.assertIn(' 2-1:1.0 (sda): from usb-storage to uas', first)
         self.assertIn(' 2-1:1.0 (sdk): ', last)
+
+    @unittest.skipUnless(os.path.isdir(LOCALES), 'built without translations')
+    def test_german(self):
+        "The answers of uasd are in the language of the user."
+        os.makedirs(self.tree.path('usr/share'), exist_ok=True)
+        os.symlink(os.path.dirname(LOCALES), self.tree.path('usr/share/locale'))
+        self.env['LANGUAGE'] = 'de'
+        for args, code, said in ((('switch', 'sdd', 'uas'), 5, 'Sie bietet UAS nicht an.'), (('eject', 'sdb'), 6, 'kann nicht ausgeworfen werden'),
+                                 (('forget', '1209:5a5a:NONE'), 4, 'ist nicht angesteckt')):
+            self.assertIn(said, self.ctl(*args, code=code).stderr)
 
     def test_try_again(self):
         self.ctl('switch', 'sdc', 'uas', code=7)
