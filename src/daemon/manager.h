@@ -33,15 +33,11 @@ struct disk_request {
 struct entry {
         struct manager *manager;
         struct life life;
-        bool announced;         /* on the bus */
-        sd_event_source *timer; /* of the machine */
-        struct {
-                usec_t since; /* CLOCK_BOOTTIME in usec; 0: it has a driver */
-                sd_event_source *timer;
-        } unbound;
+        bool announced;           /* on the bus */
+        sd_event_source *timer;   /* of the machine */
+        sd_event_source *unbound; /* without a driver: the end of the time to get one */
         struct disk_request request;
         struct job *job;          /* work/job.c: the uasd-switch at work, if it is a child of this process */
-        struct use_probe *probe;  /* feature/users.c: the present search */
         struct disk_lease *lease; /* feature/lease.c; NULL: not leased */
         struct {
                 sd_event_source *timer;
@@ -57,8 +53,14 @@ struct entry {
                 bool acted;             /* its result has been acted upon */
                 struct history unkept;  /* history that could not be written */
                 bool has_unkept;
-        } trouble;       /* feature/trouble.c */
-        usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
+        } trouble; /* feature/trouble.c */
+        struct {
+                struct child *worker;   /* NULL: it has answered, or there is none */
+                sd_event_source *pause; /* until the next one may begin */
+                int ends;               /* the inotify of the present one, or -errno */
+                bool again;             /* an event came meanwhile */
+        } probe;                        /* feature/users.c: the search by name */
+        usec_t users_at;                /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 
 struct manager {

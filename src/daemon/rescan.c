@@ -54,13 +54,12 @@ static void entry_free(struct entry *e)
 {
         queue_forget(e);
         record_forget_entry(e);
-        users_cache_forget(e);
+        users_forget(e);
         use_watch_remove(e);
         job_orphan(e->job);
-        use_probe_orphan(e->probe);
         lease_free(e);
         sd_event_source_disable_unref(e->timer);
-        sd_event_source_disable_unref(e->unbound.timer);
+        sd_event_source_disable_unref(e->unbound);
         sd_event_source_disable_unref(e->foreign.timer);
         disk_done(&e->life.disk);
         free(e);
@@ -94,31 +93,25 @@ static void entry_gone(struct entry *e)
 
 static int on_unbound(sd_event_source *s, usec_t usec, void *data)
 {
-        struct entry *e = data;
+        const struct entry *e = data;
 
-        e->unbound.timer = sd_event_source_disable_unref(s);
         queue_rescan(e->manager, e->life.disk.facts.interface);
         return 0;
 }
 
 static void note_unbound(struct entry *e, struct facts *f)
 {
-        usec_t now = now_boottime();
+        usec_t now = now_boottime(), until = 0;
 
-        if (f->driver != DRIVER_NONE) {
-                e->unbound.since = 0;
-                if (f->driver == DRIVER_USB_STORAGE)
-                        facts_complete_module(&e->manager->roots, f);
-                return;
-        }
-        if (!e->unbound.since)
-                e->unbound.since = now;
-        if (now < e->unbound.since + UNBOUND_USEC) {
+        if (f->driver != DRIVER_NONE)
+                e->unbound = sd_event_source_disable_unref(e->unbound);
+        else if (!e->unbound)
+                (void) sd_event_add_time(e->manager->event, &e->unbound, CLOCK_BOOTTIME, now + UNBOUND_USEC, 0, on_unbound, e);
+        if (e->unbound)
+                (void) sd_event_source_get_time(e->unbound, &until);
+        if (now < until)
                 f->just_unbound = true;
-                if (!e->unbound.timer)
-                        (void) sd_event_add_time(e->manager->event, &e->unbound.timer, CLOCK_BOOTTIME,
-                                                 e->unbound.since + UNBOUND_USEC, 0, on_unbound, e);
-        } else
+        else if (f->driver == DRIVER_NONE || f->driver == DRIVER_USB_STORAGE)
                 facts_complete_module(&e->manager->roots, f);
 }
 

@@ -14,8 +14,6 @@
 
 /* More inhibitors at once are abuse. */
 #define INHIBITORS_MAX 128U
-#define WHO_MAX 64
-#define WHY_MAX 160
 
 static const struct inhibitor *inhibitor_of(const struct entry *e)
 {
@@ -73,8 +71,6 @@ static void inhibitor_free(struct inhibitor *i)
 {
         TAILQ_REMOVE(&i->manager->inhibitors, i, link);
         sd_event_source_disable_unref(i->end);
-        free(i->who);
-        free(i->why);
         free(i);
 }
 
@@ -87,13 +83,6 @@ static int on_end(sd_event_source *s, int fd, uint32_t revents, void *data)
         inhibitor_free(i);
         apply_all(m);
         return 0;
-}
-
-static char *harmless(const char *s, size_t most)
-{
-        char text[WHY_MAX + 1];
-
-        return strdup(make_harmless(s, text, most < sizeof(text) ? most : sizeof(text)));
 }
 
 int inhibit_add(struct manager *m, const char *disk, const char *who, const char *why, int *ret_fd)
@@ -111,10 +100,10 @@ int inhibit_add(struct manager *m, const char *disk, const char *who, const char
                 return -ENOMEM;
         i->manager = m;
         TAILQ_INSERT_TAIL(&m->inhibitors, i, link);
-        i->who = harmless(isempty(who) ? "somebody" : who, WHO_MAX);
-        i->why = harmless(why, WHY_MAX);
+        (void) make_harmless(isempty(who) ? "somebody" : who, i->who, sizeof(i->who));
+        (void) make_harmless(why, i->why, sizeof(i->why));
         (void) copy_string(i->disk, sizeof(i->disk), disk);
-        r = i->who && i->why ? pipe_until_closed(m->event, on_end, i, &i->end, ret_fd) : -ENOMEM;
+        r = pipe_until_closed(m->event, on_end, i, &i->end, ret_fd);
         if (r < 0) {
                 inhibitor_free(i);
                 return r;

@@ -8,7 +8,7 @@ struct inhibitor {
         TAILQ_ENTRY(inhibitor) link;
         struct manager *manager;
         char disk[INTERFACE_NAME_MAX]; /* by its port, for any disk there; "": all */
-        char *who, *why;
+        char who[64], why[160];
         sd_event_source *end;
 };
 /* ret_fd: no switch begins while it or a copy is open. -EBUSY: there are too many inhibitors. */

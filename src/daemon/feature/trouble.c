@@ -27,15 +27,6 @@ static void remember(struct manager *m, struct entry *e, const struct record_tas
         e->trouble.has_unkept = true;
 }
 
-static void keep(struct entry *e, const struct history *h)
-{
-        struct record_task rec = {.type = RECORD_HISTORY, .history = *h, .done = remember};
-        int r = record_add(e->manager, e, &rec);
-
-        if (r < 0)
-                remember(e->manager, e, &rec, r);
-}
-
 void trouble_begin(struct entry *e)
 {
         trouble_init(&e->trouble.account);
@@ -59,20 +50,25 @@ static void distrust(struct entry *e, const struct finding *finding)
 {
         struct manager *m = e->manager;
         struct facts *f = &e->life.disk.facts;
-        struct history h = {
-                .state = HISTORY_DISTRUSTED,
-                .failed = f->trial_open,
-                .lost = finding->fatal,
+        struct record_task rec = {
+                .type = RECORD_HISTORY,
+                .history = {.state = HISTORY_DISTRUSTED, .failed = f->trial_open, .lost = finding->fatal},
+                .done = remember,
         };
+        char *reason = rec.history.reason;
+        size_t size = sizeof(rec.history.reason);
+        int r;
 
         if (e->trouble.acted)
                 return;
         e->trouble.acted = true;
         if (finding->bursts > 1)
-                (void) snprintf(h.reason, sizeof(h.reason), "%s, %u times within ten minutes", finding->what, finding->bursts);
+                (void) snprintf(reason, size, "%s, %u times within ten minutes", finding->what, finding->bursts);
         else
-                (void) copy_string(h.reason, sizeof(h.reason), finding->what);
-        keep(e, &h);
+                (void) copy_string(reason, size, finding->what);
+        r = record_add(m, e, &rec);
+        if (r < 0)
+                remember(m, e, &rec, r);
         /* A user asked for uas, and it is on trial: an error still leads back. */
         if (f->trial_open)
                 (void) attachment_drop_override(&m->roots, f, DRIVER_UAS);
@@ -80,7 +76,7 @@ static void distrust(struct entry *e, const struct finding *finding)
         facts_complete(&m->roots, &m->config, f);
         trouble_judge(e, f);
         decide(f, &e->life.disk.decision);
-        report_distrust(e, h.reason);
+        report_distrust(e, reason);
         if (f->initramfs_old)
                 report_old_initramfs(e);
         queue_rescan(m, f->interface);

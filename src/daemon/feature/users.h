@@ -5,9 +5,8 @@
 
 /* Searches by name for users of the disk, in a child, and posts EVENT_USERS. */
 void use_probe_start(struct entry *e);
-/* The entry is freed, and the probe with it. */
-void use_probe_orphan(struct use_probe *p);
 
 /* Updates the users of a disk, unless the search takes long. */
 void users_cache_refresh(struct entry *e);
-void users_cache_forget(struct entry *e);
+/* The entry is freed: its searches do not matter any more. */
+void users_forget(struct entry *e);
