@@ -29,20 +29,20 @@ static bool is_same(const struct dropping *p, const struct facts *f)
 }
 
 /* No event reports the wakeup: the first disk that comes or goes shows it. If that is late, one drop too few is counted. */
-static bool just_woken(struct drops *d, const struct drops_time *t)
+static bool just_woken(struct drops *d, usec_t now, usec_t asleep)
 {
-        if (d->begun && t->asleep >= d->asleep + ASLEEP_LEAST_USEC)
-                d->woken = t->now;
-        if (!d->begun || t->asleep > d->asleep)
-                d->asleep = t->asleep;
+        if (d->begun && asleep >= d->asleep + ASLEEP_LEAST_USEC)
+                d->woken = now;
+        if (!d->begun || asleep > d->asleep)
+                d->asleep = asleep;
         d->begun = true;
-        return d->woken && t->now < d->woken + DROPS_WOKEN_USEC;
+        return d->woken && now < d->woken + DROPS_WOKEN_USEC;
 }
 
-void drops_gone(struct drops *d, const struct facts *f, bool explained, const struct drops_time *t)
+void drops_gone(struct drops *d, const struct facts *f, bool explained, usec_t now, usec_t asleep)
 {
         struct dropping *p = find(d, f->port);
-        bool woken = just_woken(d, t);
+        bool woken = just_woken(d, now, asleep);
 
         if (p && is_same(p, f)) {
                 if (p->devnum == f->devnum) /* another interface of the same device was already counted */
@@ -55,7 +55,7 @@ void drops_gone(struct drops *d, const struct facts *f, bool explained, const st
                 memcpy(p->serial, f->serial, sizeof(p->serial));
         }
         p->devnum = f->devnum;
-        p->seen = t->now;
+        p->seen = now;
         p->away = !explained && !woken;
 }
 
@@ -74,10 +74,10 @@ static unsigned add(struct dropping *p, usec_t now)
         return p->n;
 }
 
-unsigned drops_came(struct drops *d, const struct facts *f, const struct drops_time *t)
+unsigned drops_came(struct drops *d, const struct facts *f, usec_t now, usec_t asleep)
 {
         struct dropping *p = find(d, f->port);
-        bool woken = just_woken(d, t), away;
+        bool woken = just_woken(d, now, asleep), away;
 
         if (!p || !is_same(p, f))
                 return 0;
@@ -88,5 +88,5 @@ unsigned drops_came(struct drops *d, const struct facts *f, const struct drops_t
                 p->devnum = 0;
                 return 0;
         }
-        return away && !woken && t->now <= p->seen + DROP_USEC ? add(p, t->now) : 0;
+        return away && !woken && now <= p->seen + DROP_USEC ? add(p, now) : 0;
 }

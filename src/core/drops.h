@@ -43,13 +43,11 @@ struct drops {
         usec_t woken;  /* time at which it was seen to grow; 0: never */
 };
 
-/* The machine's clocks: now, and the part of it that the machine has slept. */
-struct drops_time {
-        usec_t now, asleep;
-};
-
-/* A disk has gone. explained: uasd was switching it, or its bridge is known to have failed. */
-void drops_gone(struct drops *d, const struct facts *f, bool explained, const struct drops_time *t);
+/*
+ * A disk has gone. asleep: the part of `now` that the machine has slept. explained: uasd was switching it, or its bridge is
+ * known to have failed.
+ */
+void drops_gone(struct drops *d, const struct facts *f, bool explained, usec_t now, usec_t asleep);
 
 /* A disk has come. Returns its number of drops if that is enough and not reported yet, else 0. */
-unsigned drops_came(struct drops *d, const struct facts *f, const struct drops_time *t);
+unsigned drops_came(struct drops *d, const struct facts *f, usec_t now, usec_t asleep);

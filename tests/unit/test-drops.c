@@ -114,20 +114,21 @@ static const struct {
 static unsigned play(struct drops *d, const struct step *s, unsigned *devnum, uint64_t *asleep)
 {
         struct facts f = {.vid = 0x1209, .pid = 0x5a5a};
-        struct drops_time t;
+        usec_t now, slept;
         bool gone = s->what != CAME && s->what != BACK && s->what != SIDE_CAME;
 
         *asleep += s->asleep * SEC;
         /* Time also passes between the readings of the two clocks. */
-        t = (struct drops_time){s->at * MSEC + *asleep, *asleep + (gone ? 0 : 500 * MSEC)};
+        now = s->at * MSEC + *asleep;
+        slept = *asleep + (gone ? 0 : 500 * MSEC);
         (void) copy_string(f.port, sizeof(f.port), s->port ?: "2-1");
         (void) copy_string(f.serial, sizeof(f.serial), s->serial ?: "S1");
         if (s->what == CAME)
                 ++*devnum;
         f.devnum = *devnum - (s->what == LATE_GONE);
         if (!gone)
-                return drops_came(d, &f, &t);
-        drops_gone(d, &f, s->what == EXPLAINED, &t);
+                return drops_came(d, &f, now, slept);
+        drops_gone(d, &f, s->what == EXPLAINED, now, slept);
         return 0;
 }
 
@@ -154,9 +155,9 @@ static unsigned drop(struct drops *d, const char *port, uint64_t at)
         struct facts f = {.devnum = devnum};
 
         (void) copy_string(f.port, sizeof(f.port), port);
-        drops_gone(d, &f, false, &(struct drops_time){.now = at * SEC});
+        drops_gone(d, &f, false, at * SEC, 0);
         f.devnum = ++devnum;
-        return drops_came(d, &f, &(struct drops_time){.now = at * SEC});
+        return drops_came(d, &f, at * SEC, 0);
 }
 
 /* The number of ports is limited. A new one replaces the port where nothing has happened for the longest time. */

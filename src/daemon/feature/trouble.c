@@ -236,18 +236,10 @@ void trouble_adopt(struct entry *e)
 
 /* ---- disks that drop off the bus by themselves and come back ---- */
 
-static struct drops_time clocks(void)
-{
-        struct drops_time t;
-
-        t.now = now_and_asleep(&t.asleep);
-        return t;
-}
-
 void trouble_came(struct entry *e)
 {
-        struct drops_time now = clocks();
-        unsigned times = drops_came(&e->manager->drops, &e->life.disk.facts, &now);
+        usec_t asleep, now = now_and_asleep(&asleep);
+        unsigned times = drops_came(&e->manager->drops, &e->life.disk.facts, now, asleep);
 
         if (times > 0)
                 report_dropping(e, times);
@@ -255,9 +247,9 @@ void trouble_came(struct entry *e)
 
 void trouble_gone(struct entry *e)
 {
-        struct drops_time now = clocks();
+        usec_t asleep, now = now_and_asleep(&asleep);
 
-        drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.attempt.running || e->trouble.acted, &now);
+        drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.attempt.running || e->trouble.acted, now, asleep);
         if (e->life.disk.facts.trial_open || e->life.attempt.running)
                 (void) record_add(e->manager, e, &(struct record_task){.type = RECORD_END_TRIAL});
 }
