@@ -91,53 +91,26 @@ static letters_t find_letters(const struct kernel_row *rows, size_t n, const str
         return letters;
 }
 
-/* A rule is code in uas-detect.h: it can add letters, such as 'u', but cannot remove any. */
-static letters_t rule_asmedia(const struct bridge *b)
+/* A rule is code in uas-detect.h: it can add letters, such as 'u', but cannot remove any. Each is for another vendor. */
+static letters_t rule_letters(const struct bridge *b, const char **ret_name)
 {
-        if (b->vid != 0x174c || (b->pid != 0x5106 && b->pid != 0x55aa))
-                return 0;
-        if (b->max_power == 0)
-                return 0; /* ASM1153 */
-        if (b->speed_mbps < SUPER_SPEED_MBPS || b->status_streams == 32)
-                return LETTER_U; /* possibly an ASM1051 */
-        return LETTER('g');      /* ASM1053 */
-}
-
-static letters_t rule_seagate(const struct bridge *b)
-{
-        return b->vid == 0x0bc2 ? LETTER('t') : 0;
-}
-
-static letters_t rule_hiksemi(const struct bridge *b)
-{
-        return b->vid == 0x0bda && b->pid == 0x9210 && b->manufacturer && b->product && streq(b->manufacturer, "HIKSEMI") &&
-                               streq(b->product, "MD202")
-                       ? LETTER_U
-                       : 0;
-}
-
-static const struct kernel_rule {
-        letters_t (*letters)(const struct bridge *b);
-        const char *name;
-} rules[] = {
-        {rule_asmedia, "ASMedia ASM105x, perhaps the ASM1051 with broken UAS"},
-        {rule_seagate, "Seagate"},
-        {rule_hiksemi, "HIKSEMI MD202"},
-};
-
-static letters_t rules_letters(const struct bridge *b, const char **ret_name)
-{
-        letters_t letters = 0;
-
         *ret_name = NULL;
-        for (size_t i = 0; i < ELEMENTSOF(rules); i++) {
-                letters_t l = rules[i].letters(b);
-                if (!l)
-                        continue;
-                letters |= l;
-                *ret_name = rules[i].name;
+        /* With bMaxPower 0 it is an ASM1153. */
+        if (b->vid == 0x174c && (b->pid == 0x5106 || b->pid == 0x55aa) && b->max_power > 0) {
+                *ret_name = "ASMedia ASM105x, perhaps the ASM1051 with broken UAS";
+                /* possibly an ASM1051, or an ASM1053 */
+                return b->speed_mbps < SUPER_SPEED_MBPS || b->status_streams == 32 ? LETTER_U : LETTER('g');
         }
-        return letters;
+        if (b->vid == 0x0bc2) {
+                *ret_name = "Seagate";
+                return LETTER('t');
+        }
+        if (b->vid == 0x0bda && b->pid == 0x9210 && b->manufacturer && b->product && streq(b->manufacturer, "HIKSEMI") &&
+            streq(b->product, "MD202")) {
+                *ret_name = "HIKSEMI MD202";
+                return LETTER_U;
+        }
+        return 0;
 }
 
 void letters_format(letters_t letters, char *ret)
@@ -151,7 +124,7 @@ void letters_format(letters_t letters, char *ret)
 letters_t kernel_letters(const struct bridge *b, enum driver driver)
 {
         const char *name;
-        letters_t uas = find_letters(uas_rows, ELEMENTSOF(uas_rows), b, 0), ruled = rules_letters(b, &name);
+        letters_t uas = find_letters(uas_rows, ELEMENTSOF(uas_rows), b, 0), ruled = rule_letters(b, &name);
 
         /* usb-storage uses the rules only to decline a disk, and ignores their letters otherwise. */
         if (driver == DRIVER_USB_STORAGE)
@@ -164,7 +137,7 @@ void kernel_flags(const struct bridge *b, struct kernel_flags *ret)
         const struct kernel_row *row = find(uas_rows, ELEMENTSOF(uas_rows), b),
                                 *storage = find(storage_rows, ELEMENTSOF(storage_rows), b);
         const char *rule_name;
-        letters_t table = row_letters(row), ruled = rules_letters(b, &rule_name), all = table | ruled;
+        letters_t table = row_letters(row), ruled = rule_letters(b, &rule_name), all = table | ruled;
 
         *ret = (struct kernel_flags){.ignore_uas = (all | row_letters(storage)) & LETTER_U};
         letters_format(all & ~LETTER_U, ret->letters);

@@ -108,7 +108,7 @@ void entry_step(struct entry *e, const struct event *event)
         struct actions actions;
         usec_t now;
 
-        assert(queue_draining(m));
+        assert(m->queue.draining);
         if (foreign) {
                 if (!e->life.attempt.running || e->job) /* uasd has already seen it */
                         return;

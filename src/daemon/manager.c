@@ -202,5 +202,5 @@ void manager_end(struct manager *m)
                 return;
         m->env.stopping = true;
         record_stop(m);
-        kmsg_stop(m);
+        kmsg_keep(m);
 }

@@ -30,11 +30,6 @@ void queue_drain(struct manager *m)
         q->draining = false;
 }
 
-bool queue_draining(const struct manager *m)
-{
-        return m->queue.draining;
-}
-
 static int on_drain(sd_event_source *s, void *data)
 {
         queue_drain(data);

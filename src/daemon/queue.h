@@ -54,7 +54,6 @@ int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const stru
 void queue_forget(struct entry *e);
 /* Performs all posts. The caller must not use an entry. */
 void queue_drain(struct manager *m);
-bool queue_draining(const struct manager *m);
 
 /* POST_RESCAN_ALL to POST_USES. */
 void queue_post(struct manager *m, enum post_type type);

@@ -71,7 +71,7 @@ static void entry_gone(struct entry *e)
         struct manager *m = e->manager;
         char port[INTERFACE_NAME_MAX];
 
-        assert(queue_draining(m));
+        assert(m->queue.draining);
         if (e->life.attempt.running)
                 report_unplugged(e, job_step(e->job));
         if (e->request.number)
@@ -184,7 +184,7 @@ void rescan(struct manager *m, const char *interface)
         int r = usb_disk_read(&m->roots, interface, false, &d);
         bool new;
 
-        assert(queue_draining(m));
+        assert(m->queue.draining);
         if (r < 0 && r != -ENODEV)
                 return;
         if (r <= 0)

@@ -149,9 +149,3 @@ void kmsg_start(struct manager *m, kmsg_sign_fn take)
         (void) state_read(m->roots.run, RUN_KMSG, take_kept, m);
         kmsg_arm(m); /* also reads this boot's records of disks that are on uas already */
 }
-
-void kmsg_stop(struct manager *m)
-{
-        if (m->kmsg.armed)
-                kmsg_keep(m);
-}

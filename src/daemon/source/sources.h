@@ -51,9 +51,8 @@ struct kmsg_watch {
 };
 /* Reads the kernel's log while a disk is on uas. The function returns true if an account has changed. */
 void kmsg_start(struct manager *m, kmsg_sign_fn take);
-void kmsg_stop(struct manager *m);  /* called at the end of uasd */
 void kmsg_arm(struct manager *m);   /* called when a disk came, went, or changed its driver */
-void kmsg_keep(struct manager *m);  /* called when the accounts have changed */
+void kmsg_keep(struct manager *m);  /* called when the accounts have changed, and at the end of uasd */
 void kmsg_drain(struct manager *m); /* counts all present records before anything changes */
 
 /* uses.c */
