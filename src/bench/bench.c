@@ -84,6 +84,7 @@ const struct field side_fields[] = {
 
 #define QUEUE(m) offsetof(struct bench_queue, m)
 const struct field queue_fields[] = {
+        {"driver", FIELD_DRIVER, QUEUE(driver), ""},
         {"scheduler", FIELD_STRING, TEXT_OF(bench_queue, scheduler, NULL)},
         {"queue_depth", FIELD_UINT, QUEUE(queue_depth)},
         {"nr_requests", FIELD_UINT, QUEUE(nr_requests)},

@@ -89,6 +89,7 @@ struct bench_run {
 
 /* The queue of requests under one driver; 0 and "": not known. */
 struct bench_queue {
+        enum driver driver; /* only in JSON */
         char scheduler[64];
         unsigned queue_depth; /* requests that the disk accepts at once */
         unsigned nr_requests; /* maximum of requests that wait in the kernel */
@@ -170,11 +171,6 @@ struct field {
 
 extern const struct field bench_fields[], finding_fields[], pattern_fields[], run_fields[], side_fields[];
 extern const struct field queue_fields[], conditions_fields[];
-
-static inline const void *field_at(const struct field *f, const void *from)
-{
-        return (const char *) from + f->offset;
-}
 
 const char *bench_axis_to_string(enum bench_axis a);
 int bench_axis_from_string(const char *s); /* -EINVAL */

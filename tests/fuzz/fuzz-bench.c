@@ -24,7 +24,7 @@ static char *text_of(const struct bench *b)
 
 static void check_figures(const struct bench *b)
 {
-        char text[DOUBT_TEXT_MAX];
+        struct doubts doubts;
 
         for (unsigned p = 0; p < b->n_patterns; p++) {
                 struct bench_verdict v;
@@ -33,8 +33,7 @@ static void check_figures(const struct bench *b)
                 CHECK(v.p >= 0 && v.p <= 1 + FLT_EPSILON);
                 CHECK(!v.has_ratio || (v.ratio.low <= v.ratio.middle && v.ratio.middle <= v.ratio.high && v.ratio.low > 0));
                 for (enum driver d = 0; d < _DRIVER_MAX; d++)
-                        for (enum bench_doubt doubt = 0; doubt < _BENCH_DOUBT_MAX; doubt++)
-                                (void) doubt_text(b, p, d, doubt, text);
+                        (void) doubts_of(b, p, d, &doubts);
         }
 }
 

@@ -471,6 +471,8 @@ static const struct {
 
 static void all_doubts(void **state)
 {
+        struct doubts doubts;
+
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 _cleanup_(bench_done) struct bench b = plain();
                 const unsigned want[] = {table[i].seq, table[i].rnd, table[i].alone};
@@ -478,22 +480,21 @@ static void all_doubts(void **state)
 
                 table[i].change(&b);
                 for (unsigned p = 0; p < ELEMENTSOF(want); p++) {
-                        unsigned got = doubts_of(&b, p, DRIVER_UAS);
-                        char text[DOUBT_TEXT_MAX];
+                        unsigned got = doubts_of(&b, p, DRIVER_UAS, &doubts);
 
                         if (got != want[p])
                                 fail_msg("row %zu, pattern %u: %#x, not %#x", i, p, got, want[p]);
                         for (enum bench_doubt d = 0; d < _BENCH_DOUBT_MAX; d++)
                                 if (got & (1U << d)) {
-                                        (void) doubt_text(&b, p, DRIVER_UAS, d, text);
-                                        assert_row(i, *text);
-                                        found = found || strstr(text, table[i].text);
+                                        assert_row(i, *doubts.text[d]);
+                                        found = found || strstr(doubts.text[d], table[i].text);
                                         if (!found)
-                                                print_message("row %zu: %s\n", i, text);
-                                }
+                                                print_message("row %zu: %s\n", i, doubts.text[d]);
+                                } else
+                                        assert_row(i, !*doubts.text[d]);
                 }
                 assert_row(i, found);
-                assert_int_equal(doubts_of(&b, SEQ, DRIVER_USB_STORAGE), 0); /* no doubt */
+                assert_int_equal(doubts_of(&b, SEQ, DRIVER_USB_STORAGE, &doubts), 0); /* no doubt */
         }
 }
 
@@ -516,7 +517,7 @@ static void halves(void **state)
                 _cleanup_(bench_done) struct bench b = sample_bench();
                 unsigned p = sample_pattern(&b, "p", "read", MiB, 8);
                 struct bench_verdict v;
-                char text[DOUBT_TEXT_MAX];
+                struct doubts doubts;
 
                 for (unsigned k = 0; k < 12; k++)
                         sample_run(&b, p, k >= 3 && k < 9 ? DRIVER_UAS : DRIVER_USB_STORAGE,
@@ -528,11 +529,10 @@ static void halves(void **state)
                                 ->round = k + 1;
                 verdict_of_pattern(&b, p, &v);
                 assert_row(i, v.word == cases[i].word);
-                assert_row(i, (doubts_of(&b, p, DRIVER_USB_STORAGE) & BIT(HALVES)) == cases[i].doubts);
-                assert_row(i, !(doubts_of(&b, p, DRIVER_UAS) & BIT(HALVES)));
+                assert_row(i, !(doubts_of(&b, p, DRIVER_UAS, &doubts) & BIT(HALVES)));
+                assert_row(i, (doubts_of(&b, p, DRIVER_USB_STORAGE, &doubts) & BIT(HALVES)) == cases[i].doubts);
                 if (cases[i].doubts)
-                        assert_non_null(strstr(doubt_text(&b, p, DRIVER_USB_STORAGE, DOUBT_HALVES, text),
-                                               "% before and after the other"));
+                        assert_non_null(strstr(doubts.text[DOUBT_HALVES], "% before and after the other"));
         }
 }
 
@@ -541,9 +541,10 @@ static void queue_of_bot(void **state)
 {
         _cleanup_(bench_done) struct bench b = sample_bench();
         unsigned p = sample_pattern(&b, "p", "randread", 4096, 256);
+        struct doubts doubts;
 
         sample_runs(&b, p, DRIVER_USB_STORAGE, rnd, ELEMENTSOF(rnd));
-        assert_int_equal(doubts_of(&b, p, DRIVER_USB_STORAGE), 0);
+        assert_int_equal(doubts_of(&b, p, DRIVER_USB_STORAGE, &doubts), 0);
 }
 
 static void ceilings(void **state)

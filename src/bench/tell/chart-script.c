@@ -35,80 +35,55 @@ static void word(FILE *f, const char *s)
 /* Whether the panel with these figures shows the pattern. A point without a place on the axis is not shown. */
 static bool in_panel(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
-        struct samples s;
+        return stats_figure(&b->patterns[pattern]) == m &&
+               (b->axis == BENCH_AXIS_NONE || b->axis == BENCH_AXIS_RAMP || b->patterns[pattern].axis > 0) &&
+               stats_of(b, pattern, d, m).n > 0;
+}
 
-        if (stats_figure(&b->patterns[pattern]) != m ||
-            (b->axis != BENCH_AXIS_NONE && b->axis != BENCH_AXIS_RAMP && !(b->patterns[pattern].axis > 0)))
-                return false;
-        stats_samples(b, pattern, d, m, &s);
-        return s.n > 0;
+static bool driver_in_panel(const struct bench *b, enum driver d, enum stats_measure m)
+{
+        for (unsigned i = 0; i < b->n_patterns; i++)
+                if (in_panel(b, i, d, m))
+                        return true;
+        return false;
 }
 
 static bool has_panel(const struct bench *b, enum stats_measure m)
 {
-        for (unsigned i = 0; i < b->n_patterns; i++)
-                for (enum driver d = 0; d < _DRIVER_MAX; d++)
-                        if (in_panel(b, i, d, m))
-                                return true;
+        for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                if (driver_in_panel(b, d, m))
+                        return true;
         return false;
-}
-
-/* Divisor for a panel's figures. */
-static double unit(enum stats_measure m)
-{
-        return m == STATS_BYTES ? 1e6 : 1;
 }
 
 static void cell(FILE *f, const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
-        struct samples s;
-        struct summary sum;
+        double unit = m == STATS_BYTES ? 1e6 : 1;
+        struct summary sum = stats_of(b, pattern, d, m);
 
-        stats_samples(b, pattern, d, m, &s);
-        stats_summary(&s, &sum);
         if (sum.n > 0)
-                (void) fprintf(f, " %.6g %.6g %.6g", sum.median / unit(m), sum.min / unit(m), sum.max / unit(m));
+                (void) fprintf(f, " %.6g %.6g %.6g", sum.median / unit, sum.min / unit, sum.max / unit);
         else
                 (void) fprintf(f, " ? ? ?");
-}
-
-/* Drivers with a run, each of which has a bar. */
-static size_t drivers_run(const struct bench *b, enum driver ret[static _DRIVER_MAX])
-{
-        bool run[_DRIVER_MAX] = {false};
-        size_t n = 0;
-
-        for (size_t i = 0; i < b->n_runs; i++)
-                run[b->runs[i].driver] = run[b->runs[i].driver] || stats_run_counts(&b->runs[i]);
-        for (enum driver d = 0; d < _DRIVER_MAX; d++)
-                if (run[d])
-                        ret[n++] = d;
-        return n;
-}
-
-static void label(FILE *f, const struct bench *b, unsigned pattern)
-{
-        const char *name = b->patterns[pattern].name;
-        char text[PATTERN_TEXT_MAX];
-
-        word(f, *name ? name : pattern_text(b, pattern, text));
 }
 
 /* Bars side by side, with the range of the rounds. */
 static void bars(FILE *f, const struct bench *b, enum stats_measure m)
 {
-        enum driver drivers[_DRIVER_MAX];
-        size_t n = drivers_run(b, drivers), patterns = 0;
+        size_t patterns = 0, n = 0;
 
         (void) fprintf(f, "$bars << END\n");
         for (unsigned i = 0; i < b->n_patterns; i++) {
+                char text[PATTERN_TEXT_MAX];
+
                 if (stats_figure(&b->patterns[i]) != m)
                         continue;
                 (void) fputc('"', f);
-                label(f, b, i);
+                word(f, *b->patterns[i].name ? b->patterns[i].name : pattern_text(b, i, text));
                 (void) fputc('"', f);
-                for (size_t k = 0; k < n; k++)
-                        cell(f, b, i, drivers[k], m);
+                for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                        if (driver_in_panel(b, d, m))
+                                cell(f, b, i, d, m);
                 (void) fputc('\n', f);
                 patterns++;
         }
@@ -117,9 +92,13 @@ static void bars(FILE *f, const struct bench *b, enum stats_measure m)
                 "END\nset style data histogram\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 border -1\n"
                 "set xtics rotate by %i\nunset logscale\nset xrange [-0.7:%zu - 0.3]\nplot",
                 patterns > 4 ? -30 : 0, patterns);
-        for (size_t k = 0; k < n; k++)
-                (void) fprintf(f, "%s $bars using %zu:%zu:%zu:xtic(1) title '%s' lc rgb '%s'", k ? "," : "", 3 * k + 2, 3 * k + 3,
-                               3 * k + 4, driver_label(drivers[k]), colours[drivers[k]]);
+        for (enum driver d = 0; d < _DRIVER_MAX; d++) {
+                if (!driver_in_panel(b, d, m))
+                        continue;
+                (void) fprintf(f, "%s $bars using %zu:%zu:%zu:xtic(1) title '%s' lc rgb '%s'", n ? "," : "", 3 * n + 2, 3 * n + 3,
+                               3 * n + 4, driver_label(d), colours[d]);
+                n++;
+        }
         (void) fputc('\n', f);
 }
 

@@ -49,7 +49,7 @@ static void value(FILE *out, const struct field *f, json_object *v)
 /* from: NULL prints the names of the columns. */
 static void columns(FILE *out, const struct field *fields, const char *prefix, const void *from)
 {
-        json_object *values = from ? bench_json_fields(fields, from) : NULL;
+        json_object *values = from ? fields_object(fields, from) : NULL;
 
         for (const struct field *f = fields; f->name; f++) {
                 char inner[32];
@@ -58,7 +58,7 @@ static void columns(FILE *out, const struct field *fields, const char *prefix, c
                         continue;
                 if (f->type == FIELD_SIDE) {
                         (void) snprintf(inner, sizeof(inner), "%s_", f->name);
-                        columns(out, side_fields, inner, from ? field_at(f, from) : NULL);
+                        columns(out, side_fields, inner, from ? (const char *) from + f->offset : NULL);
                         continue;
                 }
                 if (from)

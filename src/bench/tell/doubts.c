@@ -30,8 +30,9 @@
 struct doubt_row {
         const struct bench *b;
         const struct bench_pattern *p;
+        unsigned pattern;
         enum driver driver;
-        struct samples bytes, iops, p50;
+        struct samples bytes;
         struct summary rate; /* bytes per second */
         double depth_share, load, halves, lat, slat;
         double device_share;       /* of reads, or writes with O_DIRECT, in the worst round, at most; 1 if not known */
@@ -93,22 +94,16 @@ static void most_syncs(struct doubt_row *row, const struct bench_run *r)
         row->syncs_asked = asked;
 }
 
-static void read_runs(struct doubt_row *row, unsigned pattern)
+static void read_rounds(struct doubt_row *row, const struct rounds *rounds)
 {
-        struct samples shares = {}, lats = {}, slats = {};
+        struct samples shares = {.n = rounds->n}, lats = shares, slats = shares;
 
         row->load = -1;
         row->device_share = 1;
-        for (size_t i = 0; i < row->b->n_runs; i++) {
-                const struct bench_run *r = &row->b->runs[i];
+        for (size_t i = 0; i < rounds->n; i++) {
+                const struct bench_run *r = rounds->runs[i];
                 const struct bench_side *worse = r->read.mean_ns > r->write.mean_ns ? &r->read : &r->write;
 
-                if (r->pattern != pattern || r->driver != row->driver || r->round == 0 || *r->host)
-                        continue;
-                if (!stats_run_counts(r)) {
-                        row->failed++;
-                        continue;
-                }
                 row->region = r->region ?: row->region;
                 most_syncs(row, r);
                 worst_share(row, r, false);
@@ -116,29 +111,32 @@ static void read_runs(struct doubt_row *row, unsigned pattern)
                         worst_share(row, r, true);
                 if (r->other_bytes_per_sec > row->load)
                         row->load = r->other_bytes_per_sec;
-                if (shares.n == STATS_SAMPLES_MAX)
-                        continue;
-                shares.values[shares.n++] = r->depth_share;
-                lats.values[lats.n++] = worse->mean_ns;
-                slats.values[slats.n++] = worse->slat_mean_ns;
+                shares.values[i] = r->depth_share;
+                lats.values[i] = worse->mean_ns;
+                slats.values[i] = worse->slat_mean_ns;
         }
-        row->depth_share = stats_median(&shares);
-        row->lat = stats_median(&lats);
-        row->slat = stats_median(&slats);
+        row->depth_share = stats_median(&shares, 0, shares.n);
+        row->lat = stats_median(&lats, 0, lats.n);
+        row->slat = stats_median(&slats, 0, slats.n);
 }
 
 static void read_row(const struct bench *b, unsigned pattern, enum driver d, struct doubt_row *ret)
 {
         const struct bench_pattern *p = &b->patterns[pattern];
+        struct rounds rounds;
 
-        *ret = (struct doubt_row){.b = b, .p = p, .driver = d};
-        read_runs(ret, pattern);
+        *ret = (struct doubt_row){.b = b, .p = p, .pattern = pattern, .driver = d};
+        stats_rounds(b, pattern, d, &rounds);
+        read_rounds(ret, &rounds);
+        for (size_t i = 0; i < b->n_runs; i++) {
+                const struct bench_run *r = &b->runs[i];
+
+                ret->failed += r->pattern == pattern && r->driver == d && r->round > 0 && !*r->host && !stats_run_counts(r);
+        }
         ret->asked = p->size * (p->numjobs ?: 1);
         if (ret->region == 0)
                 ret->region = ret->asked ?: b->conditions.disk_size;
         stats_samples(b, pattern, d, STATS_BYTES, &ret->bytes);
-        stats_samples(b, pattern, d, STATS_IOPS, &ret->iops);
-        stats_samples(b, pattern, d, STATS_P50, &ret->p50);
         stats_summary(&ret->bytes, &ret->rate);
         ret->halves = stats_halves(b, pattern, d);
         ret->at_once = (size_t) (p->sync_engine ? 1 : p->iodepth) * (p->numjobs ?: 1);
@@ -146,7 +144,8 @@ static void read_row(const struct bench *b, unsigned pattern, enum driver d, str
 
 static bool quicker_than_a_disk(const struct doubt_row *row)
 {
-        double iops = stats_median(&row->iops), p50 = stats_median(&row->p50);
+        double iops = stats_of(row->b, row->pattern, row->driver, STATS_IOPS).median;
+        double p50 = stats_of(row->b, row->pattern, row->driver, STATS_P50).median;
         bool alone = row->at_once <= 1;
 
         if (!row->b->conditions.rotational)
@@ -162,17 +161,14 @@ static bool quicker_than_a_disk(const struct doubt_row *row)
 static bool falls(const struct doubt_row *row, double *ret_share)
 {
         const struct samples *s = &row->bytes;
-        struct samples first = {.n = s->n / 3 ?: 1}, last = {.n = s->n / 3 ?: 1};
-        size_t rising = 0;
+        size_t third = s->n / 3, rising = 0;
 
         if (s->n < FALL_ROUNDS)
                 return false;
         for (size_t i = 0; i < s->n; i++)
                 for (size_t k = i + 1; k < s->n; k++)
                         rising += s->values[k] >= s->values[i];
-        memcpy(first.values, s->values, first.n * sizeof(double));
-        memcpy(last.values, s->values + s->n - last.n, last.n * sizeof(double));
-        *ret_share = 1 - stats_median(&last) / stats_median(&first);
+        *ret_share = 1 - stats_median(s, s->n - third, s->n) / stats_median(s, 0, third);
         return rising * 10 <= s->n * (s->n - 1) / 2 && *ret_share >= FALL_SHARE;
 }
 
@@ -300,27 +296,18 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[st
         return false;
 }
 
-unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d)
+unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d, struct doubts *ret)
 {
-        char text[DOUBT_TEXT_MAX];
         struct doubt_row row;
         unsigned found = 0;
 
         read_row(b, pattern, d, &row);
         for (enum bench_doubt doubt = 0; doubt < _BENCH_DOUBT_MAX; doubt++)
-                if (doubted(&row, doubt, text))
+                if (doubted(&row, doubt, ret->text[doubt]))
                         found |= 1U << doubt;
+                else
+                        ret->text[doubt][0] = '\0';
         return found;
-}
-
-char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt, char ret[static DOUBT_TEXT_MAX])
-{
-        struct doubt_row row;
-
-        ret[0] = '\0';
-        read_row(b, pattern, d, &row);
-        (void) doubted(&row, doubt, ret);
-        return ret;
 }
 
 unsigned doubts_of_comparison(bool differs)

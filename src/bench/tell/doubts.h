@@ -23,18 +23,19 @@ enum bench_doubt {
 };
 const char *bench_doubt_to_string(enum bench_doubt d);
 
-/* The doubts about a pattern under a driver, as bits 1 << enum bench_doubt. */
-unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d);
+#define DOUBT_TEXT_MAX 256
+/* A sentence with its numbers for each doubt, "" for the others. */
+struct doubts {
+        char text[_BENCH_DOUBT_MAX][DOUBT_TEXT_MAX];
+};
+/* The doubts about a pattern under a driver. Also returns them as bits 1 << enum bench_doubt. */
+unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d, struct doubts *ret);
 
 /*
  * The doubts that can cause or hide a difference between the drivers. The others are those that concern both drivers (region,
  * syncs), and a USB 2 link if there is a difference nevertheless.
  */
 unsigned doubts_of_comparison(bool differs);
-
-/* The sentence for one of those bits, with its numbers; "" for others. */
-#define DOUBT_TEXT_MAX 256
-char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt, char ret[static DOUBT_TEXT_MAX]);
 
 /*
  * Upper limit of a link's data rate in bytes per second; 0: not known. USB 2: 13 packets of 512 bytes in a microframe.

@@ -10,20 +10,6 @@ const char *driver_label(enum driver d)
         return d == DRIVER_NONE ? "-" : driver_to_string(d);
 }
 
-size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[static _DRIVER_MAX])
-{
-        bool run[_DRIVER_MAX] = {false};
-        size_t n = 0;
-
-        for (size_t i = 0; i < b->n_runs; i++)
-                if (b->runs[i].pattern == pattern && !*b->runs[i].host)
-                        run[b->runs[i].driver] = true;
-        for (enum driver d = 0; d < _DRIVER_MAX; d++)
-                if (run[d])
-                        ret[n++] = d;
-        return n;
-}
-
 char *rate_text(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, bool utf8,
                 char ret[static RATE_TEXT_MAX])
 {
@@ -43,28 +29,15 @@ char *rate_text(const struct bench *b, unsigned pattern, enum driver d, enum sta
         return ret;
 }
 
-bool bench_compares(const struct bench *b)
-{
-        for (unsigned i = 0; i < b->n_patterns; i++) {
-                struct bench_verdict v;
-
-                verdict_of_pattern(b, i, &v);
-                if (v.word != BENCH_SINGLE)
-                        return true;
-        }
-        return false;
-}
-
 size_t rounds_of(const struct bench *b)
 {
         size_t most = 0;
 
         for (unsigned p = 0; p < b->n_patterns; p++)
                 for (enum driver d = 0; d < _DRIVER_MAX; d++) {
-                        struct samples s;
+                        size_t n = stats_of(b, p, d, STATS_BYTES).n;
 
-                        stats_samples(b, p, d, STATS_BYTES, &s);
-                        most = s.n > most ? s.n : most;
+                        most = n > most ? n : most;
                 }
         return most;
 }
@@ -167,21 +140,20 @@ void notes_add(struct notes *notes, const char *text, char ret[static NOTES_TEXT
         while (i < notes->n && !streq(notes->text[i], text))
                 i++;
         if (i == notes->n && i < NOTES_MAX)
-                (void) copy_string(notes->text[notes->n++], DOUBT_TEXT_MAX, text);
-        if (i < NOTES_MAX)
-                text_add(ret, NOTES_TEXT_MAX, "%s[%zu]", *ret ? " " : "", i + 1);
-        else
-                text_add(ret, NOTES_TEXT_MAX, "%s[+]", *ret ? " " : "");
+                (void) copy_string(notes->text[notes->n++], sizeof(notes->text[0]), text);
+        text_add(ret, NOTES_TEXT_MAX, i < NOTES_MAX ? "%s[%zu]" : "%s[+]", *ret ? " " : "", i + 1);
 }
 
-char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, char ret[static NOTES_TEXT_MAX])
+void notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, const char *whose,
+              char ret[static NOTES_TEXT_MAX])
 {
-        unsigned found = doubts_of(b, pattern, d);
-        char text[DOUBT_TEXT_MAX];
+        char text[DOUBT_TEXT_MAX + 16];
+        struct doubts doubts;
 
-        ret[0] = '\0';
-        for (enum bench_doubt doubt = 0; doubt < _BENCH_DOUBT_MAX; doubt++)
-                if (found & (1U << doubt))
-                        notes_add(notes, doubt_text(b, pattern, d, doubt, text), ret);
-        return ret;
+        (void) doubts_of(b, pattern, d, &doubts);
+        for (enum bench_doubt i = 0; i < _BENCH_DOUBT_MAX; i++) {
+                (void) snprintf(text, sizeof(text), "%s%s", whose, doubts.text[i]);
+                if (*doubts.text[i])
+                        notes_add(notes, text, ret);
+        }
 }

@@ -20,14 +20,15 @@ size_t bench_head(const struct bench *b, bool private, struct head_line ret[stat
 /* Doubts by number: each sentence appears once, for all figures with it. */
 #define NOTES_MAX 64
 struct notes {
-        char text[NOTES_MAX][DOUBT_TEXT_MAX];
+        char text[NOTES_MAX][DOUBT_TEXT_MAX + 16];
         size_t n;
 };
 /* Appends its number: "[1] [3]". "[+]": the array is full. */
 #define NOTES_TEXT_MAX 128
 void notes_add(struct notes *notes, const char *text, char ret[static NOTES_TEXT_MAX]);
-/* The notes of a pattern under a driver. Adds new ones. */
-char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, char ret[static NOTES_TEXT_MAX]);
+/* The same for each doubt of a pattern under a driver. whose: words before the sentence. */
+void notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, const char *whose,
+              char ret[static NOTES_TEXT_MAX]);
 
 /* Its name in a table: "uas", or "-" if it is not known. */
 const char *driver_label(enum driver d);
@@ -35,9 +36,5 @@ const char *driver_label(enum driver d);
 #define RATE_TEXT_MAX 72
 char *rate_text(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, bool utf8,
                 char ret[static RATE_TEXT_MAX]);
-/* The drivers of its runs, without the parts of sums. */
-size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[static _DRIVER_MAX]);
 /* Largest number of rounds that count. */
 size_t rounds_of(const struct bench *b);
-/* Whether there are runs under both drivers, or were to be. */
-bool bench_compares(const struct bench *b);

@@ -24,13 +24,12 @@ static void single_text(const struct bench *b, char *ret, size_t size)
         for (unsigned i = 0; i < b->n_patterns; i++)
                 for (enum driver d = 0; d < _DRIVER_MAX; d++) {
                         enum stats_measure m = stats_figure(&b->patterns[i]);
-                        struct samples s;
+                        struct summary sum = stats_of(b, i, d, m);
 
-                        stats_samples(b, i, d, m, &s);
-                        if (s.n == 0)
+                        if (sum.n == 0)
                                 continue;
                         (void) snprintf(ret, size, "%s: %s%s%s", pattern_text(b, i, pattern),
-                                        figure_text(stats_median(&s), m, false, figure), d == DRIVER_NONE ? "" : " on ",
+                                        figure_text(sum.median, m, false, figure), d == DRIVER_NONE ? "" : " on ",
                                         d == DRIVER_NONE ? "" : driver_to_string(d));
                         return;
                 }

@@ -11,12 +11,9 @@
 
 /* NULL: out of memory. */
 json_object *bench_json(const struct bench *b);
-/* The members of a struct, by its table. */
-json_object *bench_json_fields(const struct field *fields, const void *from);
 /* A part of it, for comparisons of two results. on: as for verdict_text(). */
 json_object *bench_json_verdict(const struct bench_verdict *v, const char *on);
-/* The doubts of a pattern under a driver; _DRIVER_MAX: under any. */
-json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver only);
+json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver d);
 json_object *bench_json_diff(const struct bench *a, const struct bench *b);
 
 /* text has a NUL after `size` bytes, and may have any content. Returns 0. -EBADMSG: not a result. -EPROTONOSUPPORT: a later
@@ -24,3 +21,14 @@ json_object *bench_json_diff(const struct bench *a, const struct bench *b);
 int bench_json_parse(const char *text, size_t size, struct bench *ret);
 /* The same for a file. -EFBIG: too large. dirfd is AT_FDCWD for a path of the user; otherwise no link in dirfd is followed. */
 int bench_json_read(int dirfd, const char *path, struct bench *ret);
+
+/* ---- members, by the tables of bench.h ---- */
+
+json_object *new_real(double value);
+void put_fields(json_object *o, const struct field *fields, const void *from);
+json_object *fields_object(const struct field *fields, const void *from);
+/* A list of n structs of that size. */
+void put_list(json_object *o, const char *key, const struct field *fields, size_t size, const void *from, size_t n);
+/* These return false if a member is not as put_fields() writes it. ret: gets an array, to be freed in either case. */
+bool get_fields(json_object *o, const struct field *fields, void *to);
+bool get_list(json_object *o, const char *key, const struct field *fields, size_t size, size_t max, void *ret, size_t *ret_n);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/print.h"
 
+#include <math.h>
+
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
 #include "common/util.h"
@@ -54,24 +56,20 @@ static const struct table_column columns[_AT_MAX] = {
         /* clang-format on */
 };
 
+static const char *const verdict_colours[_BENCH_WORD_MAX] = {
+        [BENCH_FASTER] = SGR_GREEN, [BENCH_SLOWER] = SGR_RED, [BENCH_FAILED] = SGR_RED};
+
 struct result_printer {
         const struct bench *b;
         struct libscols_table *table;
         struct notes notes;
-        int at[_AT_MAX]; /* column of the table, or -1 */
-        bool compares;
-        bool markdown; /* not for a terminal */
+        size_t n_columns; /* without the last one if nothing is compared */
+        bool markdown;    /* not for a terminal */
 };
 
 static bool utf8(const struct result_printer *p)
 {
         return p->markdown || style_utf8();
-}
-
-static void paint(struct result_printer *p, struct libscols_line *line, int column, const char *sgr)
-{
-        if (p->at[column] >= 0)
-                (void) scols_cell_set_color(scols_line_get_cell(line, (size_t) p->at[column]), sgr);
 }
 
 /* The number of rounds at each place between 0 and the best one: "......14......". */
@@ -91,14 +89,6 @@ static void places_text(const struct samples *s, double best, char ret[static PL
         }
 }
 
-static double median_of(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
-{
-        struct samples s;
-
-        stats_samples(b, pattern, d, m, &s);
-        return stats_median(&s);
-}
-
 /* The best round of both drivers, or of all points of a sweep. */
 static double best_round(const struct bench *b, unsigned pattern)
 {
@@ -106,16 +96,9 @@ static double best_round(const struct bench *b, unsigned pattern)
         double best = 0;
 
         for (unsigned i = 0; i < b->n_patterns; i++)
-                for (enum driver d = 0; d < _DRIVER_MAX; d++) {
-                        struct summary sum;
-                        struct samples s;
-
-                        if (i != pattern && (b->axis == BENCH_AXIS_NONE || stats_figure(&b->patterns[i]) != m))
-                                continue;
-                        stats_samples(b, i, d, m, &s);
-                        stats_summary(&s, &sum);
-                        best = sum.max > best ? sum.max : best;
-                }
+                for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                        if (i == pattern || (b->axis != BENCH_AXIS_NONE && stats_figure(&b->patterns[i]) == m))
+                                best = fmax(best, stats_of(b, i, d, m).max);
         return best;
 }
 
@@ -156,8 +139,8 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
         enum stats_measure m = stats_figure(&p->b->patterns[pattern]), also = m == STATS_IOPS ? STATS_BYTES : STATS_IOPS;
         char name[PATTERN_TEXT_MAX], rate[RATE_TEXT_MAX], other[RATE_TEXT_MAX], average[UNIT_TEXT_MAX];
         char range[2 * UNIT_TEXT_MAX + 2], spread[16], places[PLACES + 1];
-        char latency[ELEMENTSOF(latencies)][UNIT_TEXT_MAX], notes[NOTES_TEXT_MAX], said[VERDICT_TEXT_MAX];
-        const char *cells[_AT_MAX] = {[AT_DRIVER] = driver_label(d), [AT_MEDIAN] = "-"}, *shown[_AT_MAX], *sgr = NULL;
+        char latency[ELEMENTSOF(latencies)][UNIT_TEXT_MAX], notes[NOTES_TEXT_MAX] = "", said[VERDICT_TEXT_MAX];
+        const char *cells[_AT_MAX] = {[AT_DRIVER] = driver_label(d), [AT_MEDIAN] = "-"};
         struct bench_verdict v = {.word = BENCH_SINGLE};
         struct libscols_line *line;
         struct samples s;
@@ -178,56 +161,42 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
                 cells[AT_ALSO] = rate_text(p->b, pattern, d, also, utf8(p), other);
         }
         for (size_t i = 0; sum.n > 0 && i < ELEMENTSOF(latencies); i++) {
-                double ns = median_of(p->b, pattern, d, latencies[i].m);
+                double ns = stats_of(p->b, pattern, d, latencies[i].m).median;
 
                 cells[latencies[i].column] = ns > 0 ? figure_text(ns, latencies[i].m, utf8(p), latency[i]) : "-";
         }
-        cells[AT_NOTES] = notes_of(&p->notes, p->b, pattern, d, notes);
-        if (last && p->compares) {
+        notes_of(&p->notes, p->b, pattern, d, "", notes);
+        cells[AT_NOTES] = notes;
+        if (last)
                 verdict_of_pattern(p->b, pattern, &v);
-                cells[AT_UAS] = verdict_text(&v, NULL, said);
-        }
-        for (int i = 0; i < _AT_MAX; i++)
-                if (p->at[i] >= 0)
-                        shown[p->at[i]] = cells[i];
-        line = table_row(p->table, NULL, shown);
-        paint(p, line, AT_NOTES, SGR_YELLOW);
-        if (v.word == BENCH_FASTER)
-                sgr = SGR_GREEN;
-        else if (v.word == BENCH_SLOWER || v.word == BENCH_FAILED)
-                sgr = SGR_RED;
-        if (sgr)
-                paint(p, line, AT_UAS, sgr);
+        cells[AT_UAS] = verdict_text(&v, NULL, said);
+        line = table_row(p->table, NULL, cells);
+        (void) scols_cell_set_color(scols_line_get_cell(line, AT_NOTES), SGR_YELLOW);
+        if (verdict_colours[v.word] && p->n_columns == _AT_MAX)
+                (void) scols_cell_set_color(scols_line_get_cell(line, AT_UAS), verdict_colours[v.word]);
 }
 
-/* Makes p->table. chosen: room for _AT_MAX columns. */
-static void make_table(struct result_printer *p, bool legend, struct table_column *chosen)
+static void make_table(struct result_printer *p, bool legend)
 {
-        size_t n = 0;
+        p->n_columns = _AT_MAX - 1;
+        for (unsigned i = 0; i < p->b->n_patterns; i++) {
+                struct bench_verdict v;
 
-        p->compares = bench_compares(p->b);
-        for (int i = 0; i < _AT_MAX; i++) {
-                p->at[i] = i != AT_UAS || p->compares ? (int) n : -1;
-                if (p->at[i] >= 0)
-                        chosen[n++] = columns[i];
+                verdict_of_pattern(p->b, i, &v);
+                if (v.word != BENCH_SINGLE)
+                        p->n_columns = _AT_MAX;
         }
-        p->table = table_new(chosen, n, legend);
+        p->table = table_new(columns, p->n_columns, legend);
         for (unsigned pattern = 0; pattern < p->b->n_patterns; pattern++) {
                 enum driver rows[_DRIVER_MAX];
-                size_t n_rows = drivers_of(p->b, pattern, rows);
+                size_t n = 0;
 
-                for (size_t i = 0; i < n_rows; i++)
-                        add_row(p, pattern, rows[i], i == 0, i + 1 == n_rows);
+                for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                        if (stats_was_run(p->b, pattern, d))
+                                rows[n++] = d;
+                for (size_t i = 0; i < n; i++)
+                        add_row(p, pattern, rows[i], i == 0, i + 1 == n);
         }
-}
-
-static int print_table(struct result_printer *p, FILE *out, bool legend)
-{
-        struct table_column chosen[_AT_MAX];
-
-        make_table(p, legend, chosen);
-        (void) scols_table_set_stream(p->table, out);
-        return table_print(p->table, chosen, scols_table_get_ncols(p->table));
 }
 
 int bench_print_line(FILE *out, const char *key, bool again, const char *value)
@@ -286,7 +255,9 @@ int bench_print(const struct bench *b, FILE *out, bool legend)
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = bench_print_line(out, head[i].key, false, head[i].value);
         (void) fputc('\n', out);
-        r = r < 0 ? r : print_table(&p, out, legend);
+        make_table(&p, legend);
+        (void) scols_table_set_stream(p.table, out);
+        r = table_print(p.table, columns, p.n_columns) ?: r;
         r = r < 0 ? r : bench_print_notes(out, &p.notes);
         r = r < 0 ? r : print_verdict(b, out);
         return r < 0 ? r : ferror(out) ? -EIO : 0;
@@ -328,7 +299,6 @@ static void markdown_table(struct libscols_table *t, FILE *out)
 int bench_markdown(const struct bench *b, FILE *out)
 {
         struct result_printer p = {.b = b, .markdown = true};
-        struct table_column chosen[_AT_MAX];
         struct head_line head[HEAD_MAX];
         char text[2048];
         size_t n;
@@ -349,7 +319,7 @@ int bench_markdown(const struct bench *b, FILE *out)
                 (void) fputc('\n', out);
         }
         (void) fputc('\n', out);
-        make_table(&p, true, chosen);
+        make_table(&p, true);
         markdown_table(p.table, out);
         for (size_t i = 0; i < p.notes.n; i++)
                 (void) fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, p.notes.text[i]);

@@ -47,10 +47,16 @@ bool stats_run_counts(const struct bench_run *r)
         return r->round > 0 && r->error == 0 && !*r->host && stats_of_run(r, STATS_BYTES) > 0 && stats_of_run(r, STATS_IOPS) > 0;
 }
 
-void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret)
+bool stats_was_run(const struct bench *b, unsigned pattern, enum driver d)
 {
-        unsigned order[STATS_SAMPLES_MAX];
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == pattern && b->runs[i].driver == d && !*b->runs[i].host)
+                        return true;
+        return false;
+}
 
+void stats_rounds(const struct bench *b, unsigned pattern, enum driver d, struct rounds *ret)
+{
         ret->n = 0;
         for (size_t i = 0; i < b->n_runs && ret->n < STATS_SAMPLES_MAX; i++) {
                 const struct bench_run *r = &b->runs[i];
@@ -58,14 +64,31 @@ void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum 
 
                 if (r->pattern != pattern || r->driver != d || !stats_run_counts(r))
                         continue;
-                for (; at > 0 && order[at - 1] > r->order; at--) {
-                        order[at] = order[at - 1];
-                        ret->values[at] = ret->values[at - 1];
-                }
-                order[at] = r->order;
-                ret->values[at] = stats_of_run(r, m);
+                for (; at > 0 && ret->runs[at - 1]->order > r->order; at--)
+                        ret->runs[at] = ret->runs[at - 1];
+                ret->runs[at] = r;
                 ret->n++;
         }
+}
+
+void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret)
+{
+        struct rounds rounds;
+
+        stats_rounds(b, pattern, d, &rounds);
+        ret->n = rounds.n;
+        for (size_t i = 0; i < rounds.n; i++)
+                ret->values[i] = stats_of_run(rounds.runs[i], m);
+}
+
+struct summary stats_of(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
+{
+        struct summary sum;
+        struct samples s;
+
+        stats_samples(b, pattern, d, m, &s);
+        stats_summary(&s, &sum);
+        return sum;
 }
 
 static int compare(const void *a, const void *b)
@@ -95,69 +118,62 @@ void stats_summary(const struct samples *s, struct summary *ret)
                 ret->spread_percent = 100 * (ret->max - ret->min) / ret->average;
 }
 
-double stats_median(const struct samples *s)
+double stats_median(const struct samples *s, size_t from, size_t to)
 {
+        struct samples part = {.n = to - from};
         struct summary sum;
 
-        stats_summary(s, &sum);
+        memcpy(part.values, s->values + from, part.n * sizeof(*part.values));
+        stats_summary(&part, &sum);
         return sum.median;
-}
-
-/* Number of earlier runs of other drivers that count. */
-static size_t others_before(const struct bench *b, const struct bench_run *run)
-{
-        size_t n = 0;
-
-        for (size_t i = 0; i < b->n_runs; i++) {
-                const struct bench_run *r = &b->runs[i];
-
-                n += r->pattern == run->pattern && r->driver != run->driver && r->order < run->order && stats_run_counts(r);
-        }
-        return n;
 }
 
 void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read,
                  double *ret_write)
 {
         struct samples reads = {}, writes = {};
+        struct rounds rounds;
 
-        for (size_t i = 0; i < b->n_runs && reads.n < STATS_SAMPLES_MAX; i++) {
+        stats_rounds(b, pattern, d, &rounds);
+        for (size_t i = 0; i < rounds.n; i++) {
+                reads.values[reads.n++] = stats_of_run(&(struct bench_run){.read = rounds.runs[i]->read}, m);
+                writes.values[writes.n++] = stats_of_run(&(struct bench_run){.write = rounds.runs[i]->write}, m);
+        }
+        *ret_read = stats_median(&reads, 0, reads.n);
+        *ret_write = stats_median(&writes, 0, writes.n);
+}
+
+/* Whether a run of another driver that counts was between the two. */
+static bool other_between(const struct bench *b, const struct bench_run *first, const struct bench_run *second)
+{
+        for (size_t i = 0; i < b->n_runs; i++) {
                 const struct bench_run *r = &b->runs[i];
 
-                if (r->pattern != pattern || r->driver != d || !stats_run_counts(r))
-                        continue;
-                reads.values[reads.n++] = stats_of_run(&(struct bench_run){.read = r->read}, m);
-                writes.values[writes.n++] = stats_of_run(&(struct bench_run){.write = r->write}, m);
+                if (r->pattern == first->pattern && r->driver != first->driver && r->order >= first->order &&
+                    r->order < second->order && stats_run_counts(r))
+                        return true;
         }
-        *ret_read = stats_median(&reads);
-        *ret_write = stats_median(&writes);
+        return false;
 }
 
 double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
 {
-        struct samples half[2] = {};
-        size_t seen[2] = {SIZE_MAX, SIZE_MAX}; /* this number distinguishes the halves */
+        size_t middle = 0, turns = 0;
         double first, second;
+        struct rounds rounds;
+        struct samples s;
 
-        for (size_t i = 0; i < b->n_runs; i++) {
-                const struct bench_run *r = &b->runs[i];
-                size_t before, k = 0;
-
-                if (r->pattern != pattern || r->driver != d || !stats_run_counts(r))
-                        continue;
-                before = others_before(b, r);
-                while (k < 2 && seen[k] != SIZE_MAX && seen[k] != before)
-                        k++;
-                if (k == 2)
-                        return 1;
-                seen[k] = before;
-                if (half[k].n < STATS_SAMPLES_MAX)
-                        half[k].values[half[k].n++] = stats_of_run(r, STATS_BYTES);
-        }
-        if (half[0].n == 0 || half[1].n == 0)
+        stats_rounds(b, pattern, d, &rounds);
+        for (size_t i = 1; i < rounds.n; i++)
+                if (other_between(b, rounds.runs[i - 1], rounds.runs[i])) {
+                        middle = i;
+                        turns++;
+                }
+        if (turns != 1)
                 return 1;
-        first = stats_median(&half[0]);
-        second = stats_median(&half[1]);
+        stats_samples(b, pattern, d, STATS_BYTES, &s);
+        first = stats_median(&s, 0, middle);
+        second = stats_median(&s, middle, s.n);
         return first > second ? first / second : second / first;
 }
 
@@ -183,12 +199,8 @@ static double furthest_parts(const struct samples *s)
         double least = HUGE_VAL, most = 0;
 
         for (size_t i = 0; i < PARTS; i++) {
-                size_t from = i * s->n / PARTS, to = (i + 1) * s->n / PARTS;
-                struct samples part = {.n = to - from};
-                double median;
+                double median = stats_median(s, i * s->n / PARTS, (i + 1) * s->n / PARTS);
 
-                memcpy(part.values, s->values + from, part.n * sizeof(double));
-                median = stats_median(&part);
                 least = median < least ? median : least;
                 most = larger(most, median);
         }

@@ -8,9 +8,14 @@
 /* More rounds than a user waits for. Further rounds of a file are left out. */
 #define STATS_SAMPLES_MAX 64
 
-/* Figures of the runs that count: without round 0, failed runs, and a host's own part of a sum. */
+/* The runs that count, in their order: without round 0, failed runs, and a host's own part of a sum. */
+struct rounds {
+        const struct bench_run *runs[STATS_SAMPLES_MAX];
+        size_t n;
+};
+
 struct samples {
-        double values[STATS_SAMPLES_MAX]; /* in the order of the runs */
+        double values[STATS_SAMPLES_MAX]; /* in the order of the rounds */
         size_t n;
 };
 
@@ -34,12 +39,18 @@ enum stats_measure {
 
 double stats_of_run(const struct bench_run *r, enum stats_measure m);
 bool stats_run_counts(const struct bench_run *r);
+void stats_rounds(const struct bench *b, unsigned pattern, enum driver d, struct rounds *ret);
+/* Whether it has runs, which need not count. */
+bool stats_was_run(const struct bench *b, unsigned pattern, enum driver d);
+/* Figures of these rounds, and their summary. */
 void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret);
-/* Medians of the reads and of the writes separately, from the runs that count. */
+struct summary stats_of(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m);
+/* Medians of their reads and of their writes separately. */
 void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read,
                  double *ret_write);
 void stats_summary(const struct samples *s, struct summary *ret);
-double stats_median(const struct samples *s); /* 0 without values */
+/* The median of the values from `from` up to, and without, `to`; 0 without values. */
+double stats_median(const struct samples *s, size_t from, size_t to);
 
 /*
  * Compares the same driver before and after the other one: the ratio of the medians of its two halves, 1 or more. 1 if it does

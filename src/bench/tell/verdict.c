@@ -39,8 +39,6 @@ size_t verdict_rounds_needed(void)
 
 void verdict_of(const struct samples *a, const struct samples *b, double practical, struct bench_verdict *ret)
 {
-        double wander;
-
         *ret = (struct bench_verdict){.word = BENCH_SAME, .p = 1, .rounds = {a->n, b->n}};
         if (stats_least_p(a->n, b->n) > VERDICT_LEVEL) {
                 ret->word = BENCH_ROUNDS;
@@ -50,45 +48,37 @@ void verdict_of(const struct samples *a, const struct samples *b, double practic
         ret->has_ratio = stats_ratio(a, b, VERDICT_LEVEL, &ret->ratio);
         if (!ret->has_ratio || ret->p > VERDICT_LEVEL)
                 return;
-        wander = stats_wander(a, b); /* all values are above 0, since there is a ratio */
-        practical = wander > practical ? wander : practical;
+        practical = fmax(practical, stats_wander(a, b)); /* all values are above 0, since there is a ratio */
         if (ret->ratio.low > practical)
                 ret->word = BENCH_FASTER;
         else if (ret->ratio.high < 1 / practical)
                 ret->word = BENCH_SLOWER;
 }
 
-static bool was_run(const struct bench *b, unsigned pattern, enum driver d)
+void verdict_between(const struct bench *a, unsigned pattern_a, enum driver driver_a, const struct bench *b, unsigned pattern_b,
+                     enum driver driver_b, struct bench_verdict *ret)
 {
-        for (size_t i = 0; i < b->n_runs; i++)
-                if (b->runs[i].pattern == pattern && b->runs[i].driver == d)
-                        return true;
-        return false;
+        enum stats_measure m = stats_figure(&a->patterns[pattern_a]);
+        struct samples first, second;
+
+        stats_samples(a, pattern_a, driver_a, m, &first);
+        stats_samples(b, pattern_b, driver_b, m, &second);
+        verdict_of(&first, &second,
+                   fmax(VERDICT_PRACTICAL, fmax(stats_halves(a, pattern_a, driver_a), stats_halves(b, pattern_b, driver_b))),
+                   ret);
 }
 
 void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret)
 {
-        enum stats_measure m = stats_figure(&b->patterns[pattern]);
-        double practical = VERDICT_PRACTICAL;
-        struct samples bot, uas;
-
-        if (b->single) {
-                *ret = (struct bench_verdict){.word = BENCH_SINGLE, .p = 1};
+        *ret = (struct bench_verdict){.word = BENCH_SINGLE, .p = 1};
+        if (b->single)
                 return;
-        }
-        for (enum driver d = 0; d < _DRIVER_MAX; d++) {
-                double halves = stats_halves(b, pattern, d);
-
-                practical = halves > practical ? halves : practical;
-        }
-        stats_samples(b, pattern, DRIVER_USB_STORAGE, m, &bot);
-        stats_samples(b, pattern, DRIVER_UAS, m, &uas);
-        verdict_of(&bot, &uas, practical, ret);
+        verdict_between(b, pattern, DRIVER_USB_STORAGE, b, pattern, DRIVER_UAS, ret);
         if (ret->word != BENCH_ROUNDS)
                 return;
         if (b->finding.found)
                 ret->word = BENCH_FAILED;
-        else if (!b->interrupted && (!was_run(b, pattern, DRIVER_USB_STORAGE) || !was_run(b, pattern, DRIVER_UAS)))
+        else if (!b->interrupted && (!stats_was_run(b, pattern, DRIVER_USB_STORAGE) || !stats_was_run(b, pattern, DRIVER_UAS)))
                 ret->word = BENCH_SINGLE;
 }
 
@@ -168,36 +158,33 @@ char *verdict_text(const struct bench_verdict *v, const char *on, char ret[stati
 
 /* ---- the whole result in one sentence ---- */
 
-/* Ratio of the difference, 1 or more. */
-static double weight(const struct bench_verdict *v)
+struct difference {
+        unsigned pattern;
+        double weight; /* the ratio, 1 or more */
+};
+
+static int largest_first(const void *a, const void *b)
 {
-        return v->ratio.middle < 1 ? 1 / v->ratio.middle : v->ratio.middle;
+        const struct difference *x = a, *y = b;
+
+        return x->weight > y->weight ? -1 : x->weight < y->weight ? 1 : (int) x->pattern - (int) y->pattern;
 }
 
 static void add_differences(const struct bench *b, const struct bench_verdict *v, char *ret, size_t size)
 {
-        double last = HUGE_VAL;
-        size_t last_at = 0, told = 0, n = 0;
+        _cleanup_free_ struct difference *all = need(calloc(b->n_patterns, sizeof(*all)));
         char pattern[PATTERN_TEXT_MAX], text[VERDICT_TEXT_MAX];
+        size_t n = 0;
 
-        for (size_t i = 0; i < b->n_patterns; i++)
-                n += differs(&v[i]);
-        for (; told < n && told < DIFFERENCES_TOLD; told++) {
-                size_t best = b->n_patterns;
-
-                for (size_t i = 0; i < b->n_patterns; i++)
-                        if (differs(&v[i]) && (weight(&v[i]) < last || (weight(&v[i]) <= last && i > last_at)) &&
-                            (best == b->n_patterns || weight(&v[i]) > weight(&v[best])))
-                                best = i;
-                if (best == b->n_patterns)
-                        break;
-                last = weight(&v[best]);
-                last_at = best;
-                text_add(ret, size, "%s%s: %s", told > 0 ? "; " : "", pattern_text(b, (unsigned) best, pattern),
-                         verdict_text(&v[best], " on UAS", text));
-        }
-        if (n > told)
-                text_add(ret, size, "; %zu more with a difference", n - told);
+        for (unsigned i = 0; i < b->n_patterns; i++)
+                if (differs(&v[i]))
+                        all[n++] = (struct difference){i, fmax(v[i].ratio.middle, 1 / v[i].ratio.middle)};
+        qsort(all, n, sizeof(*all), largest_first);
+        for (size_t i = 0; i < n && i < DIFFERENCES_TOLD; i++)
+                text_add(ret, size, "%s%s: %s", i > 0 ? "; " : "", pattern_text(b, all[i].pattern, pattern),
+                         verdict_text(&v[all[i].pattern], " on UAS", text));
+        if (n > DIFFERENCES_TOLD)
+                text_add(ret, size, "; %zu more with a difference", n - DIFFERENCES_TOLD);
 }
 
 /* "2 sequential and 1 random pattern: no difference seen"; without numbers if all patterns are like that. */
@@ -226,27 +213,19 @@ static void add_alike(const struct bench *b, const struct bench_verdict *v, enum
 }
 
 /* Doubts of the rows behind the summary: rows with a difference, or, without any, rows with none. */
-static unsigned doubts_behind(const struct bench *b)
+static void add_doubts(const struct bench *b, const struct bench_verdict *v, char *ret, size_t size)
 {
-        unsigned found[2] = {0, 0};
+        unsigned all[2] = {0, 0}, found;
+        size_t told = 0, left = 0;
+        struct doubts texts;
         bool any = false;
 
         for (unsigned i = 0; i < b->n_patterns; i++) {
-                struct bench_verdict v;
-
-                verdict_of_pattern(b, i, &v);
-                any = any || differs(&v);
-                for (enum driver d = 0; d < _DRIVER_MAX && (differs(&v) || v.word == BENCH_SAME); d++)
-                        found[differs(&v)] |= doubts_of(b, i, d);
+                any = any || differs(&v[i]);
+                for (enum driver d = 0; d < _DRIVER_MAX && (differs(&v[i]) || v[i].word == BENCH_SAME); d++)
+                        all[differs(&v[i])] |= doubts_of(b, i, d, &texts);
         }
-        return found[any] & doubts_of_comparison(any);
-}
-
-static void add_doubts(const struct bench *b, char *ret, size_t size)
-{
-        unsigned found = doubts_behind(b);
-        size_t told = 0, left = 0;
-
+        found = all[any] & doubts_of_comparison(any);
         for (enum bench_doubt d = 0; d < _BENCH_DOUBT_MAX; d++) {
                 if (!(found & (1U << d)))
                         continue;
@@ -272,7 +251,7 @@ char *verdict_overall(const struct bench *b, char *ret, size_t size)
         add_differences(b, v, ret, size);
         for (size_t k = 0; k < ELEMENTSOF(alike); k++)
                 add_alike(b, v, alike[k], ret, size);
-        add_doubts(b, ret, size);
+        add_doubts(b, v, ret, size);
         return ret;
 }
 

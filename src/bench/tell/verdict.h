@@ -37,7 +37,10 @@ size_t verdict_rounds_needed(void);
 
 /* Compares b with a. practical: the smallest ratio that counts, VERDICT_PRACTICAL or more. */
 void verdict_of(const struct samples *a, const struct samples *b, double practical, struct bench_verdict *ret);
-/* Compares uas with usb-storage. A difference as small as that between the halves of one driver does not count. */
+/* Compares a pattern under a driver with another one. A difference as small as that between the halves of one does not count. */
+void verdict_between(const struct bench *a, unsigned pattern_a, enum driver driver_a, const struct bench *b, unsigned pattern_b,
+                     enum driver driver_b, struct bench_verdict *ret);
+/* Compares uas with usb-storage. */
 void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret);
 
 /* "random read, 4 KiB, depth 32". Without names from a profile. */
