@@ -22,23 +22,6 @@ uint64_t fio_region(const struct bench_pattern *p, uint64_t available)
         return fio_region_each(p, available) * p->numjobs;
 }
 
-/* Whether the job sets this option itself. */
-static bool is_ours(const char *line)
-{
-        static const char *const names[] = {
-                "runtime",         "time_based", "timeout",   "description", "directory", "filename",         "filesize",
-                "group_reporting", "iodepth",    "new_group", "numjobs",     "offset",    "offset_increment", "opendir",
-                "randrepeat",      "randseed",   "readwrite", "rw",          "size",      "stonewall",        "thread",
-                "allrandrepeat",   "ramp_time",
-        };
-        size_t n = strcspn(line, "=");
-
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (strlen(names[i]) == n && strncmp(line, names[i], n) == 0)
-                        return true;
-        return false;
-}
-
 static void print_ours(const struct fio_job *job, const char *filename, uint64_t each, FILE *f)
 {
         const struct bench_pattern *p = job->pattern;
@@ -64,12 +47,7 @@ char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t eac
         size_t size;
         FILE *f = need(open_memstream(&text, &size));
 
-        (void) fputs("[bench]\n", f);
-        for (const char *line = job->section, *next; line && *line; line = next) {
-                next = strchr(line, '\n') + 1;
-                if (!is_ours(line))
-                        (void) fwrite(line, 1, (size_t) (next - line), f);
-        }
+        (void) fprintf(f, "[bench]\n%s", job->section ?: "");
         print_ours(job, filename, each, f);
         if (fclose(f) != 0)
                 no_memory();

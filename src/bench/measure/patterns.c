@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/measure/patterns.h"
 
+#include <inttypes.h>
 #include <strings.h>
 
 #include "bench/measure/fio.h"
@@ -10,23 +11,19 @@
 #include "term/program.h"
 
 #define MIB (1ULL << 20)
+#define GIB (1ULL << 30)
 
-/* The values of the study behind the profile cdm. */
-static const struct sweep usual[_BENCH_AXIS_MAX] = {
-        [BENCH_AXIS_DEPTH] = {BENCH_AXIS_DEPTH, {1, 2, 4, 8, 16, 32}, 6},
-        [BENCH_AXIS_JOBS] = {BENCH_AXIS_JOBS, {1, 2, 4, 8, 16, 32}, 6},
-        [BENCH_AXIS_REGION] = {BENCH_AXIS_REGION,
-                               {256 * MIB, 512 * MIB, 1024 * MIB, 3072 * MIB, 5120 * MIB, 8192 * MIB, 10240 * MIB},
-                               7},
-        [BENCH_AXIS_RUNTIME] = {BENCH_AXIS_RUNTIME, {5, 10, 20}, 3},
-        [BENCH_AXIS_RAMP] = {BENCH_AXIS_RAMP, {0, 5, 10}, 3},
-};
-
+/* The values of the study behind the profile cdm, and the limits for others. */
 static const struct {
         uint64_t min, max;
-} limits[_BENCH_AXIS_MAX] = {
-        [BENCH_AXIS_DEPTH] = {1, 32},     [BENCH_AXIS_JOBS] = {1, 32},   [BENCH_AXIS_REGION] = {MIB, UINT64_MAX},
-        [BENCH_AXIS_RUNTIME] = {1, 3600}, [BENCH_AXIS_RAMP] = {0, 3600},
+        size_t n;
+        uint64_t usual[8];
+} axes[_BENCH_AXIS_MAX] = {
+        [BENCH_AXIS_DEPTH] = {1, 32, 6, {1, 2, 4, 8, 16, 32}},
+        [BENCH_AXIS_JOBS] = {1, 32, 6, {1, 2, 4, 8, 16, 32}},
+        [BENCH_AXIS_REGION] = {MIB, UINT64_MAX, 7, {256 * MIB, 512 * MIB, GIB, 3 * GIB, 5 * GIB, 8 * GIB, 10 * GIB}},
+        [BENCH_AXIS_RUNTIME] = {1, 3600, 3, {5, 10, 20}},
+        [BENCH_AXIS_RAMP] = {0, 3600, 3, {0, 5, 10}},
 };
 
 static int parse_value(enum bench_axis axis, const char *word, size_t n, uint64_t *ret)
@@ -44,7 +41,7 @@ static int parse_value(enum bench_axis axis, const char *word, size_t n, uint64_
                 r = parse_uint(text, 10, UINT64_MAX, &count);
                 *ret = count;
         }
-        return r < 0 ? r : *ret < limits[axis].min || *ret > limits[axis].max ? -ERANGE : 0;
+        return r < 0 ? r : *ret < axes[axis].min || *ret > axes[axis].max ? -ERANGE : 0;
 }
 
 /* Inserts the value in its place. */
@@ -90,7 +87,9 @@ int sweep_parse(const char *s, struct sweep *ret, const char **ret_word)
                 }
         }
         sweep.listed = sweep.n > 0;
-        *ret = sweep.listed ? sweep : usual[sweep.axis];
+        for (size_t i = 0; !sweep.listed && i < axes[sweep.axis].n; i++)
+                sweep.values[sweep.n++] = axes[sweep.axis].usual[i];
+        *ret = sweep;
         return 0;
 }
 
@@ -108,15 +107,13 @@ struct sweep sweep_clients(size_t n)
 static int vary(struct bench_pattern *p, enum bench_axis axis, uint64_t value, uint64_t available)
 {
         uint64_t region = axis == BENCH_AXIS_REGION ? value : fio_region(p, available);
-        const char *unit = axis != BENCH_AXIS_REGION || value % MIB ? "" : value % (1024 * MIB) ? "M" : "G";
-        size_t used = strlen(p->name);
+        uint64_t unit = axis != BENCH_AXIS_REGION || value % MIB ? 1 : value % GIB ? MIB : GIB;
 
         p->axis = (double) value;
-        (void) snprintf(p->name + used, sizeof(p->name) - used, " %s=%llu%s", bench_axis_to_string(axis),
-                        value / (*unit == 'M'   ? MIB
-                                 : *unit == 'G' ? 1024 * MIB
-                                                : 1),
-                        unit);
+        text_add(p->name, sizeof(p->name), " %s=%" PRIu64 "%s", bench_axis_to_string(axis), value / unit,
+                 unit == GIB   ? "G"
+                 : unit == MIB ? "M"
+                               : "");
         switch (axis) {
         case BENCH_AXIS_DEPTH:
                 p->iodepth = (unsigned) value;

@@ -19,11 +19,13 @@ enum kind {
         KIND_SECONDS,
         KIND_FLAG,
         KIND_PERCENT,
+        KIND_IGNORED, /* names a file or a place, or what bench sets for every job */
 };
 
 struct known_option {
         const char *name;
         enum kind kind;
+        bool ours;     /* bench writes it into the job itself: fio does not get that of the profile */
         bool inverted; /* the option is the opposite of the member */
         size_t member; /* of struct bench_pattern */
         uint64_t min, max;
@@ -32,24 +34,40 @@ struct known_option {
 #define AT(m) offsetof(struct bench_pattern, m)
 
 static const struct known_option options[] = {
-        {"rw", KIND_RW},
-        {"readwrite", KIND_RW},
+        /* clang-format off */
+        {"rw", KIND_RW, true},
+        {"readwrite", KIND_RW, true},
         {"ioengine", KIND_ENGINE},
-        {"bs", KIND_SIZE, false, AT(block_size), 512, 1U << 30},
-        {"blocksize", KIND_SIZE, false, AT(block_size), 512, 1U << 30},
-        {"size", KIND_SIZE, false, AT(size), 0, UINT64_MAX},
-        {"iodepth", KIND_COUNT, false, AT(iodepth), 1, DEPTH_MAX},
-        {"numjobs", KIND_COUNT, false, AT(numjobs), 1, JOBS_MAX},
-        {"runtime", KIND_SECONDS, false, AT(runtime_sec)},
-        {"timeout", KIND_SECONDS, false, AT(runtime_sec)},
-        {"ramp_time", KIND_SECONDS, false, AT(ramp_sec)},
-        {"time_based", KIND_FLAG, false, AT(time_based)},
-        {"direct", KIND_FLAG, false, AT(direct)},
-        {"buffered", KIND_FLAG, true, AT(direct)},
-        {"rwmixread", KIND_PERCENT, false, AT(read_percent)},
-        {"rwmixwrite", KIND_PERCENT, true, AT(read_percent)},
-        {"fsync", KIND_COUNT, false, AT(fsync), 0, INT_MAX},
-        {"fdatasync", KIND_COUNT, false, AT(fdatasync), 0, INT_MAX},
+        {"bs", KIND_SIZE, .member = AT(block_size), .min = 512, .max = 1U << 30},
+        {"blocksize", KIND_SIZE, .member = AT(block_size), .min = 512, .max = 1U << 30},
+        {"size", KIND_SIZE, true, .member = AT(size), .max = UINT64_MAX},
+        {"iodepth", KIND_COUNT, true, .member = AT(iodepth), .min = 1, .max = DEPTH_MAX},
+        {"numjobs", KIND_COUNT, true, .member = AT(numjobs), .min = 1, .max = JOBS_MAX},
+        {"runtime", KIND_SECONDS, true, .member = AT(runtime_sec)},
+        {"timeout", KIND_SECONDS, true, .member = AT(runtime_sec)},
+        {"ramp_time", KIND_SECONDS, true, .member = AT(ramp_sec)},
+        {"time_based", KIND_FLAG, true, .member = AT(time_based)},
+        {"direct", KIND_FLAG, .member = AT(direct)},
+        {"buffered", KIND_FLAG, .inverted = true, .member = AT(direct)},
+        {"rwmixread", KIND_PERCENT, .member = AT(read_percent)},
+        {"rwmixwrite", KIND_PERCENT, .inverted = true, .member = AT(read_percent)},
+        {"fsync", KIND_COUNT, .member = AT(fsync), .max = INT_MAX},
+        {"fdatasync", KIND_COUNT, .member = AT(fdatasync), .max = INT_MAX},
+        {"description", KIND_IGNORED, true},
+        {"directory", KIND_IGNORED, true},
+        {"filename", KIND_IGNORED, true},
+        {"filesize", KIND_IGNORED, true},
+        {"offset", KIND_IGNORED, true},
+        {"offset_increment", KIND_IGNORED, true},
+        {"opendir", KIND_IGNORED, true},
+        {"group_reporting", KIND_IGNORED, true},
+        {"new_group", KIND_IGNORED, true},
+        {"stonewall", KIND_IGNORED, true},
+        {"thread", KIND_IGNORED, true},
+        {"randrepeat", KIND_IGNORED, true},
+        {"allrandrepeat", KIND_IGNORED, true},
+        {"randseed", KIND_IGNORED, true},
+        /* clang-format on */
 };
 
 /* When an engine waits for a request before it submits the next one. */
@@ -78,26 +96,12 @@ static const struct {
         {"randrw", true, true, true},
 };
 
-static const struct known_option *find_option(const char *name)
+/* Its place in a table whose rows begin with their name. */
+#define FIND(table, wanted) find(&(table)[0].name, sizeof((table)[0]), ELEMENTSOF(table), wanted)
+static int find(const char *const *first, size_t size, size_t n, const char *wanted)
 {
-        for (size_t i = 0; i < ELEMENTSOF(options); i++)
-                if (streq(options[i].name, name))
-                        return &options[i];
-        return NULL;
-}
-
-static int find_engine(const char *name)
-{
-        for (size_t i = 0; i < ELEMENTSOF(engines); i++)
-                if (streq(engines[i].name, name))
-                        return (int) i;
-        return -EINVAL;
-}
-
-static int find_direction(const char *name)
-{
-        for (size_t i = 0; i < ELEMENTSOF(directions); i++)
-                if (streq(directions[i].name, name))
+        for (size_t i = 0; i < n; i++)
+                if (streq(*(const char *const *) ((const char *) first + i * size), wanted))
                         return (int) i;
         return -EINVAL;
 }
@@ -105,20 +109,14 @@ static int find_direction(const char *name)
 /* Splits "10g" into a number and its unit. 0, -EINVAL or -ERANGE. */
 static int parse_number(const char *s, uint64_t *ret, const char **ret_unit)
 {
-        size_t n = strspn(s, "0123456789");
-        unsigned long long value;
-        char digits[24] = "";
-        int r;
+        char *end;
 
-        if (n >= sizeof(digits))
-                return -ERANGE;
-        memcpy(digits, s, n);
-        r = parse_uint(digits, 10, UINT64_MAX, &value);
-        if (r < 0)
-                return r;
-        *ret = value;
-        *ret_unit = s + n;
-        return 0;
+        if (!isdigit((unsigned char) *s))
+                return -EINVAL;
+        errno = 0;
+        *ret = strtoull(s, &end, 10);
+        *ret_unit = end;
+        return -errno;
 }
 
 int profile_size(const char *s, uint64_t *ret)
@@ -172,47 +170,54 @@ const struct bench_pattern profile_default = {
 /* Until profile_pattern_finish(), read_percent is the mix of patterns that read and write. */
 int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value)
 {
-        const struct known_option *o = find_option(name);
+        int at = FIND(options, name), r = 0;
+        const struct known_option *o = at < 0 ? NULL : &options[at];
         void *member = o ? (char *) p + o->member : NULL;
         uint64_t n = 0;
-        int r = 0;
 
         if (!o)
                 return 0;
         switch (o->kind) {
         case KIND_RW:
-                return find_direction(value) < 0 || !copy_string(p->rw, sizeof(p->rw), value) ? -EINVAL : 0;
+                r = FIND(directions, value) < 0 || !copy_string(p->rw, sizeof(p->rw), value) ? -EINVAL : 0;
+                break;
         case KIND_ENGINE:
-                return find_engine(value) < 0 || !copy_string(p->engine, sizeof(p->engine), value) ? -EINVAL : 0;
+                r = FIND(engines, value) < 0 || !copy_string(p->engine, sizeof(p->engine), value) ? -EINVAL : 0;
+                break;
         case KIND_SIZE:
                 r = streq(value, "100%") && o->min == 0 ? 0 : parse_between(value, o->min, o->max, &n);
                 if (r >= 0)
                         *(uint64_t *) member = n;
-                return r;
+                break;
         case KIND_COUNT:
                 r = parse_between(value, o->min, o->max, &n);
+                if (r >= 0)
+                        *(unsigned *) member = (unsigned) n;
                 break;
         case KIND_SECONDS:
                 r = parse_time(value, &n);
+                if (r >= 0)
+                        *(unsigned *) member = (unsigned) n;
                 break;
         case KIND_PERCENT:
                 r = parse_between(value, 0, 100, &n);
-                n = o->inverted ? 100 - n : n;
+                if (r >= 0)
+                        *(unsigned *) member = (unsigned) (o->inverted ? 100 - n : n);
                 break;
         case KIND_FLAG:
                 r = parse_between(value, 0, 1, &n);
                 if (r >= 0)
                         *(bool *) member = (n == 1) != o->inverted;
-                return r;
+                break;
+        case KIND_IGNORED:
+                break;
         }
-        if (r >= 0)
-                *(unsigned *) member = (unsigned) n;
-        return r;
+        return r < 0 ? r : o->ours;
 }
 
 const char *profile_pattern_finish(struct bench_pattern *p)
 {
-        const int rw = find_direction(p->rw), engine = find_engine(p->engine);
+        const int rw = FIND(directions, p->rw), engine = FIND(engines, p->engine);
         const bool reads = directions[rw].reads, writes = directions[rw].writes;
 
         if (p->size && p->size < p->block_size)

@@ -3,13 +3,12 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/sysfs.h"
+#include "sys/io/dropins.h"
 #include "term/program.h"
 
 #define FILE_SIZE_MAX (256 * 1024)
@@ -33,15 +32,12 @@ struct profile_reader {
 
 static _printf_(2, 3) int fault(struct profile_reader *r, const char *format, ...)
 {
-        char what[PROFILE_FAULT_MAX], line[16] = "";
+        int n = snprintf(r->fault, PROFILE_FAULT_MAX, r->line > 0 ? "%.128s:%i: " : "%.128s: ", r->file, r->line);
         va_list ap;
 
         va_start(ap, format);
-        (void) vsnprintf(what, sizeof(what), format, ap);
+        (void) vsnprintf(r->fault + n, PROFILE_FAULT_MAX - (size_t) n, format, ap);
         va_end(ap);
-        if (r->line > 0)
-                (void) snprintf(line, sizeof(line), ":%i", r->line);
-        (void) snprintf(r->fault, PROFILE_FAULT_MAX, "%.128s%s: %.360s", r->file, line, what);
         return -EBADMSG;
 }
 
@@ -113,7 +109,8 @@ static int read_option(struct profile_reader *r, char *line)
         k = profile_pattern_apply(r->pattern, line, value);
         if (k < 0)
                 return fault(r, "%.64s=%.200s: value not understood", line, value);
-        add_option(r->section, line, value);
+        if (k == 0)
+                add_option(r->section, line, value);
         return 0;
 }
 
@@ -202,19 +199,16 @@ size_t profile_drop_writes(struct profile *p)
 
 /* ---- the files ---- */
 
-/* Directories of profiles. The first one with a name wins. */
-struct profile_place {
-        int root;
-        const char *dir;
-        const char *shown; /* path for messages */
-};
-#define PLACES(r)                                                                                                                \
+/* The first directory with a name wins. */
+#define DIRS(r)                                                                                                                  \
+        (const struct dropin_dir[])                                                                                              \
         {                                                                                                                        \
-                {(r)->etc, BENCH_DIR, BENCH_DIR_SHOWN},                                                                          \
+                {(r)->etc, BENCH_DIR},                                                                                           \
                 {                                                                                                                \
-                        (r)->lib, BENCH_SHARE, BENCH_SHARE_SHOWN                                                                 \
+                        (r)->lib, BENCH_SHARE                                                                                    \
                 }                                                                                                                \
         }
+static const char *const dirs_shown[] = {BENCH_DIR_SHOWN, BENCH_SHARE_SHOWN};
 
 static bool name_is_valid(const char *name, size_t n)
 {
@@ -223,11 +217,11 @@ static bool name_is_valid(const char *name, size_t n)
 
 int profile_load(const struct roots *roots, const char *name, char ret_fault[static PROFILE_FAULT_MAX], struct profile **ret)
 {
-        const struct profile_place places[] = PLACES(roots);
+        const struct dropin_dir *dirs = DIRS(roots);
 
         if (!name_is_valid(name, strlen(name)))
                 return -EINVAL;
-        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+        for (size_t i = 0; i < ELEMENTSOF(dirs_shown); i++) {
                 char path[128], shown[128];
                 struct profile_reader r = {.file = shown, .fault = ret_fault};
                 _cleanup_free_ char *text = NULL;
@@ -236,12 +230,12 @@ int profile_load(const struct roots *roots, const char *name, char ret_fault[sta
                 size_t size = 0;
                 int k;
 
-                (void) snprintf(path, sizeof(path), "%s/%s" BENCH_SUFFIX, places[i].dir, name);
-                (void) snprintf(shown, sizeof(shown), "%s/%s" BENCH_SUFFIX, places[i].shown, name);
+                (void) snprintf(path, sizeof(path), "%s/%s" BENCH_SUFFIX, dirs[i].path, name);
+                (void) snprintf(shown, sizeof(shown), "%s/%s" BENCH_SUFFIX, dirs_shown[i], name);
                 /* A file that exists but cannot be read still hides those in later directories. */
-                if (places[i].root < 0 || fstatat(places[i].root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                if (dirs[i].root < 0 || fstatat(dirs[i].root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
                         continue;
-                fd = openat(places[i].root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+                fd = openat(dirs[i].root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
                 if (fd < 0 && (errno == ENOENT || errno == ELOOP))
                         return fault(&r, "a link that leads nowhere");
                 if (fd < 0 && errno != ENXIO) /* a socket */
@@ -255,44 +249,29 @@ int profile_load(const struct roots *roots, const char *name, char ret_fault[sta
 }
 
 struct profile_list {
-        const struct profile_place *place;
-        char **list;
+        char **names;
         size_t n;
 };
 
-static int add_name(const char *entry, void *data)
+static int add_name(int root, const char *path, void *data)
 {
-        size_t n = strlen(entry), suffix = strlen(BENCH_SUFFIX);
+        const char *file = strrchr(path, '/') + 1;
+        size_t n = strlen(file) - strlen(BENCH_SUFFIX);
         struct profile_list *to = data;
-        char path[sizeof(BENCH_SHARE) + NAME_MAX + 1], name[PROFILE_NAME_MAX + 1];
+        char name[PROFILE_NAME_MAX + 1];
         struct stat st;
 
-        (void) snprintf(path, sizeof(path), "%s/%s", to->place->dir, entry);
-        if (n <= suffix || !streq(entry + n - suffix, BENCH_SUFFIX) || !name_is_valid(entry, n - suffix) ||
-            fstatat(to->place->root, path, &st, 0) < 0 || !S_ISREG(st.st_mode))
+        if (!name_is_valid(file, n) || fstatat(root, path, &st, 0) < 0 || !S_ISREG(st.st_mode))
                 return 0;
-        (void) snprintf(name, sizeof(name), "%.*s", (int) (n - suffix), entry);
-        for (size_t i = 0; i < to->n; i++)
-                if (streq(to->list[i], name))
-                        return 0;
-        return strv_push(&to->list, &to->n, name);
-}
-
-static int compare(const void *a, const void *b)
-{
-        return strcmp(*(char *const *) a, *(char *const *) b);
+        (void) snprintf(name, sizeof(name), "%.*s", (int) n, file);
+        return strv_push(&to->names, &to->n, name);
 }
 
 char **profile_names(const struct roots *r)
 {
-        const struct profile_place places[] = PLACES(r);
-        struct profile_list names = {.list = need(calloc(1, sizeof(*names.list)))};
+        struct profile_list list = {.names = need(calloc(1, sizeof(*list.names)))};
 
-        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
-                names.place = &places[i];
-                if (places[i].root >= 0) /* a missing directory has none */
-                        (void) dir_each(places[i].root, places[i].dir, add_name, &names);
-        }
-        qsort(names.list, names.n, sizeof(*names.list), compare);
-        return names.list;
+        if (dropins_of(DIRS(r), ELEMENTSOF(dirs_shown), BENCH_SUFFIX, add_name, &list) < 0)
+                no_memory();
+        return list.names;
 }

@@ -15,8 +15,8 @@ struct profile {
         char name[PROFILE_NAME_MAX + 1];
         char *text; /* of the file, for fio's check */
         struct bench_pattern *patterns;
-        /* One for each pattern, in the same order: all options that fio gets for it, a line "OPTION=VALUE" each. The lines of
-         * [global] above the section come first, then the section. An option without a value has "1". */
+        /* One for each pattern, in the same order: the options that fio gets from the profile, a line "OPTION=VALUE" each. The
+         * lines of [global] above the section come first, then the section. An option without a value has "1". */
         char **sections;
         size_t n_patterns;
 };
@@ -48,7 +48,7 @@ int profile_size(const char *s, uint64_t *ret);
 
 /* The defaults of fio on Linux. */
 extern const struct bench_pattern profile_default;
-/* Applies one option, if bench interprets it. Returns 0, or -EINVAL for an invalid value. */
+/* Applies one option, if bench interprets it. Returns 1 if fio does not get it, 0 if it does, or -EINVAL for an invalid value. */
 int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value);
 /* Derives the members that depend on several options. Returns NULL, or the contradiction. */
 const char *profile_pattern_finish(struct bench_pattern *p);

@@ -7,6 +7,7 @@
 #include "sys/io/sysfs.h"
 
 struct dropins {
+        const char *suffix;
         char **names;
         size_t n;
 };
@@ -14,9 +15,9 @@ struct dropins {
 static int collect(const char *name, void *data)
 {
         struct dropins *d = data;
-        size_t length = strlen(name);
+        size_t length = strlen(name), end = strlen(d->suffix);
 
-        if (length < 6 || !streq(name + length - 5, ".conf"))
+        if (length <= end || !streq(name + length - end, d->suffix))
                 return 0;
         for (size_t i = 0; i < d->n; i++)
                 if (streq(d->names[i], name))
@@ -29,9 +30,10 @@ static int by_name(const void *a, const void *b)
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-int dropins_of(const struct dropin_dir *dirs, size_t n, int (*fn)(int root, const char *path, void *data), void *data)
+int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int (*fn)(int root, const char *path, void *data),
+               void *data)
 {
-        struct dropins d = {0};
+        struct dropins d = {suffix};
         int k = 0;
 
         for (size_t i = 0; i < n && k != -ENOMEM; i++)
@@ -57,5 +59,5 @@ int dropins_of(const struct dropin_dir *dirs, size_t n, int (*fn)(int root, cons
 
 int dropins_each(const struct roots *r, const char *dir, int (*fn)(int root, const char *path, void *data), void *data)
 {
-        return dropins_of((const struct dropin_dir[]){{r->etc, dir}, {r->lib, dir}}, 2, fn, data);
+        return dropins_of((const struct dropin_dir[]){{r->etc, dir}, {r->lib, dir}}, 2, ".conf", fn, data);
 }

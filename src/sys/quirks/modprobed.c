@@ -97,7 +97,7 @@ static int read_command_line(const struct roots *r, struct quirk_lines *lines)
 static int read_modprobe_d(const struct roots *r, const struct dropin_dir *dirs, size_t n, struct quirk_lines *ret)
 {
         struct modprobe_reading d = {.roots = r};
-        int k = dropins_of(dirs, n, read_file, &d);
+        int k = dropins_of(dirs, n, ".conf", read_file, &d);
 
         if (k < 0)
                 quirk_lines_done(&d.lines);
