@@ -1,133 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "bench/measure/fio.h"
-#include "common/child.h"
 #include "common/util.h"
-#include "sys/io/clock.h"
 
-#define TICK_MSEC 200
-/* After SIGINT fio writes its results. If it takes longer than this, it hangs. */
-#define PATIENCE_USEC (3 * USEC_PER_SEC)
 #define OUTPUT_MAX (64U << 20)
-#define EXIT_NO_PROGRAM 127
 #define CHARGED_BLOCK 512 /* unit of getrusage(), in bytes */
 
-/* The descriptors that fio gets, and opens as /proc/self/fd/N. */
-enum { FD_TARGET, FD_OUTPUT, FD_ERRORS, FD_JOBS }; /* the caller owns the target */
-struct handover {
-        int fds[FD_JOBS + FIO_JOBS_MAX];
-        size_t n;
-};
-
-static void handover_done(struct handover *h)
-{
-        for (size_t i = FD_OUTPUT; i < h->n; i++)
-                (void) close_keep_errno(h->fds[i]);
-}
+/* The descriptors that fio gets. It opens those after its standard ones as /proc/self/fd/N. */
+enum { FD_IN, FD_OUT, FD_ERRORS, FD_OUTPUT, FD_TARGET, FD_JOBS, _FD_MAX = FD_JOBS + FIO_JOBS_MAX };
 
 static int make_file(const char *name, const char *text)
 {
         size_t n = strlen(text);
         int fd = memfd_create(name, MFD_CLOEXEC);
 
-        if (fd < 0)
-                return -errno;
-        if (n > 0 && write(fd, text, n) != (ssize_t) n) {
-                (void) close(fd);
-                return -EIO;
-        }
+        if (fd >= 0 && n > 0 && write(fd, text, n) != (ssize_t) n)
+                return close_keep_errno(fd);
         return fd;
-}
-
-static int prepare(struct handover *h, const struct fio_call *call)
-{
-        *h = (struct handover){{call->target, make_file("output", ""), make_file("errors", "")}, FD_JOBS};
-        for (char *const *text = call->jobs; text && *text; text++) {
-                if (h->n == ELEMENTSOF(h->fds))
-                        return -E2BIG;
-                h->fds[h->n++] = make_file("jobs", *text);
-        }
-        for (size_t i = FD_OUTPUT; i < h->n; i++)
-                if (h->fds[i] < 0)
-                        return h->fds[i];
-        return 0;
-}
-
-/* In the child. */
-static void become(const char *program, char *const *arguments, const struct handover *h)
-{
-        /* A job file can read the environment as ${VARIABLE}. */
-        static char *const environment[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-        int none = open("/dev/null", O_RDWR | O_CLOEXEC);
-        sigset_t empty;
-
-        for (int i = 1; i < NSIG; i++)
-                (void) signal(i, SIG_DFL);
-        (void) sigemptyset(&empty);
-        (void) sigprocmask(SIG_SETMASK, &empty, NULL);
-        /* Ctrl+C at the terminal goes only to uasctl-bench, which then signals fio. */
-        (void) setpgid(0, 0);
-        if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0 ||
-            dup2(h->fds[FD_ERRORS], STDERR_FILENO) < 0 || chdir("/") < 0)
-                _exit(EXIT_FAILURE);
-        for (size_t i = 0; i < h->n; i++)
-                (void) fcntl(h->fds[i], F_SETFD, 0);
-        (void) execve(program, arguments, environment);
-        _exit(EXIT_NO_PROGRAM);
-}
-
-/* Returns its pid or -errno. The child inherits our memory, so the arguments may be in arrays of the parent. */
-static pid_t start(const char *program, const struct fio_call *call, const struct handover *h)
-{
-        char *arguments[3 + ELEMENTSOF(call->options) + 3 * FIO_JOBS_MAX] = {"fio"}, output[48], names[FIO_JOBS_MAX][FIO_FD_MAX];
-        size_t n = 1;
-        pid_t pid;
-
-        (void) snprintf(output, sizeof(output), "--output=/proc/self/fd/%i", h->fds[FD_OUTPUT]);
-        arguments[n++] = output; /* first, since fio ends at --version */
-        for (size_t i = 0; i < ELEMENTSOF(call->options) && call->options[i]; i++)
-                arguments[n++] = (char *) call->options[i];
-        for (size_t i = 0; FD_JOBS + i < h->n; i++) {
-                if (call->hosts) {
-                        arguments[n++] = (char *) "--client";
-                        arguments[n++] = call->hosts[i];
-                }
-                arguments[n++] = fio_fd_path(h->fds[FD_JOBS + i], names[i]);
-        }
-        pid = child_fork(h->fds, h->n);
-        if (pid == 0)
-                become(program, arguments, h);
-        return pid;
-}
-
-/* Waits until the last thread of fio is gone. Sends SIGINT if the callback returns an error, and SIGKILL if fio does not end
- * after that. Returns 0 or the error. */
-static int follow(int pidfd, fio_progress_t cb, void *userdata)
-{
-        uint64_t stopped_at = 0;
-        bool killed = false;
-        int stopped = 0;
-
-        while (poll(&(struct pollfd){pidfd, POLLIN, 0}, 1, TICK_MSEC) <= 0) {
-                int r = cb ? cb(userdata) : 0;
-
-                if (r < 0 && !stopped) {
-                        stopped = r;
-                        stopped_at = now_monotonic();
-                        (void) pidfd_send_signal(pidfd, SIGINT, NULL, 0);
-                } else if (stopped && !killed && now_monotonic() - stopped_at >= PATIENCE_USEC) {
-                        killed = true;
-                        (void) pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
-                }
-        }
-        return stopped;
 }
 
 char *fio_fd_path(int fd, char ret[static FIO_FD_MAX])
@@ -148,45 +39,60 @@ int fio_find(const char **ret)
         return -ENOENT;
 }
 
-int fio_execute(const struct fio_call *call, fio_progress_t cb, void *userdata, struct fio_result *ret)
+static int execute(const struct fio_call *call, spawn_tick_t tick, void *userdata, const int fds[static _FD_MAX], size_t n_fds,
+                   struct fio_result *ret)
 {
-        _cleanup_(fio_result_done) struct fio_result result = {};
-        _cleanup_(handover_done) struct handover h;
-        const char *program = call->program;
-        _cleanup_close_ int pidfd = -1;
+        /* A job file can read the environment as ${VARIABLE}. */
+        static char *const environment[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+        char *arguments[3 + ELEMENTSOF(call->options) + 3 * FIO_JOBS_MAX] = {"fio"}, output[48], names[FIO_JOBS_MAX][FIO_FD_MAX];
+        struct spawn s = {call->program, arguments, environment, fds, n_fds, tick, userdata};
         struct rusage usage = {};
-        size_t size;
-        pid_t pid;
-        int r = prepare(&h, call);
+        size_t n = 1;
+        int r;
 
-        if (r >= 0 && !program)
-                r = fio_find(&program);
-        if (r < 0)
-                return r;
-        pid = start(program, call, &h);
-        if (pid < 0)
-                return pid;
-        pidfd = pidfd_open(pid, 0);
-        if (pidfd < 0) {
-                r = -errno;
-                (void) kill(pid, SIGKILL);
-        } else
-                r = follow(pidfd, cb, userdata);
-        while (wait4(pid, &result.status, 0, &usage) < 0 && errno == EINTR)
-                ;
-        if (r >= 0 && WIFEXITED(result.status) && WEXITSTATUS(result.status) == EXIT_NO_PROGRAM)
-                r = -ENOENT;
+        (void) snprintf(output, sizeof(output), "--output=/proc/self/fd/%i", fds[FD_OUTPUT]);
+        arguments[n++] = output; /* first, since fio ends at --version */
+        for (size_t i = 0; i < ELEMENTSOF(call->options) && call->options[i]; i++)
+                arguments[n++] = (char *) call->options[i];
+        for (size_t i = 0; FD_JOBS + i < n_fds; i++) {
+                if (call->hosts) {
+                        arguments[n++] = (char *) "--client";
+                        arguments[n++] = call->hosts[i];
+                }
+                arguments[n++] = fio_fd_path(fds[FD_JOBS + i], names[i]);
+        }
+        r = s.program ? 0 : fio_find(&s.program);
         if (r >= 0)
-                r = read_whole(h.fds[FD_OUTPUT], OUTPUT_MAX, &result.output, &size);
+                r = ret->status = spawn(&s, &usage);
         if (r >= 0)
-                r = read_whole(h.fds[FD_ERRORS], OUTPUT_MAX, &result.errors, &size);
+                r = read_whole(fds[FD_OUTPUT], OUTPUT_MAX, &ret->output, &n);
+        if (r >= 0)
+                r = read_whole(fds[FD_ERRORS], OUTPUT_MAX, &ret->errors, &n);
+        ret->read_bytes = (uint64_t) usage.ru_inblock * CHARGED_BLOCK;
+        ret->written_bytes = (uint64_t) usage.ru_oublock * CHARGED_BLOCK;
+        return r;
+}
+
+int fio_execute(const struct fio_call *call, spawn_tick_t tick, void *userdata, struct fio_result *ret)
+{
+        int none = open("/dev/null", O_RDWR | O_CLOEXEC),
+            fds[_FD_MAX] = {none, none, make_file("errors", ""), make_file("output", ""), call->target};
+        bool made = none >= 0 && fds[FD_ERRORS] >= 0 && fds[FD_OUTPUT] >= 0;
+        size_t n = FD_JOBS;
+        int r;
+
+        *ret = (struct fio_result){};
+        for (; made && call->jobs && call->jobs[n - FD_JOBS] && n < _FD_MAX; n++) {
+                fds[n] = make_file("jobs", call->jobs[n - FD_JOBS]);
+                made = fds[n] >= 0;
+        }
+        r = made ? execute(call, tick, userdata, fds, n, ret) : -errno;
+        for (size_t i = FD_OUT; i < n; i++)
+                if (i != FD_TARGET) /* it belongs to the caller */
+                        (void) close_keep_errno(fds[i]);
         if (r < 0)
-                return r;
-        result.read_bytes = (uint64_t) usage.ru_inblock * CHARGED_BLOCK;
-        result.written_bytes = (uint64_t) usage.ru_oublock * CHARGED_BLOCK;
-        *ret = result;
-        result = (struct fio_result){};
-        return 0;
+                fio_result_done(ret);
+        return r < 0 ? r : 0;
 }
 
 void fio_result_done(struct fio_result *r)

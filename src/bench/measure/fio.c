@@ -101,7 +101,7 @@ static char *escape_path(const char *path)
 }
 
 /* One job file for each machine, each with its own region. */
-static int execute(const struct fio_job *job, int target, uint64_t each, fio_progress_t cb, void *userdata,
+static int execute(const struct fio_job *job, int target, uint64_t each, spawn_tick_t tick, void *userdata,
                    struct fio_result *ret)
 {
         struct fio_call call = {job->program, {"--output-format=json"}, .hosts = job->n_hosts > 0 ? job->hosts : NULL, target};
@@ -120,7 +120,7 @@ static int execute(const struct fio_job *job, int target, uint64_t each, fio_pro
                 own.seed++;
         }
         call.jobs = jobs;
-        r = fio_execute(&call, cb, userdata, ret);
+        r = fio_execute(&call, tick, userdata, ret);
         for (char **i = jobs; *i; i++)
                 free(*i);
         return r;
@@ -149,7 +149,7 @@ static int understand(const struct fio_job *job, const struct fio_result *result
         return 0;
 }
 
-int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct bench_run *ret, char **ret_why)
+int fio_run(const struct fio_job *job, spawn_tick_t tick, void *userdata, struct bench_run *ret, char **ret_why)
 {
         _cleanup_(fio_result_done) struct fio_result result = {};
         _cleanup_close_ int target = -1;
@@ -172,7 +172,7 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         if (each == 0)
                 return -ENOSPC;
         started = now_realtime();
-        r = execute(job, target, each, cb, userdata, &result);
+        r = execute(job, target, each, tick, userdata, &result);
         if (r < 0)
                 return r;
         r = understand(job, &result, ret);
@@ -188,49 +188,40 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         return r;
 }
 
-/* A preparation: whole blocks in sequence, to the end of the region, by the first of several machines. */
-static int run_once(struct fio_job job, const char *rw, fio_progress_t cb, void *userdata, char **ret_why)
+/* A preparation: whole blocks in sequence, to the end of the region, by the first of several machines. size: 0: all of it. */
+static int run_once(struct fio_job job, uint64_t size, spawn_tick_t tick, void *userdata, char **ret_why)
 {
-        struct bench_pattern p = {.block_size = ONCE_BLOCK, .iodepth = 1, .numjobs = 1, .sync_engine = true};
+        struct bench_pattern p = {.block_size = ONCE_BLOCK, .size = size, .iodepth = 1, .numjobs = 1, .sync_engine = true};
         struct bench_run runs[2];
         int r;
 
-        (void) copy_string(p.rw, sizeof(p.rw), rw);
+        (void) copy_string(p.rw, sizeof(p.rw), job.writes ? "write" : "read");
         p.read_percent = job.writes ? 0 : 100;
         job.pattern = &p;
         job.n_hosts = job.hosts ? 1 : 0;
-        r = fio_run(&job, cb, userdata, runs, ret_why);
+        r = fio_run(&job, tick, userdata, runs, ret_why);
         return r < 0 ? r : runs[0].error;
 }
 
-int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, char **ret_why)
+int fio_read_once(const struct fio_job *job, spawn_tick_t tick, void *userdata, char **ret_why)
 {
+        const struct bench_pattern *p = job->pattern;
         struct fio_job once = *job;
-        uint64_t available = 0;
-        int target;
+        int r;
 
-        if (ret_why)
-                *ret_why = NULL;
-        target = open_target(job, &available);
-        if (target < 0)
-                return target;
-        (void) close(target);
-        /* The region of a sweep is the largest of its points. */
-        once.region = job->region ? available : fio_region(job->pattern, available);
-        /* A region smaller than a block needs no preparation. */
-        if (once.region < ONCE_BLOCK)
-                return once.region ? 0 : -ENOSPC;
         once.writes = false;
-        once.section = job->pattern->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n";
-        return run_once(once, "read", cb, userdata, ret_why);
+        once.section = p->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n";
+        /* The region of a sweep is the largest of its points. */
+        r = run_once(once, job->region || p->size > UINT64_MAX / p->numjobs ? 0 : p->size * p->numjobs, tick, userdata, ret_why);
+        return r == -ENOSPC ? 0 : r;
 }
 
-int fio_lay_out(const char *path, uint64_t size, char *const *hosts, fio_progress_t cb, void *userdata, char **ret_why)
+int fio_lay_out(const char *path, uint64_t size, char *const *hosts, spawn_tick_t tick, void *userdata, char **ret_why)
 {
         struct fio_job job = {
                 .path = path, .region = size, .section = LAY_OUT, .hosts = hosts, .creates = hosts != NULL, .writes = true};
 
-        return run_once(job, "write", cb, userdata, ret_why);
+        return run_once(job, 0, tick, userdata, ret_why);
 }
 
 static int give_up(void *deadline)
@@ -243,5 +234,5 @@ int fio_remove(const char *path, char *const *hosts)
         struct fio_job job = {.path = path, .region = ONCE_BLOCK, .section = "ioengine=psync\nbs=1m\nunlink=1\n", .hosts = hosts};
         uint64_t deadline = now_boottime() + REMOVE_USEC;
 
-        return run_once(job, "read", give_up, &deadline, NULL);
+        return run_once(job, 0, give_up, &deadline, NULL);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/measure/profile.h"
+#include "bench/spawn.h"
 
 /* Runs fio, on this machine or on several at once, and reads its output. */
 
@@ -23,29 +24,23 @@ struct fio_job {
 };
 
 /*
- * Called about five times a second. A negative result ends fio, and fio_run() returns it. Until fio has ended, fio_run() calls it
- * again and ignores the result.
- */
-typedef int (*fio_progress_t)(void *userdata);
-
-/*
  * One run. ret: one result, or n_hosts + 1 results: first all machines together (no host), then each. 0: they are complete except
  * for pattern, driver, round and order; ret->error is an error that fio met during the run. Otherwise a negative errno. -ENOENT:
  * no fio (exit 77). -EPERM: it writes without permission. -ENODEV: path is neither device nor file. -ENOSPC: too small for a
  * block for each job. -EIO: fio's output is not readable. -ECONNREFUSED: a server did not answer (ret_why names it). Or the
- * result of the callback.
+ * result of tick().
  *
  * ret_why (may be NULL): fio's error text, or NULL. It is not escaped yet, and it is always set.
  */
-int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct bench_run *ret, char **ret_why);
+int fio_run(const struct fio_job *job, spawn_tick_t tick, void *userdata, struct bench_run *ret, char **ret_why);
 /* Reads the job's region (0: the pattern's) once from end to end, so that the disk or file system allocates and maps every block.
- * Returns 0, or as above. */
-int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, char **ret_why);
+ * A region below 1 MiB needs no preparation. Returns 0, or as above. */
+int fio_read_once(const struct fio_job *job, spawn_tick_t tick, void *userdata, char **ret_why);
 /*
  * Fills an empty file with data that no drive or file system can compress. As fio_run(). For several machines the first of hosts
  * makes the file, and removes it at the end; it has a name, since each server opens it. fio_remove() gives up after a minute.
  */
-int fio_lay_out(const char *path, uint64_t size, char *const *hosts, fio_progress_t cb, void *userdata, char **ret_why);
+int fio_lay_out(const char *path, uint64_t size, char *const *hosts, spawn_tick_t tick, void *userdata, char **ret_why);
 int fio_remove(const char *path, char *const *hosts);
 
 /* The absolute path of fio; -ENOENT. */
@@ -90,10 +85,9 @@ struct fio_call {
 };
 
 /*
- * Runs fio to its end. Returns 0 even if fio failed, or a negative result of the callback, or -ENOENT if the program does not
- * exist.
+ * Runs fio to its end. Returns 0 even if fio failed, or as spawn().
  */
-int fio_execute(const struct fio_call *call, fio_progress_t cb, void *userdata, struct fio_result *ret);
+int fio_execute(const struct fio_call *call, spawn_tick_t tick, void *userdata, struct fio_result *ret);
 void fio_result_done(struct fio_result *r);
 
 /*

@@ -5,9 +5,8 @@
 #include <mntent.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 
-#include "common/child.h"
+#include "bench/spawn.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
@@ -114,42 +113,24 @@ bool remount_is_alone(const struct remount *m, const struct view *v)
         return true;
 }
 
-/* Runs mount(8) or umount(8), which print their own errors. Returns 0 or -EPROTO, or another -errno. */
-static int run(const char *program, char *const *arguments)
+/* Runs mount(8) or umount(8), which print their own errors. Ctrl+C does not stop it halfway. Returns 0, or -errno. */
+static int run(char *const *arguments)
 {
-        pid_t pid = child_fork(NULL, 0);
-        int status;
+        static const int fds[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+        struct rusage usage;
+        int r = spawn(&(struct spawn){.program = arguments[0], arguments, .fds = fds, .n_fds = ELEMENTSOF(fds)}, &usage);
 
-        if (pid < 0)
-                return pid;
-        if (pid == 0) {
-                (void) setpgid(0, 0); /* Ctrl+C does not stop it halfway */
-                (void) execv(program, arguments);
-                _exit(EXIT_FAILURE);
-        }
-        while (waitpid(pid, &status, 0) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPROTO;
+        return r > 0 ? -EPROTO : r;
 }
 
 static bool is_mounted(const struct remount *m, const char *node)
 {
-        struct stat device;
-        FILE *f = setmntent(MOUNTS, "re");
-        bool found = false;
+        _cleanup_(remount_done) struct remount now = {};
+        char device[PATH_MAX];
+        struct stat a, b;
 
-        if (!f || stat(node, &device) < 0)
-                node = NULL;
-        for (struct mntent *e; node && (e = getmntent(f));) {
-                struct stat st;
-
-                if (streq(e->mnt_dir, m->target))
-                        found = stat(e->mnt_fsname, &st) == 0 && st.st_rdev == device.st_rdev;
-        }
-        if (f)
-                (void) endmntent(f);
-        return found;
+        return read_mount(m->target, &now, device, sizeof(device)) >= 0 && streq(now.target, m->target) && stat(node, &a) == 0 &&
+               stat(device, &b) == 0 && a.st_rdev == b.st_rdev;
 }
 
 /* Waits for udev's node, and mounts, if no other program has. */
@@ -164,9 +145,8 @@ static int bring_back(struct remount *m, const char *block)
                 (void) usleep(100 * USEC_PER_MSEC);
         for (unsigned i = 0; i < ATTEMPTS && access(node, F_OK) == 0; i++) {
                 /* Another program may mount it at the same time, or have it claimed for a moment. */
-                r = is_mounted(m, node)
-                            ? 0
-                            : run("/bin/mount", (char *[]){"mount", "-t", m->type, "-o", m->options, node, m->target, NULL});
+                r = is_mounted(m, node) ? 0
+                                        : run((char *[]){"/bin/mount", "-t", m->type, "-o", m->options, node, m->target, NULL});
                 (void) usleep(LASTS_USEC);
                 if (is_mounted(m, node)) {
                         m->away = false;
@@ -179,7 +159,7 @@ static int bring_back(struct remount *m, const char *block)
 
 static int take_away(struct remount *m)
 {
-        int r = m->away ? 0 : run("/bin/umount", (char *[]){"umount", m->target, NULL});
+        int r = m->away ? 0 : run((char *[]){"/bin/umount", m->target, NULL});
 
         m->away = m->away || r >= 0;
         return r;

@@ -4,14 +4,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
-#include "common/child.h"
+#include "bench/spawn.h"
 #include "common/exit-codes.h"
 #include "common/log.h"
 
 #define PROGRAM "gnuplot"
-#define EXIT_NO_PROGRAM 127
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -20,44 +18,14 @@ static bool ends_with(const char *s, const char *end)
         return n > m && strcasecmp(s + n - m, end) == 0;
 }
 
-static bool is_svg(const char *path)
-{
-        return ends_with(path, ".svg");
-}
-
-static int tell_missing(void)
-{
-        log_error("gnuplot is not installed. Install it for charts (Debian: gnuplot-nox), or use --csv.");
-        return UASD_EXIT_TOOL_MISSING;
-}
-
-/* Runs gnuplot without a shell, with these descriptors. Returns 0. -ENOENT: not installed. -EPROTO:
- * it failed. Or -errno. */
+/* Returns 0. -ENOENT: gnuplot is not installed. -EPROTO: it failed. Or -errno. */
 static int run(const char *first, const char *second, int in, int out, int words)
 {
-        pid_t pid = child_fork((int[]){in, out, words}, 3);
-        int status;
+        char *arguments[] = {PROGRAM, (char *) first, (char *) second, NULL};
+        struct rusage usage;
+        int r = spawn(&(struct spawn){.program = PROGRAM, arguments, .fds = (int[]){in, out, words}, .n_fds = 3}, &usage);
 
-        if (pid < 0)
-                return pid;
-        if (pid == 0) {
-                if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 && dup2(words, STDERR_FILENO) >= 0)
-                        (void) execlp(PROGRAM, PROGRAM, first, second, (char *) NULL);
-                _exit(EXIT_NO_PROGRAM);
-        }
-        while (waitpid(pid, &status, 0) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_PROGRAM)
-                return -ENOENT;
-        return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPROTO;
-}
-
-static bool is_there(void)
-{
-        _cleanup_close_ int none = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-        return none >= 0 && run("--version", NULL, none, none, none) != -ENOENT;
+        return r > 0 ? -EPROTO : r;
 }
 
 static int tell_not_written(const char *path, int error)
@@ -92,14 +60,17 @@ static int try_to_make(const char *path)
 
 int bench_chart_possible(const char *path)
 {
+        _cleanup_close_ int none = open("/dev/null", O_RDWR | O_CLOEXEC);
         int r;
 
-        if (!is_svg(path) && !ends_with(path, ".png")) {
+        if (!ends_with(path, ".svg") && !ends_with(path, ".png")) {
                 log_error("'%s': the name of a chart must end with .svg or .png.", path);
                 return UASD_EXIT_USAGE;
         }
-        if (!is_there())
-                return tell_missing();
+        if (none < 0 || run("--version", NULL, none, none, none) == -ENOENT) {
+                log_error("gnuplot is not installed. Install it for charts (Debian: gnuplot-nox), or use --csv.");
+                return UASD_EXIT_TOOL_MISSING;
+        }
         r = try_to_make(path);
         return r < 0 ? tell_not_written(path, r) : UASD_EXIT_OK;
 }
@@ -149,7 +120,7 @@ int bench_chart(const struct bench *b, const char *path)
                 return r;
         script = tmpfile();
         words = tmpfile();
-        r = script && words ? chart_script(b, is_svg(path), script) : -errno;
+        r = script && words ? chart_script(b, ends_with(path, ".svg"), script) : -errno;
         if (r >= 0 && (fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) < 0))
                 r = -errno;
         if (r >= 0)
