@@ -137,18 +137,19 @@ static void halves(void **state)
 static void times(void **state)
 {
         struct steps_shape shape = {BOT, BOT, UAS, 2, 2, true};
-        uint64_t runs[] = {100, 1000};
-        struct steps_costs costs = {.usec = {[STEP_SWITCH] = 10, [STEP_READ_ALL] = 3, [STEP_PAUSE] = 1}, .run_usec = runs};
+        static const uint64_t usec[] = {[STEP_SWITCH] = 10, [STEP_READ_ALL] = 3, [STEP_PAUSE] = 1};
         bool ended[_DRIVER_MAX] = {};
         struct step *steps;
         size_t n;
 
         steps = steps_make(&shape, &n);
+        for (size_t i = 0; i < n; i++)
+                steps[i].usec = steps[i].kind == STEP_RUN ? steps[i].pattern ? 1000 : 100 : usec[steps[i].kind];
         /* 7 runs of each pattern, 2 switches; pauses between 4, 6 and 4 runs */
-        assert_int_equal(steps_usec(steps, n, 0, ended, &costs), 3 + 7 * 1100 + 2 * 10 + 3 + 5 + 3);
-        assert_int_equal(steps_usec(steps, n, n, ended, &costs), 0);
+        assert_int_equal(steps_usec(steps, n, 0, ended), 3 + 7 * 1100 + 2 * 10 + 3 + 5 + 3);
+        assert_int_equal(steps_usec(steps, n, n, ended), 0);
         ended[UAS] = true;
-        assert_int_equal(steps_usec(steps, n, 0, ended, &costs), 3 + 4 * 1100 + 10 + 3 + 3);
+        assert_int_equal(steps_usec(steps, n, 0, ended), 3 + 4 * 1100 + 10 + 3 + 3);
         free(steps);
 }
 

@@ -61,24 +61,29 @@ char *scheduler_chosen(const char *line, char *ret, size_t size)
         return ret;
 }
 
+static void read_number(const struct roots *r, const char *block, const char *attribute, unsigned *ret)
+{
+        char path[BLOCK_NAME_MAX + 32];
+        uint64_t v;
+
+        (void) snprintf(path, sizeof(path), "block/%s/%s", block, attribute);
+        if (attr_read_uint(r->sys, path, 10, &v) >= 0)
+                *ret = (unsigned) v;
+}
+
 void conditions_driver(const struct roots *r, const char *block, enum driver d, struct bench_conditions *c)
 {
         struct bench_queue *q = &c->queues[d];
         char path[BLOCK_NAME_MAX + 32], text[128];
-        uint64_t v;
+        unsigned rotational = c->rotational;
 
         (void) snprintf(path, sizeof(path), "block/%s/queue/scheduler", block);
         if (attr_read(r->sys, path, text, sizeof(text)) > 0)
                 (void) scheduler_chosen(text, q->scheduler, sizeof(q->scheduler));
-        (void) snprintf(path, sizeof(path), "block/%s/device/queue_depth", block);
-        if (attr_read_uint(r->sys, path, 10, &v) >= 0)
-                q->queue_depth = (unsigned) v;
-        (void) snprintf(path, sizeof(path), "block/%s/queue/nr_requests", block);
-        if (attr_read_uint(r->sys, path, 10, &v) >= 0)
-                q->nr_requests = (unsigned) v;
-        (void) snprintf(path, sizeof(path), "block/%s/queue/rotational", block);
-        if (attr_read_uint(r->sys, path, 10, &v) >= 0)
-                c->rotational = v != 0;
+        read_number(r, block, "device/queue_depth", &q->queue_depth);
+        read_number(r, block, "queue/nr_requests", &q->nr_requests);
+        read_number(r, block, "queue/rotational", &rotational);
+        c->rotational = rotational != 0;
 }
 
 /* ---- traffic ---- */
@@ -95,7 +100,7 @@ int stat_bytes(const char *line, uint64_t *ret_read, uint64_t *ret_written)
         return 0;
 }
 
-/* All disks of one interface together. */
+/* Adds the disks of one interface to t, which is empty. */
 static void moved(const struct roots *r, const char *interface, const char *block, struct traffic *t)
 {
         struct usb_disk d = {};
@@ -112,7 +117,7 @@ static void moved(const struct roots *r, const char *interface, const char *bloc
                         continue;
                 t->read += in;
                 t->written += out;
-                if (block && streq(name, block)) {
+                if (streq(name, block)) {
                         t->lun_read = in;
                         t->lun_written = out;
                 }
@@ -123,26 +128,19 @@ static void moved(const struct roots *r, const char *interface, const char *bloc
 void traffic_read(const struct roots *r, const char *interface, const char *block, struct traffic *ret)
 {
         char **all = NULL;
-        size_t bus;
 
         *ret = (struct traffic){};
         if (!interface || usb_disk_enumerate(r, &all) < 0)
                 return;
-        bus = strcspn(interface, "-") + 1;
         for (char **i = all; i && *i; i++) {
                 struct traffic one = {};
 
-                if (strncmp(*i, interface, bus) != 0)
+                if (strncmp(*i, interface, strcspn(interface, "-") + 1) != 0 || streq(*i, interface))
                         continue;
-                moved(r, *i, block, &one);
-                if (streq(*i, interface)) {
-                        ret->read = one.read;
-                        ret->written = one.written;
-                        ret->lun_read = one.lun_read;
-                        ret->lun_written = one.lun_written;
-                } else
-                        ret->others += one.read + one.written;
+                moved(r, *i, "", &one);
+                ret->others += one.read + one.written;
         }
+        moved(r, interface, block, ret);
         ret->known = true;
         strv_free(all);
 }

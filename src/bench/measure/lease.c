@@ -18,24 +18,31 @@
 #define OVER_USEC (60 * USEC_PER_SEC)
 #define AGAIN_USEC (500 * USEC_PER_MSEC)
 
-/* Sets the node of the disk from the daemon's view. Returns false without a disk or node. */
-static bool find_node(const struct view *v, struct bench_lease *l)
+/* The node of the LUN, and the history of the disk. */
+static void take_view(struct bench_lease *l, const struct view *v)
 {
-        for (size_t i = 0; v && i < v->disk.n_luns; i++) {
-                const struct lun *lun = &v->disk.luns[i];
-
-                if (lun->lun != l->lun || !lun->disk.name[0])
-                        continue;
-                (void) copy_string(l->block, sizeof(l->block), lun->disk.name);
-                return true;
-        }
-        return false;
-}
-
-static void take_history(struct bench_lease *l, const struct view *v)
-{
+        for (size_t i = 0; i < v->disk.n_luns; i++)
+                if (v->disk.luns[i].lun == l->lun && v->disk.luns[i].disk.name[0])
+                        (void) copy_string(l->block, sizeof(l->block), v->disk.luns[i].disk.name);
+        if (streq(l->history, v->history))
+                return;
         (void) copy_string(l->history, sizeof(l->history), v->history);
         l->distrusted = strncmp(v->history, "distrusted", strlen("distrusted")) == 0;
+}
+
+/* Reads the disk again. A signal that is still on its way may have its new node. */
+static enum lease_state read_again(struct bench_lease *l)
+{
+        int k = daemon_watch_refresh(&l->watch);
+        const struct view *v = views_find(&l->watch.disks, l->interface);
+
+        l->watch.changed = k == -ETIMEDOUT; /* the daemon is busy; the descriptor shows the end of the lease */
+        if (k < 0)
+                return k == -ETIMEDOUT ? LEASE_GOOD : LEASE_LOST;
+        if (!v)
+                return LEASE_GONE;
+        take_view(l, v);
+        return LEASE_GOOD;
 }
 
 static int take_descriptor(sd_bus_message *reply, int *ret)
@@ -65,11 +72,9 @@ int lease_watch(const struct bench_context *c, struct remote *r, const struct vi
         k = daemon_watch_open(&l->watch, r);
         if (k < 0)
                 return source_lost(k);
-        if (!find_node(v, l))
-                return UASD_EXIT_NO_DISK;
-        take_history(l, v);
+        take_view(l, v);
         l->distrusted = false; /* an earlier record is not new */
-        return UASD_EXIT_OK;
+        return l->block[0] ? UASD_EXIT_OK : UASD_EXIT_NO_DISK;
 }
 
 int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l)
@@ -105,29 +110,6 @@ static bool hung_up(const struct bench_lease *l)
         return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* Reads the disk again. */
-static enum lease_state read_again(struct bench_lease *l)
-{
-        _cleanup_(views_done) struct views views = {};
-        const struct view *v;
-        int k;
-
-        k = remote_read(l->remote, ORDER_USEC, &views);
-        if (k == -ETIMEDOUT) { /* the daemon is busy; the descriptor shows the end of the lease */
-                l->watch.changed = true;
-                return LEASE_GOOD;
-        }
-        if (k < 0)
-                return LEASE_LOST;
-        v = views_find(&views, l->interface);
-        if (!v)
-                return LEASE_GONE;
-        if (!streq(l->history, v->history))
-                take_history(l, v);
-        (void) find_node(v, l);
-        return LEASE_GOOD;
-}
-
 enum lease_state lease_look(struct bench_lease *l)
 {
         enum lease_state state = LEASE_GOOD;
@@ -135,10 +117,8 @@ enum lease_state lease_look(struct bench_lease *l)
 
         if ((k < 0 && k != -ETIMEDOUT) || l->watch.gone)
                 return LEASE_LOST;
-        if (l->watch.changed) {
-                l->watch.changed = false;
+        if (l->watch.changed)
                 state = read_again(l);
-        }
         if (state != LEASE_GOOD || !hung_up(l))
                 return state;
         /* An unplugged disk also ends its lease. The two events may arrive in any order. */
@@ -173,14 +153,12 @@ static bool await_node(struct bench_lease *l)
 {
         uint64_t deadline = now_boottime() + NODE_USEC;
 
-        for (;;) {
-                if (read_again(l) == LEASE_GOOD && faccessat(l->context->client.roots.dev, l->block, R_OK, 0) == 0)
-                        return true;
+        while (read_again(l) != LEASE_GOOD || faccessat(l->context->client.roots.dev, l->block, R_OK, 0) < 0) {
                 if (now_boottime() >= deadline)
                         return false;
                 (void) daemon_watch_next(&l->watch, now_boottime() + 200 * USEC_PER_MSEC);
-                l->watch.changed = false;
         }
+        return true;
 }
 
 int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t size)
@@ -199,6 +177,7 @@ int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t s
         l->watch.ended = false;
         code = await_job(l, ret_text, size);
         l->watch.job = NULL;
+        l->watch.ended = false;
         if (l->fd < 0 && code != UASD_EXIT_OK && code != UASD_EXIT_ROLLED_BACK) { /* it must not happen later */
                 _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 

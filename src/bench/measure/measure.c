@@ -177,7 +177,7 @@ static void name_shared(struct subject *f, const char *id)
 }
 
 /* All checks are done. From here on the disk or file is ours. */
-static int measure(struct session *s, const struct step *steps, size_t n_steps)
+static int measure(struct session *s, struct step *steps, size_t n_steps)
 {
         const struct bench_context *c = s->context;
         struct subject *f = s->subject;
@@ -204,6 +204,7 @@ static int measure(struct session *s, const struct step *steps, size_t n_steps)
                 if (shared && fio_remove(f->path, f->hosts) < 0)
                         log_error("Cannot remove the scratch file '%s' on %s. Remove it there.", f->path, f->hosts[0]);
         }
+        errors_end(&s->errors);
         lease_end(&f->lease);
         if (raw && s->ended[DRIVER_UAS] && before == DRIVER_UAS && code == UASD_EXIT_ROLLED_BACK)
                 lease_keep_off_uas(c, f->interface);
@@ -212,14 +213,13 @@ static int measure(struct session *s, const struct step *steps, size_t n_steps)
 
 static int run(const struct bench_context *c, struct subject *f, const char *const *sections, struct bench *b)
 {
-        _cleanup_(session_done) struct session s = {
-                .context = c, .subject = f, .sections = sections, .bench = b, .errors = ERRORS_NULL};
+        struct session s = {.context = c, .subject = f, .sections = sections, .bench = b, .errors = ERRORS_NULL};
         size_t n_steps, n_runs = 0;
         _cleanup_free_ struct step *steps = session_plan(&s, &n_steps);
 
         for (size_t i = 0; i < n_steps; i++)
                 n_runs += steps[i].kind == STEP_RUN;
-        tell_plan(&s, f, n_runs, session_usec(&s, steps, n_steps, 0));
+        tell_plan(&s, f, n_runs, steps_usec(steps, n_steps, 0, s.ended));
         if (c->options->dry_run)
                 return UASD_EXIT_OK;
         if (c->options->destroy_data && !ask_destroy(f->view))
@@ -247,9 +247,11 @@ int bench_measure(const struct bench_context *c, const char *what)
         if (code != UASD_EXIT_OK)
                 return code;
         size_scratch(o, profile, &f);
+        if (o->size && o->size < f.available)
+                f.available = o->size;
         while (f.hosts && f.hosts[n_hosts])
                 n_hosts++;
-        code = patterns_make(profile, o, o->size && o->size < f.available ? o->size : f.available, n_hosts, &b, &sections);
+        code = patterns_make(profile, o, f.available, n_hosts, &b, &sections);
         if (code != UASD_EXIT_OK)
                 return code;
         if (dropped)

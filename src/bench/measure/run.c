@@ -60,30 +60,30 @@ char *run_time_text(uint64_t usec, char ret[static RUN_TIME_MAX])
 }
 
 /* Within the step; at most four times a second. */
-static void show_progress(struct bench_progress *p)
+static void show_progress(struct session *s)
 {
-        char line[sizeof(p->what) + 64], left[RUN_TIME_MAX];
-        uint64_t now = now_boottime(), within = now - p->begin,
-                 done = p->done_usec + (within < p->step_usec ? within : p->step_usec);
+        char line[sizeof(s->what) + 64], left[RUN_TIME_MAX];
+        uint64_t now = now_boottime(), within = now - s->begin,
+                 done = s->done_usec + (within < s->step_usec ? within : s->step_usec);
 
-        if (p->drawn && now - p->drawn < RENEW_USEC)
+        if (s->drawn && now - s->drawn < RENEW_USEC)
                 return;
-        p->drawn = now;
-        if (done > p->total_usec)
-                done = p->total_usec;
-        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", p->total_usec ? (unsigned) (done * 100 / p->total_usec) : 0,
-                        run_time_text(p->total_usec - done, left), p->what);
+        s->drawn = now;
+        if (done > s->total_usec)
+                done = s->total_usec;
+        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", s->total_usec ? (unsigned) (done * 100 / s->total_usec) : 0,
+                        run_time_text(s->total_usec - done, left), s->what);
         progress_line(line);
 }
 
-void run_progress_begin(struct bench_progress *p, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec)
+void run_progress_begin(struct session *s, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec)
 {
-        p->begin = now_boottime();
-        p->drawn = 0;
-        p->done_usec = done_usec;
-        p->step_usec = step_usec;
-        p->total_usec = total_usec;
-        show_progress(p);
+        s->begin = now_boottime();
+        s->drawn = 0;
+        s->done_usec = done_usec;
+        s->step_usec = step_usec;
+        s->total_usec = total_usec;
+        show_progress(s);
 }
 
 static bool is_there(const struct session *s)
@@ -122,12 +122,25 @@ int run_tick(void *userdata)
 
         if (s->stop < 0) /* after the decision to stop, the disk is not checked again */
                 return s->stop;
-        show_progress(&s->progress);
+        show_progress(s);
         if (run_signal())
                 s->stop = -EINTR;
         else if (now_boottime() >= s->looked + LOOK_USEC)
                 s->stop = look(s, false);
         return s->stop;
+}
+
+int run_pause(struct session *s, uint64_t usec)
+{
+        uint64_t begin = now_boottime();
+
+        s->stop = 0;
+        while (now_boottime() < begin + usec) {
+                if (run_tick(s) < 0)
+                        return s->stop;
+                (void) nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+        }
+        return 0;
 }
 
 /* fio ended with an error. Returns whether the disk caused it. */
@@ -182,19 +195,12 @@ static const char *path_of(const struct session *s, char *ret, size_t size)
         return ret;
 }
 
-uint64_t session_region(const struct session *s)
-{
-        uint64_t size = s->context->options->size;
-
-        return size && size < s->subject->available ? size : s->subject->available;
-}
-
 uint64_t run_region_once(const struct session *s)
 {
-        uint64_t largest = 0, all = session_region(s);
+        uint64_t largest = 0, all = s->subject->available;
 
         if (s->subject->lay_out)
-                return s->subject->available;
+                return all;
         for (size_t i = 0; i < s->bench->n_patterns; i++) {
                 uint64_t region = fio_region(&s->bench->patterns[i], all);
 
@@ -223,59 +229,22 @@ int run_read_all(struct session *s)
         return k < 0 || run_signal() ? ended(s, k, words) : 0;
 }
 
-static void add_run(struct session *s, const struct bench_run *r, const struct step *step, unsigned order)
+static int run_fio(struct session *s, const struct fio_job *job, struct bench_run *ret, char **ret_words)
 {
-        struct bench_run *grown = need(reallocarray(s->bench->runs, s->bench->n_runs + 1, sizeof(*grown)));
-
-        assert(step->pattern < s->bench->n_patterns);
-        s->bench->runs = grown;
-        grown += s->bench->n_runs++;
-        *grown = *r;
-        grown->pattern = step->pattern;
-        grown->driver = s->subject->driver;
-        grown->round = step->round;
-        grown->order = order;
-}
-
-static unsigned next_order(const struct session *s)
-{
-        return s->bench->n_runs > 0 ? s->bench->runs[s->bench->n_runs - 1].order + 1 : 0;
-}
-
-/* Adds a run that did not end. It does not count, but the result can refer to it. */
-static void add_failed(struct session *s, const struct step *step, uint64_t started)
-{
-        struct bench_run r = {.started_usec = started,
-                              .error = -EIO,
-                              .other_bytes_per_sec = -1,
-                              .device_read_bytes = -1,
-                              .device_written_bytes = -1};
-
-        add_run(s, &r, step, next_order(s));
-}
-
-static int run_once(struct session *s, const struct step *step, const struct fio_job *job, char **ret_words)
-{
-        _cleanup_free_ struct bench_run *runs = need(calloc(job->n_hosts + 1, sizeof(*runs)));
         const struct roots *roots = &s->context->client.roots;
-        unsigned order = next_order(s);
         struct traffic before, after;
-        uint64_t begin, took;
+        uint64_t begin;
         int k;
 
         traffic_read(roots, s->subject->interface, s->subject->block, &before);
         begin = now_boottime();
-        k = fio_run(job, run_tick, s, runs, ret_words);
+        k = fio_run(job, run_tick, s, ret, ret_words);
         if (k < 0)
                 return k;
-        took = now_boottime() - begin;
-        s->run_usec[step->pattern] = took;
         traffic_read(roots, s->subject->interface, s->subject->block, &after);
         if (!traffic_is_counted(roots))
-                runs[0].device_read_bytes = runs[0].device_written_bytes = -1;
-        traffic_tell(&before, &after, job->pattern, took, &runs[0]);
-        for (size_t i = 0; i <= job->n_hosts; i++)
-                add_run(s, &runs[i], step, order);
+                ret->device_read_bytes = ret->device_written_bytes = -1;
+        traffic_tell(&before, &after, job->pattern, now_boottime() - begin, ret);
         return 0;
 }
 
@@ -283,36 +252,52 @@ int run_pattern(struct session *s, const struct step *step)
 {
         _cleanup_free_ char *words = NULL;
         const struct bench_pattern *p = &s->bench->patterns[step->pattern];
-        uint64_t started = now_realtime();
         char path[64];
         struct fio_job job = {
                 .pattern = p,
                 .section = s->sections[step->pattern],
                 .path = path_of(s, path, sizeof(path)),
-                .region = s->subject->hosts || s->context->options->size ? session_region(s) : 0,
+                .region = s->subject->available,
                 .seed = SEED_OF(step->pattern, step->round),
                 .writes = s->subject->writes && bench_pattern_writes(p),
                 .hosts = s->subject->hosts,
                 .n_hosts = s->bench->axis == BENCH_AXIS_CLIENTS ? (size_t) p->axis : 0,
         };
-        size_t before = s->bench->n_runs;
+        struct bench *b = s->bench;
+        size_t before = b->n_runs, n = job.n_hosts + 1;
+        unsigned order = before > 0 ? b->runs[before - 1].order + 1 : 0;
+        struct bench_run *runs, failed = {.started_usec = now_realtime(),
+                                          .error = -EIO,
+                                          .other_bytes_per_sec = -1,
+                                          .device_read_bytes = -1,
+                                          .device_written_bytes = -1};
         int k;
 
+        assert(step->pattern < b->n_patterns);
         assert(!job.writes || s->context->options->write ||
                s->context->options->destroy_data); /* without permission nothing is written */
         s->stop = 0;
-        k = run_once(s, step, &job, &words);
-        if (k >= 0 && run_signal()) { /* fio was signalled, too, and ended early */
-                s->bench->n_runs = before;
+        b->runs = need(reallocarray(b->runs, before + n, sizeof(*b->runs)));
+        runs = b->runs + before;
+        k = run_fio(s, &job, runs, &words);
+        if (k >= 0 && run_signal()) /* fio was signalled, too, and ended early */
                 return -EINTR;
+        if (k >= 0) {
+                b->n_runs += n;
+                if (runs->error)
+                        k = ended(s, runs->error, words);
+        } else {
+                k = ended(s, k, words);
+                *runs = failed; /* it does not count, but the result can refer to it */
+                b->n_runs += k == -EIO;
         }
-        if (k < 0 || s->bench->runs[before].error != 0) {
-                k = ended(s, k < 0 ? k : s->bench->runs[before].error, words);
-                if (k == -EIO && s->bench->n_runs == before)
-                        add_failed(s, step, started);
-                return k;
+        for (struct bench_run *r = runs; r < b->runs + b->n_runs; r++) {
+                r->pattern = step->pattern;
+                r->driver = s->subject->driver;
+                r->round = step->round;
+                r->order = order;
         }
-        return look(s, false); /* events at the very end of the run */
+        return k < 0 ? k : look(s, false); /* events at the very end of the run */
 }
 
 int run_lost(struct session *s)

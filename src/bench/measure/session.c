@@ -2,7 +2,6 @@
 #include "bench/measure/session.h"
 
 #include <fcntl.h>
-#include <time.h>
 
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
@@ -26,12 +25,6 @@
 #define GUESS_READS_ALONE 120.0
 #define GUESS_READS_QUEUED 600.0
 #define GUESS_WRITES 700.0
-
-void session_done(struct session *s)
-{
-        errors_end(&s->errors);
-        free(s->run_usec);
-}
 
 unsigned session_rounds(const struct session *s)
 {
@@ -71,23 +64,19 @@ struct step *session_plan(struct session *s, size_t *ret_n)
                 .read_again = s->subject->remounts,
         };
 
-        s->pause_usec = s->context->options->pause_usec == UINT64_MAX ? PAUSE_DEFAULT_USEC : s->context->options->pause_usec;
-        s->run_usec = need(calloc(b->n_patterns, sizeof(*s->run_usec)));
-        for (size_t i = 0; i < b->n_patterns; i++)
-                s->run_usec[i] = session_expected(&b->patterns[i], session_region(s));
-        return steps_make(&shape, ret_n);
-}
-
-uint64_t session_usec(const struct session *s, const struct step *steps, size_t n, size_t at)
-{
-        struct steps_costs costs = {
-                .usec = {[STEP_SWITCH] = SWITCH_USEC,
-                         [STEP_READ_ALL] = run_region_once(s) / READ_RATE,
-                         [STEP_PAUSE] = s->pause_usec},
-                .run_usec = s->run_usec,
+        uint64_t pause = s->context->options->pause_usec;
+        const uint64_t usec[_STEP_KIND_MAX] = {
+                [STEP_SWITCH] = SWITCH_USEC,
+                [STEP_READ_ALL] = run_region_once(s) / READ_RATE,
+                [STEP_PAUSE] = pause == UINT64_MAX ? PAUSE_DEFAULT_USEC : pause,
         };
+        struct step *steps = steps_make(&shape, ret_n);
 
-        return steps_usec(steps, n, at, s->ended, &costs);
+        for (size_t i = 0; i < *ret_n; i++)
+                steps[i].usec = steps[i].kind == STEP_RUN
+                                        ? session_expected(&b->patterns[steps[i].pattern], s->subject->available)
+                                        : usec[steps[i].kind];
+        return steps;
 }
 
 /* Ends the half of the present driver early. */
@@ -180,19 +169,6 @@ int session_switch(struct session *s, enum driver to)
         return UASD_EXIT_OK;
 }
 
-static int step_pause(struct session *s)
-{
-        uint64_t begin = now_boottime();
-
-        s->stop = 0;
-        while (now_boottime() < begin + s->pause_usec) {
-                if (run_tick(s) < 0)
-                        return s->stop;
-                (void) nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
-        }
-        return 0;
-}
-
 static void describe(const struct session *s, const struct step *step, char *ret, size_t size)
 {
         const char *driver = step->driver == DRIVER_NONE ? "" : driver_to_string(step->driver);
@@ -252,14 +228,22 @@ static int do_step(struct session *s, const struct step *step)
         case STEP_RUN:
                 return after(s, run_pattern(s, step));
         case STEP_PAUSE:
-                return after(s, step_pause(s));
+                return after(s, run_pause(s, step->usec));
         case _STEP_KIND_MAX:
                 break;
         }
         return UASD_EXIT_FAILED;
 }
 
-int session_run(struct session *s, const struct step *steps, size_t n)
+/* A run lasts as long as the one before it with the same pattern. */
+static void learn(struct step *steps, size_t n, size_t at, uint64_t usec)
+{
+        for (size_t i = at; i < n && steps[at].kind == STEP_RUN; i++)
+                if (steps[i].kind == STEP_RUN && steps[i].pattern == steps[at].pattern)
+                        steps[i].usec = usec;
+}
+
+int session_run(struct session *s, struct step *steps, size_t n)
 {
         uint64_t begin = now_boottime();
         int code = UASD_EXIT_OK;
@@ -267,15 +251,16 @@ int session_run(struct session *s, const struct step *steps, size_t n)
         arrive(s, s->subject->driver);
         for (size_t i = steps_next(steps, n, 0, s->ended); code == UASD_EXIT_OK && i < n;
              i = steps_next(steps, n, i + 1, s->ended)) {
-                uint64_t left = session_usec(s, steps, n, i), done = now_boottime() - begin;
+                uint64_t done = now_boottime() - begin;
 
                 if (run_signal()) {
                         code = after(s, -EINTR);
                         break;
                 }
-                describe(s, &steps[i], s->progress.what, sizeof(s->progress.what));
-                run_progress_begin(&s->progress, done, left - session_usec(s, steps, n, i + 1), done + left);
+                describe(s, &steps[i], s->what, sizeof(s->what));
+                run_progress_begin(s, done, steps[i].usec, done + steps_usec(steps, n, i, s->ended));
                 code = do_step(s, &steps[i]);
+                learn(steps, n, i, now_boottime() - s->begin);
         }
         progress_clear();
         /* A disk that fails under uas is not left there, even if it was there before. */

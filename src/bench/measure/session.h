@@ -5,31 +5,24 @@
 #include "bench/measure/steps.h"
 #include "bench/measure/subject.h"
 
-/* The progress of a session, as a line of term/progress.h. */
-struct bench_progress {
-        char what[320];                 /* "uas, round 2 of 5: random read, 4 KiB, depth 32" */
-        uint64_t begin, drawn;          /* CLOCK_BOOTTIME in usec; drawn is 0 in a new step */
-        uint64_t done_usec;             /* duration of the earlier steps */
-        uint64_t step_usec, total_usec; /* expected duration of this step, and of all steps */
-};
-
 struct session {
         const struct bench_context *context;
         struct subject *subject;
         const char *const *sections; /* of the profile, one for each pattern */
         struct bench *bench;
         struct errors_watch errors;
-        struct bench_progress progress;
         bool ended[_DRIVER_MAX];
-        uint64_t *run_usec; /* duration of a run, by pattern */
-        uint64_t pause_usec;
         uint64_t looked; /* time of the last check of the disk */
         int stop;        /* -EINTR, -EIO (trouble), -ENODEV (unplugged) or -EPIPE (lease): why a run was ended */
+        /* The line that shows the progress. Times are CLOCK_BOOTTIME in usec. */
+        char what[320];                 /* "uas, round 2 of 5: random read, 4 KiB, depth 32" */
+        uint64_t begin, drawn;          /* of the present step; drawn: 0: not yet */
+        uint64_t done_usec;             /* duration of the earlier steps */
+        uint64_t step_usec, total_usec; /* expected duration of this step, and of all steps */
 };
 
-/* The steps of the session, in a list to be freed; and their duration. */
+/* The steps of the session, with their expected durations, in a list to be freed. */
 struct step *session_plan(struct session *s, size_t *ret_n);
-uint64_t session_usec(const struct session *s, const struct step *steps, size_t n, size_t at);
 /* Number of rounds that count, for each pattern and driver. */
 unsigned session_rounds(const struct session *s);
 /* Expected duration of a run. It is an estimate if the run ends with its region, not with a time. */
@@ -39,10 +32,9 @@ uint64_t session_expected(const struct bench_pattern *p, uint64_t available);
  * Runs the steps. Reports errors. Returns an enum uasd_exit. OK. ROLLED_BACK: with a finding, the rest was measured. With all
  * others the result in the bench is incomplete.
  */
-int session_run(struct session *s, const struct step *steps, size_t n);
+int session_run(struct session *s, struct step *steps, size_t n);
 /* Switches the disk, unless it is on that driver. Reports errors. Returns an enum uasd_exit. */
 int session_switch(struct session *s, enum driver to);
-void session_done(struct session *s);
 
 /* ---- its runs, and the checks of the disk meanwhile ---- */
 
@@ -56,14 +48,13 @@ int run_tick(void *userdata);
 /* These return 0; -EINTR, -EIO, -ENODEV, -EPIPE as s->stop; other -errno, reported. */
 int run_read_all(struct session *s);
 int run_pattern(struct session *s, const struct step *step);
+int run_pause(struct session *s, uint64_t usec);
 
-/* Bytes that can be used: --size= limits them. */
-uint64_t session_region(const struct session *s);
 /* Bytes that run_read_all() reads. */
 uint64_t run_region_once(const struct session *s);
 
-/* Shows the progress of a step that begins. p->what describes it. */
-void run_progress_begin(struct bench_progress *p, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec);
+/* Shows the progress of a step that begins. s->what describes it. */
+void run_progress_begin(struct session *s, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec);
 /* "3 min", rounded. Returns ret. */
 #define RUN_TIME_MAX 32
 char *run_time_text(uint64_t usec, char ret[static RUN_TIME_MAX]);

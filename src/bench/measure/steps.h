@@ -28,6 +28,7 @@ struct step {
         enum step_kind kind;
         enum driver driver;      /* driver of the step; STEP_SWITCH: target */
         unsigned pattern, round; /* of STEP_RUN */
+        uint64_t usec;           /* expected duration */
 };
 
 struct steps_shape {
@@ -39,7 +40,7 @@ struct steps_shape {
         bool read_again; /* also after each switch */
 };
 
-/* A list to be freed. */
+/* A list to be freed. The caller sets the durations. */
 struct step *steps_make(const struct steps_shape *shape, size_t *ret_n);
 
 /*
@@ -47,10 +48,5 @@ struct step *steps_make(const struct steps_shape *shape, size_t *ret_n);
  */
 size_t steps_next(const struct step *steps, size_t n, size_t at, const bool ended[static _DRIVER_MAX]);
 
-struct steps_costs {
-        uint64_t usec[_STEP_KIND_MAX]; /* of each kind except STEP_RUN */
-        const uint64_t *run_usec;      /* by pattern */
-};
 /* Expected duration of the steps from `at` on. */
-uint64_t steps_usec(const struct step *steps, size_t n, size_t at, const bool ended[static _DRIVER_MAX],
-                    const struct steps_costs *costs);
+uint64_t steps_usec(const struct step *steps, size_t n, size_t at, const bool ended[static _DRIVER_MAX]);

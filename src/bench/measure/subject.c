@@ -28,37 +28,26 @@ void subject_done(struct subject *s)
         *s = SUBJECT_NULL;
 }
 
-/* The LUN with that name, or else the first one with a disk. */
-static const struct lun *pick_lun(const struct view *v, const char *what)
+/* Takes the LUN with that name, or else the first one with a disk. Returns its size in bytes; 0: there is none. */
+static uint64_t take_disk(struct subject *s, const char *what)
 {
-        const struct lun *first = NULL;
-        const char *name = strrchr(what, '/');
+        const char *slash = strrchr(what, '/'), *name = slash ? slash + 1 : what;
+        const struct disk *d = &s->view->disk;
+        const struct lun *found = NULL;
 
-        name = name ? name + 1 : what;
-        for (size_t i = 0; i < v->disk.n_luns; i++) {
-                const struct lun *l = &v->disk.luns[i];
+        for (size_t i = 0; i < d->n_luns; i++) {
+                const struct lun *l = &d->luns[i];
 
-                if (!l->disk.name[0] || l->size == 0 || l->scsi_type == 5)
-                        continue;
-                if (streq(l->disk.name, name))
-                        return l;
-                first = first ?: l;
+                if (l->disk.name[0] && l->size > 0 && l->scsi_type != 5 && (!found || streq(l->disk.name, name)))
+                        found = l;
         }
-        return first;
-}
-
-/* Returns the LUN; NULL: the view has no disk. */
-static const struct lun *take_disk(struct subject *s, const char *what)
-{
-        const struct lun *lun = pick_lun(s->view, what);
-
-        if (!lun)
-                return NULL;
-        s->lun = lun->lun;
-        s->interface = s->view->disk.facts.interface;
-        s->driver = s->view->disk.facts.driver;
-        (void) copy_string(s->block, sizeof(s->block), lun->disk.name);
-        return lun;
+        if (!found)
+                return 0;
+        s->lun = found->lun;
+        s->interface = d->facts.interface;
+        s->driver = d->facts.driver;
+        (void) copy_string(s->block, sizeof(s->block), found->disk.name);
+        return found->size;
 }
 
 static int tell_users(const struct view *v)
@@ -132,18 +121,16 @@ int find_disk(const struct bench_context *c, const char *what, struct subject *s
 {
         const struct bench_options *o = c->options;
         char label[VIEW_LABEL_MAX];
-        const struct lun *lun;
         int code;
 
         code = source_connect_disk(&c->client, what, &s->remote, &s->views, &s->view);
         if (code != UASD_EXIT_OK)
                 return code;
-        lun = take_disk(s, what);
-        if (!lun) {
+        s->available = take_disk(s, what);
+        if (s->available == 0) {
                 log_error("%s: has no disk.", view_label(s->view, label));
                 return UASD_EXIT_FAILED;
         }
-        s->available = lun->size;
         s->writes = o->destroy_data;
         code = choose_drivers(o, s->view, s);
         if (code == UASD_EXIT_OK && s->view->disk.n_users > 0)
@@ -151,8 +138,15 @@ int find_disk(const struct bench_context *c, const char *what, struct subject *s
         if (code == UASD_EXIT_OK)
                 code = look_at_switch(c, s);
         if (code == UASD_EXIT_OK)
-                code = look_at_node(c, o->destroy_data, lun->disk.name);
+                code = look_at_node(c, o->destroy_data, s->block);
         return code;
+}
+
+static int take_scratch(const struct bench_options *o, struct subject *s)
+{
+        s->available = o->size ?: SCRATCH_SIZE;
+        s->writes = s->lay_out = true;
+        return UASD_EXIT_OK;
 }
 
 static int look_at_path(const struct bench_options *o, struct subject *s, struct stat *ret)
@@ -163,14 +157,11 @@ static int look_at_path(const struct bench_options *o, struct subject *s, struct
                 log_error("Cannot open '%s': %s", path, strerror(errno));
                 return UASD_EXIT_FAILED;
         }
+        if (S_ISDIR(ret->st_mode) && o->write)
+                return take_scratch(o, s);
         if (S_ISDIR(ret->st_mode)) {
-                if (!o->write) {
-                        log_error("'%s' is a directory. Name a file, or add --write for a scratch file in it.", path);
-                        return UASD_EXIT_USAGE;
-                }
-                s->available = o->size ?: SCRATCH_SIZE;
-                s->writes = s->lay_out = true;
-                return UASD_EXIT_OK;
+                log_error("'%s' is a directory. Name a file, or add --write for a scratch file in it.", path);
+                return UASD_EXIT_USAGE;
         }
         if (!S_ISREG(ret->st_mode)) {
                 log_error("'%s' is neither a file nor a directory. A disk is measured without --file.", path);
@@ -188,14 +179,10 @@ static int look_at_path(const struct bench_options *o, struct subject *s, struct
         return UASD_EXIT_OK;
 }
 
-/* The servers see the file. This machine need not. */
-static int look_at_clients(const struct bench_options *o, struct subject *s)
+/* The servers see the file. st: as this machine sees it, or empty. */
+static int look_at_clients(const struct bench_options *o, struct subject *s, const struct stat *st)
 {
-        struct stat st;
-        int k;
-
-        k = hosts_parse(o->clients, &s->hosts);
-        if (k < 0) {
+        if (hosts_parse(o->clients, &s->hosts) < 0) {
                 log_error("--clients=%s: it takes hosts that run 'fio --server', HOST[:PORT],...", o->clients);
                 return UASD_EXIT_USAGE;
         }
@@ -206,20 +193,13 @@ static int look_at_clients(const struct bench_options *o, struct subject *s)
                         o->file);
                 return UASD_EXIT_USAGE;
         }
-        if (o->write) {
-                s->available = o->size ?: SCRATCH_SIZE;
-                s->writes = s->lay_out = true;
+        if (o->write)
+                return take_scratch(o, s);
+        s->available = o->size ?: (uint64_t) st->st_size;
+        if (s->available > 0)
                 return UASD_EXIT_OK;
-        }
-        if (o->size)
-                s->available = o->size;
-        else if (stat(o->file, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-                s->available = (uint64_t) st.st_size;
-        else {
-                log_error("The size of '%s' is not known here. Add --size=SIZE.", o->file);
-                return UASD_EXIT_USAGE;
-        }
-        return UASD_EXIT_OK;
+        log_error("The size of '%s' is not known here. Add --size=SIZE.", o->file);
+        return UASD_EXIT_USAGE;
 }
 
 /* The disks of this machine below a file. */
@@ -236,15 +216,14 @@ static void below_done(struct below *b)
         free(b->list);
 }
 
-/* Only the kernel knows the partition of a file system. uasd names only whole disks. */
-static bool below_read(const struct bench_context *c, const struct stat *st, struct below *ret)
+/* Only the kernel knows the partition of a file system. uasd names only whole disks. st: NULL: this machine does not see it. */
+static void below_read(const struct bench_context *c, const struct stat *st, struct below *ret)
 {
         if (local_read(&c->client.roots, false, &ret->views) < 0)
-                return false;
+                return;
         ret->list = need(calloc(ret->views.n + 1, sizeof(*ret->list)));
         if (st)
                 ret->n = select_below(&c->client.roots, &ret->views, st->st_dev, ret->list, &ret->known, &ret->others);
-        return true;
 }
 
 /* The only disk, or NULL: several links, drivers or queues. */
@@ -253,14 +232,10 @@ static const struct view *below_one(const struct below *b)
         return b->n == 1 && b->known && !b->others ? b->list[0] : NULL;
 }
 
-/*
- * The user names the disk, and the result is stored under its name. So the disk is refused only if it is known to be wrong. st:
- * of the file, if this machine sees it.
- */
-static int find_named_disk(const struct bench_context *c, const char *what, const struct stat *st, struct subject *s)
+/* The user names the disk, and the result is stored under its name. So the disk is refused only if it is known to be wrong. */
+static int find_named_disk(const struct bench_context *c, const char *what, const struct below *below, struct subject *s)
 {
         char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
-        _cleanup_(below_done) struct below below = {};
         bool asked = false;
         int code;
 
@@ -269,61 +244,45 @@ static int find_named_disk(const struct bench_context *c, const char *what, cons
                 code = source_select(&c->client, &s->views, what, &s->view);
         if (code != UASD_EXIT_OK)
                 return code;
-        if (st)
-                (void) below_read(c, st, &below);
-        for (int i = 0; i < below.n; i++)
-                asked = asked || streq(below.list[i]->disk.facts.interface, s->view->disk.facts.interface);
-        if (below.known && !asked) {
-                log_error("'%s' is not on %s but on %s.", c->options->file, view_label(s->view, label),
-                          below_one(&below) ? view_label(below_one(&below), other) : "another disk");
-                log_info(c->options->clients ? "Omit the disk: the result then names none."
-                                             : "Omit the disk: uasctl then finds it.");
-                return UASD_EXIT_USAGE;
-        }
-        (void) take_disk(s, what);
-        return UASD_EXIT_OK;
+        for (int i = 0; i < below->n; i++)
+                asked = asked || streq(below->list[i]->disk.facts.interface, s->view->disk.facts.interface);
+        if (!below->known || asked)
+                return UASD_EXIT_OK;
+        log_error("'%s' is not on %s but on %s.", c->options->file, view_label(s->view, label),
+                  below_one(below) ? view_label(below_one(below), other) : "another disk");
+        log_info(c->options->clients ? "Omit the disk: the result then names none." : "Omit the disk: uasctl then finds it.");
+        return UASD_EXIT_USAGE;
 }
 
 /* The file may be on any file system. Its disk is needed only for the record. */
-static void find_its_disk(const struct bench_context *c, const struct stat *st, struct subject *s)
-{
-        _cleanup_(below_done) struct below below = {};
-
-        if (!below_read(c, st, &below))
-                return;
-        s->view = below_one(&below);
-        if (!s->view) {
-                if (!below.known || below.n > 0)
-                        log_info(
-                                "The file is on an unknown disk, or on more than one. Name a disk to get its link, driver and errors.");
-                return;
-        }
-        s->views = below.views;
-        below.views = (struct views){};
-        (void) take_disk(s, "");
-}
-
 int find_file(const struct bench_context *c, const char *what, struct subject *s)
 {
+        _cleanup_(below_done) struct below below = {};
         const struct bench_options *o = c->options;
         struct stat st = {};
         bool seen = true;
         int code;
 
+        s->path = need(strdup(o->file));
         /* With --clients the file may exist only on other machines. If this machine sees it, it is the same file. */
         if (o->clients)
                 seen = stat(o->file, &st) == 0 && S_ISREG(st.st_mode);
-        code = o->clients ? look_at_clients(o, s) : look_at_path(o, s, &st);
-        if (code == UASD_EXIT_OK && what)
-                code = find_named_disk(c, what, seen ? &st : NULL, s);
-        else if (code == UASD_EXIT_OK)
-                find_its_disk(c, o->clients ? NULL : &st, s);
+        code = o->clients ? look_at_clients(o, s, seen ? &st : &(struct stat){}) : look_at_path(o, s, &st);
         if (code != UASD_EXIT_OK)
                 return code;
+        below_read(c, (what ? seen : !o->clients) ? &st : NULL, &below);
+        if (what)
+                code = find_named_disk(c, what, &below, s);
+        else if (below_one(&below)) {
+                s->view = below_one(&below);
+                s->views = below.views;
+                below.views = (struct views){};
+        } else if (below.list && (!below.known || below.n > 0))
+                log_info("The file is on an unknown disk, or on more than one. Name a disk to get its link, driver and errors.");
+        if (code == UASD_EXIT_OK && s->view)
+                (void) take_disk(s, what ?: "");
         s->first = s->driver;
-        s->second = DRIVER_NONE;
-        s->path = need(strdup(o->file));
-        return UASD_EXIT_OK;
+        return code;
 }
 
 int find_mounted(const struct bench_context *c, const char *what, struct subject *s)
@@ -358,8 +317,8 @@ int find_mounted(const struct bench_context *c, const char *what, struct subject
         }
         if (!remount_is_alone(&s->remount, s->view))
                 return UASD_EXIT_REFUSED;
-        (void) take_disk(s, name);
         s->path = need(strdup(c->options->file));
+        (void) take_disk(s, name);
         s->remounts = true;
         code = choose_drivers(c->options, s->view, s);
         return code == UASD_EXIT_OK ? look_at_switch(c, s) : code;
