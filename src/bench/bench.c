@@ -153,3 +153,15 @@ void text_add(char *ret, size_t size, const char *format, ...)
         (void) vsnprintf(ret + used, size - used, format, ap);
         va_end(ap);
 }
+
+void text_join(char *ret, size_t size, const char *format, ...)
+{
+        size_t used;
+        va_list ap;
+
+        text_add(ret, size, "%s", *ret ? ", " : "");
+        used = strlen(ret);
+        va_start(ap, format);
+        (void) vsnprintf(ret + used, size - used, format, ap);
+        va_end(ap);
+}

@@ -7,19 +7,11 @@
 #include "bench/bench.h"
 #include "common/util.h"
 #include "core/trouble.h"
-#include "sys/block/scsicount.h"
 #include "sys/io/kernel-log.h"
 #include "sys/io/sysfs.h"
 #include "sys/usb/usbdisk.h"
 
 #define RECORDS_MAX 4096
-
-static uint64_t since(const struct errors_watch *w, enum scsi_count which, uint64_t before)
-{
-        uint64_t now;
-
-        return scsi_count_read(w->roots, w->block, which, &now) >= 0 && now > before ? now - before : 0;
-}
 
 static bool is_offline(const struct errors_watch *w)
 {
@@ -37,7 +29,6 @@ void errors_end(struct errors_watch *w)
 int errors_begin(struct errors_watch *w, const struct roots *r, const char *interface, const char *block)
 {
         struct usb_disk d = {};
-        uint64_t count;
         int k;
 
         errors_end(w);
@@ -50,12 +41,8 @@ int errors_begin(struct errors_watch *w, const struct roots *r, const char *inte
         w->facts = d.facts;
         (void) copy_string(w->host, sizeof(w->host), d.host);
         usb_disk_done(&d);
-        if (scsi_count_read(r, block, SCSI_COUNT_ERRORS, &count) >= 0)
-                w->failed = count;
-        if (scsi_count_read(r, block, SCSI_COUNT_TIMEOUTS, &count) >= 0) {
-                w->timeouts = count;
-                w->seen.counts_timeouts = true;
-        }
+        scsi_counts_read(r, block, &w->before);
+        w->seen.counts_timeouts = w->before.known[SCSI_COUNT_TIMEOUTS];
         w->kmsg = openat(r->dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
         if (w->kmsg >= 0 && lseek(w->kmsg, 0, SEEK_END) < 0) /* earlier records concern earlier events */
                 w->kmsg = close_keep_errno(w->kmsg);
@@ -64,11 +51,10 @@ int errors_begin(struct errors_watch *w, const struct roots *r, const char *inte
 
 static void count_sign(struct errors_seen *s, const struct sign *sign)
 {
-        size_t i;
+        size_t i = 0;
 
-        for (i = 0; i < s->n_signs; i++)
-                if (s->signs[i].what == sign->what || streq(s->signs[i].what, sign->what))
-                        break;
+        while (i < s->n_signs && !streq(s->signs[i].what, sign->what))
+                i++;
         if (i == ERRORS_SIGNS_MAX)
                 return;
         if (i == s->n_signs) {
@@ -86,16 +72,8 @@ void errors_take_record(struct errors_watch *w, const struct kmsg *k)
 
         if (!sign_read(k, &s) || !sign_is_about(&s, &w->facts, w->host))
                 return;
-        switch (s.weight) {
-        case WEIGHT_MEDIUM:
-        case WEIGHT_HIGH:
-        case WEIGHT_FATAL:
+        if (s.weight != WEIGHT_NEW && s.weight != WEIGHT_GONE)
                 count_sign(&w->seen, &s);
-                break;
-        case WEIGHT_NEW:
-        case WEIGHT_GONE:
-                break;
-        }
 }
 
 static void drain(struct errors_watch *w)
@@ -106,13 +84,21 @@ static void drain(struct errors_watch *w)
                 errors_take_record(w, &k);
 }
 
+static uint64_t more(const struct scsi_counts *now, const struct scsi_counts *before, enum scsi_count which)
+{
+        return now->value[which] > before->value[which] ? now->value[which] - before->value[which] : 0;
+}
+
 bool errors_look(struct errors_watch *w, bool io_failed)
 {
+        struct scsi_counts now;
+
         if (!w->roots)
                 return false;
         drain(w);
-        w->seen.timeouts = since(w, SCSI_COUNT_TIMEOUTS, w->timeouts);
-        w->seen.failed = since(w, SCSI_COUNT_ERRORS, w->failed);
+        scsi_counts_read(w->roots, w->block, &now);
+        w->seen.timeouts = more(&now, &w->before, SCSI_COUNT_TIMEOUTS);
+        w->seen.failed = more(&now, &w->before, SCSI_COUNT_ERRORS);
         w->seen.offline = is_offline(w);
         return errors_are_trouble(&w->seen, io_failed);
 }
@@ -129,13 +115,13 @@ bool errors_are_trouble(const struct errors_seen *s, bool io_failed)
 static void add_counts(char t[static ERRORS_TEXT_MAX], const struct errors_seen *s)
 {
         if (s->timeouts > 0)
-                text_add(t, ERRORS_TEXT_MAX, "%" PRIu64 " %s not answered in time", s->timeouts,
-                         s->timeouts == 1 ? "command was" : "commands were");
+                text_join(t, ERRORS_TEXT_MAX, "%" PRIu64 " %s not answered in time", s->timeouts,
+                          s->timeouts == 1 ? "command was" : "commands were");
         if (s->failed > 0)
-                text_add(t, ERRORS_TEXT_MAX, "%s%" PRIu64 " %s in an error", *t ? ", " : "", s->failed,
-                         s->failed == 1 ? "command ended" : "commands ended");
+                text_join(t, ERRORS_TEXT_MAX, "%" PRIu64 " %s in an error", s->failed,
+                          s->failed == 1 ? "command ended" : "commands ended");
         if (s->offline)
-                text_add(t, ERRORS_TEXT_MAX, "%sthe kernel has given the disk up", *t ? ", " : "");
+                text_join(t, ERRORS_TEXT_MAX, "the kernel has given the disk up");
 }
 
 static void add_signs(char t[static ERRORS_TEXT_MAX], const struct errors_seen *s)

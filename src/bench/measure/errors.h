@@ -3,6 +3,7 @@
 
 #include "core/disk.h"
 #include "core/kmsg.h"
+#include "sys/block/scsicount.h"
 #include "sys/io/roots.h"
 
 /*
@@ -31,7 +32,7 @@ struct errors_watch {
         int kmsg; /* -1: no permission to read it */
         struct facts facts;
         char host[16], block[BLOCK_NAME_MAX];
-        uint64_t timeouts, failed; /* values at the beginning */
+        struct scsi_counts before; /* at the beginning */
         struct errors_seen seen;
 };
 

@@ -42,59 +42,35 @@ size_t rounds_of(const struct bench *b)
         return most;
 }
 
-static const char *comma(const char *before)
-{
-        return *before ? ", " : "";
-}
-
 static void add_known(char ret[static HEAD_VALUE_MAX], const char *what, const char *value)
 {
         if (*value)
-                text_add(ret, HEAD_VALUE_MAX, "%s%s%.240s", comma(ret), what, value);
+                text_join(ret, HEAD_VALUE_MAX, "%s%.240s", what, value);
 }
 
-static void disk_line(const struct bench_conditions *c, bool private, char *ret)
+static void add_bytes(char ret[static HEAD_VALUE_MAX], uint64_t bytes, const char *of)
 {
-        char size[UNIT_TEXT_MAX];
+        char text[UNIT_TEXT_MAX];
 
-        add_known(ret, "", c->model);
-        if (c->disk_size > 0)
-                text_add(ret, HEAD_VALUE_MAX, "%s%s", comma(ret), bytes_text(c->disk_size, size));
-        if (c->disk_size > 0 || *c->model)
-                text_add(ret, HEAD_VALUE_MAX, "%s%s", comma(ret), c->rotational ? "spinning" : "not spinning");
-        add_known(ret, "serial ", private ? c->serial : "");
-}
-
-static void link_line(const struct bench_conditions *c, char *ret)
-{
-        if (c->speed_mbps > 0)
-                text_add(ret, HEAD_VALUE_MAX, "%s%u Mbit/s", comma(ret), c->speed_mbps);
-        add_known(ret, "", c->controller);
+        if (bytes > 0)
+                text_join(ret, HEAD_VALUE_MAX, "%s%s", bytes_text(bytes, text), of);
 }
 
 static void queue_line(const struct bench_conditions *c, char *ret)
 {
         for (enum driver d = DRIVER_USB_STORAGE; d <= DRIVER_UAS; d++) {
-                if (c->queues[d].queue_depth == 0 && !*c->queues[d].scheduler)
+                const struct bench_queue *q = &c->queues[d];
+
+                if (q->queue_depth == 0 && !*q->scheduler)
                         continue;
-                text_add(ret, HEAD_VALUE_MAX, "%s%s", comma(ret), driver_to_string(d));
-                if (c->queues[d].queue_depth > 0)
-                        text_add(ret, HEAD_VALUE_MAX, " depth %u", c->queues[d].queue_depth);
-                if (*c->queues[d].scheduler)
-                        text_add(ret, HEAD_VALUE_MAX, " %s", c->queues[d].scheduler);
-                if (c->queues[d].nr_requests > 0)
-                        text_add(ret, HEAD_VALUE_MAX, " %u requests", c->queues[d].nr_requests);
+                text_join(ret, HEAD_VALUE_MAX, "%s", driver_to_string(d));
+                if (q->queue_depth > 0)
+                        text_add(ret, HEAD_VALUE_MAX, " depth %u", q->queue_depth);
+                if (*q->scheduler)
+                        text_add(ret, HEAD_VALUE_MAX, " %s", q->scheduler);
+                if (q->nr_requests > 0)
+                        text_add(ret, HEAD_VALUE_MAX, " %u requests", q->nr_requests);
         }
-}
-
-static void host_line(const struct bench_conditions *c, char *ret)
-{
-        char memory[UNIT_TEXT_MAX];
-
-        add_known(ret, "Linux ", c->kernel);
-        add_known(ret, "", c->fio);
-        if (c->memory > 0)
-                text_add(ret, HEAD_VALUE_MAX, "%s%s of memory", comma(ret), bytes_text(c->memory, memory));
 }
 
 static void run_line(const struct bench *b, char *ret)
@@ -104,12 +80,11 @@ static void run_line(const struct bench *b, char *ret)
 
         add_known(ret, "profile ", b->profile);
         if (b->started_usec > 0)
-                text_add(ret, HEAD_VALUE_MAX, "%s%s UTC", comma(ret), day_text(b->started_usec, true, when));
-        text_add(ret, HEAD_VALUE_MAX, "%s%zu round%s after one that is dropped", comma(ret), rounds, rounds == 1 ? "" : "s");
+                text_join(ret, HEAD_VALUE_MAX, "%s UTC", day_text(b->started_usec, true, when));
+        text_join(ret, HEAD_VALUE_MAX, "%zu round%s after one that is dropped", rounds, rounds == 1 ? "" : "s");
         if (b->id[0])
-                text_add(ret, HEAD_VALUE_MAX, "%s%.8s", comma(ret), b->id);
-        if (b->interrupted)
-                text_add(ret, HEAD_VALUE_MAX, "%sinterrupted", comma(ret));
+                text_join(ret, HEAD_VALUE_MAX, "%.8s", b->id);
+        add_known(ret, "", b->interrupted ? "interrupted" : "");
 }
 
 size_t bench_head(const struct bench *b, bool private, struct head_line ret[static HEAD_MAX])
@@ -119,12 +94,20 @@ size_t bench_head(const struct bench *b, bool private, struct head_line ret[stat
                                           {"Host", ""}, {"File", ""},   {"Bench", ""}};
         size_t n = 0;
 
-        disk_line(c, private, all[0].value);
+        add_known(all[0].value, "", c->model);
+        add_bytes(all[0].value, c->disk_size, "");
+        if (*all[0].value)
+                add_known(all[0].value, "", c->rotational ? "spinning" : "not spinning");
+        add_known(all[0].value, "serial ", private ? c->serial : "");
         add_known(all[1].value, "", c->bridge);
         add_known(all[1].value, "firmware ", c->firmware);
-        link_line(c, all[2].value);
+        if (c->speed_mbps > 0)
+                text_join(all[2].value, HEAD_VALUE_MAX, "%u Mbit/s", c->speed_mbps);
+        add_known(all[2].value, "", c->controller);
         queue_line(c, all[3].value);
-        host_line(c, all[4].value);
+        add_known(all[4].value, "Linux ", c->kernel);
+        add_known(all[4].value, "", c->fio);
+        add_bytes(all[4].value, c->memory, " of memory");
         add_known(all[5].value, "", private || !*c->path ? c->path : "measured through a file system");
         run_line(b, all[6].value);
         for (size_t i = 0; i < HEAD_MAX; i++)

@@ -10,6 +10,7 @@
 #include "common/util.h"
 #include "term/json.h"
 #include "term/pager.h"
+#include "term/program.h"
 #include "term/table.h"
 
 #define RESULT_MAX 1024
@@ -44,14 +45,6 @@ static void result_text(const struct bench *b, char *ret, size_t size)
                 single_text(b, ret, size);
 }
 
-static bool is_of_disk(const struct bench *b, uint16_t vid, uint16_t pid, const char *serial)
-{
-        char id[16];
-
-        (void) snprintf(id, sizeof(id), "%04x:%04x", vid, pid);
-        return strncmp(b->conditions.bridge, id, strlen(id)) == 0 && streq(b->conditions.serial, serial);
-}
-
 enum { AT_ID, AT_DATE, AT_DISK, AT_PROFILE, AT_LINK, AT_ROUNDS, AT_RESULT, _AT_MAX };
 
 static const struct table_column columns[_AT_MAX] = {
@@ -66,7 +59,7 @@ static const struct table_column columns[_AT_MAX] = {
         /* clang-format on */
 };
 
-static void add_result(void *to, const struct bench *b)
+static void add_result(struct libscols_table *t, const struct bench *b)
 {
         char when[UNIT_TEXT_MAX], link[UNIT_TEXT_MAX] = "-", rounds[24], result[RESULT_MAX], id[16];
 
@@ -86,79 +79,74 @@ static void add_result(void *to, const struct bench *b)
                 [AT_ROUNDS] = rounds,
                 [AT_RESULT] = HARMLESS(result),
         };
-        (void) table_row(to, NULL, cells);
+        (void) table_row(t, NULL, cells);
 }
 
-/* Finds the disk: one that is plugged in, or otherwise its serial number. */
-static int find_disk(const struct bench_context *c, const struct kept_results *k, const char *disk, struct views *views,
-                     const struct view **ret)
+/* A name is the serial number of a stored result, or that of a disk that is plugged in. Leaves the results of this disk. */
+static int filter(const struct bench_context *c, const char *disk, struct bench *all, size_t *n)
 {
-        int code;
+        _cleanup_(views_done) struct views views = {};
+        const struct view *v = NULL;
+        bool by_serial = false;
+        size_t kept = 0;
+        char id[16] = "";
 
-        *ret = NULL;
-        for (size_t i = 0; i < k->n; i++) {
-                _cleanup_(bench_done) struct bench b = {};
+        for (size_t i = 0; i < *n; i++)
+                by_serial = by_serial || (*disk && streq(all[i].conditions.serial, disk));
+        if (!by_serial) {
+                int code = source_read(&c->client, DETAIL_NO_USERS, &views);
 
-                if (kept_read(k, i, &b) == 0 && *disk && streq(b.conditions.serial, disk))
-                        return UASD_EXIT_OK;
+                if (code == UASD_EXIT_OK)
+                        code = source_select(&c->client, &views, disk, &v);
+                if (code != UASD_EXIT_OK)
+                        return code;
+                (void) snprintf(id, sizeof(id), "%04x:%04x", v->disk.facts.vid, v->disk.facts.pid);
         }
-        code = source_read(&c->client, DETAIL_NO_USERS, views);
-        return code == UASD_EXIT_OK ? source_select(&c->client, views, disk, ret) : code;
+        for (size_t i = 0; i < *n; i++)
+                if (streq(all[i].conditions.serial, v ? v->disk.facts.serial : disk) &&
+                    strncmp(all[i].conditions.bridge, id, strlen(id)) == 0)
+                        all[kept++] = all[i];
+                else
+                        bench_done(&all[i]);
+        *n = kept;
+        return UASD_EXIT_OK;
 }
 
-static bool is_asked_for(const struct bench *b, const char *disk, const struct view *v)
+/* Newest first, without those that cannot be read, which are reported. Returns an array to be freed. */
+static struct bench *read_all(const struct kept_results *k, size_t *ret_n)
 {
-        if (!disk)
-                return true;
-        if (!v)
-                return streq(b->conditions.serial, disk);
-        return is_of_disk(b, v->disk.facts.vid, v->disk.facts.pid, v->disk.facts.serial);
-}
-
-/* Calls fn for each readable result, newest first. Reports why the others are not readable. */
-static size_t each(const struct kept_results *k, const char *disk, const struct view *v,
-                   void (*fn)(void *to, const struct bench *b), void *to)
-{
+        struct bench *all = need(calloc(k->n + 1, sizeof(*all)));
         size_t n = 0;
 
         for (size_t i = 0; i < k->n; i++) {
-                _cleanup_(bench_done) struct bench b = {};
-                int error = kept_read(k, i, &b);
+                int r = kept_read(k, i, &all[n]);
 
-                if (error < 0)
-                        log_warning("%s cannot be read: %s", k->names[i], strerror(-error));
-                else if (is_asked_for(&b, disk, v)) {
-                        fn(to, &b);
+                if (r < 0)
+                        log_warning("%s cannot be read: %s", k->names[i], strerror(-r));
+                else
                         n++;
-                }
         }
-        return n;
+        *ret_n = n;
+        return all;
 }
 
-static void to_json(void *to, const struct bench *b)
-{
-        append(to, bench_json(b));
-}
-
-static void print_json(const struct kept_results *k, const char *disk, const struct view *v)
+static void print_json(const struct bench *all, size_t n)
 {
         json_object *o = json_new(), *list = json_list();
 
-        (void) each(k, disk, v, to_json, list);
+        for (size_t i = 0; i < n; i++)
+                append(list, bench_json(&all[i]));
         put(o, "benches", list);
         put_int(o, "version", BENCH_JSON_VERSION);
         json_print(o);
 }
 
-static int print_results(const struct bench_context *c, const struct kept_results *k, const char *disk, const struct view *v)
+static int print_table(const struct bench_context *c, const struct bench *all, size_t n)
 {
         struct libscols_table *t = table_new(columns, _AT_MAX, !c->options->no_legend);
 
-        if (each(k, disk, v, add_result, t) == 0) {
-                scols_unref_table(t);
-                log_info("No result is stored%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
-                return 0;
-        }
+        for (size_t i = 0; i < n; i++)
+                add_result(t, &all[i]);
         pager_open(!c->options->no_pager);
         return table_print(t, columns, _AT_MAX);
 }
@@ -166,20 +154,23 @@ static int print_results(const struct bench_context *c, const struct kept_result
 int bench_history(const struct bench_context *c, const char *disk)
 {
         _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
-        _cleanup_(views_done) struct views views = {};
-        const struct view *v = NULL;
+        _cleanup_free_ struct bench *all = NULL;
         int r = kept_open(&c->client.roots, &k), code;
+        size_t n;
 
         if (r < 0) {
                 log_error("Cannot read the stored results: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
-        code = disk ? find_disk(c, &k, disk, &views, &v) : UASD_EXIT_OK;
-        if (code != UASD_EXIT_OK)
-                return code;
-        if (c->options->json)
-                print_json(&k, disk, v);
-        else
-                r = print_results(c, &k, disk, v);
-        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        all = read_all(&k, &n);
+        code = disk ? filter(c, disk, all, &n) : UASD_EXIT_OK;
+        if (code == UASD_EXIT_OK && c->options->json)
+                print_json(all, n);
+        else if (code == UASD_EXIT_OK && n > 0)
+                code = print_table(c, all, n) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        else if (code == UASD_EXIT_OK)
+                log_info("No result is stored%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
+        for (size_t i = 0; i < n; i++)
+                bench_done(&all[i]);
+        return code;
 }

@@ -13,41 +13,18 @@ static void digits(double value, const char *prefix, char *ret)
         (void) snprintf(ret, UNIT_TEXT_MAX, "%.*f%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, prefix);
 }
 
-static void time_text(double ns, bool utf8, char *ret)
-{
-        if (ns >= 999.5e6)
-                digits(ns / 1e9, " s", ret);
-        else if (ns >= 999.5e3)
-                digits(ns / 1e6, " ms", ret);
-        else
-                digits(ns / 1e3, utf8 ? " µs" : " us", ret);
-}
-
 char *figure_text(double value, enum stats_measure m, bool utf8, char ret[static UNIT_TEXT_MAX])
 {
-        switch (m) {
-        case STATS_BYTES:
-                digits(value / 1e6, " MB/s", ret);
-                break;
-        case STATS_IOPS:
-                if (value >= 999.5e3)
-                        digits(value / 1e6, "M IOPS", ret);
-                else if (value >= 9999.5) /* 1234 is still readable as it is */
-                        digits(value / 1e3, "k IOPS", ret);
-                else
-                        digits(value, " IOPS", ret);
-                break;
-        case STATS_MEAN:
-        case STATS_CLAT:
-        case STATS_P50:
-        case STATS_P95:
-        case STATS_P99:
-                time_text(value, utf8, ret);
-                break;
-        case _STATS_MEASURE_MAX:
-                ret[0] = '\0';
-                break;
-        }
+        static const struct unit {
+                double from, divisor;
+                const char *name;
+        } bytes[] = {{0, 1e6, " MB/s"}}, times[] = {{999.5e6, 1e9, " s"}, {999.5e3, 1e6, " ms"}, {0, 1e3, " us"}},
+          requests[] = {{999.5e3, 1e6, "M IOPS"}, {9999.5, 1e3, "k IOPS"}, {0, 1, " IOPS"}}; /* 1234 is readable as it is */
+        const struct unit *unit = m == STATS_BYTES ? bytes : m == STATS_IOPS ? requests : times;
+
+        while (unit->from > 0 && value < unit->from)
+                unit++;
+        digits(value / unit->divisor, unit == &times[2] && utf8 ? " µs" : unit->name, ret);
         return ret;
 }
 
