@@ -5,7 +5,7 @@
 #include "samples.h"
 
 #include "bench/tell/doubts.h"
-#include "bench/tell/units.h"
+#include "bench/tell/stats.h"
 #include "bench/tell/verdict.h"
 
 #define BIT(d) (1U << DOUBT_##d)

@@ -226,28 +226,6 @@ static void finish(struct bench_run *r)
         }
 }
 
-int fio_parse(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret)
-{
-        json_object *document = parse_document(text), *list = member(document, "jobs");
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
-
-        for (size_t i = 0; i < n; i++) {
-                struct bench_run one;
-
-                read_entry(json_object_array_get_idx(list, i), (double) jobs / (double) n, depth, &one);
-                if (i == 0)
-                        *ret = one;
-                else
-                        add_run(ret, &one);
-        }
-        if (n > 0)
-                finish(ret);
-        json_object_put(document);
-        return n > 0 ? 0 : -EBADMSG;
-}
-
-/* ---- several machines ---- */
-
 static const char *string_of(json_object *o, const char *key)
 {
         json_object *value = member(o, key);
@@ -267,27 +245,47 @@ static void host_of(json_object *entry, char *ret, size_t size)
                 (void) snprintf(ret, size, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
 }
 
-int fio_parse_hosts(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
+/* Adds all entries of a list to ret[0], whose host is "". hosts: and puts each into ret[1] and so on, as long as there is room.
+ */
+static size_t read_entries(json_object *list, bool hosts, double jobs, unsigned depth, struct bench_run *ret, size_t max)
 {
-        json_object *document = parse_document(text), *list = member(document, "client_stats");
-        size_t n_entries = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0, n = 1;
+        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0, found = 0;
 
         *ret = (struct bench_run){.other_bytes_per_sec = -1};
-        for (size_t i = 0; i < n_entries && n <= max; i++) {
+        for (size_t i = 0; i < n && (!hosts || found < max); i++) {
                 json_object *entry = json_object_array_get_idx(list, i);
+                struct bench_run one;
 
-                if (!json_object_is_type(entry, json_type_object) || streq(string_of(entry, "jobname"), ALL_CLIENTS))
+                if (hosts && (!json_object_is_type(entry, json_type_object) || streq(string_of(entry, "jobname"), ALL_CLIENTS)))
                         continue;
-                if (n < max) {
-                        /* A machine's jobs are grouped, so it has one entry. */
-                        read_entry(entry, jobs, depth, &ret[n]);
-                        host_of(entry, ret[n].host, sizeof(ret[n].host));
-                        add_run(&ret[0], &ret[n]);
-                        finish(&ret[n]);
-                }
-                n++;
+                read_entry(entry, hosts ? jobs : jobs / (double) n, depth, &one);
+                add_run(&ret[0], &one);
+                found++;
+                if (!hosts || found == max)
+                        continue;
+                finish(&one);
+                host_of(entry, one.host, sizeof(one.host));
+                ret[found] = one;
         }
         finish(&ret[0]);
+        return found;
+}
+
+int fio_parse(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret)
+{
+        json_object *document = parse_document(text);
+        size_t n = read_entries(member(document, "jobs"), false, jobs, depth, ret, 1);
+
         json_object_put(document);
-        return n > 1 && n <= max ? (int) n : -EBADMSG;
+        return n > 0 ? 0 : -EBADMSG;
+}
+
+/* A machine's jobs are grouped, so it has one entry. */
+int fio_parse_hosts(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
+{
+        json_object *document = parse_document(text);
+        size_t n = read_entries(member(document, "client_stats"), true, jobs, depth, ret, max);
+
+        json_object_put(document);
+        return n > 0 && n < max ? (int) n + 1 : -EBADMSG;
 }

@@ -31,18 +31,18 @@ static void take_view(struct bench_lease *l, const struct view *v)
 }
 
 /* Reads the disk again. A signal that is still on its way may have its new node. */
-static enum lease_state read_again(struct bench_lease *l)
+static int read_again(struct bench_lease *l)
 {
         int k = daemon_watch_refresh(&l->watch);
         const struct view *v = views_find(&l->watch.disks, l->interface);
 
         l->watch.changed = k == -ETIMEDOUT; /* the daemon is busy; the descriptor shows the end of the lease */
         if (k < 0)
-                return k == -ETIMEDOUT ? LEASE_GOOD : LEASE_LOST;
+                return k == -ETIMEDOUT ? 0 : -EPIPE;
         if (!v)
-                return LEASE_GONE;
+                return -ENODEV;
         take_view(l, v);
-        return LEASE_GOOD;
+        return 0;
 }
 
 static int take_descriptor(sd_bus_message *reply, int *ret)
@@ -110,19 +110,17 @@ static bool hung_up(const struct bench_lease *l)
         return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
-enum lease_state lease_look(struct bench_lease *l)
+int lease_look(struct bench_lease *l)
 {
-        enum lease_state state = LEASE_GOOD;
         int k = daemon_watch_next(&l->watch, 0);
 
         if ((k < 0 && k != -ETIMEDOUT) || l->watch.gone)
-                return LEASE_LOST;
-        if (l->watch.changed)
-                state = read_again(l);
-        if (state != LEASE_GOOD || !hung_up(l))
-                return state;
+                return -EPIPE;
+        k = l->watch.changed ? read_again(l) : 0;
+        if (k < 0 || !hung_up(l))
+                return k;
         /* An unplugged disk also ends its lease. The two events may arrive in any order. */
-        return read_again(l) == LEASE_GONE ? LEASE_GONE : LEASE_LOST;
+        return read_again(l) == -ENODEV ? -ENODEV : -EPIPE;
 }
 
 /* Waits for the end of the job. Returns the exit status of the switch, or of the event that ended the wait. */
@@ -153,7 +151,7 @@ static bool await_node(struct bench_lease *l)
 {
         uint64_t deadline = now_boottime() + NODE_USEC;
 
-        while (read_again(l) != LEASE_GOOD || faccessat(l->context->client.roots.dev, l->block, R_OK, 0) < 0) {
+        while (read_again(l) < 0 || faccessat(l->context->client.roots.dev, l->block, R_OK, 0) < 0) {
                 if (now_boottime() >= deadline)
                         return false;
                 (void) daemon_watch_next(&l->watch, now_boottime() + 200 * USEC_PER_MSEC);

@@ -31,21 +31,15 @@ int lease_take(const struct bench_context *c, struct remote *r, const struct vie
 int lease_watch(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l);
 void lease_end(struct bench_lease *l);
 
-/* The state of a lease. */
-enum lease_state {
-        LEASE_GOOD,
-        LEASE_LOST, /* ended by the daemon: another program took the disk, or the daemon was stopped */
-        LEASE_GONE, /* the disk is gone */
-};
-
 /*
  * Switches the disk under the lease and waits for its node, in spite of signals. Returns the exit status of the switch, and the
  * reason in text.
  */
 int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t size);
 
-/* Reads the pending messages of the daemon without waiting. */
-enum lease_state lease_look(struct bench_lease *l);
+/* Reads the pending messages of the daemon without waiting. Returns 0. -ENODEV: the disk is gone. -EPIPE: the daemon has ended
+ * the lease, because another program took the disk, or because it was stopped. */
+int lease_look(struct bench_lease *l);
 
 /*
  * For a disk that was on uas before the lease and failed there. The daemon would restore uas. So after the lease this function

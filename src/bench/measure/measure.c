@@ -8,7 +8,7 @@
 #include "bench/measure/session.h"
 #include "bench/tell/chart.h"
 #include "bench/tell/kept.h"
-#include "bench/tell/units.h"
+#include "bench/tell/stats.h"
 #include "bench/tell/verdict.h"
 #include "client/client.h"
 #include "common/log.h"

@@ -99,21 +99,16 @@ static bool is_there(const struct session *s)
 /* Returns 0, or the error that ends the session. */
 static int look(struct session *s, bool io_failed)
 {
-        struct bench_lease *lease = s->subject->lease.remote ? &s->subject->lease : NULL;
+        struct bench_lease *lease = &s->subject->lease;
+        int k;
 
         s->looked = now_boottime();
         if (!is_there(s))
                 return -ENODEV;
-        if (lease)
-                switch (lease_look(lease)) {
-                case LEASE_GOOD:
-                        break;
-                case LEASE_LOST:
-                        return -EPIPE;
-                case LEASE_GONE:
-                        return -ENODEV;
-                }
-        return errors_look(&s->errors, io_failed) || (lease && lease->distrusted) ? -EIO : 0;
+        k = lease->remote ? lease_look(lease) : 0;
+        if (k < 0)
+                return k;
+        return errors_look(&s->errors, io_failed) || lease->distrusted ? -EIO : 0;
 }
 
 int run_tick(void *userdata)
@@ -303,7 +298,7 @@ int run_pattern(struct session *s, const struct step *step)
 int run_lost(struct session *s)
 {
         s->bench->interrupted = true;
-        if (!is_there(s) || (s->subject->lease.remote && lease_look(&s->subject->lease) == LEASE_GONE)) {
+        if (!is_there(s) || (s->subject->lease.remote && lease_look(&s->subject->lease) == -ENODEV)) {
                 log_error("The disk was unplugged.");
                 return UASD_EXIT_NO_DISK;
         }

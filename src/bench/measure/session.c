@@ -63,7 +63,6 @@ struct step *session_plan(struct session *s, size_t *ret_n)
                 .read_all = !s->subject->hosts || s->subject->lay_out,
                 .read_again = s->subject->remounts,
         };
-
         uint64_t pause = s->context->options->pause_usec;
         const uint64_t usec[_STEP_KIND_MAX] = {
                 [STEP_SWITCH] = SWITCH_USEC,
@@ -146,7 +145,7 @@ int session_switch(struct session *s, enum driver to)
 
         if (from == to)
                 return UASD_EXIT_OK;
-        if (lease_look(&s->subject->lease) != LEASE_GOOD)
+        if (lease_look(&s->subject->lease) < 0)
                 return run_lost(s);
         if (s->subject->remounts)
                 code = switch_and_mount(s, to, text, sizeof(text));
@@ -159,7 +158,7 @@ int session_switch(struct session *s, enum driver to)
         }
         if (code != UASD_EXIT_ROLLED_BACK) {
                 log_error("Cannot switch to %s: %s.", driver_to_string(to), text);
-                return lease_look(&s->subject->lease) == LEASE_GOOD ? code : run_lost(s);
+                return lease_look(&s->subject->lease) < 0 ? run_lost(s) : code;
         }
         arrive(s, from);
         (void) snprintf(what, sizeof(what), "the switch to it was rolled back: %s", text);
@@ -169,70 +168,48 @@ int session_switch(struct session *s, enum driver to)
         return UASD_EXIT_OK;
 }
 
-static void describe(const struct session *s, const struct step *step, char *ret, size_t size)
+/* Sets s->what. */
+static void describe(struct session *s, const struct step *step)
 {
         const char *driver = step->driver == DRIVER_NONE ? "" : driver_to_string(step->driver);
-        char pattern[PATTERN_TEXT_MAX];
+        const char *const words[_STEP_KIND_MAX] = {
+                [STEP_SWITCH] = "switching to ",
+                [STEP_READ_ALL] = s->subject->lay_out ? "writing the scratch file" : "reading the region once",
+                [STEP_RUN] = "",
+                [STEP_PAUSE] = "pausing",
+        };
+        char pattern[PATTERN_TEXT_MAX], round[32] = "warming up";
 
-        switch (step->kind) {
-        case STEP_SWITCH:
-                (void) snprintf(ret, size, "switching to %s", driver);
-                break;
-        case STEP_READ_ALL:
-                (void) snprintf(ret, size, s->subject->lay_out ? "writing the scratch file" : "reading the region once");
-                break;
-        case STEP_RUN:
-                (void) snprintf(ret, size, "%s%s", driver, *driver ? ", " : "");
-                if (step->round == 0)
-                        text_add(ret, size, "warming up");
-                else
-                        text_add(ret, size, "round %u of %u", step->round, session_rounds(s));
-                text_add(ret, size, ": %s", pattern_text(s->bench, step->pattern, pattern));
-                break;
-        case STEP_PAUSE:
-                (void) snprintf(ret, size, "pausing");
-                break;
-        case _STEP_KIND_MAX:
-                break;
-        }
+        if (step->round > 0)
+                (void) snprintf(round, sizeof(round), "round %u of %u", step->round, session_rounds(s));
+        (void) snprintf(s->what, sizeof(s->what), "%s%s", words[step->kind],
+                        step->kind == STEP_SWITCH || step->kind == STEP_RUN ? driver : "");
+        if (step->kind == STEP_RUN)
+                text_join(s->what, sizeof(s->what), "%s: %s", round, pattern_text(s->bench, step->pattern, pattern));
 }
 
-/* The exit status after a step; OK: go on. */
-static int after(struct session *s, int k)
-{
-        if (k >= 0)
-                return UASD_EXIT_OK;
-        switch (k) {
-        case -EIO:
-                trouble(s);
-                return UASD_EXIT_OK;
-        case -EINTR:
-                s->bench->interrupted = true;
-                log_error("Interrupted.");
-                return UASD_EXIT_FAILED;
-        case -ENODEV:
-        case -EPIPE:
-                return run_lost(s);
-        default: /* reported */
-                return UASD_EXIT_FAILED;
-        }
-}
-
+/* Returns the exit status; OK: go on. */
 static int do_step(struct session *s, const struct step *step)
 {
-        switch (step->kind) {
-        case STEP_SWITCH:
+        int k = run_signal() ? -EINTR : 0;
+
+        if (k == 0 && step->kind == STEP_SWITCH)
                 return session_switch(s, step->driver);
-        case STEP_READ_ALL:
-                return after(s, run_read_all(s));
-        case STEP_RUN:
-                return after(s, run_pattern(s, step));
-        case STEP_PAUSE:
-                return after(s, run_pause(s, step->usec));
-        case _STEP_KIND_MAX:
-                break;
+        if (k == 0)
+                k = step->kind == STEP_READ_ALL ? run_read_all(s)
+                    : step->kind == STEP_RUN    ? run_pattern(s, step)
+                                                : run_pause(s, step->usec);
+        if (k == -EIO)
+                trouble(s);
+        if (k >= 0 || k == -EIO)
+                return UASD_EXIT_OK;
+        if (k == -ENODEV || k == -EPIPE)
+                return run_lost(s);
+        if (k == -EINTR) {
+                s->bench->interrupted = true;
+                log_error("Interrupted.");
         }
-        return UASD_EXIT_FAILED;
+        return UASD_EXIT_FAILED; /* other errors are reported */
 }
 
 /* A run lasts as long as the one before it with the same pattern. */
@@ -253,11 +230,7 @@ int session_run(struct session *s, struct step *steps, size_t n)
              i = steps_next(steps, n, i + 1, s->ended)) {
                 uint64_t done = now_boottime() - begin;
 
-                if (run_signal()) {
-                        code = after(s, -EINTR);
-                        break;
-                }
-                describe(s, &steps[i], s->what, sizeof(s->what));
+                describe(s, &steps[i]);
                 run_progress_begin(s, done, steps[i].usec, done + steps_usec(steps, n, i, s->ended));
                 code = do_step(s, &steps[i]);
                 learn(steps, n, i, now_boottime() - s->begin);

@@ -16,7 +16,7 @@ struct session {
         int stop;        /* -EINTR, -EIO (trouble), -ENODEV (unplugged) or -EPIPE (lease): why a run was ended */
         /* The line that shows the progress. Times are CLOCK_BOOTTIME in usec. */
         char what[320];                 /* "uas, round 2 of 5: random read, 4 KiB, depth 32" */
-        uint64_t begin, drawn;          /* of the present step; drawn: 0: not yet */
+        uint64_t begin, drawn;          /* of the present step; drawn is 0 at first */
         uint64_t done_usec;             /* duration of the earlier steps */
         uint64_t step_usec, total_usec; /* expected duration of this step, and of all steps */
 };

@@ -5,8 +5,7 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "bench/tell/head.h"
-#include "bench/tell/stats.h"
+#include "bench/tell/print.h"
 #include "bench/tell/verdict.h"
 #include "common/util.h"
 

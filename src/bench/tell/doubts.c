@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/doubts.h"
 
-#include "bench/tell/units.h"
 #include "common/util.h"
 
 #define USB2_MBPS 480

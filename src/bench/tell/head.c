@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/head.h"
+#include "bench/tell/print.h"
 
-#include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
 #include "common/util.h"
 

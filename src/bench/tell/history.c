@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/kept.h"
 
-#include "bench/tell/head.h"
 #include "bench/tell/json.h"
-#include "bench/tell/units.h"
+#include "bench/tell/print.h"
 #include "bench/tell/verdict.h"
 #include "client/client.h"
 #include "common/log.h"

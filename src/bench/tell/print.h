@@ -3,7 +3,43 @@
 
 #include <stdio.h>
 
-#include "bench/tell/head.h"
+#include "bench/tell/doubts.h"
+
+/* ---- the lines above and below a table of results, in all formats ---- */
+
+/* Conditions as "key: value". The values are not escaped. */
+#define HEAD_MAX 8
+#define HEAD_VALUE_MAX 768
+struct head_line {
+        const char *key;
+        char value[HEAD_VALUE_MAX];
+};
+/* private: includes the serial number of the disk and the path of the file. Returns the number of lines. */
+size_t bench_head(const struct bench *b, bool private, struct head_line ret[static HEAD_MAX]);
+
+/* Doubts by number: each sentence appears once, for all figures with it. */
+#define NOTES_MAX 64
+struct notes {
+        char text[NOTES_MAX][DOUBT_TEXT_MAX + 16];
+        size_t n;
+};
+/* Appends its number: "[1] [3]". "[+]": the array is full. */
+#define NOTES_TEXT_MAX 128
+void notes_add(struct notes *notes, const char *text, char ret[static NOTES_TEXT_MAX]);
+/* The same for each doubt of a pattern under a driver. whose: words before the sentence. */
+void notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, const char *whose,
+              char ret[static NOTES_TEXT_MAX]);
+
+/* Its name in a table: "uas", or "-" if it is not known. */
+const char *driver_label(enum driver d);
+/* "412 MB/s", or for a mix of reads and writes the rate of each: "290 + 289 IOPS". */
+#define RATE_TEXT_MAX 72
+char *rate_text(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, bool utf8,
+                char ret[static RATE_TEXT_MAX]);
+/* Largest number of rounds that count. */
+size_t rounds_of(const struct bench *b);
+
+/* ---- the formats ---- */
 
 enum bench_format {
         BENCH_TABLE, /* for people: fits the terminal */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/units.h"
+#include "bench/tell/stats.h"
 
 #include <time.h>
 

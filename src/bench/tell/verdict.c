@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "bench/tell/doubts.h"
-#include "bench/tell/units.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "term/program.h"
@@ -82,35 +81,10 @@ void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_ve
                 ret->word = BENCH_SINGLE;
 }
 
-static void add_axis(const struct bench *b, const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
-{
-        char size[UNIT_TEXT_MAX];
-
-        switch (b->axis) {
-        case BENCH_AXIS_REGION:
-                text_add(ret, PATTERN_TEXT_MAX, ", region %s", bytes_text((uint64_t) p->axis, size));
-                break;
-        case BENCH_AXIS_CLIENTS:
-                text_add(ret, PATTERN_TEXT_MAX, ", %.0f machine%s", p->axis, p->axis > 1 ? "s" : "");
-                break;
-        case BENCH_AXIS_RUNTIME:
-                text_add(ret, PATTERN_TEXT_MAX, ", %u s", p->runtime_sec);
-                break;
-        case BENCH_AXIS_RAMP:
-                text_add(ret, PATTERN_TEXT_MAX, ", after %u s", p->ramp_sec);
-                break;
-        case BENCH_AXIS_NONE:
-        case BENCH_AXIS_DEPTH: /* always part of the text */
-        case BENCH_AXIS_JOBS:
-        case _BENCH_AXIS_MAX:
-                break;
-        }
-}
-
 char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATTERN_TEXT_MAX])
 {
         const struct bench_pattern *p = &b->patterns[pattern];
-        char block[UNIT_TEXT_MAX];
+        char size[UNIT_TEXT_MAX];
 
         ret[0] = '\0';
         text_add(ret, PATTERN_TEXT_MAX, "%s%s %s", p->direct ? "" : "buffered ", p->random ? "random" : "sequential",
@@ -119,14 +93,21 @@ char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATT
                                         : "read and write");
         if (p->read_percent > 0 && p->read_percent < 100 && p->read_percent != 50)
                 text_add(ret, PATTERN_TEXT_MAX, " (%u %% reads)", p->read_percent);
-        text_add(ret, PATTERN_TEXT_MAX, ", %s", bytes_text(p->block_size, block));
+        text_join(ret, PATTERN_TEXT_MAX, "%s", bytes_text(p->block_size, size));
         if (!p->sync_engine)
-                text_add(ret, PATTERN_TEXT_MAX, ", depth %u", p->iodepth);
+                text_join(ret, PATTERN_TEXT_MAX, "depth %u", p->iodepth);
         if (p->numjobs > 1)
-                text_add(ret, PATTERN_TEXT_MAX, ", %u jobs", p->numjobs);
+                text_join(ret, PATTERN_TEXT_MAX, "%u jobs", p->numjobs);
         else if (p->sync_engine)
-                text_add(ret, PATTERN_TEXT_MAX, ", one at a time");
-        add_axis(b, p, ret);
+                text_join(ret, PATTERN_TEXT_MAX, "one at a time");
+        if (b->axis == BENCH_AXIS_REGION)
+                text_join(ret, PATTERN_TEXT_MAX, "region %s", bytes_text((uint64_t) p->axis, size));
+        else if (b->axis == BENCH_AXIS_CLIENTS)
+                text_join(ret, PATTERN_TEXT_MAX, "%.0f machine%s", p->axis, p->axis > 1 ? "s" : "");
+        else if (b->axis == BENCH_AXIS_RUNTIME)
+                text_join(ret, PATTERN_TEXT_MAX, "%u s", p->runtime_sec);
+        else if (b->axis == BENCH_AXIS_RAMP)
+                text_join(ret, PATTERN_TEXT_MAX, "after %u s", p->ramp_sec);
         return ret;
 }
 
