@@ -50,6 +50,7 @@ struct bench_pattern {
         unsigned ramp_sec;    /* before runtime_sec, not measured */
         bool time_based;
         unsigned fsync, fdatasync; /* number of writes before a sync, as in fio; 0: never */
+        char *section;             /* of the profile that owns it: the options that fio gets from there. NULL in stored results */
 };
 
 /* One direction of one run, all jobs together. */

@@ -33,7 +33,7 @@ static struct profile *make_profile(const char *text)
 
 static struct fio_job first_job(const struct profile *p)
 {
-        return (struct fio_job){.pattern = &p->patterns[0], .section = p->sections[0], .path = path};
+        return (struct fio_job){.pattern = &p->patterns[0], .path = path};
 }
 
 /* fio accepts all of these job files. */
@@ -60,7 +60,7 @@ static void fio_accepts(void **state)
                 assert_true((f = fopen(file, "re")) && fread(text, 1, sizeof(text) - 1, f) > 0 && fclose(f) == 0);
                 p = make_profile(text);
                 for (size_t j = 0; j < p->n_patterns; j++) {
-                        struct fio_job job = {.pattern = &p->patterns[j], .section = p->sections[j]};
+                        struct fio_job job = {.pattern = &p->patterns[j]};
 
                         jobs[j] = fio_job_text(&job, "/proc/self/fd/4", MIB);
                         assert_non_null(jobs[j]);
@@ -592,11 +592,11 @@ static void seeds(void **state)
         static const uint64_t tried[] = {1000003, 1000003, 1000004};
         uint64_t places[ELEMENTSOF(tried)];
         struct fio_job job = first_job(p);
-        char log[80], section[128];
+        char log[80];
 
         (void) snprintf(log, sizeof(log), "%s/places", folder);
-        (void) snprintf(section, sizeof(section), "bs=4k\nwrite_iolog=%s\n", log);
-        job.section = section;
+        free(p->patterns[0].section);
+        assert_true(asprintf(&p->patterns[0].section, "bs=4k\nwrite_iolog=%s\n", log) > 0);
         for (size_t i = 0; i < ELEMENTSOF(tried); i++) {
                 struct bench_run run;
 

@@ -95,7 +95,7 @@ static bool has_option(const struct profile *p, const char *section, const char 
         bool has = false;
 
         for (size_t i = 0; i < p->n_patterns; i++)
-                for (const char *line = p->sections[i]; *line && streq(p->patterns[i].name, section);) {
+                for (const char *line = p->patterns[i].section; *line && streq(p->patterns[i].name, section);) {
                         size_t n = strlen(name), length = strcspn(line, "\n");
 
                         if (strncmp(line, name, n) == 0 && line[n] == '=')

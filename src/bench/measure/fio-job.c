@@ -47,7 +47,7 @@ char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t eac
         size_t size;
         FILE *f = need(open_memstream(&text, &size));
 
-        (void) fprintf(f, "[bench]\n%s", job->section ?: "");
+        (void) fprintf(f, "[bench]\n%s", job->pattern->section ?: "");
         print_ours(job, filename, each, f);
         if (fclose(f) != 0)
                 no_memory();

@@ -189,9 +189,14 @@ int fio_run(const struct fio_job *job, spawn_tick_t tick, void *userdata, struct
 }
 
 /* A preparation: whole blocks in sequence, to the end of the region, by the first of several machines. size: 0: all of it. */
-static int run_once(struct fio_job job, uint64_t size, spawn_tick_t tick, void *userdata, char **ret_why)
+static int run_once(struct fio_job job, const char *section, uint64_t size, spawn_tick_t tick, void *userdata, char **ret_why)
 {
-        struct bench_pattern p = {.block_size = ONCE_BLOCK, .size = size, .iodepth = 1, .numjobs = 1, .sync_engine = true};
+        struct bench_pattern p = {.block_size = ONCE_BLOCK,
+                                  .size = size,
+                                  .iodepth = 1,
+                                  .numjobs = 1,
+                                  .sync_engine = true,
+                                  .section = (char *) section};
         struct bench_run runs[2];
         int r;
 
@@ -210,18 +215,17 @@ int fio_read_once(const struct fio_job *job, spawn_tick_t tick, void *userdata, 
         int r;
 
         once.writes = false;
-        once.section = p->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n";
         /* The region of a sweep is the largest of its points. */
-        r = run_once(once, job->region || p->size > UINT64_MAX / p->numjobs ? 0 : p->size * p->numjobs, tick, userdata, ret_why);
+        r = run_once(once, p->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n",
+                     job->region || p->size > UINT64_MAX / p->numjobs ? 0 : p->size * p->numjobs, tick, userdata, ret_why);
         return r == -ENOSPC ? 0 : r;
 }
 
 int fio_lay_out(const char *path, uint64_t size, char *const *hosts, spawn_tick_t tick, void *userdata, char **ret_why)
 {
-        struct fio_job job = {
-                .path = path, .region = size, .section = LAY_OUT, .hosts = hosts, .creates = hosts != NULL, .writes = true};
+        struct fio_job job = {.path = path, .region = size, .hosts = hosts, .creates = hosts != NULL, .writes = true};
 
-        return run_once(job, 0, tick, userdata, ret_why);
+        return run_once(job, LAY_OUT, 0, tick, userdata, ret_why);
 }
 
 static int give_up(void *deadline)
@@ -231,8 +235,8 @@ static int give_up(void *deadline)
 
 int fio_remove(const char *path, char *const *hosts)
 {
-        struct fio_job job = {.path = path, .region = ONCE_BLOCK, .section = "ioengine=psync\nbs=1m\nunlink=1\n", .hosts = hosts};
+        struct fio_job job = {.path = path, .region = ONCE_BLOCK, .hosts = hosts};
         uint64_t deadline = now_boottime() + REMOVE_USEC;
 
-        return run_once(job, 0, give_up, &deadline, NULL);
+        return run_once(job, "ioengine=psync\nbs=1m\nunlink=1\n", 0, give_up, &deadline, NULL);
 }

@@ -9,15 +9,14 @@
 #define FIO_JOBS_MAX 64
 
 struct fio_job {
-        const char *program;                 /* NULL: fio_find() */
-        const struct bench_pattern *pattern; /* its depth, jobs, size and times override those of the section */
-        const char *section;                 /* of a profile: all other options */
-        const char *path;                    /* an existing block device or file; opened once */
-        uint64_t offset;                     /* start of the region */
-        uint64_t region;                     /* bytes; 0: to the end. The jobs share it: none reads a block of another one */
-        uint64_t seed;                       /* of random offsets; a new one for every run, because caches know the old places */
-        bool creates;                        /* the file need not exist */
-        bool writes;                         /* false: a pattern that writes is refused, and fio gets --readonly */
+        const char *program; /* NULL: fio_find() */
+        const struct bench_pattern *pattern;
+        const char *path; /* an existing block device or file; opened once */
+        uint64_t offset;  /* start of the region */
+        uint64_t region;  /* bytes; 0: to the end. The jobs share it: none reads a block of another one */
+        uint64_t seed;    /* of random offsets; a new one for every run, because caches know the old places */
+        bool creates;     /* the file need not exist */
+        bool writes;      /* false: a pattern that writes is refused, and fio gets --readonly */
         /* As from hosts_parse(). On each of them runs `fio --server`, and path is the same file there; region must be set. */
         char *const *hosts;
         size_t n_hosts; /* number that takes part; 0: this machine */
@@ -53,7 +52,7 @@ int fio_version(char **ret);
 /* Bytes that each job works on, a multiple of the block size; 0: less than a block for each job. All jobs: ret->region. */
 uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available);
 uint64_t fio_region(const struct bench_pattern *p, uint64_t available);
-/* The job file for one pattern: the section, then the options of the job, which override it. Free it. */
+/* The job file for one pattern: its section, then the options of the job, which override it. Free it. */
 char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t each);
 
 /* Parses "HOST[:PORT],[IPV6]:PORT,...". ret: in fio's format, with NULL at the end, to be freed with strv_free(). Returns 0,

@@ -211,9 +211,9 @@ static int measure(struct session *s, struct step *steps, size_t n_steps)
         return code == UASD_EXIT_OK ? back : code;
 }
 
-static int run(const struct bench_context *c, struct subject *f, const char *const *sections, struct bench *b)
+static int run(const struct bench_context *c, struct subject *f, struct bench *b)
 {
-        struct session s = {.context = c, .subject = f, .sections = sections, .bench = b, .errors = ERRORS_NULL};
+        struct session s = {.context = c, .subject = f, .bench = b, .errors = ERRORS_NULL};
         size_t n_steps, n_runs = 0;
         _cleanup_free_ struct step *steps = session_plan(&s, &n_steps);
 
@@ -232,7 +232,6 @@ int bench_measure(const struct bench_context *c, const char *what)
         const struct bench_options *o = c->options;
         _cleanup_(subject_done) struct subject f = SUBJECT_NULL;
         _cleanup_(profile_freep) struct profile *profile = NULL;
-        _cleanup_free_ const char **sections = NULL;
         _cleanup_(bench_done) struct bench b = {};
         _cleanup_free_ char *fio = NULL;
         size_t n_hosts = 0;
@@ -251,7 +250,7 @@ int bench_measure(const struct bench_context *c, const char *what)
                 f.available = o->size;
         while (f.hosts && f.hosts[n_hosts])
                 n_hosts++;
-        code = patterns_make(profile, o, f.available, n_hosts, &b, &sections);
+        code = patterns_make(profile, o, f.available, n_hosts, &b);
         if (code != UASD_EXIT_OK)
                 return code;
         if (dropped)
@@ -261,5 +260,5 @@ int bench_measure(const struct bench_context *c, const char *what)
                 return UASD_EXIT_FAILED;
         }
         b.single = f.second == DRIVER_NONE;
-        return run(c, &f, sections, &b);
+        return run(c, &f, &b);
 }

@@ -177,24 +177,24 @@ static int wrong_sweep(const char *sweep, int error, const char *word)
 }
 
 /* Whether a point with the same job file exists. Patterns that differ only in the varied figure lead to the same points. */
-static bool is_there(const struct bench *b, const char *const *sections, const struct fio_job *job, uint64_t available)
+static bool is_there(const struct bench *b, const struct bench_pattern *p, uint64_t available)
 {
-        _cleanup_free_ char *text = fio_job_text(job, "", fio_region_each(job->pattern, available));
+        _cleanup_free_ char *text = fio_job_text(&(struct fio_job){.pattern = p}, "", fio_region_each(p, available));
         bool found = false;
 
         for (size_t i = 0; i < b->n_patterns && !found; i++) {
-                struct fio_job other = {.pattern = &b->patterns[i], .section = sections[i]};
-                _cleanup_free_ char *told = fio_job_text(&other, "", fio_region_each(other.pattern, available));
+                const struct bench_pattern *q = &b->patterns[i];
+                _cleanup_free_ char *other = fio_job_text(&(struct fio_job){.pattern = q}, "", fio_region_each(q, available));
 
-                found = streq(told, text) && other.pattern->axis == job->pattern->axis;
+                found = streq(other, text) && q->axis == p->axis;
         }
         return found;
 }
 
-static int add_pattern(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available,
-                       const struct sweep *s, struct bench *b, const char **sections)
+static int add_pattern(struct bench_pattern base, const struct bench_options *o, uint64_t available, const struct sweep *s,
+                       struct bench *b)
 {
-        struct bench_pattern base = profile->patterns[i], points[SWEEP_VALUES_MAX];
+        struct bench_pattern points[SWEEP_VALUES_MAX];
         int n, left = 0;
 
         if (o->runtime_sec) {
@@ -202,7 +202,6 @@ static int add_pattern(const struct profile *profile, size_t i, const struct ben
                 base.time_based = true;
         }
         n = sweep_make(&base, s, available, points);
-
         if (n == -EOPNOTSUPP) {
                 log_info("%s: the engine is synchronous, so the depth has no effect.", base.name);
                 return UASD_EXIT_OK;
@@ -215,16 +214,11 @@ static int add_pattern(const struct profile *profile, size_t i, const struct ben
                         log_error("The smallest region does not fit.");
                 return UASD_EXIT_FAILED;
         }
-        for (int k = 0; k < n; k++) {
-                struct fio_job job = {.pattern = &points[k], .section = profile->sections[i]};
-
-                if (o->sweep && is_there(b, sections, &job, available)) {
+        for (int k = 0; k < n; k++)
+                if (o->sweep && is_there(b, &points[k], available))
                         left++;
-                        continue;
-                }
-                sections[b->n_patterns] = profile->sections[i];
-                b->patterns[b->n_patterns++] = points[k];
-        }
+                else
+                        b->patterns[b->n_patterns++] = points[k];
         if (left > 0)
                 log_info("%s: %i of %i points are the same as those of another pattern, and are left out.", base.name, left, n);
         return UASD_EXIT_OK;
@@ -254,7 +248,7 @@ static int nothing_left(const struct profile *profile, const struct bench_option
 }
 
 int patterns_make(const struct profile *profile, const struct bench_options *o, uint64_t available, size_t n_clients,
-                  struct bench *b, const char ***ret_sections)
+                  struct bench *b)
 {
         struct sweep s = sweep_clients(n_clients);
         const char *word;
@@ -265,10 +259,9 @@ int patterns_make(const struct profile *profile, const struct bench_options *o, 
         b->axis = s.axis;
         (void) copy_string(b->profile, sizeof(b->profile), profile->name);
         b->patterns = need(calloc(profile->n_patterns * s.n + 1, sizeof(*b->patterns)));
-        *ret_sections = need(calloc(profile->n_patterns * s.n + 1, sizeof(**ret_sections)));
         for (size_t i = 0; i < profile->n_patterns; i++) {
-                int code = is_asked_for(o, &profile->patterns[i]) ? add_pattern(profile, i, o, available, &s, b, *ret_sections)
-                                                                  : UASD_EXIT_OK;
+                const struct bench_pattern *p = &profile->patterns[i];
+                int code = is_asked_for(o, p) ? add_pattern(*p, o, available, &s, b) : UASD_EXIT_OK;
 
                 if (code != UASD_EXIT_OK)
                         return code;

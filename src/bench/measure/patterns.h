@@ -6,11 +6,9 @@
 
 /*
  * Selects from a profile: its patterns, one of them, or one with a varied figure. Fills in b->patterns, b->axis and b->profile.
- * available: bytes that can be used. n_clients: number of machines, 0: only this one. ret_sections: that of the profile for each
- * pattern, to be freed. Reports errors. Returns an enum uasd_exit.
+ * available: bytes that can be used. n_clients: number of machines, 0: only this one. Reports errors. Returns an enum uasd_exit.
  */
-int patterns_make(const struct profile *p, const struct bench_options *o, uint64_t available, size_t n_clients, struct bench *b,
-                  const char ***ret_sections);
+int patterns_make(const struct profile *p, const struct bench_options *o, uint64_t available, size_t n_clients, struct bench *b);
 
 /* One pattern repeated with different values of one figure, which shows how the result depends on that figure. */
 

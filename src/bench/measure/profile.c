@@ -23,11 +23,8 @@ struct profile_reader {
         int line; /* 0: the file as a whole */
         char *fault;
         struct profile *profile;
-        char *global; /* in the format of `sections` in struct profile */
-        struct bench_pattern global_pattern;
-        /* The current section; NULL: none yet. */
-        char **section;
-        struct bench_pattern *pattern;
+        struct bench_pattern global;
+        struct bench_pattern *pattern; /* the current section; NULL: none yet */
 };
 
 static _printf_(2, 3) int fault(struct profile_reader *r, const char *format, ...)
@@ -57,12 +54,10 @@ static int begin_pattern(struct profile_reader *r, const char *name)
         for (size_t i = 0; i < p->n_patterns; i++)
                 if (streq(p->patterns[i].name, name))
                         return fault(r, "a section of this name was there before");
-        p->sections = need(reallocarray(p->sections, p->n_patterns + 1, sizeof(*p->sections)));
         p->patterns = need(reallocarray(p->patterns, p->n_patterns + 1, sizeof(*p->patterns)));
-        r->section = &p->sections[p->n_patterns];
         r->pattern = &p->patterns[p->n_patterns++];
-        *r->section = need(strdup(r->global ?: ""));
-        *r->pattern = r->global_pattern;
+        *r->pattern = r->global;
+        r->pattern->section = need(strdup(r->global.section ?: ""));
         (void) copy_string(r->pattern->name, sizeof(r->pattern->name), name);
         return 0;
 }
@@ -81,8 +76,7 @@ static int read_header(struct profile_reader *r, char *line)
                 return fault(r, "this cannot be the name of a section");
         if (!streq(name, GLOBAL))
                 return begin_pattern(r, name);
-        r->section = &r->global;
-        r->pattern = &r->global_pattern;
+        r->pattern = &r->global;
         return 0;
 }
 
@@ -104,13 +98,13 @@ static int read_option(struct profile_reader *r, char *line)
                 value += strspn(value, " \t");
         }
         *end = '\0';
-        if (!r->section)
+        if (!r->pattern)
                 return fault(r, "an option before the first section");
         k = profile_pattern_apply(r->pattern, line, value);
         if (k < 0)
                 return fault(r, "%.64s=%.200s: value not understood", line, value);
         if (k == 0)
-                add_option(r->section, line, value);
+                add_option(&r->pattern->section, line, value);
         return 0;
 }
 
@@ -156,13 +150,13 @@ int profile_parse(const char *name, const char *file, const char *text, size_t s
 {
         _cleanup_(profile_freep) struct profile *p = need(calloc(1, sizeof(*p)));
         _cleanup_free_ char *copy = need(strndup(text, size));
-        struct profile_reader r = {.file = file, .fault = ret_fault, .profile = p, .global_pattern = profile_default};
+        struct profile_reader r = {.file = file, .fault = ret_fault, .profile = p, .global = profile_default};
         int k;
 
         p->text = need(strndup(text, size));
         (void) copy_string(p->name, sizeof(p->name), name);
         k = strlen(copy) < size ? fault(&r, "not a text") : read_lines(&r, copy);
-        free(r.global);
+        free(r.global.section);
         if (k >= 0)
                 *ret = TAKE_PTR(p);
         return k;
@@ -173,9 +167,8 @@ struct profile *profile_free(struct profile *p)
         if (!p)
                 return NULL;
         for (size_t i = 0; i < p->n_patterns; i++)
-                free(p->sections[i]);
+                free(p->patterns[i].section);
         free(p->patterns);
-        free(p->sections);
         free(p->text);
         free(p);
         return NULL;
@@ -186,12 +179,10 @@ size_t profile_drop_writes(struct profile *p)
         size_t kept = 0, all = p->n_patterns;
 
         for (size_t i = 0; i < all; i++) {
-                if (bench_pattern_writes(&p->patterns[i])) {
-                        free(p->sections[i]);
-                        continue;
-                }
-                p->patterns[kept] = p->patterns[i];
-                p->sections[kept++] = p->sections[i];
+                if (bench_pattern_writes(&p->patterns[i]))
+                        free(p->patterns[i].section);
+                else
+                        p->patterns[kept++] = p->patterns[i];
         }
         p->n_patterns = kept;
         return all - kept;

@@ -14,10 +14,9 @@
 struct profile {
         char name[PROFILE_NAME_MAX + 1];
         char *text; /* of the file, for fio's check */
+        /* Their sections have a line "OPTION=VALUE" for each option that fio gets. The lines of [global] above the section come
+         * first, then the section. An option without a value has "1". */
         struct bench_pattern *patterns;
-        /* One for each pattern, in the same order: the options that fio gets from the profile, a line "OPTION=VALUE" each. The
-         * lines of [global] above the section come first, then the section. An option without a value has "1". */
-        char **sections;
         size_t n_patterns;
 };
 

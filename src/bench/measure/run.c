@@ -210,7 +210,6 @@ int run_read_all(struct session *s)
         char path[64];
         struct fio_job job = {
                 .pattern = &s->bench->patterns[0],
-                .section = s->sections[0],
                 .path = path_of(s, path, sizeof(path)),
                 .region = run_region_once(s),
         };
@@ -250,7 +249,6 @@ int run_pattern(struct session *s, const struct step *step)
         char path[64];
         struct fio_job job = {
                 .pattern = p,
-                .section = s->sections[step->pattern],
                 .path = path_of(s, path, sizeof(path)),
                 .region = s->subject->available,
                 .seed = SEED_OF(step->pattern, step->round),

@@ -8,7 +8,6 @@
 struct session {
         const struct bench_context *context;
         struct subject *subject;
-        const char *const *sections; /* of the profile, one for each pattern */
         struct bench *bench;
         struct errors_watch errors;
         bool ended[_DRIVER_MAX];
