@@ -4,6 +4,7 @@
 Imported first, it lets a test import from tests/ctl.
 """
 
+import concurrent.futures
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from tree import Tree  # noqa: E402
 
 FAKE, IN_TREE = sys.argv[1:3]
 FIO = shutil.which('fio')
+AT_ONCE = 4 # cases, because most of their time is waiting
 MIB = 1 << 20
 
 BUS_CONFIG = """<busconfig>
@@ -130,3 +132,19 @@ class BenchCase(unittest.TestCase):
         for i, (_, block, _) in enumerate(DISKS):
             with open(self.tree.path(f'dev/{block}'), 'rb') as f:
                 self.assertEqual(f.read(), content(i), block)
+
+
+class SideBySide(unittest.TestSuite):
+    """Each case has a machine, a bus and a daemon of its own."""
+
+    def run(self, result, debug=False):
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            for _ in pool.map(lambda case: case.run(result), self):
+                pass
+        return result
+
+
+def main():
+    loader = unittest.TestLoader()
+    loader.suiteClass = SideBySide
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], testLoader=loader)

@@ -9,13 +9,12 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
-from benching import IN_TREE, QUICK, BenchCase
+from benching import IN_TREE, QUICK, BenchCase, main
 
 
 class Bench(BenchCase):
@@ -386,4 +385,4 @@ class Bench(BenchCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main()
