@@ -93,19 +93,6 @@ static json_object *parse_document(const char *text)
 
 /* ---- one entry of "jobs" or "client_stats" ---- */
 
-/* 3.1 has the percentiles of lat under clat. If lat has none, those of clat are the best available. */
-static json_object *percentiles_of(json_object *o)
-{
-        return member(member(o, "lat_ns"), "percentile") ?: member(member(o, "clat_ns"), "percentile");
-}
-
-static double mean_of(json_object *o)
-{
-        double mean = get_number(member(o, "lat_ns"), "mean");
-
-        return mean > 0 ? mean : get_number(member(o, "clat_ns"), "mean");
-}
-
 /* total_ios counts only fsync. The latency also counts fdatasync, and old versions do not print its number. */
 static uint64_t count_syncs(json_object *o)
 {
@@ -117,8 +104,11 @@ static uint64_t count_syncs(json_object *o)
 /* Returns the time in milliseconds; 0: the side did nothing. */
 static uint64_t read_side(json_object *o, uint64_t ios, struct bench_side *ret)
 {
-        json_object *percentile = percentiles_of(o);
+        json_object *lat = member(o, "lat_ns"), *clat = member(o, "clat_ns");
+        /* 3.1 has the percentiles of lat under clat. If lat has none, those of clat are the best available. */
+        json_object *percentile = member(lat, "percentile") ?: member(clat, "percentile");
         uint64_t runtime = get_count(o, "runtime"), bandwidth = get_count(o, "bw_bytes");
+        double mean = get_number(lat, "mean");
 
         if (ios == 0)
                 return 0;
@@ -128,8 +118,8 @@ static uint64_t read_side(json_object *o, uint64_t ios, struct bench_side *ret)
                 /* bw_bytes is missing in 3.1. */
                 .bytes_per_sec = bandwidth > 0 ? (double) bandwidth : get_number(o, "bw") * KIB,
                 .iops = get_number(o, "iops"),
-                .mean_ns = mean_of(o),
-                .clat_mean_ns = get_number(member(o, "clat_ns"), "mean"),
+                .mean_ns = mean > 0 ? mean : get_number(clat, "mean"),
+                .clat_mean_ns = get_number(clat, "mean"),
                 .slat_mean_ns = get_number(member(o, "slat_ns"), "mean"),
                 .p50_ns = get_count(percentile, "50.000000"),
                 .p95_ns = get_count(percentile, "95.000000"),
@@ -141,15 +131,12 @@ static uint64_t read_side(json_object *o, uint64_t ios, struct bench_side *ret)
 /* Share of all I/O that was submitted at a depth of the same power of two, or higher. fio counts all depths above 64 as one. */
 static double depth_reached(json_object *levels, unsigned depth)
 {
-        static const struct {
-                const char *key;
-                unsigned from;
-        } table[] = {{"1", 1}, {"2", 2}, {"4", 4}, {"8", 8}, {"16", 16}, {"32", 32}, {">=64", 64}};
+        static const char *const keys[] = {"1", "2", "4", "8", "16", "32", ">=64"};
         double percent = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(table); i++)
-                if (i + 1 == ELEMENTSOF(table) || table[i + 1].from > depth)
-                        percent += get_number(levels, table[i].key);
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (i + 1 == ELEMENTSOF(keys) || 2U << i > depth)
+                        percent += get_number(levels, keys[i]);
         return percent > 100 ? 1 : percent / 100;
 }
 

@@ -45,19 +45,6 @@ static int read_again(struct bench_lease *l)
         return 0;
 }
 
-static int take_descriptor(sd_bus_message *reply, int *ret)
-{
-        int fd, copy;
-
-        if (sd_bus_message_read(reply, "h", &fd) < 0)
-                return -EBADMSG;
-        copy = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
-        if (copy < 0)
-                return -errno;
-        *ret = copy;
-        return 0;
-}
-
 int lease_watch(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l)
 {
         int k;
@@ -80,13 +67,15 @@ int lease_watch(const struct bench_context *c, struct remote *r, const struct vi
 int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int code = lease_watch(c, r, v, lun, l);
+        int code = lease_watch(c, r, v, lun, l), fd;
 
         if (code == UASD_EXIT_OK)
                 code = request_reply(&c->client, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
         if (code != UASD_EXIT_OK)
                 return code;
-        if (take_descriptor(reply, &l->fd) < 0) {
+        if (sd_bus_message_read(reply, "h", &fd) >= 0)
+                l->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
+        if (l->fd < 0) {
                 log_error("Cannot read the answer of uasd.");
                 return UASD_EXIT_FAILED;
         }

@@ -12,25 +12,23 @@
 /* A twentieth of the free space stays free, because a full file system does harm. */
 #define KEEP_FREE_PART 20
 
-static int room_for(const char *directory, uint64_t size, uint64_t *ret_free)
+static int free_space(const char *directory, uint64_t *ret)
 {
         struct statvfs s;
 
         if (statvfs(directory, &s) < 0)
                 return -errno;
-        *ret_free = (uint64_t) s.f_bavail * s.f_frsize;
-        return size > *ret_free - *ret_free / KEEP_FREE_PART ? -ENOSPC : 0;
+        *ret = (uint64_t) s.f_bavail * s.f_frsize;
+        return 0;
 }
 
 uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least)
 {
-        struct statvfs s;
-        uint64_t half;
+        uint64_t space = 0;
 
-        if (wanted <= least || statvfs(directory, &s) < 0)
+        if (wanted <= least || free_space(directory, &space) < 0 || space / 2 < least)
                 return least;
-        half = (uint64_t) s.f_bavail * s.f_frsize / 2;
-        return half < least ? least : wanted < half ? wanted : half;
+        return wanted < space / 2 ? wanted : space / 2;
 }
 
 /* For file systems without O_TMPFILE: makes a file and removes its name at once. */
@@ -69,9 +67,11 @@ int scratch_make(const char *directory, uint64_t size, struct scratch *ret, uint
         struct scratch s = SCRATCH_NULL;
         int r;
 
-        r = room_for(directory, size, ret_free);
+        r = free_space(directory, ret_free);
         if (r < 0)
                 return r;
+        if (size > *ret_free - *ret_free / KEEP_FREE_PART)
+                return -ENOSPC;
         s.fd = open_nameless(directory);
         if (s.fd < 0)
                 return s.fd;

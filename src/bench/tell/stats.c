@@ -250,31 +250,20 @@ static double *deal(const unsigned *ranks, size_t n, size_t k, size_t *ret_total
         return last;
 }
 
-struct ranked {
-        double value;
-        bool of_a;
-};
-
 /* Twice the rank of each. Equal values get the mean rank. Returns the sum of a's. */
 static unsigned rank(const struct samples *a, const struct samples *b, unsigned ret[static ALL_MAX])
 {
-        struct ranked all[ALL_MAX];
-        size_t n = 0, end;
+        size_t n = a->n + b->n;
+        double all[ALL_MAX];
         unsigned sum = 0;
 
-        for (size_t i = 0; i < a->n; i++)
-                all[n++] = (struct ranked){a->values[i], true};
-        for (size_t i = 0; i < b->n; i++)
-                all[n++] = (struct ranked){b->values[i], false};
-        qsort(all, n, sizeof(*all), compare); /* sorts by value */
-        for (size_t i = 0; i < n; i = end) {
-                end = i + 1;
-                while (end < n && all[end].value <= all[i].value)
-                        end++;
-                for (size_t k = i; k < end; k++) {
-                        ret[k] = (unsigned) (i + 1 + end);
-                        sum += all[k].of_a ? ret[k] : 0;
-                }
+        memcpy(all, a->values, a->n * sizeof(*all));
+        memcpy(all + a->n, b->values, b->n * sizeof(*all));
+        for (size_t i = 0; i < n; i++) {
+                ret[i] = 1;
+                for (size_t k = 0; k < n; k++)
+                        ret[i] += (all[k] < all[i]) + (all[k] <= all[i]);
+                sum += i < a->n ? ret[i] : 0;
         }
         return sum;
 }
