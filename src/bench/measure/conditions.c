@@ -11,20 +11,14 @@
 
 #define SECTOR 512 /* bytes; unit of /sys/block for every disk */
 
-static uint64_t read_memory(const struct roots *r)
+void conditions_machine(const struct roots *r, struct bench_conditions *c)
 {
         char text[256];
         uint64_t kib;
 
-        if (attr_read(r->proc, "meminfo", text, sizeof(text)) < 0 || sscanf(text, "MemTotal: %" SCNu64, &kib) != 1)
-                return 0;
-        return kib * 1024;
-}
-
-void conditions_machine(const struct roots *r, struct bench_conditions *c)
-{
         (void) attr_read(r->proc, "sys/kernel/osrelease", c->kernel, sizeof(c->kernel));
-        c->memory = read_memory(r);
+        if (attr_read(r->proc, "meminfo", text, sizeof(text)) > 0 && sscanf(text, "MemTotal: %" SCNu64, &kib) == 1)
+                c->memory = kib * 1024;
 }
 
 void conditions_disk(const struct roots *r, const struct view *v, unsigned lun, struct bench_conditions *c)

@@ -13,14 +13,6 @@
 
 #define RECORDS_MAX 4096
 
-static bool is_offline(const struct errors_watch *w)
-{
-        char path[BLOCK_NAME_MAX + 32], state[32];
-
-        (void) snprintf(path, sizeof(path), "block/%s/device/state", w->block);
-        return attr_read(w->roots->sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
-}
-
 void errors_end(struct errors_watch *w)
 {
         w->kmsg = close_keep_errno(w->kmsg);
@@ -76,14 +68,6 @@ void errors_take_record(struct errors_watch *w, const struct kmsg *k)
                 count_sign(&w->seen, &s);
 }
 
-static void drain(struct errors_watch *w)
-{
-        struct kmsg k;
-
-        for (unsigned i = 0; w->kmsg >= 0 && i < RECORDS_MAX && kmsg_next(w->kmsg, &k) > 0; i++)
-                errors_take_record(w, &k);
-}
-
 static uint64_t more(const struct scsi_counts *now, const struct scsi_counts *before, enum scsi_count which)
 {
         return now->value[which] > before->value[which] ? now->value[which] - before->value[which] : 0;
@@ -91,15 +75,19 @@ static uint64_t more(const struct scsi_counts *now, const struct scsi_counts *be
 
 bool errors_look(struct errors_watch *w, bool io_failed)
 {
+        char path[BLOCK_NAME_MAX + 32], state[32];
         struct scsi_counts now;
+        struct kmsg k;
 
         if (!w->roots)
                 return false;
-        drain(w);
+        for (unsigned i = 0; w->kmsg >= 0 && i < RECORDS_MAX && kmsg_next(w->kmsg, &k) > 0; i++)
+                errors_take_record(w, &k);
         scsi_counts_read(w->roots, w->block, &now);
         w->seen.timeouts = more(&now, &w->before, SCSI_COUNT_TIMEOUTS);
         w->seen.failed = more(&now, &w->before, SCSI_COUNT_ERRORS);
-        w->seen.offline = is_offline(w);
+        (void) snprintf(path, sizeof(path), "block/%s/device/state", w->block);
+        w->seen.offline = attr_read(w->roots->sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
         return errors_are_trouble(&w->seen, io_failed);
 }
 

@@ -45,9 +45,11 @@ static int read_again(struct bench_lease *l)
         return 0;
 }
 
-int lease_watch(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l)
+int bench_lease_begin(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, bool mounted,
+                      struct bench_lease *l)
 {
-        int k;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int k, fd;
 
         *l = LEASE_NULL;
         l->context = c;
@@ -61,25 +63,19 @@ int lease_watch(const struct bench_context *c, struct remote *r, const struct vi
                 return source_lost(k);
         take_view(l, v);
         l->distrusted = false; /* an earlier record is not new */
-        return l->block[0] ? UASD_EXIT_OK : UASD_EXIT_NO_DISK;
-}
-
-int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l)
-{
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int code = lease_watch(c, r, v, lun, l), fd;
-
-        if (code == UASD_EXIT_OK)
-                code = request_reply(&c->client, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
-        if (code != UASD_EXIT_OK)
-                return code;
+        if (!l->block[0])
+                return UASD_EXIT_NO_DISK;
+        if (mounted)
+                return UASD_EXIT_OK;
+        k = request_reply(&c->client, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
+        if (k != UASD_EXIT_OK)
+                return k;
         if (sd_bus_message_read(reply, "h", &fd) >= 0)
                 l->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
-        if (l->fd < 0) {
-                log_error("Cannot read the answer of uasd.");
-                return UASD_EXIT_FAILED;
-        }
-        return UASD_EXIT_OK;
+        if (l->fd >= 0)
+                return UASD_EXIT_OK;
+        log_error("Cannot read the answer of uasd.");
+        return UASD_EXIT_FAILED;
 }
 
 void lease_end(struct bench_lease *l)
@@ -91,24 +87,17 @@ void lease_end(struct bench_lease *l)
         *l = LEASE_NULL;
 }
 
-/* The daemon has closed its end. */
-static bool hung_up(const struct bench_lease *l)
-{
-        struct pollfd p = {l->fd, 0, 0}; /* without a lease it is -1, which poll() ignores */
-
-        return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
-}
-
 int lease_look(struct bench_lease *l)
 {
+        struct pollfd end = {l->fd, 0, 0}; /* without a lease it is -1, which poll() ignores */
         int k = daemon_watch_next(&l->watch, 0);
 
         if ((k < 0 && k != -ETIMEDOUT) || l->watch.gone)
                 return -EPIPE;
         k = l->watch.changed ? read_again(l) : 0;
-        if (k < 0 || !hung_up(l))
+        if (k < 0 || poll(&end, 1, 0) <= 0 || !(end.revents & (POLLHUP | POLLERR | POLLNVAL)))
                 return k;
-        /* An unplugged disk also ends its lease. The two events may arrive in any order. */
+        /* The daemon has closed its end. An unplugged disk also ends its lease. The two events may arrive in any order. */
         return read_again(l) == -ENODEV ? -ENODEV : -EPIPE;
 }
 

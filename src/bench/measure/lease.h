@@ -23,12 +23,11 @@ struct bench_lease {
 #define LEASE_NULL ((struct bench_lease){.fd = -1, .watch = DAEMON_WATCH_NULL})
 
 /*
- * Takes the lease for LUN `lun` of v. Reports errors. Returns an enum uasd_exit, for example REFUSED with the users of the disk,
- * or UNAUTHORIZED. l must keep its address.
+ * Begins to watch LUN `lun` of v, and takes the lease unless the disk is `mounted` between its switches. Reports errors. Returns
+ * an enum uasd_exit, for example REFUSED with the users of the disk, or UNAUTHORIZED. l must keep its address.
  */
-int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l);
-/* The same without a lease, for a disk that is mounted between its switches: only the connection and the watch. */
-int lease_watch(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l);
+int bench_lease_begin(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, bool mounted,
+                      struct bench_lease *l);
 void lease_end(struct bench_lease *l);
 
 /*

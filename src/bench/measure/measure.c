@@ -186,13 +186,10 @@ static int measure(struct session *s, struct step *steps, size_t n_steps)
         enum driver before = f->driver;
 
         run_catch_signals();
-        if (raw)
-                code = lease_take(c, &f->remote, f->view, f->lun, &f->lease);
-        else if (f->remounts) {
-                code = lease_watch(c, &f->remote, f->view, f->lun, &f->lease);
-                if (code == UASD_EXIT_OK)
-                        code = remount_try(&f->remount, f->lease.block);
-        }
+        if (raw || f->remounts)
+                code = bench_lease_begin(c, &f->remote, f->view, f->lun, f->remounts, &f->lease);
+        if (code == UASD_EXIT_OK && f->remounts)
+                code = remount_try(&f->remount, f->lease.block);
         if (code == UASD_EXIT_OK && shared)
                 name_shared(f, s->bench->id);
         else if (code == UASD_EXIT_OK && f->lay_out)

@@ -87,11 +87,6 @@ static uint64_t region_of(const struct bench *b, unsigned pattern, enum driver d
         return rounds.n > 0 ? rounds.runs[0]->region : 0;
 }
 
-static bool regions_differ(uint64_t a, uint64_t b)
-{
-        return a > 0 && b > 0 && ((double) a > REGION_TIMES * (double) b || (double) b > REGION_TIMES * (double) a);
-}
-
 static void duration_text(const struct bench_pattern *p, char ret[static DURATION_MAX])
 {
         if (p->runtime_sec == 0)
@@ -119,7 +114,8 @@ static size_t pair_differs(const struct bench *a, const struct bench *b, const s
         char before[DURATION_MAX], then[DURATION_MAX];
         size_t n = 0;
 
-        if (regions_differ(one, other))
+        if (one > 0 && other > 0 &&
+            ((double) one > REGION_TIMES * (double) other || (double) other > REGION_TIMES * (double) one))
                 (void) snprintf(ret[n++], DOUBT_TEXT_MAX, "not the same question: a region of %s, then one of %s",
                                 bytes_text(one, before), bytes_text(other, then));
         if (*first->engine && *second->engine)
@@ -175,22 +171,20 @@ static void add_row(struct libscols_table *t, const struct bench *a, const struc
 }
 
 /* Other changes that may have caused the difference. */
-static int print_conditions(const struct bench *a, const struct bench *b)
+static void print_conditions(const struct bench *a, const struct bench *b)
 {
         struct head_line first[HEAD_MAX], second[HEAD_MAX];
         size_t n = bench_head(a, true, first), m = bench_head(b, true, second);
-        int r = 0;
 
         for (size_t i = 0; i < n; i++)
-                for (size_t k = 0; k < m && r >= 0; k++) {
+                for (size_t k = 0; k < m; k++) {
                         if (!streq(first[i].key, second[k].key))
                                 continue;
-                        r = bench_print_line(stdout, first[i].key, false, first[i].value);
-                        if (r >= 0 && !streq(first[i].value, second[k].value))
-                                r = bench_print_line(stdout, "then", true, second[k].value);
+                        bench_print_line(stdout, first[i].key, false, first[i].value);
+                        if (!streq(first[i].value, second[k].value))
+                                bench_print_line(stdout, "then", true, second[k].value);
                 }
         putchar('\n');
-        return r;
 }
 
 static int print_text(const struct bench_context *c, const struct bench *a, const struct bench *b, const struct pair *list,
@@ -201,14 +195,13 @@ static int print_text(const struct bench_context *c, const struct bench *a, cons
         int r;
 
         pager_open(!c->options->no_pager);
-        r = print_conditions(a, b);
-        if (r < 0)
-                return r;
+        print_conditions(a, b);
         t = table_new(columns, _AT_MAX, !c->options->no_legend);
         for (size_t i = 0; i < n; i++)
                 add_row(t, a, b, &list[i], &notes);
         r = table_print(t, columns, _AT_MAX);
-        return r < 0 ? r : bench_print_notes(stdout, &notes);
+        bench_print_notes(stdout, &notes);
+        return r;
 }
 
 static json_object *json_pair(const struct bench *a, const struct bench *b, const struct pair *p)

@@ -79,7 +79,7 @@ static void run_line(const struct bench *b, char *ret)
 
         add_known(ret, "profile ", b->profile);
         if (b->started_usec > 0)
-                text_join(ret, HEAD_VALUE_MAX, "%s UTC", day_text(b->started_usec, true, when));
+                text_join(ret, HEAD_VALUE_MAX, "%s UTC", day_text(b->started_usec, when));
         text_join(ret, HEAD_VALUE_MAX, "%zu round%s after one that is dropped", rounds, rounds == 1 ? "" : "s");
         if (b->id[0])
                 text_join(ret, HEAD_VALUE_MAX, "%.8s", b->id);

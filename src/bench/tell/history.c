@@ -69,7 +69,7 @@ static void add_result(struct libscols_table *t, const struct bench *b)
         result_text(b, result, sizeof(result));
         const char *const cells[_AT_MAX] = {
                 [AT_ID] = id,
-                [AT_DATE] = day_text(b->started_usec, true, when),
+                [AT_DATE] = day_text(b->started_usec, when),
                 [AT_DISK] = HARMLESS(*b->conditions.model  ? b->conditions.model
                                      : *b->conditions.path ? b->conditions.path
                                                            : "-"),

@@ -198,67 +198,55 @@ static void make_table(struct result_printer *p, bool legend)
         }
 }
 
-int bench_print_line(FILE *out, const char *key, bool again, const char *value)
+static void folded(FILE *out, const char *s, unsigned indent)
+{
+        if (fold_print(out, s, indent) < 0)
+                no_memory();
+}
+
+void bench_print_line(FILE *out, const char *key, bool again, const char *value)
 {
         (void) fprintf(out, "%*s%c ", KEY_WIDTH, key, again ? ' ' : ':');
-        return fold_print(out, HARMLESS(value), KEY_WIDTH + 2);
+        folded(out, HARMLESS(value), KEY_WIDTH + 2);
 }
 
-int bench_print_notes(FILE *out, const struct notes *notes)
+void bench_print_notes(FILE *out, const struct notes *notes)
 {
-        int r = 0;
-
-        for (size_t i = 0; i < notes->n && r >= 0; i++) {
+        for (size_t i = 0; i < notes->n; i++) {
                 int n = fprintf(out, "%s[%zu] ", i == 0 ? "\n" : "", i + 1) - (i == 0);
 
-                r = fold_print(out, HARMLESS(notes->text[i]), n > 0 ? (unsigned) n : 0);
+                folded(out, HARMLESS(notes->text[i]), n > 0 ? (unsigned) n : 0);
         }
-        return r;
-}
-
-/* The finding comes before everything else. */
-static int print_finding(const struct bench *b, FILE *out)
-{
-        char text[2048];
-        int r;
-
-        if (!b->finding.found)
-                return 0;
-        (void) fputs(style_colours() ? SGR_RED : "", out);
-        r = fold_print(out, HARMLESS(finding_text(b, text, sizeof(text))), 0);
-        (void) fprintf(out, "%s\n", colour_end());
-        return r;
-}
-
-static int print_verdict(const struct bench *b, FILE *out)
-{
-        static const char word[] = "Verdict:";
-        char text[2048];
-        size_t n = strlen(verdict_overall(b, text, sizeof(text)));
-
-        if (n == 0)
-                return 0;
-        (void) snprintf(text + n, sizeof(text) - n, ".");
-        (void) fprintf(out, "\n%s%s%s ", style_colours() ? SGR_BOLD : "", word, colour_end());
-        return fold_print(out, text, sizeof(word));
 }
 
 int bench_print(const struct bench *b, FILE *out, bool legend)
 {
+        static const char verdict[] = "Verdict:";
         struct result_printer p = {.b = b};
         struct head_line head[HEAD_MAX];
+        char text[2048];
         size_t n;
-        int r = print_finding(b, out);
+        int r;
 
+        if (b->finding.found) { /* it comes before everything else */
+                (void) fputs(style_colours() ? SGR_RED : "", out);
+                folded(out, HARMLESS(finding_text(b, text, sizeof(text))), 0);
+                (void) fprintf(out, "%s\n", colour_end());
+        }
         n = bench_head(b, true, head);
-        for (size_t i = 0; i < n && r >= 0; i++)
-                r = bench_print_line(out, head[i].key, false, head[i].value);
+        for (size_t i = 0; i < n; i++)
+                bench_print_line(out, head[i].key, false, head[i].value);
         (void) fputc('\n', out);
         make_table(&p, legend);
         (void) scols_table_set_stream(p.table, out);
-        r = table_print(p.table, columns, p.n_columns) ?: r;
-        r = r < 0 ? r : bench_print_notes(out, &p.notes);
-        r = r < 0 ? r : print_verdict(b, out);
+        r = table_print(p.table, columns, p.n_columns);
+        bench_print_notes(out, &p.notes);
+        n = strlen(verdict_overall(b, text, sizeof(text)));
+        if (n > 0) {
+                (void) snprintf(text + n, sizeof(text) - n, ".");
+                (void) fprintf(out, "\n%s%s%s ", style_colours() ? SGR_BOLD : "", verdict, colour_end());
+                folded(out, text, sizeof(verdict));
+        }
         return r < 0 ? r : ferror(out) ? -EIO : 0;
 }
 

@@ -52,10 +52,9 @@ enum bench_format {
 /* Prints a whole result. legend: with the columns' names. 0 or a negative errno. */
 int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool legend);
 
-/* Lines above a table, "Disk: ...", and below it, "[1] ...". Both fold on terminals. again: another value of the previous key. 0
- * or a negative errno. */
-int bench_print_line(FILE *out, const char *key, bool again, const char *value);
-int bench_print_notes(FILE *out, const struct notes *notes);
+/* Lines above a table, "Disk: ...", and below it, "[1] ...". Both fold on terminals. again: another value of the previous key. */
+void bench_print_line(FILE *out, const char *key, bool again, const char *value);
+void bench_print_notes(FILE *out, const struct notes *notes);
 
 /* Prints only the table, with the lines above and below it. */
 int bench_print(const struct bench *b, FILE *out, bool legend);

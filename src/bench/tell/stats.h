@@ -92,5 +92,5 @@ bool stats_ratio(const struct samples *a, const struct samples *b, double level,
 char *figure_text(double value, enum stats_measure m, bool utf8, char ret[static UNIT_TEXT_MAX]);
 /* Blocks and regions: "4 KiB", "64 GiB", "1536 B". Other numbers: "4.00 TB". */
 char *bytes_text(uint64_t bytes, char ret[static UNIT_TEXT_MAX]);
-/* "2026-11-20", or with the time "2026-11-20 10:15"; UTC. */
-char *day_text(uint64_t usec, bool time, char ret[static UNIT_TEXT_MAX]);
+/* "2026-11-20 10:15"; UTC. */
+char *day_text(uint64_t usec, char ret[static UNIT_TEXT_MAX]);

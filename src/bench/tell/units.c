@@ -46,12 +46,12 @@ char *bytes_text(uint64_t bytes, char ret[static UNIT_TEXT_MAX])
         return ret;
 }
 
-char *day_text(uint64_t usec, bool time, char ret[static UNIT_TEXT_MAX])
+char *day_text(uint64_t usec, char ret[static UNIT_TEXT_MAX])
 {
         time_t t = (time_t) (usec / USEC_PER_SEC);
         struct tm tm;
 
-        if (!gmtime_r(&t, &tm) || strftime(ret, UNIT_TEXT_MAX, time ? "%Y-%m-%d %H:%M" : "%Y-%m-%d", &tm) == 0)
+        if (!gmtime_r(&t, &tm) || strftime(ret, UNIT_TEXT_MAX, "%Y-%m-%d %H:%M", &tm) == 0)
                 (void) copy_string(ret, UNIT_TEXT_MAX, "?");
         return ret;
 }
