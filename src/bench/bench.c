@@ -139,11 +139,6 @@ bool bench_pattern_writes(const struct bench_pattern *p)
         return p->read_percent < 100;
 }
 
-double bench_with_ramp(const struct bench_pattern *p, const struct bench_run *r)
-{
-        return r->runtime_usec > 0 ? 1 + (double) p->ramp_sec * USEC_PER_SEC / (double) r->runtime_usec : 1;
-}
-
 void text_add(char *ret, size_t size, const char *format, ...)
 {
         size_t used = strlen(ret);

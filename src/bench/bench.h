@@ -139,8 +139,6 @@ struct bench {
 void bench_done(struct bench *b);
 /* Whether it changes the contents of the disk. */
 bool bench_pattern_writes(const struct bench_pattern *p);
-/* Factor between the bytes that fio counted and those that were moved. fio leaves out the ramp, which has the same rate. */
-double bench_with_ramp(const struct bench_pattern *p, const struct bench_run *r);
 
 /* Appends to a text of `size` bytes. The part that does not fit is omitted. */
 void text_add(char *ret, size_t size, const char *format, ...) _printf_(3, 4);

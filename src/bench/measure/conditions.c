@@ -149,10 +149,12 @@ static uint64_t more(uint64_t after, uint64_t before)
         return after > before ? after - before : 0;
 }
 
-/* The bytes of our run. fio's own count leaves out the ramp. The kernel's count for fio leaves out FUSE file systems. */
+/* The bytes of our run. fio's own count leaves out the ramp, which has the same rate. The kernel's count for fio leaves out FUSE
+ * file systems. */
 static double ours(const struct bench_side *s, double charged, const struct bench_pattern *p, const struct bench_run *r)
 {
-        double said = (double) s->bytes * bench_with_ramp(p, r);
+        double ramp = r->runtime_usec > 0 ? (double) p->ramp_sec * USEC_PER_SEC / (double) r->runtime_usec : 0;
+        double said = (double) s->bytes * (1 + ramp);
 
         return charged > said ? charged : said;
 }
