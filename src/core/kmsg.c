@@ -93,6 +93,11 @@ static const struct pattern {
         {FROM_USB, BLAME_NONE, WEIGHT_NEW, 0, "new ", " USB device number ", NULL},
         {FROM_USB, BLAME_NONE, WEIGHT_GONE, 0, "USB disconnect, device number ", NULL, NULL},
 
+        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_SLEEP, 0, "PM: suspend entry", NULL, NULL},
+        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_AWAKE, 0, "PM: suspend exit", NULL, NULL},
+        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_SLEEP, 0, "PM: hibernation", " entry", NULL},
+        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_AWAKE, 0, "PM: hibernation", " exit", NULL},
+
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, 0, "uas_eh_abort_handler ", NULL, N_("commands were not answered in time")},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS, "uas_eh_", "_reset_handler FAILED", N_("a reset did not bring it back")},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_eh_", "_reset_handler ", N_("it had to be reset")},
@@ -134,13 +139,13 @@ static const struct pattern {
         /* clang-format on */
 };
 
-/* Returns the text of "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without its prefix, or NULL if it is not the message of a device. */
+/* Returns the text of "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without its prefix. */
 static const char *message_of(const struct kmsg *k, char *ret_device, size_t size)
 {
         const char *space = strchr(k->text, ' '), *colon = strstr(k->text, ": "), *s;
 
         if (!space || !colon || colon < space)
-                return NULL;
+                return k->text;
         take_text(ret_device, size, space + 1, (size_t) (colon - space - 1));
         s = colon + 2;
         if (!streq(k->subsystem, "scsi"))
@@ -260,7 +265,7 @@ bool sign_read(const struct kmsg *k, struct sign *ret)
         if (k->user)
                 return false;
         message = message_of(k, device, sizeof(device));
-        for (size_t i = 0; message && i < ELEMENTSOF(patterns); i++) {
+        for (size_t i = 0; i < ELEMENTSOF(patterns); i++) {
                 const struct pattern *p = patterns + i;
                 struct sign s = {.blame = p->blame,
                                  .weight = p->weight,

@@ -53,6 +53,8 @@ enum weight {
         WEIGHT_FATAL, /* the disk cannot be reached any more */
         WEIGHT_NEW,   /* no fault: a new host or device. Earlier signs are of another one */
         WEIGHT_GONE,  /* no fault: unplugged. Later signs are a consequence */
+        WEIGHT_SLEEP, /* no fault: the machine falls asleep. When it wakes up, the kernel may reset every device */
+        WEIGHT_AWAKE, /* no fault: it is awake again */
 };
 
 /* The meaning of one record for a disk. */

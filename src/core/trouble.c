@@ -143,7 +143,9 @@ void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct f
                 trouble_init(t);
         else if (s->weight == WEIGHT_GONE)
                 t->gone = true;
-        else if (t->gone)
+        else if (s->weight == WEIGHT_SLEEP || s->weight == WEIGHT_AWAKE)
+                t->asleep = s->weight == WEIGHT_SLEEP;
+        else if (t->gone || (t->asleep && s->blame == BLAME_BRIDGE && s->weight == WEIGHT_MEDIUM))
                 f.finding = FINDING_NONE;
         else if (s->excuses) {
                 excuse(t, s, usec);

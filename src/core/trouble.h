@@ -39,6 +39,7 @@ struct trouble {
         enum blame told;   /* the last reported cause */
         uint64_t timeouts; /* number of command timeouts, as last counted by the SCSI layer */
         bool gone;
+        bool asleep; /* the machine falls asleep or wakes up: a reset of the port is no fault */
 };
 
 enum findings {

@@ -6,7 +6,7 @@
 
 static bool known(enum weight w)
 {
-        return w <= WEIGHT_GONE;
+        return w <= WEIGHT_AWAKE;
 }
 
 /* A record that is made of these fields is parsed as these fields. */

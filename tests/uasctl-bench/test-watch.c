@@ -78,6 +78,7 @@ static void records(void **state)
                  0},
                 /* as expected */
                 {"5,6,6,-;sd 6:0:0:0: [sda] Attached SCSI disk\n" SCSI, 0},
+                {"6,7,7,-;PM: suspend exit\n", 0},
                 {"nonsense", 0},
                 /* clang-format on */
         };

@@ -85,6 +85,11 @@ static const struct {
          PLACE_CONTROLLER, "xhci-hcd.0.auto", 0, 0, BLAME_CONTROLLER, WEIGHT_FATAL, true},
         {"4,1,1,-;xhci_hcd 0000:00:14.0: WARN Set TR Deq Ptr cmd failed due to incorrect slot or ep state." PCI,
          PLACE_CONTROLLER, "0000:00:14.0", 0, 0, BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {"6,1,1,-;PM: suspend entry (s2idle)\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_SLEEP, false},
+        {"6,1,1,-;PM: suspend exit\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_AWAKE, false},
+        {"6,1,1,-;PM: hibernation: hibernation entry\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_SLEEP, false},
+        {"6,1,1,-;PM: hibernation exit\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_AWAKE, false}, /* Linux up to 5.7 */
+        {"2,1,1,-;Under-voltage detected! (0x00050005)\n", PLACE_MACHINE, "", 0, 0, BLAME_POWER, WEIGHT_FATAL, true},
         {"6,525,38191711,-;scsi host6: uas" SCSI("host6"), PLACE_HOST, "host6", 0, 0, BLAME_NONE, WEIGHT_NEW, false},
         {"6,525,38191711,-;scsi host0: usb-storage 2-1:1.0" SCSI("host0"), PLACE_HOST, "host0", 0, 0, BLAME_NONE, WEIGHT_NEW, false},
         {"6,518,37567884,-;usb 2-1: new SuperSpeed USB device number 2 using xhci_hcd" USB("+usb:2-1"),
@@ -153,6 +158,9 @@ static const char *const silent[] = {
         "6,1,1,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd" USB("c189:99999999999999999999"),
         "3,1,1,-;ehci-pci 0000:00:1d.0: HC died; cleaning up" PCI,
         "3,1,1,-;xhci_hcd 0000:00:14.0: HC died; cleaning up\n SUBSYSTEM=usb\n",
+        "6,1,1,-;PM: hibernation: Creating image:\n",
+        "6,1,1,-;PM: suspend devices took 0.5 seconds\n",
+        "30,1,1,-;PM: suspend entry (deep)\n",
         /* not a message about a device */
         "6,1,1,-;\n",
         "6,1,1,-;uas\n",

@@ -39,7 +39,9 @@ static const struct sign
                          .blame = BLAME_BRIDGE,
                          .weight = WEIGHT_MEDIUM,
                          .what = "transfers"},
-        new_sign = {.weight = WEIGHT_NEW}, gone_sign = {.weight = WEIGHT_GONE};
+        new_sign = {.weight = WEIGHT_NEW}, gone_sign = {.weight = WEIGHT_GONE},
+        sleep_sign = {.place = PLACE_MACHINE, .weight = WEIGHT_SLEEP},
+        awake_sign = {.place = PLACE_MACHINE, .weight = WEIGHT_AWAKE};
 
 struct step {
         unsigned at; /* seconds */
@@ -68,7 +70,12 @@ static const struct {
         {"not after ten minutes", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {701, &abort_sign, NOTED, BLAME_BRIDGE}, {1300, &abort_sign, BROKEN, BLAME_BRIDGE}}},
         {"given up by the kernel: at once", {{100, &offline_sign, BROKEN, BLAME_BRIDGE}}},
         {"a burst grows heavier", {{100, &reset_sign, NOTED, BLAME_BRIDGE}, {101, &abort_sign, NOTED, BLAME_BRIDGE}, {102, &offline_sign, BROKEN, BLAME_BRIDGE}}},
-        {"only resets, as at every resume: it takes four",
+        {"resets while the machine wakes up are the kernel's, however often it sleeps; a bridge that hangs then is to blame",
+         {{100, &sleep_sign, OK, BLAME_NONE}, {101, &reset_sign, OK, BLAME_NONE}, {102, &awake_sign, OK, BLAME_NONE}, {120, &sleep_sign, OK, BLAME_NONE},
+          {121, &reset_sign, OK, BLAME_NONE}, {122, &awake_sign, OK, BLAME_NONE}, {140, &sleep_sign, OK, BLAME_NONE}, {141, &reset_sign, OK, BLAME_NONE},
+          {142, &awake_sign, OK, BLAME_NONE}, {160, &sleep_sign, OK, BLAME_NONE}, {161, &reset_sign, OK, BLAME_NONE}, {162, &abort_sign, NOTED, BLAME_BRIDGE},
+          {163, &awake_sign, OK, BLAME_NONE}, {180, &reset_sign, NOTED, BLAME_BRIDGE}}},
+        {"only resets: it takes four",
          {{100, &reset_sign, NOTED, BLAME_BRIDGE}, {120, &reset_sign, NOTED, BLAME_BRIDGE}, {140, &reset_sign, NOTED, BLAME_BRIDGE}, {160, &reset_sign, BROKEN, BLAME_BRIDGE}}},
         {"a pause is not needed: one that fails every six seconds has failed twice after half a minute",
          {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {106, &abort_sign, OK, BLAME_BRIDGE}, {112, &abort_sign, OK, BLAME_BRIDGE}, {118, &abort_sign, OK, BLAME_BRIDGE},

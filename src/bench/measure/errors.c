@@ -64,7 +64,7 @@ void errors_take_record(struct errors_watch *w, const struct kmsg *k)
 
         if (!sign_read(k, &s) || !sign_is_about(&s, &w->facts, w->host))
                 return;
-        if (s.weight != WEIGHT_NEW && s.weight != WEIGHT_GONE)
+        if (s.weight <= WEIGHT_FATAL) /* the others are no faults */
                 count_sign(&w->seen, &s);
 }
 

@@ -142,6 +142,25 @@ def asleep_in_the_middle(vm):
 
 
 @case(tier="full", image="vendor", limit=400)
+def asleep_again_and_again(vm):
+    "The machine sleeps four times in a few minutes, and the kernel resets the disk at each resume: nothing is held against the bridge."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.put("/etc/uasd/uasd.conf", "[uasd]\nPolicy=uas\n")
+    # USB_QUIRK_RESET_RESUME; without it the kernel resets a disk only if its controller was without power.
+    guest.run("systemctl restart uasd && echo 1209:5a5a:b >/sys/module/usbcore/parameters/quirks", check=True)
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    for _times in range(4):
+        sleep(guest, "sleep 11")  # another burst begins after ten seconds
+    assert guest.kernel_log().count("reset SuperSpeed USB device") >= 4, guest.kernel_log()[-3000:]
+    well(guest, disk, "uas")
+    [one] = guest.uasctl("list")["disks"]
+    assert not (one["history"] or "").startswith("distrusted"), one
+    assert "not yet held against it" not in guest.journal("-b -u uasd")
+
+
+@case(tier="full", image="vendor", limit=400)
 def asleep_by_logind(vm):
     "logind sends the machine to sleep while uasd-switch is at work: the machine sleeps when the switch has ended, and uasd goes on afterwards."
     disk = vm.disk(label="DATA")
