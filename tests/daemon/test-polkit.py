@@ -84,6 +84,15 @@ class Polkit(Machine):
         self.answer('yes')
         self.told(p, 0)
 
+    def test_large(self):
+        "A call that waits for a password takes little memory: its strings are short, and it names each option once."
+        for args in (['Inhibit', 'sss', '', 'me', 'x' * 100000], ['Inhibit', 'sss', '', 'x' * 100000, 'busy'],
+                     ['Switch', 'ssa{sv}', 'sdz', 'usb-storage', '500'] + ['force', 'b', 'true'] * 500):
+            with self.subTest(args[0]):
+                p = self.start(['busctl', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', *args], env=self.env, user=ANNA,
+                               group=ANNA, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                self.assertRegex(self.told(p, 1), 'too long|twice')
+
     def test_unplugged_meanwhile(self):
         "A password is valid for the disk of the question, not for another one at the same port."
         for words in ('switch', 'sdz', 'usb-storage'), ('policy', 'sdz', 'usb-storage'), ('inhibit', '--disk=sdz', 'true'):

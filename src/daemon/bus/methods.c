@@ -17,16 +17,21 @@
 
 /* ---- the arguments ---- */
 
+/* A call may wait for a password, and uasd keeps it as long: no client may fill the memory with such calls. */
+#define ARGUMENT_MAX 1024
+
 /* a{sv}: unknown options are refused, since the caller must know that they have no effect. */
 static int read_options(struct call *c)
 {
         const char *key;
-        int r = sd_bus_message_enter_container(c->message, 'a', "{sv}"), force = 0;
+        int r = sd_bus_message_enter_container(c->message, 'a', "{sv}"), force = -1;
 
         while (r >= 0 && (r = sd_bus_message_enter_container(c->message, 'e', "sv")) > 0) {
                 r = sd_bus_message_read(c->message, "s", &key);
                 if (r >= 0 && !streq(key, "force"))
                         return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such option: %s", key);
+                if (r >= 0 && force >= 0)
+                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "The option force is given twice.");
                 if (r >= 0)
                         r = sd_bus_message_read(c->message, "v", "b", &force);
                 if (r == -ENXIO) /* on the bus this error would mean a missing disk */
@@ -34,7 +39,7 @@ static int read_options(struct call *c)
                 if (r >= 0)
                         r = sd_bus_message_exit_container(c->message);
         }
-        c->force = force;
+        c->force = force > 0;
         return r < 0 ? r : sd_bus_message_exit_container(c->message);
 }
 
@@ -45,8 +50,11 @@ static int read_arguments(struct call *c)
         size_t n = strspn(signature, "s");
         int r = 0;
 
-        for (size_t i = 0; i < n && i < ELEMENTSOF(c->words) && r >= 0; i++)
+        for (size_t i = 0; i < n && i < ELEMENTSOF(c->words) && r >= 0; i++) {
                 r = sd_bus_message_read(c->message, "s", &c->words[i]);
+                if (r >= 0 && strlen(c->words[i]) > ARGUMENT_MAX)
+                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "An argument is too long.");
+        }
         return r >= 0 && signature[n] ? read_options(c) : r;
 }
 
