@@ -164,6 +164,7 @@ static void print_state(const struct view *v, const char *means)
 static void print_decision(const struct view *v, const struct explanation *t)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
+        const char *requested = row && row->reason == REASON_OVERRIDE ? view_target(v) : NULL;
         char remedy[600], text[700];
 
         print_answer(v);
@@ -173,7 +174,8 @@ static void print_decision(const struct view *v, const struct explanation *t)
         output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy)) ?: TRANSLATED(row->remedy ?: ""),
                                                   v->disk.facts.interface, text, sizeof(text)));
         if (v->disk.state == STATE_FAILED)
-                output_sentence("Try again", output_named("uasctl switch DISK", v->disk.facts.interface, text, sizeof(text)));
+                output_format("Try again", "", "uasctl switch %s%s%s", v->disk.facts.interface, requested ? " " : "",
+                              requested ?: "");
         print_state(v, row->means);
         output_sentence("History", v->history);
         output_sentence("Kernel", t->kernel);

@@ -129,7 +129,7 @@ static int tell_outcome(const char *label, const struct outcome *o)
                 log_error(o->code == UASD_EXIT_ROLLED_BACK ? N_("%s: rolled back: %s (step %s)") : N_("%s: %s (step %s)"), label,
                           TRANSLATED(o->text), o->step);
         else
-                log_error("%s: %s", label, o->text[0] ? TRANSLATED(o->text) : _("failed."));
+                log_error("%s: %s", label, o->text[0] ? TRANSLATED(o->text) : _("The switch failed."));
         return o->code < 0 ? UASD_EXIT_FAILED : o->code;
 }
 

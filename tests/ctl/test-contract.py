@@ -516,7 +516,7 @@ for links in "$TREE/sys/block" "$TREE/sys/class/block"; do rm "$links/sda"; ln -
 
     def test_try_again(self):
         self.ctl('switch', 'sdc', 'uas', code=7)
-        self.assertIn(' Try again: uasctl switch 2-3:1.0\n', self.ctl('explain', 'sdc').stdout)
+        self.assertIn(' Try again: uasctl switch 2-3:1.0 uas\n', self.ctl('explain', 'sdc').stdout)
 
     def test_ejected(self):
         self.ctl('eject', 'sda')
