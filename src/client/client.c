@@ -60,7 +60,7 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
         }
 }
 
-static bool ask(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret)
+bool source_ask(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret)
 {
         char why[WHY_MAX];
         int r = open_remote(c, use, ret_remote, ret);
@@ -68,18 +68,6 @@ static bool ask(const struct client *c, enum remote_use use, struct remote *ret_
         if (r < 0)
                 log_info("%s: uasctl reads the disks from the kernel.", why_no_answer(c, r, why));
         return r >= 0;
-}
-
-bool source_ask(const struct client *c, struct remote *ret_remote, struct views *ret)
-{
-        return ask(c, REMOTE_ORDER, ret_remote, ret);
-}
-
-bool source_look(const struct client *c, struct views *ret)
-{
-        _cleanup_(remote_close) struct remote remote = {};
-
-        return ask(c, REMOTE_LOOK, &remote, ret);
 }
 
 int source_local(const struct client *c, bool users, struct views *ret)
@@ -105,7 +93,7 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
 
                 if (r != UASD_EXIT_OK)
                         return r;
-        } else if (!ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote, ret))
+        } else if (!source_ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote, ret))
                 return source_local(c, detail == DETAIL_ALL, ret);
         for (size_t i = 0; i < ret->n; i++)
                 waits = waits || ret->list[i].disk.state == STATE_WAITING;

@@ -19,10 +19,8 @@ struct client {
 
 /* These functions report errors. Each returns an enum uasd_exit. */
 
-/* Reads all disks from the daemon, and keeps the connection. Returns false without a daemon, which is reported as a note. */
-bool source_ask(const struct client *c, struct remote *ret_remote, struct views *ret);
-/* Reads all disks, and keeps no connection. */
-bool source_look(const struct client *c, struct views *ret);
+/* Reads all disks from the daemon. Returns false without a daemon, which is reported as a note. */
+bool source_ask(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret);
 /* The disks from the kernel. users: with their users. */
 int source_local(const struct client *c, bool users, struct views *ret);
 

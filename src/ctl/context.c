@@ -62,8 +62,9 @@ int ctl_choose(struct ctl *c, char **names)
 
 bool ctl_ask_daemon(struct ctl *c)
 {
+        _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views daemon = {};
-        bool answers = source_look(&c->client, &daemon);
+        bool answers = source_ask(&c->client, REMOTE_LOOK, &remote, &daemon);
 
         for (size_t i = 0; i < c->views.n; i++)
                 view_take_life(&c->views.list[i], &daemon);

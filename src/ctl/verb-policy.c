@@ -85,7 +85,7 @@ static int read_all(const struct ctl *c, struct policy_rows *ret)
 
         if (c->client.host)
                 r = source_connect(&c->client, &remote, &views);
-        else if (!source_ask(&c->client, &remote, &views))
+        else if (!source_ask(&c->client, REMOTE_ORDER, &remote, &views))
                 return read_files(c, ret);
         return r == UASD_EXIT_OK ? read_remote(c, &remote, ret) : r;
 }

@@ -108,7 +108,7 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
         if (r != UASD_EXIT_OK)
                 return r;
         plan_switch(c->v, w->target, w->force, &plan);
-        if (source_ask(&c->client, &c->remote, &theirs)) {
+        if (source_ask(&c->client, REMOTE_ORDER, &c->remote, &theirs)) {
                 remote_read_inhibited(&c->remote, &theirs);
                 told = views_find(&theirs, c->v->disk.facts.interface);
         }

@@ -83,7 +83,7 @@ int verb_wait(struct ctl *c, char **args)
 
         if (c->options->wait_usec < UINT64_MAX - now)
                 end = now + c->options->wait_usec;
-        daemon = c->client.host || source_ask(&c->client, &c->remote, &c->views);
+        daemon = c->client.host || source_ask(&c->client, REMOTE_ORDER, &c->remote, &c->views);
         if (c->client.host || !daemon)
                 r = ctl_read(c, daemon ? FROM_DAEMON : FROM_KERNEL, NULL);
         if (r == UASD_EXIT_OK)
