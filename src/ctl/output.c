@@ -9,50 +9,12 @@
 #include "ctl/translate.h"
 #include "term/fold.h"
 #include "term/program.h"
-#include "term/table.h"
 
 const char *const sgr_of_state[_STATE_MAX] = {
         [STATE_SETTLED] = SGR_GREEN,    [STATE_HELD] = SGR_YELLOW,  [STATE_WAITING] = SGR_YELLOW,
         [STATE_SWITCHING] = SGR_YELLOW, [STATE_TRIAL] = SGR_YELLOW, [STATE_FAILED] = SGR_RED,
         [STATE_UNBOUND] = SGR_RED,      [STATE_IGNORED] = SGR_DIM,  [STATE_INCAPABLE] = SGR_DIM,
 };
-
-static const struct table_column says_columns[] = {
-        {N_("HOLDS"), .folds = FIT_BLANKS},
-        {N_("VERDICT")},
-        {N_("FIRMWARE")},
-        {N_("HOST"), .folds = FIT_NAMES},
-        {N_("SOURCE"), .folds = FIT_BLANKS},
-        {N_("DATE")},
-        {N_("NOTE"), .folds = FIT_CUT},
-};
-
-static void add_says(struct libscols_table *t, const struct db_says *s, int bcd, const char *platform)
-{
-        bool known = bcd >= 0;
-        const char *holds = known && !db_firmware_fits(s, (uint16_t) bcd) ? _("other firmware")
-                            : !db_host_fits(s, platform)                  ? _("other host")
-                            : !known && !db_any_firmware(s)               ? _("some firmware")
-                                                                          : _("yes");
-        char range[16];
-
-        if (!db_any_firmware(s))
-                (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff, s->bcd_max >> 8,
-                                s->bcd_max & 0xff);
-        (void) table_row(t, NULL,
-                         (const char *const[]){holds, verdict_to_string(s->verdict), db_any_firmware(s) ? _("any") : range,
-                                               streq(s->host, "*") ? _("any") : HARMLESS(s->host), HARMLESS(s->source),
-                                               HARMLESS(s->date), HARMLESS(s->note)});
-}
-
-int output_says(const struct db_entry *e, int bcd, const char *platform, bool legend)
-{
-        struct libscols_table *t = table_new(says_columns, ELEMENTSOF(says_columns), legend);
-
-        for (size_t i = 0; i < e->n_says; i++)
-                add_says(t, &e->says[i], bcd, platform);
-        return table_print(t, says_columns, ELEMENTSOF(says_columns));
-}
 
 void output_head(const struct view *v, const char *text)
 {

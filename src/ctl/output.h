@@ -3,10 +3,9 @@
 
 #include "client/view.h"
 #include "common/util.h"
-#include "core/bridge-db.h"
 #include "term/style.h"
 
-/* Text for people, on stdout. Names from a device or user are made harmless. 0 or -ENOMEM. */
+/* Text for people, on stdout. Names from a device or user are made harmless. */
 
 /* Copies of s without harmful characters, cut to what a line can hold. In a sentence, names may already be harmless. */
 #define OUTPUT_TEXT_MAX 4096
@@ -18,8 +17,6 @@ extern const char *const sgr_of_state[_STATE_MAX];
 
 /* Replaces DISK in advice by the name of this disk, so that the command can be pasted. Returns ret. */
 const char *output_named(const char *text, const char *id, char *ret, size_t size);
-/* The statements of the database, and whether each applies to this firmware (-1: not known) and platform. */
-int output_says(const struct db_entry *e, int bcd, const char *platform, bool legend);
 
 /* The first line about a disk, with a mark in the colour of its state. */
 void output_head(const struct view *v, const char *text);

@@ -91,10 +91,7 @@ json_object *json_of_disk(json_object *disk)
 
 json_object *json_disk_with(const struct view *v, const char *key, json_object *value)
 {
-        json_object *o = json_disk(v);
-
-        put(o, key, value);
-        return json_of_disk(o);
+        return json_of_disk(put_members(json_disk(v), {key, value}));
 }
 
 /* ---- members that some verbs add ---- */

@@ -8,6 +8,7 @@
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "term/pager.h"
+#include "term/table.h"
 
 /* A bridge, and what is known of it. */
 struct known_bridge {
@@ -63,6 +64,44 @@ static void elsewhere(const struct known_bridge *b, char *ret, size_t size)
         }
 }
 
+static const struct table_column says_columns[] = {
+        {N_("HOLDS"), .folds = FIT_BLANKS},
+        {N_("VERDICT")},
+        {N_("FIRMWARE")},
+        {N_("HOST"), .folds = FIT_NAMES},
+        {N_("SOURCE"), .folds = FIT_BLANKS},
+        {N_("DATE")},
+        {N_("NOTE"), .folds = FIT_CUT},
+};
+
+static void add_says(struct libscols_table *t, const struct db_says *s, int bcd, const char *platform)
+{
+        bool known = bcd >= 0;
+        const char *holds = known && !db_firmware_fits(s, (uint16_t) bcd) ? _("other firmware")
+                            : !db_host_fits(s, platform)                  ? _("other host")
+                            : !known && !db_any_firmware(s)               ? _("some firmware")
+                                                                          : _("yes");
+        char range[16];
+
+        if (!db_any_firmware(s))
+                (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff, s->bcd_max >> 8,
+                                s->bcd_max & 0xff);
+        (void) table_row(t, NULL,
+                         (const char *const[]){holds, verdict_to_string(s->verdict), db_any_firmware(s) ? _("any") : range,
+                                               streq(s->host, "*") ? _("any") : HARMLESS(s->host), HARMLESS(s->source),
+                                               HARMLESS(s->date), HARMLESS(s->note)});
+}
+
+/* The statements, and whether each applies to this firmware and host. */
+static int print_says(const struct db_entry *e, int bcd, const char *platform, bool legend)
+{
+        struct libscols_table *t = table_new(says_columns, ELEMENTSOF(says_columns), legend);
+
+        for (size_t i = 0; i < e->n_says; i++)
+                add_says(t, &e->says[i], bcd, platform);
+        return table_print(t, says_columns, ELEMENTSOF(says_columns));
+}
+
 static int print_text(const struct ctl *c, const struct known_bridge *b)
 {
         char text[DB_SAYS_MAX * 48];
@@ -81,7 +120,7 @@ static int print_text(const struct ctl *c, const struct known_bridge *b)
         if (b->entry.n_says == 0)
                 return 0;
         putchar('\n');
-        return output_says(&b->entry, b->bcd, b->platform, c->options->legend);
+        return print_says(&b->entry, b->bcd, b->platform, c->options->legend);
 }
 
 static int show_absent(const struct ctl *c, struct known_bridge *b)
@@ -117,12 +156,9 @@ static int show(const struct ctl *c, const struct view *views, size_t n, struct 
                         putchar('\n');
                 if (!list && print_text(c, b) < 0)
                         return UASD_EXIT_FAILED;
-                if (list) {
-                        json_object *o = json_disk(&views[i]);
-
-                        put(o, "database", json_database(&b->entry, b->bcd, b->platform));
-                        append(list, o);
-                }
+                if (list)
+                        append(list,
+                               put_members(json_disk(&views[i]), {"database", json_database(&b->entry, b->bcd, b->platform)}));
         }
         if (list)
                 json_print(json_document("disks", list));

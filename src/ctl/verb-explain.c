@@ -318,16 +318,9 @@ static int tell(const struct ctl *c, const struct view *v, struct explanation *r
 
 static json_object *json_explanation(const struct view *v, const struct explanation *t)
 {
-        json_object *o = json_disk(v);
-
-        put(o, "rows", json_rows(t->rows, t->n_rows));
-        put(o, "quirks", json_quirks(t->words, t->n_words));
-        put(o, "link", json_link(&t->link));
-        put(o, "names", json_object_get(t->names));
-        put_string(o, "kernel", t->kernel);
-        put_string(o, "unbound", t->unbound);
-        put_string(o, "initramfs", t->initramfs);
-        return o;
+        return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows)}, {"quirks", json_quirks(t->words, t->n_words)},
+                           {"link", json_link(&t->link)}, {"names", json_object_get(t->names)}, {"kernel", new_string(t->kernel)},
+                           {"unbound", new_string(t->unbound)}, {"initramfs", new_string(t->initramfs)});
 }
 
 /* The rows follow the files as they are now. The state follows the configuration that uasd read at its start. */

@@ -193,7 +193,6 @@ static int json_facts(const struct ctl *c, const struct view *v, const struct he
         struct quirk_word words[WORDS_MAX];
         char platform[PLATFORM_MAX];
         struct db_entry entry;
-        json_object *o;
         int r = quirk_facts_read(&c->client.roots, &quirks);
 
         if (r < 0)
@@ -202,14 +201,10 @@ static int json_facts(const struct ctl *c, const struct view *v, const struct he
                 redact_quirks(&quirks);
         platform_read(&c->client.roots, platform);
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
-        o = json_disk(v);
-        put(o, "rows", json_rows(rows, rows_that_fit(f, rows)));
-        put(o, "quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words, ELEMENTSOF(words))));
-        put(o, "database", json_database(&entry, f->bcd, platform));
-        put(o, "commands", json_commands(h));
-        put(o, "trim", json_trim(h, f->driver));
-        put(o, "link", json_link(&h->link));
-        append(disks, o);
+        append(disks, put_members(json_disk(v), {"rows", json_rows(rows, rows_that_fit(f, rows))},
+                                  {"quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words, ELEMENTSOF(words)))},
+                                  {"database", json_database(&entry, f->bcd, platform)}, {"commands", json_commands(h)},
+                                  {"trim", json_trim(h, f->driver)}, {"link", json_link(&h->link)}));
         return 0;
 }
 

@@ -16,14 +16,8 @@
 /* Takes ownership of names. */
 static json_object *json_one(const struct view *v, const struct health *h, json_object *names)
 {
-        json_object *o = json_disk(v);
-
-        put(o, "commands", json_commands(h));
-        put(o, "trim", json_trim(h, v->disk.facts.driver));
-        put(o, "smart", json_smart(h));
-        put(o, "names", names);
-        put(o, "link", json_link(&h->link));
-        return o;
+        return put_members(json_disk(v), {"commands", json_commands(h)}, {"trim", json_trim(h, v->disk.facts.driver)},
+                           {"smart", json_smart(h)}, {"names", names}, {"link", json_link(&h->link)});
 }
 
 static void print_luns(const struct view *v)

@@ -26,10 +26,8 @@ void append(json_object *list, json_object *value)
                 no_memory();
 }
 
-json_object *json_make_of(const struct json_member *members)
+json_object *put_members_of(json_object *o, const struct json_member *members)
 {
-        json_object *o = json_new();
-
         for (; members->key; members++)
                 put(o, members->key, members->value);
         return o;

@@ -30,13 +30,15 @@ json_object *new_bool(bool value);
 #define put_bool(o, key, value) put(o, key, new_bool(value))
 #define append_string(list, s) append(list, new_string(s))
 
-/* An object with these members: json_make({"name", new_string(name)}, {"size", new_uint(size)}) */
+/* Adds members to an object, and returns it: put_members(o, {"name", new_string(name)}, {"size", new_uint(size)}) */
 struct json_member {
         const char *key;
         json_object *value; /* of which it takes ownership */
 };
-json_object *json_make_of(const struct json_member *members);
-#define json_make(...) json_make_of((const struct json_member[]){__VA_ARGS__, {}})
+json_object *put_members_of(json_object *o, const struct json_member *members);
+#define put_members(o, ...) put_members_of(o, (const struct json_member[]){__VA_ARGS__, {}})
+/* A new object with them. */
+#define json_make(...) put_members(json_new(), __VA_ARGS__)
 
 /* The text of a member; NULL: there is none, or it is null. */
 const char *member(json_object *o, const char *key);
