@@ -203,13 +203,11 @@ static void say_how(const struct ctl *c, const struct lines *l)
 
 static void print_json(const struct ctl *c, const struct lines *l)
 {
-        const struct json_kernel k = {
+        json_print(json_kernel(&(struct json_kernel){
                 .command_line = &l->command_line.made,
                 .modprobe = l->quirks.built_in ? NULL : &l->modprobe.made,
                 .initramfs = l->quirks.built_in ? NULL : initramfs_command(&c->client.roots),
-        };
-
-        json_print(json_kernel(&k));
+        }));
 }
 
 static void print_text(const struct ctl *c, const struct lines *l)
