@@ -171,8 +171,11 @@ void remote_read_inhibited(struct remote *r, struct views *views)
                 for (size_t i = 0; i < views->n; i++) {
                         struct disk *d = &views->list[i].disk;
 
-                        if (!*disk || streq(disk, d->facts.interface))
-                                (void) snprintf(d->inhibited, sizeof(d->inhibited), "%s: %s", who, why);
+                        if (*disk && !streq(disk, d->facts.interface))
+                                continue;
+                        free(d->inhibited);
+                        if (asprintf(&d->inhibited, "%s: %s", who, why) < 0)
+                                d->inhibited = NULL;
                 }
 }
 

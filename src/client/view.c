@@ -105,7 +105,7 @@ const char *view_why(const struct view *v)
 {
         int reason = reason_from_string(v->reason_id);
 
-        if (v->disk.state == STATE_WAITING && *v->disk.inhibited)
+        if (v->disk.state == STATE_WAITING && v->disk.inhibited)
                 return "inhibited";
         return reason < 0 ? v->reason_id : why_word(v->disk.state, (enum reason) reason);
 }

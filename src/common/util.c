@@ -83,7 +83,12 @@ bool concat(char *ret, size_t size, ...)
 
 int strv_push(char ***list, size_t *n, const char *s)
 {
-        char **grown = realloc(*list, (*n + 2) * sizeof(*grown));
+        size_t used = *n + 1; /* with the NULL */
+        char **grown = *list;
+
+        /* The block doubles: blocks of every size would stay in malloc's caches. */
+        if (!grown || (used >= 4 && (used & (used - 1)) == 0))
+                grown = reallocarray(*list, used < 4 ? 4 : 2 * used, sizeof(*grown));
         if (!grown)
                 return -ENOMEM;
         *list = grown;

@@ -240,7 +240,7 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 add(ret, size, why);
                 break;
         case STATE_WAITING:
-                if (*d->inhibited) {
+                if (d->inhibited) {
                         say(ret, size, "Waits for %s: inhibited by %s", target, d->inhibited);
                         break;
                 }

@@ -106,6 +106,7 @@ void disk_done(struct disk *d)
                 return;
         luns_free(d->luns, d->n_luns);
         users_free(d->users, d->n_users);
+        free(d->inhibited);
         *d = (struct disk){};
 }
 

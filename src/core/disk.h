@@ -62,10 +62,10 @@ struct disk {
 
         struct decision decision;
         enum state state;
-        struct outcome outcome; /* result for the present request: none after a newer request. In uasctl: of the last switch */
-        struct outcome last;    /* result of the last switch, independent of later requests */
+        struct outcome outcome; /* of the last switch; its code: for the present request, -1 after a newer one, not in uasctl */
+        int last_code;          /* that of the last switch, independent of later requests */
         bool cancelled;         /* a user cancelled the switch that it wants: it stays on its driver */
-        char inhibited[256];    /* "WHO: WHY." while no switch begins, else empty */
+        char *inhibited;        /* "WHO: WHY." while no switch begins, else NULL */
         bool unattended;        /* uasd would switch it, but is not running */
         char lease[160];        /* a sentence about the holder of the lease; else empty */
 };

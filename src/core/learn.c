@@ -6,7 +6,7 @@
 
 void life_init(struct life *l)
 {
-        *l = (struct life){.disk = {.outcome.code = -1, .last.code = -1}, .timer = USEC_INFINITY};
+        *l = (struct life){.disk = {.outcome.code = -1, .last_code = -1}, .timer = USEC_INFINITY};
 }
 
 bool life_has_disks(const struct life *l)
@@ -90,7 +90,7 @@ static void try_afresh(struct life *l)
         l->use.looked = false;
         l->use.retry_at = l->attempt.not_before = 0;
         l->use.retries = l->attempt.flights = 0;
-        l->disk.outcome = (struct outcome){.code = -1};
+        l->disk.outcome.code = -1;
 }
 
 static void start_over(struct life *l)
@@ -153,7 +153,7 @@ static void done(struct life *l, const struct event *e, usec_t now)
 {
         bool overtaken = l->attempt.asked_meanwhile && l->disk.decision.target != l->attempt.to;
         bool elsewhere = l->attempt.to != DRIVER_NONE && l->disk.facts.driver != l->attempt.to;
-        struct outcome *o = &l->disk.last;
+        struct outcome *o = &l->disk.outcome;
 
         *o = e->outcome;
         if (e->foreign)
@@ -173,9 +173,11 @@ static void done(struct life *l, const struct event *e, usec_t now)
                 (void) snprintf(o->text, sizeof(o->text), "uasd-switch said that it was done, but the disk is on %s",
                                 driver_to_string(l->disk.facts.driver));
         }
-        if (overtaken) /* the result does not answer the newer request */
+        l->disk.last_code = o->code;
+        if (overtaken) { /* the result does not answer the newer request */
+                o->code = -1;
                 return;
-        l->disk.outcome = *o;
+        }
         if (o->code == UASD_EXIT_DEFERRED) {
                 /* A quick search does not see this user, and perhaps no event reports its end. */
                 l->use.busy = l->use.waited = true;

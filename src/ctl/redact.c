@@ -75,7 +75,7 @@ static void redact_disk(struct serials *known, struct view *v)
         redact_text(d->outcome.text, sizeof(d->outcome.text));
         redact_text(d->facts.distrust_reason, sizeof(d->facts.distrust_reason));
         d->facts.distrust_date[0] = d->facts.distrust_kernel[0] = '\0';
-        redact_text(d->inhibited, sizeof(d->inhibited));
+        redact(&d->inhibited);
         redact_text(d->lease, sizeof(d->lease));
         (void) disk_history(d, v->history, sizeof(v->history));
         put_text(&v->reason, strdup(disk_reason(d, text, sizeof(text))));

@@ -115,8 +115,7 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
         if (told && told->disk.lease[0])
                 return log_failure(UASD_EXIT_REFUSED, "%s: would not be switched. %s", VIEW_LABEL(c->v),
                                    TRANSLATED(told->disk.lease));
-        if (told && *told->disk.inhibited && plan.code == UASD_EXIT_OK &&
-            decision_wants_switch(&c->v->disk.facts, &plan.decision))
+        if (told && told->disk.inhibited && plan.code == UASD_EXIT_OK && decision_wants_switch(&c->v->disk.facts, &plan.decision))
                 plan.code = UASD_EXIT_DEFERRED;
         return tell_plan(c->v, w, &plan);
 }

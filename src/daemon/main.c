@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <malloc.h>
 #include <signal.h>
 #include <systemd/sd-daemon.h>
 
@@ -30,6 +31,7 @@ static int run(struct manager *m)
                 r = manager_start(m);
         if (r >= 0) {
                 (void) sd_notify(0, "READY=1\nSTATUS=Looking after USB disks");
+                (void) malloc_trim(0); /* what the first look at all disks needed once */
                 r = watchdog_loop(m->event);
                 (void) sd_notify(0, "STOPPING=1");
         }

@@ -63,7 +63,9 @@ static void tell_request(struct entry *e)
         if (!e->request.pending) /* cancelled */
                 return;
         e->request.pending = false;
-        entry_step(e, &e->request.event);
+        entry_step(e, &(struct event){.type = e->request.of_lease ? EVENT_LEASE_SWITCH : EVENT_REQUEST,
+                                      .target = e->request.target,
+                                      .force = e->request.force});
 }
 
 static void carry_out(struct manager *m, const struct post *p)

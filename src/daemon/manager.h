@@ -18,9 +18,11 @@
 
 /* A request of a user, as in org.uasd1.Job. */
 struct disk_request {
-        unsigned number;        /* for the bus; 0: there is no request */
-        bool pending;           /* `event` has not been passed to the machine yet */
-        struct event event;     /* the event of the request */
+        unsigned number; /* for the bus; 0: there is no request */
+        bool pending;    /* not passed to the machine yet */
+        bool of_lease;   /* of the holder of the lease */
+        bool force;
+        enum driver target;
         enum driver from, to;   /* to: DRIVER_NONE: the driver of its policy */
         char step[24];          /* present or last step of the switch */
         int code;               /* an exit status; -1: not ended */
@@ -51,9 +53,8 @@ struct entry {
         struct {
                 struct trouble account; /* of this attachment */
                 bool acted;             /* its result has been acted upon */
-                struct history unkept;  /* history that could not be written */
-                bool has_unkept;
-        } trouble; /* feature/trouble.c */
+                struct history *unkept; /* history that could not be written; else NULL */
+        } trouble;                      /* feature/trouble.c */
         struct {
                 struct child *worker;   /* NULL: it has answered, or there is none */
                 sd_event_source *pause; /* until the next one may begin */

@@ -35,9 +35,10 @@
 
 static struct entry *entry_new(struct manager *m)
 {
-        struct entry **grown = realloc(m->entries, (m->n_entries + 1) * sizeof(*grown));
-        struct entry *e;
+        struct entry **grown = m->entries, *e;
 
+        if ((m->n_entries & (m->n_entries - 1)) == 0) /* the block doubles: it would leave holes of every size */
+                grown = reallocarray(grown, 2 * m->n_entries + 1, sizeof(*grown));
         if (!grown)
                 return NULL;
         m->entries = grown;
@@ -61,6 +62,7 @@ static void entry_free(struct entry *e)
         sd_event_source_disable_unref(e->timer);
         sd_event_source_disable_unref(e->unbound);
         sd_event_source_disable_unref(e->foreign.timer);
+        free(e->trouble.unkept);
         disk_done(&e->life.disk);
         free(e);
 }

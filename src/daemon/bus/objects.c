@@ -108,10 +108,11 @@ static int get_busy(sd_bus *bus, const char *path, const char *interface, const 
 static int get_outcome(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                        void *data, sd_bus_error *error)
 {
-        const struct outcome *o = &((struct entry *) data)->life.disk.last;
-        char text[sizeof(o->text) * 4];
+        const struct disk *d = &((struct entry *) data)->life.disk;
+        char text[sizeof(d->outcome.text) * 4];
 
-        return sd_bus_message_append(reply, "(iss)", o->code, o->step, harmless_sentence(o->text, text, sizeof(text)));
+        return sd_bus_message_append(reply, "(iss)", d->last_code, d->outcome.step,
+                                     harmless_sentence(d->outcome.text, text, sizeof(text)));
 }
 
 #define FACT(field) offsetof(struct entry, life.disk.facts.field)

@@ -25,37 +25,33 @@ static const struct inhibitor *inhibitor_of(const struct entry *e)
         return NULL;
 }
 
-/* Returns true if the disk has an inhibitor. Names it at the end of a sentence. Other programs may give the reason as a sentence.
- */
-static bool tell(struct entry *e)
+/* Returns the end of a sentence; NULL: the disk has no inhibitor. Other programs may give the reason as a sentence. */
+static char *tell(const struct entry *e)
 {
         const struct inhibitor *i = inhibitor_of(e);
         const char *why = i ? i->why : "";
-        struct disk *d = &e->life.disk;
         bool ended = *why && strchr(".!?", why[strlen(why) - 1]);
+        char *text;
 
-        d->inhibited[0] = '\0';
-        if (i)
-                (void) snprintf(d->inhibited, sizeof(d->inhibited), "%s%s%s%s", i->who, *why ? ": " : "", why, ended ? "" : ".");
-        return i;
+        return i && asprintf(&text, "%s%s%s%s", i->who, *why ? ": " : "", why, ended ? "" : ".") >= 0 ? text : NULL;
 }
 
 void inhibit_adopt(struct entry *e)
 {
-        learn(&e->life, &(struct event){.type = EVENT_INHIBITED, .on = tell(e)}, 0);
+        e->life.disk.inhibited = tell(e);
+        learn(&e->life, &(struct event){.type = EVENT_INHIBITED, .on = inhibitor_of(e)}, 0);
 }
 
 static void apply(struct entry *e)
 {
         struct disk *d = &e->life.disk;
-        char before[sizeof(d->inhibited)];
-        bool on;
+        _cleanup_free_ char *before = d->inhibited;
+        bool on = inhibitor_of(e);
 
-        memcpy(before, d->inhibited, sizeof(before));
-        on = tell(e);
+        d->inhibited = tell(e);
         if (e->life.inhibited != on)
                 queue_event(e, &(struct event){.type = EVENT_INHIBITED, .on = on});
-        else if (!streq(before, d->inhibited) && d->state == STATE_WAITING)
+        else if (before && d->inhibited && !streq(before, d->inhibited) && d->state == STATE_WAITING)
                 bus_disk_changed(e);
 }
 

@@ -35,30 +35,33 @@ static void ending(const struct entry *e, int level, const char *id, const char 
 {
         const struct disk *d = &e->life.disk;
 
-        ending_of(e, level, id, text, driver_to_string(d->facts.driver), driver_or_empty(d->decision.target), d->outcome.step);
+        ending_of(e, level, id, text, driver_to_string(d->facts.driver), driver_or_empty(d->decision.target),
+                  d->outcome.code >= 0 ? d->outcome.step : "");
 }
 
 /* Uses the drivers of the switch: the present driver and the present target may be others. */
 static void ending_of_switch(const struct entry *e, int level, const char *id, const char *text)
 {
         const struct disk *d = &e->life.disk;
-        const struct outcome *o = &d->last;
+        const struct outcome *o = &d->outcome;
 
         if (o->to != DRIVER_NONE)
                 ending_of(e, level, id, text, driver_to_string(o->from), driver_to_string(o->to), o->step);
         else /* another process began it */
-                ending_of(e, level, id, text, "", driver_or_empty(o->code == UASD_EXIT_OK ? d->facts.driver : d->decision.target),
-                          o->step);
+                ending_of(e, level, id, text, "",
+                          driver_or_empty(d->last_code == UASD_EXIT_OK ? d->facts.driver : d->decision.target), o->step);
 }
 
 /* The outcome of a foreign switch has no step. */
-static const char *ended_at(char text[static ENDING_MAX], const char *how, bool astray, const struct outcome *o)
+static const char *ended_at(char text[static ENDING_MAX], const char *how, bool astray, const struct disk *d)
 {
+        const struct outcome *o = &d->outcome;
+
         if (!o->step[0])
                 (void) snprintf(text, ENDING_MAX, "%s: %s", how, o->text);
         else if (astray)
                 (void) snprintf(text, ENDING_MAX, "%s; step %s: %s", how, o->step, o->text);
-        else if (o->code == UASD_EXIT_ROLLED_BACK)
+        else if (d->last_code == UASD_EXIT_ROLLED_BACK)
                 (void) snprintf(text, ENDING_MAX, "%s at step %s: %s", how, o->step, o->text);
         else
                 (void) snprintf(text, ENDING_MAX, "%s, step %s: %s", how, o->step, o->text);
@@ -67,26 +70,27 @@ static const char *ended_at(char text[static ENDING_MAX], const char *how, bool 
 
 static void report_end_of_switch(const struct entry *e)
 {
-        const struct outcome *o = &e->life.disk.last;
-        enum driver now = e->life.disk.facts.driver;
+        const struct disk *d = &e->life.disk;
+        const struct outcome *o = &d->outcome;
+        enum driver now = d->facts.driver;
         bool astray = now == DRIVER_NONE || (o->to != DRIVER_NONE && now != o->from);
         char text[ENDING_MAX], how[64];
 
-        if (o->code == UASD_EXIT_OK)
+        if (d->last_code == UASD_EXIT_OK)
                 ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED,
                                  o->text[0] ? o->text : "an interrupted switch was put in order");
-        else if (o->code != UASD_EXIT_DEFERRED && astray) {
+        else if (d->last_code != UASD_EXIT_DEFERRED && astray) {
                 (void) snprintf(how, sizeof(how),
                                 now == DRIVER_NONE ? N_("not brought back, it has no driver")
                                                    : N_("not brought back, it is on %s"),
                                 driver_to_string(now));
-                ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, ended_at(text, how, true, o));
-        } else if (o->code == UASD_EXIT_ROLLED_BACK)
-                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, ended_at(text, N_("rolled back"), false, o));
-        else if (o->code == UASD_EXIT_DEFERRED)
-                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING, ended_at(text, N_("not now"), false, o));
+                ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, ended_at(text, how, true, d));
+        } else if (d->last_code == UASD_EXIT_ROLLED_BACK)
+                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, ended_at(text, N_("rolled back"), false, d));
+        else if (d->last_code == UASD_EXIT_DEFERRED)
+                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING, ended_at(text, N_("not now"), false, d));
         else
-                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, ended_at(text, N_("not switched"), false, o));
+                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, ended_at(text, N_("not switched"), false, d));
 }
 
 /* Reported directly, since a disk that has gone has no outcome any more. */

@@ -72,11 +72,13 @@ int request_switch(struct entry *e, enum driver target, bool force)
                         q->overridden_forced = before_forced;
                 }
         }
-        q->event = (struct event){.type = leased ? EVENT_LEASE_SWITCH : EVENT_REQUEST, .target = target, .force = force};
         /* One request a disk: a newer one replaces it. */
         if (q->number)
                 bus_request_done(e, UASD_EXIT_FAILED, "", "replaced by a newer request");
         q->number = ++e->manager->last_request;
+        q->of_lease = leased;
+        q->target = target;
+        q->force = force;
         bus_request_added(e, target);
         /* The request may end at once. So the caller gets its number before the machine gets the request. */
         q->pending = true;
@@ -166,7 +168,7 @@ static void forgotten(struct manager *m, struct entry *e, const struct record_ta
                 return;
         log_info("%s: its history is forgotten", name_of(rec, name));
         if (e) {
-                e->trouble.has_unkept = false;
+                free(TAKE_PTR(e->trouble.unkept));
                 trouble_begin(e);
         }
         recorded(m, e, rec);

@@ -23,8 +23,10 @@ static void remember(struct manager *m, struct entry *e, const struct record_tas
         log_error("%s: what happened cannot be put on record: %s", rec->facts.interface, strerror(-r));
         if (!e)
                 return;
-        e->trouble.unkept = rec->history;
-        e->trouble.has_unkept = true;
+        if (!e->trouble.unkept)
+                e->trouble.unkept = malloc(sizeof(*e->trouble.unkept));
+        if (e->trouble.unkept)
+                *e->trouble.unkept = rec->history;
 }
 
 void trouble_begin(struct entry *e)
@@ -37,11 +39,11 @@ void trouble_begin(struct entry *e)
 void trouble_judge(struct entry *e, struct facts *f)
 {
         record_judge(e->manager, f);
-        if (e->trouble.has_unkept) {
+        if (e->trouble.unkept) {
                 struct here here;
 
                 history_here(&e->manager->roots, &here);
-                history_judge(&e->trouble.unkept, &here, f);
+                history_judge(e->trouble.unkept, &here, f);
         }
         f->initramfs_old = history_initramfs_old(&e->manager->roots, f);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/feature/users.h"
 
+#include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "daemon/bus/announce.h"
@@ -163,7 +164,7 @@ static void take_users(struct entry *e, struct users_of *of)
         struct disk *d = &e->life.disk;
 
         users_without(of->users, &of->n_users, lease_pid(e));
-        if (e->life.use.hidden && e->life.use.busy)
+        if (e->life.use.hidden && e->life.use.busy && d->outcome.code == UASD_EXIT_DEFERRED)
                 take_met(e, of);
         users_free(d->users, d->n_users);
         d->users = of->users;
