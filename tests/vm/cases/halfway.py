@@ -6,7 +6,7 @@ import re
 
 import within
 from context import case
-from evidence import gone, stranded, switch, well
+from evidence import gone, record_of, stranded, switch, well
 from stepped import QUIRKS, back, bring, main_pid, resumed
 
 
@@ -213,3 +213,21 @@ def adopted_and_killed(vm):
     guest.wait_until("! test -e /proc/%d" % pid, 20)
     world.check()
     assert "was left at step unbind" in guest.journal("-b -u uasd")
+
+
+@case(tier="full", limit=600)
+def unloaded(vm):
+    "Another program unloads uas while a switch to it stands before a step: back on usb-storage, no byte lost, nothing held against it."
+    disk, guest, world = resumed(vm)
+    for step in "bind", "appear":
+        bring(guest, world, "usb-storage")
+        pid = world.stop(step)
+        # udev's worker may have the new disk open for a while.
+        guest.wait_until("rmmod uas", 30)
+        guest.run("kill -CONT %d" % pid, check=True)
+        guest.wait_until("! test -e /proc/%d" % pid, 120)
+        world.check()
+        assert world.driver == "usb-storage", world.driver
+        assert not any("distrusted" in record for record in record_of(guest, disk)), record_of(guest, disk)
+        guest.run("modprobe uas && uasctl forget %s" % disk.interface, check=True)
+        guest.wait_until("uasctl wait %s" % disk.interface, 60)
