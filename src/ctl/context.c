@@ -71,6 +71,13 @@ bool ctl_ask_daemon(struct ctl *c)
         return answers;
 }
 
+json_object *ctl_json(struct ctl *c)
+{
+        if (c->options->json && !c->json)
+                c->json = json_list();
+        return c->json;
+}
+
 int ctl_call(struct ctl *c, const char *method, const char *value)
 {
         return request_call(&c->client, &c->remote,

@@ -7,6 +7,7 @@
 #include "common/exit-codes.h"
 #include "core/history.h"
 #include "ctl/options.h"
+#include "term/json.h"
 
 /* The context of every verb. */
 struct ctl {
@@ -16,6 +17,7 @@ struct ctl {
         struct remote remote;     /* the connection for further calls, if there is one */
         struct views views;       /* the disks */
         bool named;               /* the user named them */
+        json_object *json;        /* the list of ctl_json() */
         const struct view *v;     /* the selected disk; NULL: none was named, or it is not plugged in */
         char id[HISTORY_KEY_MAX]; /* VID:PID:SERIAL of a disk that is not plugged in */
 };
@@ -42,5 +44,7 @@ int ctl_select_or_id(struct ctl *c, const char *what);
 int ctl_select_recorded(struct ctl *c, const char *what);
 /* After FROM_KERNEL: adds the members that only the daemon knows. Returns false, reported, if it does not answer. */
 bool ctl_ask_daemon(struct ctl *c);
+/* The list of disks that verb_run() prints as JSON, if the verb succeeds. NULL: without --json. */
+json_object *ctl_json(struct ctl *c);
 /* After FROM_DAEMON: calls a method for this disk, with --force. value: as in struct remote_call. */
 int ctl_call(struct ctl *c, const char *method, const char *value);

@@ -169,6 +169,9 @@ int verb_run(const struct verb *v, struct ctl *c, char **args)
                 r = ctl_choose(c, args);
         if (r == UASD_EXIT_OK)
                 r = v->run(c, args);
+        if (r == UASD_EXIT_OK && c->json)
+                json_print(json_document("disks", json_object_get(c->json)));
+        json_putp(&c->json);
         remote_close(&c->remote);
         views_done(&c->views);
         return r;

@@ -72,28 +72,6 @@ json_object *json_disk(const struct view *v)
         return o;
 }
 
-json_object *json_views(const struct views *v)
-{
-        json_object *list = json_list();
-
-        for (size_t i = 0; i < v->n; i++)
-                append(list, json_disk(&v->list[i]));
-        return json_document("disks", list);
-}
-
-json_object *json_of_disk(json_object *disk)
-{
-        json_object *list = json_list();
-
-        append(list, disk);
-        return json_document("disks", list);
-}
-
-json_object *json_disk_with(const struct view *v, const char *key, json_object *value)
-{
-        return json_of_disk(put_members(json_disk(v), {key, value}));
-}
-
 /* ---- members that some verbs add ---- */
 
 json_object *json_rows(const struct explain_row *rows, size_t n)

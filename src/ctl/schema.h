@@ -26,13 +26,6 @@ json_object *json_trim(const struct health *h, enum driver driver);
 /* bcd: the firmware, or -1 if it is not known */
 json_object *json_database(const struct db_entry *e, int bcd, const char *platform);
 
-/* OUTPUT of these disks. */
-json_object *json_views(const struct views *v);
-/* OUTPUT of one disk. Takes ownership of disk. */
-json_object *json_of_disk(json_object *disk);
-/* OUTPUT of one disk with an additional member. Takes ownership of value. */
-json_object *json_disk_with(const struct view *v, const char *key, json_object *value);
-
 /* BRIDGES OUTPUT. Takes ownership of database. */
 json_object *json_bridge(uint16_t vid, uint16_t pid, json_object *database);
 

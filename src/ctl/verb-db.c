@@ -146,24 +146,22 @@ static void read_bridge(const struct ctl *c, const struct view *v, struct known_
         (void) bridgedb_read(&c->client.roots, f->port, &b->entry);
 }
 
-static int show(const struct ctl *c, const struct view *views, size_t n, struct known_bridge *b)
+static int show(struct ctl *c, const struct view *views, size_t n, struct known_bridge *b)
 {
-        json_object *list = c->options->json ? json_list() : NULL;
-
+        if (!ctl_json(c) && n == 0)
+                log_info("There are no USB disks. uasctl db VID:PID looks a bridge up.");
         for (size_t i = 0; i < n; i++) {
                 read_bridge(c, &views[i], b);
-                if (!list && i > 0)
-                        putchar('\n');
-                if (!list && print_text(c, b) < 0)
-                        return UASD_EXIT_FAILED;
-                if (list)
-                        append(list,
+                if (c->json) {
+                        append(c->json,
                                put_members(json_disk(&views[i]), {"database", json_database(&b->entry, b->bcd, b->platform)}));
+                        continue;
+                }
+                if (i > 0)
+                        putchar('\n');
+                if (print_text(c, b) < 0)
+                        return UASD_EXIT_FAILED;
         }
-        if (list)
-                json_print(json_document("disks", list));
-        else if (n == 0)
-                log_info("There are no USB disks. uasctl db VID:PID looks a bridge up.");
         return UASD_EXIT_OK;
 }
 

@@ -334,8 +334,7 @@ static void say_other_view(const struct view *v, const struct explanation *t)
                         v->reason_id);
 }
 
-/* disks: NULL for text. */
-static int explain_one(const struct ctl *c, const struct view *v, json_object *disks)
+static int explain_one(struct ctl *c, const struct view *v)
 {
         _cleanup_(explanation_done) struct explanation told = {};
         int r = tell(c, v, &told);
@@ -343,21 +342,18 @@ static int explain_one(const struct ctl *c, const struct view *v, json_object *d
         if (r < 0)
                 return r;
         say_other_view(v, &told);
-        if (!disks)
+        if (!ctl_json(c))
                 return print_text(c, v, &told);
-        append(disks, json_explanation(v, &told));
+        append(c->json, json_explanation(v, &told));
         return 0;
 }
 
 int verb_explain(struct ctl *c, char **args)
 {
-        json_object *disks = c->options->json ? json_list() : NULL;
         int r = 0;
 
         (void) ctl_ask_daemon(c);
         for (size_t i = 0; r >= 0 && i < c->views.n; i++)
-                r = explain_one(c, &c->views.list[i], disks);
-        if (r >= 0 && disks)
-                json_print(json_document("disks", disks));
+                r = explain_one(c, &c->views.list[i]);
         return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -202,10 +202,10 @@ int verb_list(struct ctl *c, char **args)
                 r = ctl_choose(c, args);
         if (r != UASD_EXIT_OK)
                 return r;
-        if (c->options->json) {
-                json_print(json_views(&c->views));
+        for (size_t i = 0; ctl_json(c) && i < c->views.n; i++)
+                append(c->json, json_disk(&c->views.list[i]));
+        if (c->json)
                 return UASD_EXIT_OK;
-        }
         if (c->views.n == 0) {
                 log_info("There are no USB disks.");
                 return UASD_EXIT_OK;

@@ -182,8 +182,8 @@ static int show(struct ctl *c, const char *what)
                 return r;
         if (!c->v)
                 return show_id(c, c->id);
-        if (c->options->json)
-                json_print(json_of_disk(json_disk(c->v)));
+        if (ctl_json(c))
+                append(c->json, json_disk(c->v));
         else
                 puts(policy_to_string(c->v->disk.facts.policy));
         return UASD_EXIT_OK;

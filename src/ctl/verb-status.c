@@ -99,10 +99,10 @@ static void print_disk(const struct view *v)
                 output_format("Last", "", o->step[0] ? _("%s (step %s)") : "%s", TRANSLATED(o->text), o->step);
 }
 
-static void print_one(const struct ctl *c, const struct view *v, const struct health *h, json_object *names, bool first)
+static void print_one(const struct ctl *c, const struct view *v, const struct health *h, json_object *names)
 {
         pager_open(c->options->pager);
-        if (!first)
+        if (v != c->views.list)
                 putchar('\n');
         print_state(c, v);
         print_link(v, h);
@@ -111,8 +111,7 @@ static void print_one(const struct ctl *c, const struct view *v, const struct he
         mentions_print(names);
 }
 
-/* disks: NULL for text. */
-static void tell(const struct ctl *c, const struct view *v, bool first, json_object *disks)
+static void tell(struct ctl *c, const struct view *v)
 {
         _cleanup_(health_done) struct health h = {};
         _cleanup_(json_putp) json_object *names = mentions_read(&c->client.roots, v->disk.facts.interface);
@@ -120,21 +119,17 @@ static void tell(const struct ctl *c, const struct view *v, bool first, json_obj
         health_read(&c->client.roots, v, &h);
         if (c->named) /* the user named it, so smartctl may ask it */
                 health_ask(&c->client.roots, c->root, v, &h);
-        if (disks)
-                append(disks, json_one(v, &h, TAKE_PTR(names)));
+        if (c->json)
+                append(c->json, json_one(v, &h, TAKE_PTR(names)));
         else
-                print_one(c, v, &h, names, first);
+                print_one(c, v, &h, names);
 }
 
 int verb_status(struct ctl *c, char **args)
 {
-        json_object *disks = c->options->json ? json_list() : NULL;
-
-        if (!disks && c->views.n == 0)
+        if (!ctl_json(c) && c->views.n == 0)
                 log_info("There are no USB disks.");
         for (size_t i = 0; i < c->views.n; i++)
-                tell(c, &c->views.list[i], i == 0, disks);
-        if (disks)
-                json_print(json_document("disks", disks));
+                tell(c, &c->views.list[i]);
         return UASD_EXIT_OK;
 }

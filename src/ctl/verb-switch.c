@@ -14,7 +14,6 @@
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
 #include "term/fold.h"
-#include "term/json.h"
 #include "term/progress.h"
 
 /* uasd takes a free disk at once: one that still waits after this is in use. */

@@ -13,8 +13,8 @@ static int show(struct ctl *c, const char *what)
         if (r != UASD_EXIT_OK)
                 return r;
         health_read(&c->client.roots, c->v, &h);
-        if (c->options->json)
-                json_print(json_disk_with(c->v, "trim", json_trim(&h, c->v->disk.facts.driver)));
+        if (ctl_json(c))
+                append(c->json, put_members(json_disk(c->v), {"trim", json_trim(&h, c->v->disk.facts.driver)}));
         else if (!health_print_trim(&h, c->v))
                 log_info("%s: the kernel does not show whether it uses TRIM.", c->v->disk.facts.interface);
         return UASD_EXIT_OK;

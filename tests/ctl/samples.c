@@ -2,6 +2,7 @@
 #include "samples.h"
 
 #include "common/names.h"
+#include "ctl/schema.h"
 
 struct view sample_view(const char *interface, const char *block, const char *serial)
 {
@@ -48,4 +49,14 @@ void sample_user(struct view *v, enum user_kind kind, const char *device, const 
         u = &grown[v->disk.n_users++];
         *u = (struct user){.kind = kind, .where = where ? strdup(where) : NULL};
         (void) copy_string(u->device, sizeof(u->device), device);
+}
+
+json_object *sample_json(const struct view *v, const char *key, json_object *value)
+{
+        json_object *list = json_list(), *disk = json_disk(v);
+
+        if (key)
+                put(disk, key, value);
+        append(list, disk);
+        return json_document("disks", list);
 }

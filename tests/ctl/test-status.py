@@ -168,8 +168,9 @@ class Status(unittest.TestCase):
         self.assertNotIn('\x1b', out)
 
     def test_no_disks(self):
-        p = self.tree.run('status', '--json')
-        self.assertEqual((p.returncode, json.loads(p.stdout)), (0, {'version': 1, 'disks': []}))
+        for verb in 'status', 'list', 'db':
+            p = self.tree.run(verb, '--json')
+            self.assertEqual((p.returncode, json.loads(p.stdout)), (0, {'version': 1, 'disks': []}))
 
 
 unittest.main(argv=sys.argv[:1])
