@@ -19,19 +19,15 @@ struct findings {
         size_t n;
 };
 
-/* Copies ASCII without characters that end a field or begin a comment there, limited to the length of a field. */
+/* Copies ASCII, limited to the length of a field. Characters that end a field or begin a comment there become "?". */
 static void copy_plain(char *ret, size_t size, const char *s)
 {
         char harmless[1024];
         size_t n = 0;
 
         make_harmless(s, harmless, sizeof(harmless));
-        for (const char *p = harmless; *p && n + 1 < size; p++) {
-                ret[n] = *p;
-                if (*p == ';' || *p == '#' || (unsigned char) *p >= 0x80)
-                        ret[n] = '?';
-                n++;
-        }
+        for (const char *p = harmless; *p && n + 1 < size; p++)
+                ret[n++] = strchr(";#", *p) || (unsigned char) *p >= 0x80 ? '?' : *p;
         while (n > 0 && ret[n - 1] == ' ')
                 n--;
         ret[n] = '\0';
@@ -105,19 +101,15 @@ static const char *const flag_names['z' - 'a' + 1] = {
         ['y' - 'a'] = "ALWAYS_SYNC",
 };
 
-/* Prints a C string. */
+/* Prints a C string, and the end of its line in the list. */
 static void print_quoted(const char *s)
 {
         char plain[USB_STRING_MAX];
 
         copy_plain(plain, sizeof(plain), s);
-        putchar('"');
-        for (const char *p = plain; *p; p++)
-                if (*p == '"' || *p == '\\')
-                        putchar('?');
-                else
-                        putchar(*p);
-        putchar('"');
+        for (char *p = plain; (p = strpbrk(p, "\"\\"));)
+                *p = '?';
+        printf("\"%s\",\n\t\t", plain);
 }
 
 /* The letters that the entry needs: those in force here, and 'u' for a bad bridge. */
@@ -160,9 +152,8 @@ static void print_unusual(const struct facts *f, bool bad)
         printf("\n/* drivers/usb/storage/unusual_uas.h */\nUNUSUAL_DEV(0x%04x, 0x%04x, 0x%04x, 0x%04x,\n\t\t", f->vid, f->pid,
                f->bcd, f->bcd);
         print_quoted(f->manufacturer);
-        printf(",\n\t\t");
         print_quoted(f->product);
-        printf(",\n\t\tUSB_SC_DEVICE, USB_PR_DEVICE, NULL,\n\t\t");
+        printf("USB_SC_DEVICE, USB_PR_DEVICE, NULL,\n\t\t");
         for (const char *p = letters; *p; p++)
                 if (*p >= 'a' && *p <= 'z' && flag_names[*p - 'a']) {
                         printf("%sUS_FL_%s", before, flag_names[*p - 'a']);
