@@ -144,3 +144,16 @@ char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t 
                         f->interface, f->interface);
         return ret;
 }
+
+char *explain_initramfs(const struct facts *f, const char *command, char *ret, size_t size)
+{
+        char update[160];
+
+        ret[0] = '\0';
+        if (!f->initramfs_old)
+                return ret;
+        (void) snprintf(update, sizeof(update), command ? "Update it: %s" : "Update it.", command);
+        (void) snprintf(ret, size, "%s %s",
+                        "It is older than the record of this disk and may move the disk to uas at the next boot.", update);
+        return ret;
+}

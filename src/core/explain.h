@@ -42,3 +42,7 @@ char *explain_kernel(const struct facts *f, const struct explain_row *rows, size
  * ret.
  */
 char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t size);
+
+/* If the initramfs does not have the record of the disk: writes what follows from that, and the command that makes it again
+ * (NULL: not known). Empty for any other disk. Returns ret. */
+char *explain_initramfs(const struct facts *f, const char *command, char *ret, size_t size);

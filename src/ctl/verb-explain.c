@@ -281,22 +281,6 @@ static int print_text(const struct ctl *c, const struct view *v, const struct ex
         return 0;
 }
 
-static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret, size_t size)
-{
-        const char *command = initramfs_command(&c->client.roots);
-
-        ret[0] = '\0';
-        if (f->initramfs_old && command)
-                (void) snprintf(
-                        ret, size,
-                        "It is older than the record of this disk and may move the disk to uas at the next boot. Update it: %s",
-                        command);
-        else if (f->initramfs_old)
-                (void) snprintf(
-                        ret, size,
-                        "It is older than the record of this disk and may move the disk to uas at the next boot. Update it.");
-}
-
 /* Keeps no pointer to v. 0 or -errno. */
 static int tell(const struct ctl *c, const struct view *v, struct explanation *ret)
 {
@@ -310,7 +294,7 @@ static int tell(const struct ctl *c, const struct view *v, struct explanation *r
         (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->client.roots, f->interface) : 0, ret->unbound,
                                sizeof(ret->unbound));
         (void) explain_kernel(f, ret->rows, ret->n_rows, kernel_config_uas(&c->client.roots), ret->kernel, sizeof(ret->kernel));
-        tell_initramfs(c, f, ret->initramfs, sizeof(ret->initramfs));
+        (void) explain_initramfs(f, initramfs_command(&c->client.roots), ret->initramfs, sizeof(ret->initramfs));
         link_read(&c->client.roots, f, &ret->link);
         ret->names = mentions_read(&c->client.roots, f->interface);
         return 0;

@@ -48,7 +48,12 @@ static const struct {
         {"in use: the kernel turned it on by itself. Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on",
          "in Gebrauch: Der Kernel hat es von selbst eingeschaltet. Unter usb-storage wäre es das nur, wenn es dauerhaft an ist: "
          "uasctl trim DISK on"},
+        {"It is older than the record of this disk and may move the disk to uas at the next boot. Update it: update-initramfs -u",
+         "Sie ist älter als die Aufzeichnung dieser Platte und kann die Platte beim nächsten Start zu uas bringen. Erneuern Sie sie: "
+         "update-initramfs -u"},
         /* of uasd and uasd-switch */
+        {"2-1:1.0 cannot be ejected: in use: holder of sdb at dm-9",
+         "2-1:1.0 kann nicht ausgeworfen werden: wird benutzt: holder von sdb auf dm-9"},
         {"2-1:1.0 is leased: fio (77) has it for itself.", "2-1:1.0 ist reserviert: fio (77) hat sie für sich allein."},
         {"in use: mount of sda1 at /mnt/a b", "wird benutzt: mount von sda1 auf /mnt/a b"},
         {"Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2), swap on sda5, a device (on sda3).",
