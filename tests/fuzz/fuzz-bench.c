@@ -3,7 +3,6 @@
  * printed in every format. */
 #include <float.h>
 
-#include "bench/tell/chart.h"
 #include "bench/tell/doubts.h"
 #include "bench/tell/json.h"
 #include "bench/tell/print.h"

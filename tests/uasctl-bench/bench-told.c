@@ -14,7 +14,6 @@
 
 #include <locale.h>
 
-#include "bench/tell/chart.h"
 #include "bench/tell/json.h"
 #include "bench/tell/kept.h"
 #include "bench/tell/print.h"

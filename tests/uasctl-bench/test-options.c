@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 
-#include "bench/measure/scratch.h"
+#include "bench/measure/subject.h"
 #include "bench/options.h"
 
 #define WORDS 10

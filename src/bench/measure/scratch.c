@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/measure/scratch.h"
+#include "bench/measure/subject.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The script for gnuplot. No text in it can become a command, because names are stripped of all special characters. */
-#include "bench/tell/chart.h"
 
 #include <ctype.h>
 #include <math.h>

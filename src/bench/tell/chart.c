@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/chart.h"
+#include "bench/tell/print.h"
 
 #include <fcntl.h>
 #include <limits.h>

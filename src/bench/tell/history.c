@@ -118,7 +118,7 @@ static struct bench *read_all(const struct kept_results *k, size_t *ret_n)
         size_t n = 0;
 
         for (size_t i = 0; i < k->n; i++) {
-                int r = kept_read(k, i, &all[n]);
+                int r = bench_json_read(k->dirfd, k->names[i], &all[n]);
 
                 if (r < 0)
                         log_warning("%s cannot be read: %s", k->names[i], strerror(-r));

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/kept.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <time.h>
 
-#include "bench/tell/chart.h"
 #include "bench/tell/json.h"
 #include "bench/tell/print.h"
 #include "common/log.h"
@@ -98,12 +96,6 @@ void kept_close(struct kept_results *k)
         *k = KEPT_NULL;
 }
 
-int kept_read(const struct kept_results *k, size_t i, struct bench *ret)
-{
-        assert(k->names && i < k->n);
-        return bench_json_read(k->dirfd, k->names[i], ret);
-}
-
 static bool begins(const char *name, const char *what)
 {
         size_t n = strlen(what);
@@ -160,7 +152,7 @@ int bench_load(const struct bench_context *c, const char *what, struct bench *re
                 r = bench_json_read(AT_FDCWD, what, ret);
         else {
                 r = !streq(what, "last") ? find_index(&k, what, &found) : k.n > 0 ? 0 : -ENOENT;
-                r = r < 0 ? r : kept_read(&k, found, ret);
+                r = r < 0 ? r : bench_json_read(k.dirfd, k.names[found], ret);
         }
         return r < 0 ? tell_not_found(r, what) : UASD_EXIT_OK;
 }

@@ -21,8 +21,6 @@ struct kept_results {
 /* No result is not an error. 0 or a negative errno; ret must be closed in either case. */
 int kept_open(const struct roots *roots, struct kept_results *ret);
 void kept_close(struct kept_results *k);
-/* 0, or as bench_json_read(). It follows no link. */
-int kept_read(const struct kept_results *k, size_t i, struct bench *ret);
 
 /* The verbs of `bench` for stored results. They report errors and return exit codes. A user names a result by a path, "last", its
  * id, or the beginning of the id or file name. */

@@ -62,3 +62,16 @@ int bench_print(const struct bench *b, FILE *out, bool legend);
 int bench_csv(const struct bench *b, FILE *out, bool legend);
 /* For a forum or a bug report: without the serial number. Names from a device cannot become markup. */
 int bench_markdown(const struct bench *b, FILE *out);
+
+/* ---- charts ---- */
+
+/*
+ * Draws with gnuplot, without a shell; the name of the file selects .svg or .png. A comparison has bars with ranges, a sweep has
+ * lines over its axis. Returns an exit code, and reports errors. UASD_EXIT_TOOL_MISSING: gnuplot is not installed.
+ */
+int bench_chart(const struct bench *b, const char *path);
+/* Checks before hours of measuring: the name, gnuplot, and the directory. The same exit codes. */
+int bench_chart_possible(const char *path);
+
+/* Writes the script for gnuplot. It draws to standard output. -ENODATA: there is nothing to draw. */
+int chart_script(const struct bench *b, bool svg, FILE *f);
