@@ -107,7 +107,7 @@ struct sweep sweep_clients(size_t n)
 static int vary(struct bench_pattern *p, enum bench_axis axis, uint64_t value, uint64_t available)
 {
         uint64_t region = axis == BENCH_AXIS_REGION ? value : fio_region(p, available);
-        uint64_t unit = axis != BENCH_AXIS_REGION || value % MIB ? 1 : value % GIB ? MIB : GIB;
+        uint64_t unit = axis != BENCH_AXIS_REGION || value % MIB > 0 ? 1 : value % GIB > 0 ? MIB : GIB;
 
         p->axis = (double) value;
         text_add(p->name, sizeof(p->name), " %s=%" PRIu64 "%s", bench_axis_to_string(axis), value / unit,

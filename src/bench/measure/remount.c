@@ -52,7 +52,7 @@ static int read_mount(const char *path, struct remount *ret, char *device, size_
                 (void) copy_string(device, size, e->mnt_fsname);
         }
         (void) endmntent(f);
-        return longest > 0 ? 0 : -ENOENT;
+        return ret->target ? 0 : -ENOENT;
 }
 
 /* The whole disk of a partition, by its name. */
@@ -126,11 +126,12 @@ static int run(char *const *arguments)
 static bool is_mounted(const struct remount *m, const char *node)
 {
         _cleanup_(remount_done) struct remount now = {};
-        char device[PATH_MAX];
+        char device[PATH_MAX] = "";
         struct stat a, b;
 
-        return read_mount(m->target, &now, device, sizeof(device)) >= 0 && streq(now.target, m->target) && stat(node, &a) == 0 &&
-               stat(device, &b) == 0 && a.st_rdev == b.st_rdev;
+        (void) read_mount(m->target, &now, device, sizeof(device));
+        return now.target && streq(now.target, m->target) && stat(node, &a) == 0 && stat(device, &b) == 0 &&
+               a.st_rdev == b.st_rdev;
 }
 
 /* Waits for udev's node, and mounts, if no other program has. */

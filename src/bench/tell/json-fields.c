@@ -151,11 +151,12 @@ void put_list(json_object *o, const char *key, const struct field *fields, size_
 bool get_list(json_object *o, const char *key, const struct field *fields, size_t size, size_t max, void *ret, size_t *ret_n)
 {
         json_object *list = json_object_object_get(o, key);
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : SIZE_MAX;
         char *items;
+        size_t n;
 
-        if (n > max)
+        if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) > max)
                 return false;
+        n = json_object_array_length(list);
         *(void **) ret = items = need(calloc(n + 1, size));
         *ret_n = n;
         for (size_t i = 0; i < n; i++)

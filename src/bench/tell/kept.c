@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/kept.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <time.h>
 
@@ -152,6 +153,7 @@ int bench_load(const struct bench_context *c, const char *what, struct bench *re
                 r = bench_json_read(AT_FDCWD, what, ret);
         else {
                 r = !streq(what, "last") ? find_index(&k, what, &found) : k.n > 0 ? 0 : -ENOENT;
+                assert(r < 0 || (k.names && found < k.n));
                 r = r < 0 ? r : bench_json_read(k.dirfd, k.names[found], ret);
         }
         return r < 0 ? tell_not_found(r, what) : UASD_EXIT_OK;
