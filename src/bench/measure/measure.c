@@ -167,15 +167,6 @@ static int go_back(struct session *s, enum driver before, bool overridden)
                             &(struct remote_call){.method = "Switch", .disk = l->interface, .value = ""}, NULL);
 }
 
-/* The scratch file of several machines has the id of the result as its name, so it cannot exist before. */
-static void name_shared(struct subject *f, const char *id)
-{
-        _cleanup_free_ char *directory = f->path;
-
-        if (asprintf(&f->path, "%s/uasctl-bench-%s", directory, id) < 0)
-                no_memory();
-}
-
 /* All checks are done. From here on the disk or file is ours. */
 static int measure(struct session *s, struct step *steps, size_t n_steps)
 {
@@ -190,9 +181,13 @@ static int measure(struct session *s, struct step *steps, size_t n_steps)
                 code = bench_lease_begin(c, &f->remote, f->view, f->lun, f->remounts, &f->lease);
         if (code == UASD_EXIT_OK && f->remounts)
                 code = remount_try(&f->remount, f->lease.block);
-        if (code == UASD_EXIT_OK && shared)
-                name_shared(f, s->bench->id);
-        else if (code == UASD_EXIT_OK && f->lay_out)
+        if (code == UASD_EXIT_OK && shared) {
+                _cleanup_free_ char *directory = f->path;
+
+                /* The id of the result is in the name, so the file cannot exist before. */
+                if (asprintf(&f->path, "%s/uasctl-bench-%s", directory, s->bench->id) < 0)
+                        no_memory();
+        } else if (code == UASD_EXIT_OK && f->lay_out)
                 code = make_scratch(c, f);
         if (code == UASD_EXIT_OK) {
                 code = session_run(s, steps, n_steps);

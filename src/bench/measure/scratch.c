@@ -35,20 +35,14 @@ uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least)
 static int make_and_unlink(const char *directory)
 {
         _cleanup_free_ char *path = NULL;
-        int fd;
+        _cleanup_close_ int fd = -1;
 
         if (asprintf(&path, "%s/" NAME, directory) < 0)
                 return -ENOMEM;
         fd = mkostemp(path, O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        if (unlink(path) < 0) {
-                int r = -errno;
-
-                (void) close(fd);
-                return r;
-        }
-        return fd;
+        return unlink(path) < 0 ? -errno : TAKE_FD(fd);
 }
 
 static int open_nameless(const char *directory)
@@ -62,30 +56,17 @@ static int open_nameless(const char *directory)
         return -errno;
 }
 
-int scratch_make(const char *directory, uint64_t size, struct scratch *ret, uint64_t *ret_free)
+int scratch_make(const char *directory, uint64_t size, uint64_t *ret_free)
 {
-        struct scratch s = SCRATCH_NULL;
-        int r;
+        _cleanup_close_ int fd = -1;
+        int r = free_space(directory, ret_free);
 
-        r = free_space(directory, ret_free);
         if (r < 0)
                 return r;
         if (size > *ret_free - *ret_free / KEEP_FREE_PART)
                 return -ENOSPC;
-        s.fd = open_nameless(directory);
-        if (s.fd < 0)
-                return s.fd;
-        if (ftruncate(s.fd, (off_t) size) < 0) {
-                r = -errno;
-                scratch_end(&s);
-                return r;
-        }
-        (void) snprintf(s.path, sizeof(s.path), "/proc/%i/fd/%i", getpid(), s.fd);
-        *ret = s;
-        return 0;
-}
-
-void scratch_end(struct scratch *s)
-{
-        s->fd = close_keep_errno(s->fd);
+        fd = open_nameless(directory);
+        if (fd < 0)
+                return fd;
+        return ftruncate(fd, (off_t) size) < 0 ? -errno : TAKE_FD(fd);
 }

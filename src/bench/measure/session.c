@@ -128,7 +128,7 @@ static int switch_and_mount(struct session *s, enum driver to, char *text, size_
         struct subject *subject = s->subject;
         int code;
 
-        scratch_end(&subject->scratch);
+        subject->scratch = close_keep_errno(subject->scratch);
         code = remount_switch(&subject->remount, &subject->lease, to, text, size);
         if (!subject->remount.away && make_scratch(s->context, subject) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
                 (void) copy_string(text, size, "there is no new scratch file");

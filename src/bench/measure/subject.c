@@ -19,7 +19,7 @@
 void subject_done(struct subject *s)
 {
         lease_end(&s->lease);
-        scratch_end(&s->scratch);
+        (void) close_keep_errno(s->scratch);
         remount_done(&s->remount);
         strv_free(s->hosts);
         free(s->path);
@@ -345,20 +345,20 @@ int make_scratch(const struct bench_context *c, struct subject *s)
         const char *directory = c->options->file;
         char wanted[32], there[32];
         uint64_t room = 0;
-        int k;
 
-        k = scratch_make(directory, s->available, &s->scratch, &room);
-        if (k == -ENOSPC) {
+        s->scratch = scratch_make(directory, s->available, &room);
+        if (s->scratch == -ENOSPC) {
                 log_error("Cannot make a scratch file of %s in '%s': %s are free, and a twentieth stays free. --size= limits it.",
                           size_text(s->available, wanted, sizeof(wanted)), directory, size_text(room, there, sizeof(there)));
                 return UASD_EXIT_FAILED;
         }
-        if (k < 0) {
-                log_error("Cannot make a scratch file in '%s': %s", directory, strerror(-k));
+        if (s->scratch < 0) {
+                log_error("Cannot make a scratch file in '%s': %s", directory, strerror(-s->scratch));
                 return UASD_EXIT_FAILED;
         }
         free(s->path);
-        s->path = need(strdup(s->scratch.path));
+        if (asprintf(&s->path, "/proc/%i/fd/%i", getpid(), s->scratch) < 0) /* fio opens it through our descriptor */
+                no_memory();
         return UASD_EXIT_OK;
 }
 

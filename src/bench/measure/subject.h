@@ -6,21 +6,12 @@
 #include "client/client.h"
 
 /*
- * A file to write to, in a directory of the user. It never has a name, so it disappears with its last descriptor in every case.
- * fio opens it through our descriptor, below /proc.
+ * Makes a file to write to, empty and `size` long, in a directory of the user. It never has a name, so it disappears with its
+ * last descriptor in every case. Returns the descriptor, or -errno. -ENOSPC: too little room, ret_free is the free space.
  */
-struct scratch {
-        int fd;
-        char path[64];
-};
-
-#define SCRATCH_NULL ((struct scratch){.fd = -1})
-
-/* Makes it empty and `size` long. Returns 0 or -errno. -ENOSPC: too little room, ret_free is the free space. */
-int scratch_make(const char *directory, uint64_t size, struct scratch *ret, uint64_t *ret_free);
+int scratch_make(const char *directory, uint64_t size, uint64_t *ret_free);
 /* As much of `wanted` as leaves half of the free space free, but at least `least`. */
 uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least);
-void scratch_end(struct scratch *s);
 
 /* The subject of a measurement: an unused disk, or a file. */
 struct subject {
@@ -33,7 +24,7 @@ struct subject {
         char *path;               /* of the file; NULL: the raw disk */
         struct remount remount;   /* with `remounts`: the file system */
         bool remounts;            /* it is unmounted for each switch */
-        struct scratch scratch;   /* of this machine */
+        int scratch;              /* the scratch file of this machine, or -1 */
         char block[BLOCK_NAME_MAX];
         enum driver driver;        /* present driver; DRIVER_NONE: not known (file) */
         enum driver first, second; /* second is DRIVER_NONE without a comparison */
@@ -43,7 +34,7 @@ struct subject {
         char **hosts;              /* of several machines; NULL: only this one */
 };
 
-#define SUBJECT_NULL ((struct subject){.scratch = SCRATCH_NULL, .lease = LEASE_NULL})
+#define SUBJECT_NULL ((struct subject){.scratch = -1, .lease = LEASE_NULL})
 
 void subject_done(struct subject *s);
 

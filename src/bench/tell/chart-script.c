@@ -124,41 +124,34 @@ static bool begins(const struct bench *b, unsigned pattern, enum driver d, enum 
         return in_panel(b, pattern, d, m);
 }
 
-static void points(FILE *f, const struct bench *b, unsigned first, enum driver d, enum stats_measure m)
-{
-        double scale = b->axis == BENCH_AXIS_REGION ? (double) (1U << 30) : 1;
-
-        for (unsigned i = first; i < b->n_patterns; i++) {
-                if (!in_panel(b, i, d, m) || !same_base(&b->patterns[i], &b->patterns[first]))
-                        continue;
-                (void) fprintf(f, "%.6g", b->patterns[i].axis / scale);
-                cell(f, b, i, d, m);
-                (void) fputc('\n', f);
-        }
-}
-
-struct chart_line {
-        unsigned pattern; /* first point of the line */
-        enum driver driver;
-};
-
 /* Lines over the axis, with the range of the rounds. */
 static void lines(FILE *f, const struct bench *b, enum stats_measure m)
 {
         static const char *const names[_BENCH_AXIS_MAX] = {
                 "", "queue depth", "jobs", "region in GiB", "measured seconds", "seconds before", "machines"};
-        struct chart_line all[SERIES_MAX];
+        double scale = b->axis == BENCH_AXIS_REGION ? (double) (1U << 30) : 1;
+        struct {
+                unsigned pattern; /* first point of the line */
+                enum driver driver;
+        } all[SERIES_MAX];
         size_t n = 0;
 
         for (unsigned i = 0; i < b->n_patterns; i++)
-                for (enum driver d = 0; d < _DRIVER_MAX && n < SERIES_MAX; d++)
-                        if (begins(b, i, d, m))
-                                all[n++] = (struct chart_line){i, d};
-        for (size_t i = 0; i < n; i++) {
-                (void) fprintf(f, "$line%zu << END\n", i);
-                points(f, b, all[i].pattern, all[i].driver, m);
-                (void) fprintf(f, "END\n");
-        }
+                for (enum driver d = 0; d < _DRIVER_MAX && n < SERIES_MAX; d++) {
+                        if (!begins(b, i, d, m))
+                                continue;
+                        (void) fprintf(f, "$line%zu << END\n", n);
+                        for (unsigned k = i; k < b->n_patterns; k++) {
+                                if (!in_panel(b, k, d, m) || !same_base(&b->patterns[k], &b->patterns[i]))
+                                        continue;
+                                (void) fprintf(f, "%.6g", b->patterns[k].axis / scale);
+                                cell(f, b, k, d, m);
+                                (void) fputc('\n', f);
+                        }
+                        (void) fprintf(f, "END\n");
+                        all[n].pattern = i;
+                        all[n++].driver = d;
+                }
         (void) fprintf(
                 f,
                 "set xlabel '%s'\nset xtics autofreq norotate\n%s\nset xrange [*:*]\nset offsets graph 0.03, graph 0.03, 0, 0\nplot",
