@@ -23,7 +23,7 @@ static void tell_profiles(const struct bench_context *c, const char *name)
         char **names = profile_names(&c->client.roots);
 
         log_error("There is no profile '%s'. The profiles are:", name);
-        for (char **i = names; *i; i++)
+        for (char **i = names; i && *i; i++)
                 log_error("  %s", *i);
         strv_free(names);
 }

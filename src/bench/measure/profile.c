@@ -260,7 +260,7 @@ static int add_name(int root, const char *path, void *data)
 
 char **profile_names(const struct roots *r)
 {
-        struct profile_list list = {.names = need(calloc(1, sizeof(*list.names)))};
+        struct profile_list list = {};
 
         if (dropins_of(DIRS(r), ELEMENTSOF(dirs_shown), BENCH_SUFFIX, add_name, &list) < 0)
                 no_memory();

@@ -32,7 +32,7 @@ int profile_parse(const char *name, const char *file, const char *text, size_t s
 /* Removes the patterns that write. Returns their number. */
 size_t profile_drop_writes(struct profile *p);
 struct profile *profile_free(struct profile *p); /* NULL */
-/* All names, sorted, with NULL at the end; free with strv_free(). */
+/* All names, sorted, with NULL at the end; NULL: none. Free with strv_free(). */
 char **profile_names(const struct roots *r);
 
 static inline void profile_freep(struct profile **p)
