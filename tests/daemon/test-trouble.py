@@ -170,6 +170,26 @@ class Trouble(Machine):
         self.noted(0)
         self.assertEqual(self.disk()['driver'], 'uas')
 
+    def test_sleep(self):
+        "The kernel resets the disk at each resume, which does not count. If a sleep ends during a switch, later resets count."
+        self.both()
+        self.says(1, 0, 'PM: suspend entry (deep)', device='')
+        self.says(2, 1, 'usb 2-1: reset SuperSpeed USB device number 5 using xhci_hcd', 'usb', 'c189:132')
+        self.says(3, 2, 'PM: suspend exit', device='')
+        self.reset(4, 100, 1)
+        self.says(5, 200, 'PM: suspend entry (deep)', device='')
+        self.says(6, 201, 'usb 2-1: device not accepting address 5, error -71', 'usb', '+usb:2-1')
+        until(lambda: 'did not take an address' in self.journal(), 'uasd has read them')
+        self.plays_switch('while test -e "$TREE/at-sync"; do sleep 0.05; done', "echo 'END 1 sync it stays'", 'exit 1')
+        self.tree.write('at-sync', '')
+        p = self.start_ctl('switch', 'sdz', 'usb-storage')
+        until(lambda: os.path.exists(self.tree.path('calls')), 'it runs')
+        self.says(7, 202, 'PM: suspend exit', device='')
+        os.unlink(self.tree.path('at-sync'))
+        self.assertEqual(p.wait(20), 1, self.journal())
+        self.assertEqual(self.journal().count('it had to be reset'), 1)
+        self.reset(8, 300, 2)
+
     def test_switched(self):
         "The end of a switch makes uasd read them, too."
         self.both()

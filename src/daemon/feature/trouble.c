@@ -142,6 +142,7 @@ static bool count_timeouts(struct entry *e)
 
 void trouble_switched(struct entry *e)
 {
+        e->trouble.account.asleep = false; /* the end of a sleep may have come during the switch */
         if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e))
                 kmsg_keep(e->manager);
 }
