@@ -133,7 +133,6 @@ static int parse_configuration(struct bytes b, uint8_t interface, struct uas_cap
         bool alternates[256] = {}, found = false;
         struct uas_caps caps = {.max_power = b.p[8]};
 
-        skip(&b);
         (void) take_until(&b, DT_INTERFACE, DT_INTERFACE);
         while (valid(b)) {
                 const uint8_t *d = b.p;

@@ -19,6 +19,7 @@ static void test_seconds(void **state)
                 {"1min", 0, 60 * USEC_PER_SEC},
                 {"2m", 0, 120 * USEC_PER_SEC},
                 {"1h", 0, 3600 * USEC_PER_SEC},
+                {"1d", 0, 86400 * USEC_PER_SEC},
                 {"1min 30s", 0, 90 * USEC_PER_SEC},
                 {"1min30", 0, 90 * USEC_PER_SEC},
                 {"5 ", 0, 5 * USEC_PER_SEC},

@@ -457,6 +457,18 @@ static void test_interface_names(void **state)
         }
 }
 
+static void test_copy_strings(void **state)
+{
+        const struct facts from = {.manufacturer = "Maker", .product = "Disk", .serial = "S1", .vid = 1};
+        struct facts to = {.serial = "longer", .vid = 2};
+
+        facts_copy_strings(&from, &to);
+        assert_string_equal(to.manufacturer, "Maker");
+        assert_string_equal(to.product, "Disk");
+        assert_string_equal(to.serial, "S1");
+        assert_int_equal(to.vid, 2);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -464,7 +476,7 @@ int main(void)
                 cmocka_unit_test(test_history),      cmocka_unit_test(test_reason),          cmocka_unit_test(test_many_users),
                 cmocka_unit_test(test_cut),          cmocka_unit_test(test_claimed),         cmocka_unit_test(test_opened),
                 cmocka_unit_test(test_user_is_udev), cmocka_unit_test(test_users_without),   cmocka_unit_test(test_awaited),
-                cmocka_unit_test(test_names),        cmocka_unit_test(test_interface_names),
+                cmocka_unit_test(test_names),        cmocka_unit_test(test_interface_names), cmocka_unit_test(test_copy_strings),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
