@@ -43,19 +43,20 @@ static int read_options(struct call *c)
         return r < 0 ? r : sd_bus_message_exit_container(c->message);
 }
 
-/* sd-bus has compared the signature with that of the method: strings, and perhaps options. */
+/* sd-bus has compared the signature with that of the method: at most three strings, and perhaps options. */
 static int read_arguments(struct call *c)
 {
-        const char *signature = sd_bus_message_get_signature(c->message, true);
-        size_t n = strspn(signature, "s");
-        int r = 0;
+        const char *rest = sd_bus_message_get_signature(c->message, true);
 
-        for (size_t i = 0; i < n && i < ELEMENTSOF(c->words) && r >= 0; i++) {
-                r = sd_bus_message_read(c->message, "s", &c->words[i]);
-                if (r >= 0 && strlen(c->words[i]) > ARGUMENT_MAX)
+        for (const char **word = c->words; *rest == 's'; word++, rest++) {
+                int r = sd_bus_message_read(c->message, "s", word);
+
+                if (r < 0)
+                        return r;
+                if (strlen(*word) > ARGUMENT_MAX)
                         return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "An argument is too long.");
         }
-        return r >= 0 && signature[n] ? read_options(c) : r;
+        return *rest ? read_options(c) : 0;
 }
 
 static int find_disk(struct call *c)
