@@ -84,6 +84,7 @@ static void carry_out(struct manager *m, const struct post *p)
                 booted(m);
                 break;
         case POST_ENVIRONMENT:
+                trouble_sleep(m);
                 step_all(m);
                 break;
         case POST_USES:

@@ -3,11 +3,13 @@
 """uasd for a machine in a folder, on a private bus: its behaviour while logind suspends the machine."""
 
 import os
+import re
 import select
 import subprocess
 import sys
 
 from machine import Machine, main, until
+from tree import BOOT
 
 FAKE_LOGIND = sys.argv[3]
 
@@ -73,6 +75,44 @@ class Sleep(Machine):
         self.assertEqual(self.disk()['driver'], 'usb-storage')
         self.order(logind, 'wake')
         self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')
+
+    def state(self):
+        with open(self.tree.path('etc/uasd/history')) as f:
+            return re.search('=state=([a-z]+)', f.read())[1]
+
+    def test_trial(self):
+        "The machine may lose its power while it sleeps, so no trial is open on record then. Awake, it is open again."
+        self.bind('uas')
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 '
+                        f'kernel=6.1.0-test boot={BOOT} date=- reason=\n')
+        _, logind = self.inhibited()
+        self.assertEqual(self.disk()['state'], 'trial')
+        for _ in range(2):
+            self.order(logind, 'sleep')
+            self.assertEqual(logind.stdout.readline(), 'released\n')
+            self.assertEqual(self.state(), 'ended')
+            self.assertEqual(self.disk()['state'], 'trial')
+            self.order(logind, 'wake')
+            self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')
+            until(lambda: self.state() == 'trial', 'it is open again')
+            self.assertEqual(self.disk()['state'], 'trial')
+
+    def test_trial_after_a_switch(self):
+        "The same for the trial of a switch that delays the sleep."
+        _, logind = self.inhibited()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.tree.write('at-sync', '')
+        self.switch('uas')
+        self.step_is('sync')
+        self.falls_asleep(logind)
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 '
+                        f'kernel=6.1.0-test boot={BOOT} date=- reason=\n')
+        os.unlink(self.tree.path('at-sync'))
+        self.assertEqual(logind.stdout.readline(), 'released\n')
+        self.assertEqual((self.state(), self.disk()['driver']), ('ended', 'uas'))
+        self.order(logind, 'wake')
+        self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')
+        until(lambda: self.state() == 'trial', 'it is open again')
 
     def test_no_sleep_after_all(self):
         "The sleep is called off during a switch: there is an inhibitor the whole time, and only one afterwards."

@@ -45,6 +45,8 @@ void trouble_judge(struct entry *e, struct facts *f)
                 history_here(&e->manager->roots, &here);
                 history_judge(e->trouble.unkept, &here, f);
         }
+        if (e->manager->env.sleeping && f->trial_ended && f->driver == DRIVER_UAS)
+                f->trial_open = true; /* trouble_sleep() */
         f->initramfs_old = history_initramfs_old(&e->manager->roots, f);
 }
 
@@ -145,6 +147,8 @@ void trouble_switched(struct entry *e)
         e->trouble.account.asleep = false; /* the end of a sleep may have come during the switch */
         if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e))
                 kmsg_keep(e->manager);
+        if (e->manager->env.sleeping) /* the sleep waits for this switch and the end of its trial */
+                trouble_sleep(e->manager);
 }
 
 /* ---- the kernel's log ---- */
@@ -208,6 +212,25 @@ void trouble_trial_over(struct entry *e)
         r = record_add(m, e, &rec);
         if (r < 0)
                 passed(m, e, &rec, r);
+}
+
+/*
+ * A machine may lose its power while it sleeps, and that is no fault of the bridge. So no trial is open on record meanwhile. For
+ * the machine it goes on.
+ */
+void trouble_sleep(struct manager *m)
+{
+        for (size_t i = 0; i < m->n_entries; i++) {
+                struct entry *e = m->entries[i];
+                struct facts *f = &e->life.disk.facts;
+
+                if (m->env.sleeping && f->trial_open && !f->trial_ended && !f->distrusted)
+                        f->trial_ended = record_add(m, e, &(struct record_task){.type = RECORD_END_TRIAL}) >= 0;
+                else if (!m->env.sleeping && f->trial_open && f->trial_ended) {
+                        f->trial_ended = false;
+                        (void) record_add(m, e, &(struct record_task){.type = RECORD_HISTORY, .history.state = HISTORY_TRIAL});
+                }
+        }
 }
 
 /* For a disk that is new to this uasd: its trial may have begun before, or have ended with the machine. */

@@ -10,6 +10,7 @@ void trouble_begin(struct entry *e);    /* a switch to uas begins: a new account
 void trouble_switched(struct entry *e); /* a switch has ended, with or without success */
 void trouble_judge(struct entry *e, struct facts *f);
 void trouble_trial_over(struct entry *e);
+void trouble_sleep(struct manager *m); /* the machine is about to sleep, or awake */
 void trouble_adopt(struct entry *e);
 void trouble_came(struct entry *e); /* called after it was announced */
 void trouble_gone(struct entry *e);

@@ -10,7 +10,8 @@
 /*
  * logind announces that the machine is going to sleep. It waits for programs that have a delay inhibitor, 5 s by default. uasd
  * has one all the time, so that it is there before a switch begins. When the machine is about to sleep, no switch begins any
- * more. The inhibitor is released when the last switch has ended. uasd takes another one when the machine is awake again.
+ * more, and the record of each trial ends. The inhibitor is released when the last switch has ended and all is on record. uasd
+ * takes another one when the machine is awake again.
  */
 
 #define LOGIND "org.freedesktop.login1"
@@ -18,21 +19,19 @@
 #define LOGIND_MANAGER LOGIND ".Manager"
 #define ALREADY_BEGUN LOGIND ".OperationInProgress"
 
-static void release_if_settled(struct sleep *s)
+/* Runs after every other event: any of them may be the end of a switch or of a record. */
+static int on_settle(sd_event_source *source, void *data)
 {
+        struct sleep *s = data;
         const struct manager *m = s->manager;
 
         for (size_t i = 0; i < m->n_entries; i++)
                 if (m->entries[i]->life.attempt.running)
-                        return;
+                        return 0;
+        if (m->records)
+                return 0;
         s->fd = close_keep_errno(s->fd);
         s->settle = sd_event_source_disable_unref(s->settle);
-}
-
-/* Runs after every other event: any of them may be the end of a switch. */
-static int on_settle(sd_event_source *source, void *data)
-{
-        release_if_settled(data);
         return 0;
 }
 
@@ -47,7 +46,6 @@ static void falls_asleep(struct sleep *s)
         queue_post(m, POST_ENVIRONMENT);
         if (s->fd >= 0 && !s->settle && sd_event_add_post(m->event, &s->settle, on_settle, s) < 0)
                 s->fd = close_keep_errno(s->fd);
-        release_if_settled(s);
 }
 
 static void wakes_up(struct sleep *s)
