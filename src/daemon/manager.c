@@ -64,7 +64,7 @@ static void tell_request(struct entry *e)
                 return;
         e->request.pending = false;
         entry_step(e, &(struct event){.type = e->request.of_lease ? EVENT_LEASE_SWITCH : EVENT_REQUEST,
-                                      .target = e->request.target,
+                                      .target = e->request.to,
                                       .force = e->request.force});
 }
 
@@ -161,7 +161,7 @@ static int lock_machine(struct manager *m)
                 return -errno;
         if (fcntl(m->lock, F_SETLK, &(struct flock){.l_type = F_WRLCK}) >= 0)
                 return 0;
-        return errno == EAGAIN || errno == EACCES ? -EALREADY : -errno;
+        return errno == EAGAIN ? -EALREADY : -errno;
 }
 
 int manager_start(struct manager *m)

@@ -22,7 +22,6 @@ struct disk_request {
         bool pending;    /* not passed to the machine yet */
         bool of_lease;   /* of the holder of the lease */
         bool force;
-        enum driver target;
         enum driver from, to;   /* to: DRIVER_NONE: the driver of its policy */
         char step[24];          /* present or last step of the switch */
         int code;               /* an exit status; -1: not ended */

@@ -102,16 +102,11 @@ static void job_changed(struct entry *e)
         emit_changed(e->manager, bus_job_path(e, path), UASD_BUS_JOB);
 }
 
-void bus_request_added(struct entry *e, enum driver target)
+void bus_request_added(struct entry *e)
 {
-        struct disk_request *q = &e->request;
         char path[JOB_PATH_MAX];
 
-        q->from = e->life.disk.facts.driver;
-        q->to = target;
-        q->code = -1;
-        q->step[0] = '\0';
-        q->told = bus_job_state(e);
+        e->request.told = bus_job_state(e);
         EMIT(e->manager, sd_bus_emit_interfaces_added, bus_job_path(e, path), UASD_BUS_JOB, NULL);
 }
 

@@ -42,7 +42,7 @@ void bus_disk_removed(struct entry *e);
 void bus_disk_changed(struct entry *e);
 void bus_inhibitors_changed(struct manager *m);
 /* For the request of an entry with a number: it was added, its state may have changed, a step has begun, it has ended. */
-void bus_request_added(struct entry *e, enum driver target);
+void bus_request_added(struct entry *e);
 void bus_request_changed(struct entry *e);
 void bus_request_step(struct entry *e, const char *step);
 void bus_request_done(struct entry *e, int code, const char *step, const char *text);

@@ -75,13 +75,19 @@ int request_switch(struct entry *e, enum driver target, bool force)
         /* One request a disk: a newer one replaces it. */
         if (q->number)
                 bus_request_done(e, UASD_EXIT_FAILED, "", "replaced by a newer request");
-        q->number = ++e->manager->last_request;
-        q->of_lease = leased;
-        q->target = target;
-        q->force = force;
-        bus_request_added(e, target);
+        *q = (struct disk_request){
+                .number = ++e->manager->last_request,
+                .pending = true,
+                .of_lease = leased,
+                .force = force,
+                .from = f->driver,
+                .to = target,
+                .code = -1,
+                .overridden = q->overridden,
+                .overridden_forced = q->overridden_forced,
+        };
+        bus_request_added(e);
         /* The request may end at once. So the caller gets its number before the machine gets the request. */
-        q->pending = true;
         queue_entry(e, POST_REQUEST);
         return 0;
 }
