@@ -102,9 +102,8 @@ class Held(Machine):
 
     # A search by name
 
-    def test_by_name(self):
-        """uasd-switch met a user that no table shows. The close of the disk makes uasd search by name: as long as it finds a process
-        nothing is tried, then the disk is moved."""
+    def hidden_user(self):
+        "uasd-switch met a user that no table shows."
         self.play(SWITCH.replace('#!/bin/sh\n', '#!/bin/sh\necho called >>"$TREE/calls"\n'
                                  'if [ -e "$TREE/proc/4242" ]; then echo "CLAIMED sdz"; echo "END 3 claim in use"; exit 3; fi\n', 1))
         os.makedirs(self.tree.path('proc/4242/ns'))
@@ -114,10 +113,27 @@ class Held(Machine):
         self.both()
         until(lambda: 'looked by name: in use' in self.journal(), 'it is found')
         until(lambda: self.disk()['state'] == 'waiting', 'it waits')
-        calls = self.calls()
+
+    def hidden_user_goes(self):
         shutil.rmtree(self.tree.path('proc/4242'))
         with open(self.tree.path('dev/sdz')):  # its close
             pass
+
+    def test_cannot_search(self):
+        "No process can be started for a search by name: uasd searches again later, although no event comes."
+        self.hidden_user()
+        self.tree.write('no-fork', '')
+        self.hidden_user_goes()
+        until(lambda: 'cannot look who uses it' in self.journal(), 'it fails')
+        os.unlink(self.tree.path('no-fork'))
+        self.driver_is('uas', 40)
+
+    def test_by_name(self):
+        """The close of the disk makes uasd search by name: as long as it finds a process nothing is tried, then the disk is
+        moved."""
+        self.hidden_user()
+        calls = self.calls()
+        self.hidden_user_goes()
         self.driver_is('uas')
         self.assertIn('looked by name: nobody', self.journal())
         self.assertGreater(self.calls(), calls)

@@ -18,8 +18,8 @@
  * each field, and an empty line after each message. They also go to stderr. A line in the FIFO "uevents", if it exists, is an
  * event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
  * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each quick look for users. With a
- * file "no-uevents" the kernel gives no events. Linked with
- * --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_open,uevents_fd,uevents_next,fsync,users_any.
+ * file "no-uevents" the kernel gives no events, with a file "no-fork" uasd gets no child. Linked with
+ * --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_open,uevents_fd,uevents_next,fsync,users_any,child_fork.
  */
 
 static const char *top;
@@ -142,6 +142,17 @@ int __wrap_users_any(const struct roots *r, const struct lun *luns, size_t n)
                 (void) fclose(f);
         }
         return __real_users_any(r, luns, n);
+}
+
+/* The machine has no room for another process, for the test that made "no-fork". */
+pid_t __real_child_fork(const int *keep, size_t n);
+pid_t __wrap_child_fork(const int *keep, size_t n);
+pid_t __wrap_child_fork(const int *keep, size_t n)
+{
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), "%s/no-fork", top);
+        return access(path, F_OK) < 0 ? __real_child_fork(keep, n) : -EAGAIN;
 }
 
 /* As systemd does for the stderr of a service. */

@@ -44,11 +44,18 @@ static void probe_in_child(const struct roots *r, void *data, int out)
 
 static void on_answer(void *data, const struct child_end *end);
 
-static int probe_run(struct entry *e)
+static void probe_run(struct entry *e)
 {
+        int r;
+
         e->probe.ends = use_watch_ends(&e->manager->uses);
         e->probe.again = false;
-        return child_run(e->manager, probe_in_child, on_answer, e, e->probe.ends, &e->probe.worker);
+        r = child_run(e->manager, probe_in_child, on_answer, e, e->probe.ends, &e->probe.worker);
+        if (r >= 0)
+                return;
+        log_warning("%s: cannot look who uses it: %s", e->life.disk.facts.interface, strerror(-r));
+        /* The event that caused this search does not come again: the machine looks later. */
+        queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = true, .by_name = true});
 }
 
 static int on_pause(sd_event_source *s, usec_t usec, void *data)
@@ -57,7 +64,7 @@ static int on_pause(sd_event_source *s, usec_t usec, void *data)
 
         e->probe.pause = sd_event_source_disable_unref(s);
         if (e->probe.again && e->life.use.hidden && e->life.watched)
-                (void) probe_run(e);
+                probe_run(e);
         return 0;
 }
 
@@ -77,14 +84,9 @@ static void on_answer(void *data, const struct child_end *end)
 
 void use_probe_start(struct entry *e)
 {
-        int r;
-
         e->probe.again = true;
-        if (e->probe.worker || e->probe.pause)
-                return;
-        r = probe_run(e);
-        if (r < 0)
-                log_warning("%s: cannot look who uses it: %s", e->life.disk.facts.interface, strerror(-r));
+        if (!e->probe.worker && !e->probe.pause)
+                probe_run(e);
 }
 
 /* ---- who are they? for clients ---- */
