@@ -87,6 +87,16 @@ class Strings(Machine):
         self.put_back(6)
         self.assertEqual(self.names(), ('Maker', 'Other', 'S1'))
 
+    def test_no_process(self):
+        "No process can be started that asks the device: uasd adds the disk when it has its serial number, for policy and history."
+        self.tree.write('no-fork', '')
+        self.both()
+        until(lambda: 'cannot be read yet' in self.journal(), 'it fails')
+        self.assertEqual(self.interfaces(), [])
+        os.unlink(self.tree.path('no-fork'))
+        until(lambda: '2-1' in self.interfaces(), 'it is known')
+        self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
+
     def test_no_room(self):
         "If they cannot be stored, everything else still works."
         self.tree.write('run/uasd/strings', '')

@@ -17,12 +17,16 @@ struct naming {
         struct naming *next;
         struct manager *manager;
         struct facts facts;   /* the device, later with its strings */
-        struct child *worker; /* NULL: it has answered */
-        bool whole;           /* all three strings were read */
+        struct child *worker; /* NULL: it has answered, or there is none */
+        sd_event_source *again;
+        bool whole; /* all three strings were read */
 };
 
 /* At the start of uasd: most time to wait for devices that are plugged in already. */
 #define START_USEC USEC_PER_SEC
+
+/* If no child could ask it: without its serial number a disk would have neither its policy nor its history. */
+#define AGAIN_USEC USEC_PER_SEC
 
 /* The child's answer. */
 struct device_strings {
@@ -43,6 +47,22 @@ static void in_child(const struct roots *r, void *data, int out)
         (void) !write(out, &t, sizeof(t));
 }
 
+static void ask(struct naming *n);
+
+static int on_again(sd_event_source *s, usec_t usec, void *data)
+{
+        struct naming *n = data;
+
+        n->again = sd_event_source_disable_unref(s);
+        ask(n);
+        return 0;
+}
+
+static void ask_again(struct naming *n)
+{
+        (void) sd_event_add_time_relative(n->manager->event, &n->again, CLOCK_MONOTONIC, AGAIN_USEC, 0, on_again, n);
+}
+
 static void on_told(void *data, const struct child_end *end)
 {
         struct naming *n = data;
@@ -53,7 +73,7 @@ static void on_told(void *data, const struct child_end *end)
                 facts_copy_strings(&t->facts, &n->facts);
                 n->whole = t->whole;
         } else
-                log_debug("%s: it does not tell its name", n->facts.interface);
+                ask_again(n); /* unless it has gone */
         queue_rescan(n->manager, n->facts.interface);
 }
 
@@ -72,6 +92,7 @@ static void drop(struct naming **at)
 
         *at = n->next;
         child_orphan(n->worker);
+        sd_event_source_disable_unref(n->again);
         free(n);
 }
 
@@ -83,25 +104,25 @@ void strings_drop(struct manager *m, const char *interface)
                 drop(at);
 }
 
-/* Asks the device. Returns true if that is impossible, and there are no strings. */
-static bool ask(struct manager *m, const struct facts *f)
+static void ask(struct naming *n)
+{
+        int r = child_run(n->manager, in_child, on_told, n, -1, &n->worker);
+
+        if (r >= 0)
+                return;
+        log_warning("%s: its names cannot be read yet: %s", n->facts.interface, strerror(-r));
+        ask_again(n);
+}
+
+static void name(struct manager *m, const struct facts *f)
 {
         struct naming *n = calloc(1, sizeof(*n));
-        int r = -ENOMEM;
 
-        if (n) {
-                n->manager = m;
-                n->facts = *f;
-                r = child_run(m, in_child, on_told, n, -1, &n->worker);
-        }
-        if (r < 0) {
-                log_warning("%s: its names cannot be read: %s", f->interface, strerror(-r));
-                free(n);
-                return true;
-        }
-        n->next = m->namings;
+        if (!n)
+                return;
+        *n = (struct naming){.next = m->namings, .manager = m, .facts = *f};
         m->namings = n;
-        return false;
+        ask(n);
 }
 
 bool strings_known(struct manager *m, struct facts *f)
@@ -112,10 +133,14 @@ bool strings_known(struct manager *m, struct facts *f)
                 drop(at);
                 n = NULL;
         }
-        if (n && n->worker)
+        if (n && (n->worker || n->again))
                 return false;
-        if (!n)
-                return strings_kept(&m->roots, f) || ask(m, f);
+        if (!n) {
+                if (strings_kept(&m->roots, f))
+                        return true;
+                name(m, f);
+                return false;
+        }
         facts_copy_strings(&n->facts, f);
         if (n->whole) /* for programs that start while it hangs, uasd included */
                 (void) strings_keep(&m->roots, f);
