@@ -200,6 +200,8 @@ static int read_file(const struct roots *r, const char *at, struct boot_edit *e,
 static int read_and_parse(const struct roots *r, const struct boot_place *p, const char *at, struct boot_edit *ret,
                           const char **ret_why)
 {
+        static const char *(*const parse[])(struct boot_edit * e) = {
+                [BOOT_ONE_LINE] = parse_one_line, [BOOT_GRUB] = parse_grub, [BOOT_MODPROBE] = parse_modprobe};
         _cleanup_(boot_edit_done) struct boot_edit e = {.place = p, .like.st_mode = 0644};
         int k = read_file(r, at, &e, ret_why);
 
@@ -210,17 +212,7 @@ static int read_and_parse(const struct roots *r, const struct boot_place *p, con
         if (k < 0)
                 return k;
         assert(e.text);
-        switch (p->form) {
-        case BOOT_ONE_LINE:
-                *ret_why = parse_one_line(&e);
-                break;
-        case BOOT_GRUB:
-                *ret_why = parse_grub(&e);
-                break;
-        case BOOT_MODPROBE:
-                *ret_why = parse_modprobe(&e);
-                break;
-        }
+        *ret_why = parse[p->form](&e);
         if (*ret_why)
                 return -EUCLEAN;
         *ret = e;

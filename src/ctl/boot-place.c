@@ -37,20 +37,15 @@ char *boot_place(const struct ctl *c, char *ret, size_t size)
         const char *command = initramfs_command(&c->client.roots);
         const struct boot_place *p = boot_place_find(&c->client.roots);
 
-        if (p && p->form == BOOT_GRUB)
+        if (p)
                 (void) snprintf(
                         ret, size,
-                        _("On this machine it belongs into %s, in GRUB_CMDLINE_LINUX=, then: update-grub. Restart after that."),
+                        p->form == BOOT_GRUB
+                                ? _("On this machine it belongs into %s, in GRUB_CMDLINE_LINUX=, then: update-grub. Restart after that.")
+                        : p->then
+                                ? _("On this machine it belongs into %s, then rebuild the boot entries (kernel-install). Restart after that.")
+                                : _("On this machine it belongs into %s, at the end of its one line. Restart after that."),
                         p->path);
-        else if (p && p->then)
-                (void) snprintf(
-                        ret, size,
-                        _("On this machine it belongs into %s, then rebuild the boot entries (kernel-install). Restart after that."),
-                        p->path);
-        else if (p)
-                (void) snprintf(ret, size,
-                                _("On this machine it belongs into %s, at the end of its one line. Restart after that."),
-                                p->path);
         else
                 (void) snprintf(
                         ret, size,

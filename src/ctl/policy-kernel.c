@@ -165,17 +165,18 @@ static void say_alike(const struct lines *l, const struct views *views, const st
                 policy_say_alike(views, one, one->disk.decision.target);
         for (size_t i = 0; !one && i < l->kept.n; i++) {
                 const struct kept_disk *d = l->kept.list + i;
+                bool alone;
 
                 if (d->policy != POLICY_USB_STORAGE || keepoff_wanted(&l->kept, d->vid, d->pid))
                         continue;
-                if (speaks_uas_alone(&l->kept, d))
-                        log_warning(
-                                "%04x:%04x is left out, although %s should be on usb-storage: a plugged-in disk of this model speaks only UAS, and would have no driver.",
-                                d->vid, d->pid, *d->name ? d->name : _("every one"));
-                else
-                        log_warning(
-                                "%04x:%04x is left out, although %s should be on usb-storage: another disk of this model should not, and the kernel compares only VID:PID.",
-                                d->vid, d->pid, *d->name ? d->name : _("every other one"));
+                alone = speaks_uas_alone(&l->kept, d);
+                log_warning(
+                        alone ? N_("%04x:%04x is left out, although %s should be on usb-storage: a plugged-in disk of this model speaks only UAS, and would have no driver.")
+                              : N_("%04x:%04x is left out, although %s should be on usb-storage: another disk of this model should not, and the kernel compares only VID:PID."),
+                        d->vid, d->pid,
+                        *d->name ? d->name
+                        : alone  ? _("every one")
+                                 : _("every other one"));
         }
 }
 
@@ -195,10 +196,9 @@ static void say_how(const struct ctl *c, const struct lines *l)
                 log_info("One of the two places is enough. The kernel command line overrules everything in modprobe.d.");
         if (boot_place_find(&c->client.roots))
                 log_info("%s", boot_place(c, place, sizeof(place)));
-        if (command)
-                log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy: %s", command);
-        else
-                log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy.");
+        log_info(command ? N_("After a change in modprobe.d, rebuild the initramfs, which has a copy: %s")
+                         : N_("After a change in modprobe.d, rebuild the initramfs, which has a copy."),
+                 command);
 }
 
 static void print_json(const struct ctl *c, const struct lines *l)
