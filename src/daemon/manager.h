@@ -84,6 +84,7 @@ struct manager {
         struct sleep sleep;
         struct record_task *records;                      /* work/records.c: unwritten records, the oldest first */
         struct child *recorder;                           /* writes the first record */
+        sd_event_source *record_again;                    /* no child could be started for that */
         struct naming *namings;                           /* work/strings.c: devices whose strings are being read */
         struct users_walk *walk;                          /* feature/users.c: the present walk */
         bool walks_long;                                  /* the last walk took long */

@@ -79,6 +79,27 @@ class Records(Machine):
         fcntl.flock(lock, fcntl.LOCK_UN)
         until(lambda: 'state=distrusted' in self.history(), 'it is on record')
 
+    def test_no_process(self):
+        "The same if no process can be started: uasd writes the record later."
+        self.both()
+        self.tree.write('no-fork', '')
+        self.fails_on_uas()
+        self.driver_is('usb-storage')
+        self.assertEqual(self.history(), '')
+        os.unlink(self.tree.path('no-fork'))
+        until(lambda: 'state=distrusted' in self.history(), 'it is on record')
+
+    def test_stopped_without_process(self):
+        "When stopped meanwhile, uasd tries once more."
+        daemon = self.both()
+        self.tree.write('no-fork', '')
+        self.fails_on_uas()
+        self.driver_is('usb-storage')
+        os.unlink(self.tree.path('no-fork'))
+        daemon.terminate()
+        self.assertEqual(daemon.wait(20), 0, self.journal())
+        self.assertIn('state=distrusted', self.history())
+
     def test_in_order(self):
         "Later requests are written after it. A client gets the answer when its record is on the disk."
         self.both()

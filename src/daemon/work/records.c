@@ -19,6 +19,7 @@
 
 /* At the end of uasd: most time to wait for unwritten records. */
 #define STOP_USEC (5 * USEC_PER_SEC)
+#define AGAIN_USEC USEC_PER_SEC
 
 static int record_write(const struct roots *r, const struct record_task *rec)
 {
@@ -64,6 +65,12 @@ static void written(struct manager *m, int r)
 
 static void start(struct manager *m);
 
+/* A caller must get an answer. uasd's own records can wait: another program has the lock, or no child could be started. */
+static bool can_wait(const struct record_task *rec)
+{
+        return !rec->call && !rec->manager->env.stopping;
+}
+
 static void on_written(void *data, const struct child_end *end)
 {
         struct record_task *rec = data;
@@ -75,13 +82,21 @@ static void on_written(void *data, const struct child_end *end)
         m->recorder = NULL;
         if (end->size == sizeof(r))
                 memcpy(&r, end->answer, sizeof(r));
-        /* Another program has the lock of the history. A caller must get an answer; uasd's own records can wait. */
-        if (r == -ETIMEDOUT && !rec->call && !m->env.stopping) {
+        if (r == -ETIMEDOUT && can_wait(rec)) {
                 start(m);
                 return;
         }
         written(m, r);
         start(m);
+}
+
+static int on_again(sd_event_source *s, usec_t usec, void *data)
+{
+        struct manager *m = data;
+
+        m->record_again = sd_event_source_disable_unref(s);
+        start(m);
+        return 0;
 }
 
 static void start(struct manager *m)
@@ -90,8 +105,13 @@ static void start(struct manager *m)
 
         while (m->records && !m->recorder) {
                 r = child_run(m, in_child, on_written, m->records, -1, &m->recorder);
-                if (r < 0)
-                        written(m, r);
+                if (r >= 0)
+                        return;
+                if (can_wait(m->records) &&
+                    (m->record_again ||
+                     sd_event_add_time_relative(m->event, &m->record_again, CLOCK_MONOTONIC, AGAIN_USEC, 0, on_again, m) >= 0))
+                        return;
+                written(m, r);
         }
 }
 
@@ -198,6 +218,7 @@ void record_stop(struct manager *m)
 {
         usec_t deadline = now_monotonic() + STOP_USEC;
 
+        start(m);
         while (m->recorder && child_wait(m->recorder, deadline))
                 ;
         if (m->records)
