@@ -25,11 +25,13 @@ bool hub_above(const char *name, char ret[static INTERFACE_NAME_MAX])
 static void read_product(const struct roots *r, const char *name, struct hub *h)
 {
         char id[UDEVDB_ID_MAX], vendor[USB_STRING_MAX] = "", model[USB_STRING_MAX] = "";
+        _cleanup_free_ char *record = NULL;
 
         if (!udevdb_usb_id(r, name, id))
                 return;
-        (void) udevdb_property(r, id, "ID_VENDOR", vendor, sizeof(vendor));
-        (void) udevdb_property(r, id, "ID_MODEL", model, sizeof(model));
+        record = udevdb_read(r, id);
+        (void) udevdb_get(record, "ID_VENDOR", vendor, sizeof(vendor));
+        (void) udevdb_get(record, "ID_MODEL", model, sizeof(model));
         (void) snprintf(h->product, sizeof(h->product), "%s%s%s", vendor, *vendor && *model ? " " : "", model);
         for (char *c = h->product; *c; c++)
                 if (*c == '_')
@@ -79,7 +81,7 @@ static int look_at_root_hub(const char *name, void *data)
         char controller[USB_STRING_MAX];
         unsigned mbps;
 
-        if (strncmp(name, "usb", 3) != 0 || !usb_controller(f->roots, name, controller, sizeof(controller)) ||
+        if (!usb_controller(f->roots, name, controller, sizeof(controller)) ||
             !streq(controller, f->controller))
                 return 0;
         mbps = usb_speed(f->roots, name);
@@ -93,7 +95,7 @@ static unsigned read_controller_speed(const struct roots *r, const char *root_hu
         struct fastest f = {.roots = r};
 
         if (usb_controller(r, root_hub, f.controller, sizeof(f.controller)))
-                (void) dir_each(r->sys, SYSFS_USB_DEVICES, look_at_root_hub, &f);
+                (void) dir_each_of(r->sys, SYSFS_USB_DEVICES, "usb", look_at_root_hub, &f);
         return f.mbps;
 }
 
