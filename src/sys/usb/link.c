@@ -81,8 +81,7 @@ static int look_at_root_hub(const char *name, void *data)
         char controller[USB_STRING_MAX];
         unsigned mbps;
 
-        if (!usb_controller(f->roots, name, controller, sizeof(controller)) ||
-            !streq(controller, f->controller))
+        if (!usb_controller(f->roots, name, controller, sizeof(controller)) || !streq(controller, f->controller))
                 return 0;
         mbps = usb_speed(f->roots, name);
         if (mbps > f->mbps)
