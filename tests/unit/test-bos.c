@@ -24,6 +24,7 @@ static void test_max_speed(void **state)
                 {NULL, 0, "2.10", 480, 0}, /* it has a BOS, which this kernel does not show */
                 {NULL, 0, "2.01", 480, 0},
                 {NULL, 0, "3.20", 480, 5000},
+                {NULL, 0, "3.00", 480, 5000},
                 {NULL, 0, "", 480, 0},
                 {NULL, 0, "nonsense", 480, 0},
                 {NULL, 0, "2.00", 12, 0},

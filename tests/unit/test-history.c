@@ -215,6 +215,12 @@ static void test_malformed(void **state)
         for (size_t i = 0; i < ELEMENTSOF(good); i++)
                 assert_row(i, history_parse(good[i], &h) == 0 && h.state == HISTORY_PASSED && h.firmware == 0 && !h.lost &&
                                       !h.failed && !h.distrusted);
+        for (int n = 79; n <= 80; n++) { /* a word has room for 79 characters */
+                char line[128];
+
+                (void) snprintf(line, sizeof(line), "state=passed new=%0*d", n, 1);
+                assert_row((size_t) n, history_parse(line, &h) == (n == 79 ? 0 : -EINVAL));
+        }
 }
 
 static void test_key(void **state)

@@ -1242,9 +1242,30 @@ static void test_laws(void **state)
         }
 }
 
+/* The outcome names the drivers of the switch: the disk may be on another one when it is reported. */
+static void test_drivers(void **state)
+{
+        struct environment env = {.quiet_usec = 2 * USEC_PER_SEC};
+        struct actions actions;
+        struct life l;
+
+        life_of_disk(&l);
+        find(&l, NO_DISKS);
+        machine_step(&l, &env, &(struct event) SCANNED, USEC_PER_SEC, &actions);
+        assert_true(l.attempt.running);
+        find(&l, ON_UAS);
+        machine_step(&l, &env, &(struct event) DONE(OK), 2 * USEC_PER_SEC, &actions);
+        assert_true(l.disk.outcome.from == DRIVER_USB_STORAGE && l.disk.outcome.to == DRIVER_UAS);
+        assert_true(l.attempt.from == DRIVER_NONE && l.attempt.to == DRIVER_NONE);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_scenarios), cmocka_unit_test(test_laws)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_scenarios),
+                cmocka_unit_test(test_laws),
+                cmocka_unit_test(test_drivers),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
