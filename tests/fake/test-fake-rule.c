@@ -399,6 +399,31 @@ static void test_media_keep_changing(void **state)
         assert_int_equal(r.driver, BOT);
 }
 
+static void shows_no_state(struct fake_usb *u)
+{
+        tree_remove("sys/bus/scsi/devices/%i:0:0:0/state", u->host);
+}
+
+/* The claim of a deleted LUN lasts until the bind if the kernel does not show its state. It is none on a disk that came since. */
+static void test_claim_of_the_former_disk(void **state)
+{
+        const struct scene s = {.from = DRIVER_UAS,
+                                .to = DRIVER_USB_STORAGE,
+                                .partitions = 1,
+                                .prepare = shows_no_state,
+                                .hooks = {{.op = "delete", .nth = 1, .what = HOOK_RESCAN}}};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(r.step, "unbind");
+        assert_int_equal(fake->usb[0].unbound, 0);
+        assert_int_equal(fake->usb[0].driver, DRIVER_UAS);
+        assert_null(scene_held());
+        scene_remove();
+}
+
 int main(int argc, char **argv)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_luns),
@@ -408,6 +433,7 @@ int main(int argc, char **argv)
                                            cmocka_unit_test(test_rescued),
                                            cmocka_unit_test(test_replaced_before_recovery),
                                            cmocka_unit_test(test_media_keep_changing),
+                                           cmocka_unit_test(test_claim_of_the_former_disk),
                                            cmocka_unit_test(test_pairs)};
         const struct CMUnitTest pairs_only[] = {cmocka_unit_test(test_pairs)};
 
