@@ -24,12 +24,13 @@
 static uint64_t size;
 static int setup, setup_depth, no_ioctl;
 static bool few;      /* it takes one read less */
-static long one_read; /* the result of the last read; 0: all of it */
+static long one_read; /* the result of the last read of a round; 0: all of it */
+static long alone;    /* the result of the read without others in the queue */
 static int events;    /* the result of io_getevents() if it is no event: 0, or -errno once */
 
 /* The calls of uasd. */
 static uint64_t offsets[256];
-static size_t n_offsets, taken, destroyed, at_once;
+static size_t n_offsets, taken, destroyed, at_once, n_alone;
 static void *buffers;
 static bool direct;
 
@@ -40,6 +41,7 @@ int __wrap_io_destroy(io_context_t ctx);
 int __wrap_io_submit(io_context_t ctx, long n, struct iocb *list[]);
 int __wrap_io_getevents(io_context_t ctx, long least, long most, struct io_event *ret, struct timespec *timeout);
 int __wrap_ioctl(int fd, unsigned long request, void *argument);
+ssize_t __wrap_pread64(int fd, void *buffer, size_t n, off_t offset);
 
 /* Not every file system has O_DIRECT. */
 int __wrap_open64(const char *path, int flags, ...)
@@ -80,6 +82,16 @@ int __wrap_io_submit(io_context_t ctx, long n, struct iocb *list[])
         return (int) n - few;
 }
 
+ssize_t __wrap_pread64(int fd, void *buffer, size_t n, off_t offset)
+{
+        assert_int_equal(n, READ_SIZE);
+        assert_int_equal((uintptr_t) buffer % READ_SIZE, 0);
+        assert_int_equal(offset, offsets[n_offsets - 1]); /* the one that has failed */
+        n_alone++;
+        errno = alone < 0 ? (int) -alone : 0;
+        return alone < 0 ? -1 : alone;
+}
+
 /* The answers come one by one. */
 int __wrap_io_getevents(io_context_t ctx, long least, long most, struct io_event *ret, struct timespec *timeout)
 {
@@ -92,8 +104,8 @@ int __wrap_io_getevents(io_context_t ctx, long least, long most, struct io_event
                 events = 1;
                 return r;
         }
-        *ret = (struct io_event){.res = READ_SIZE};
-        if (one_read && ++taken == n_offsets)
+        *ret = (struct io_event){.data = (void *) (taken % at_once), .res = READ_SIZE};
+        if (++taken == n_offsets && one_read)
                 ret->res = (unsigned long) one_read;
         return 1;
 }
@@ -112,7 +124,7 @@ static int check(struct tree *t, usec_t usec)
                                   {.fd = openat(t->roots.dev, "sda", O_RDONLY | O_CLOEXEC), .name = "sda", .whole = true}};
         int r;
 
-        n_offsets = taken = destroyed = 0;
+        n_offsets = taken = destroyed = n_alone = 0;
         r = trial_reads(&t->roots, &(struct claim){.nodes = nodes, .n = 2, .inotify = -1}, awake_in(usec));
         (void) close(nodes[1].fd);
         return r;
@@ -201,9 +213,15 @@ static void test_errors(void **state)
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), -EILSEQ);
         assert_int_equal(n_offsets, 30);
         assert_int_equal(destroyed, 1);
-        one_read = -ENODATA; /* a bad sector, which the bridge has reported */
+        one_read = alone = -ENODATA; /* a bad sector, which the bridge has reported */
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), 0);
         assert_int_equal(n_offsets, 90);
+        assert_int_equal(n_alone, 3);
+        alone = READ_SIZE; /* the sector is good: the bridge fails at depth */
+        assert_int_equal(check(&t, 10 * USEC_PER_SEC), -EIO);
+        assert_int_equal(n_alone, 1);
+        alone = -EREMOTEIO;
+        assert_int_equal(check(&t, 10 * USEC_PER_SEC), -EREMOTEIO);
         one_read = READ_SIZE - 512;
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), -EIO);
         one_read = 0;

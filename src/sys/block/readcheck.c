@@ -26,27 +26,35 @@ static unsigned queue_depth(const struct roots *r, const char *disk)
         return depth < DEPTH_MAX ? (unsigned) depth : DEPTH_MAX;
 }
 
-/* Submits the reads of a round, spread evenly; each round reads at other places. */
+/* The reads of a round are spread evenly, and each round reads at other places. */
+static uint64_t offset_of(unsigned i, unsigned round, unsigned depth, uint64_t size)
+{
+        uint64_t step = size / depth;
+
+        return (i * step + (step - READ_SIZE) / ROUNDS * round) / READ_SIZE * READ_SIZE;
+}
+
 static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size)
 {
         struct iocb blocks[DEPTH_MAX], *list[DEPTH_MAX];
-        uint64_t step = size / depth;
         int n;
 
-        for (unsigned i = 0; i < depth; i++) {
-                uint64_t offset = (i * step + (step - READ_SIZE) / ROUNDS * round) / READ_SIZE * READ_SIZE;
-
-                io_prep_pread(&blocks[i], fd, buffers + (size_t) i * READ_SIZE, READ_SIZE, (long long) offset);
+        for (uintptr_t i = 0; i < depth; i++) {
+                io_prep_pread(&blocks[i], fd, buffers + i * READ_SIZE, READ_SIZE,
+                              (long long) offset_of((unsigned) i, round, depth, size));
+                blocks[i].data = (void *) i;
                 list[i] = &blocks[i];
         }
         n = io_submit(ctx, depth, list);
         return n < 0 ? n : n < (int) depth ? -EAGAIN : 0;
 }
 
-static int collect_round(io_context_t ctx, unsigned depth, struct awake deadline)
+/* ret_bad: a bit for each read that met a bad sector (ENODATA: BLK_STS_MEDIUM in block/blk-core.c). */
+static int collect_round(io_context_t ctx, unsigned depth, struct awake deadline, uint64_t *ret_bad)
 {
         struct io_event events[DEPTH_MAX];
 
+        *ret_bad = 0;
         for (unsigned done = 0; done < depth;) {
                 usec_t left = awake_left(deadline);
                 struct timespec ts = {(time_t) (left / USEC_PER_SEC), (long) (left % USEC_PER_SEC) * 1000};
@@ -59,13 +67,38 @@ static int collect_round(io_context_t ctx, unsigned depth, struct awake deadline
                 for (int i = 0; i < n; i++) {
                         long res = (long) events[i].res;
 
-                        /* A bad sector (BLK_STS_MEDIUM in block/blk-core.c): the disk has it, and the bridge has reported it. */
-                        if (res != READ_SIZE && res != -ENODATA)
+                        if (res == -ENODATA)
+                                *ret_bad |= UINT64_C(1) << (uintptr_t) events[i].data;
+                        else if (res != READ_SIZE)
                                 return res < 0 ? (int) res : -EIO;
                 }
                 done += n > 0 ? (unsigned) n : 0;
         }
         return 0;
+}
+
+/* A bad sector cannot be read without other commands in the queue either. If it can, the bridge fails at depth. */
+static int read_alone(int fd, void *buffer, uint64_t offset)
+{
+        ssize_t n = pread(fd, buffer, READ_SIZE, (off_t) offset);
+
+        if (n < 0)
+                return errno == ENODATA ? 0 : -errno;
+        return -EIO;
+}
+
+static int try_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size,
+                     struct awake deadline)
+{
+        uint64_t bad = 0;
+        int k = submit_round(ctx, fd, buffers, depth, round, size);
+
+        if (k >= 0)
+                k = collect_round(ctx, depth, deadline, &bad);
+        for (unsigned i = 0; k >= 0 && i < depth; i++)
+                if (bad >> i & 1)
+                        k = read_alone(fd, buffers, offset_of(i, round, depth, size));
+        return k;
 }
 
 static int try_disk(const struct roots *r, const struct claimed *node, struct awake deadline)
@@ -90,11 +123,8 @@ static int try_disk(const struct roots *r, const struct claimed *node, struct aw
         if (posix_memalign(&buffers, READ_SIZE, (size_t) depth * READ_SIZE) != 0)
                 return -ENOMEM;
         k = io_setup((int) depth, &ctx);
-        for (unsigned round = 0; k >= 0 && round < ROUNDS; round++) {
-                k = submit_round(ctx, fd, buffers, depth, round, size);
-                if (k >= 0)
-                        k = collect_round(ctx, depth, deadline);
-        }
+        for (unsigned round = 0; k >= 0 && round < ROUNDS; round++)
+                k = try_round(ctx, fd, buffers, depth, round, size, deadline);
         /* io_destroy() would wait for a hung device, and a late answer still writes to the buffers. So both stay until exit. */
         if (k == -ETIMEDOUT)
                 (void) TAKE_PTR(buffers);
