@@ -63,7 +63,7 @@ bool copy_string(char *ret, size_t size, const char *s)
         return fits;
 }
 
-bool concat(char *ret, size_t size, ...)
+bool concat_list(char *ret, size_t size, ...)
 {
         bool fits = true;
         const char *s;

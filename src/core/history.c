@@ -131,7 +131,7 @@ char *history_key(const struct facts *f, char *ret, size_t size)
         used = strlen(ret);
         /* Bus numbers depend on the order in which controllers are found; the address of a controller is stable. */
         (void) concat(ret + used, size - used, f->controller_device[0] ? f->controller_device : "usb",
-                      f->speed_mbps >= SUPER_SPEED_MBPS ? "/ss/" : "/hs/", chain ? chain + 1 : f->port, NULL);
+                      f->speed_mbps >= SUPER_SPEED_MBPS ? "/ss/" : "/hs/", chain ? chain + 1 : f->port);
         return ret;
 }
 

@@ -74,7 +74,7 @@ static int eject(struct ctl *c, const struct view *v)
 
         if (r == UASD_EXIT_OK)
                 log_info("%s: ejected. You can unplug it.", VIEW_LABEL(v));
-        if (!in_use)
+        if (!*call.ret_in_use)
                 return r;
         v = remote_read(&c->remote, ORDER_USEC, &now) < 0 ? NULL : views_find(&now, call.disk);
         if (v && v->disk.n_users > 0) {

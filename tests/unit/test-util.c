@@ -23,14 +23,14 @@ static void test_concat(void **state)
 {
         char ret[8];
 
-        assert_true(concat(ret, sizeof(ret), NULL));
+        assert_true(concat(ret, sizeof(ret), ""));
         assert_string_equal(ret, "");
-        assert_true(concat(ret, sizeof(ret), "ab", "", "cde", "fg", NULL));
+        assert_true(concat(ret, sizeof(ret), "ab", "", "cde", "fg"));
         assert_string_equal(ret, "abcdefg");
-        assert_true(concat(ret, 1, "", NULL));
-        assert_false(concat(ret, sizeof(ret), "abcde", "fgh", "i", NULL));
+        assert_true(concat(ret, 1, ""));
+        assert_false(concat(ret, sizeof(ret), "abcde", "fgh", "i"));
         assert_string_equal(ret, "abcdefg");
-        assert_false(concat(ret, sizeof(ret), "abcdefgh", NULL));
+        assert_false(concat(ret, sizeof(ret), "abcdefgh"));
         assert_string_equal(ret, "abcdefg");
 }
 

@@ -21,7 +21,7 @@ int roots_open(struct roots *ret, const char *prefix)
         for (size_t i = 0; i < ELEMENTSOF(trees); i++) {
                 char path[PATH_MAX];
 
-                (void) concat(path, sizeof(path), prefix ?: "", trees[i].path, NULL);
+                (void) concat(path, sizeof(path), prefix ?: "", trees[i].path);
                 *trees[i].fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         }
         if (r.sys < 0) {
@@ -37,7 +37,7 @@ void roots_reopen_var(struct roots *r, const char *prefix)
         char path[PATH_MAX];
         int fd;
 
-        (void) concat(path, sizeof(path), prefix ?: "", "/var", NULL);
+        (void) concat(path, sizeof(path), prefix ?: "", "/var");
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return;

@@ -19,7 +19,7 @@
 
 static char *hold_path(const char *interface, char *ret, size_t size)
 {
-        (void) concat(ret, size, RUN_HOLD "/", interface, NULL);
+        (void) concat(ret, size, RUN_HOLD "/", interface);
         return ret;
 }
 
@@ -70,7 +70,7 @@ static char *mark_path(const struct facts *f, char *ret, size_t size)
 {
         char name[ATTACHMENT_MAX];
 
-        (void) concat(ret, size, RUN_ATTACHMENT "/", facts_attachment(f, name), NULL);
+        (void) concat(ret, size, RUN_ATTACHMENT "/", facts_attachment(f, name));
         return ret;
 }
 
@@ -229,9 +229,9 @@ int attachment_now(const struct roots *r, const char *interface, unsigned *ret_b
         uint64_t bus, dev;
         int k;
 
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", interface, "/../busnum", NULL);
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", interface, "/../busnum");
         k = attr_read_uint(r->sys, path, 10, &bus);
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", interface, "/../devnum", NULL);
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", interface, "/../devnum");
         if (k >= 0)
                 k = attr_read_uint(r->sys, path, 10, &dev);
         if (k < 0)

@@ -20,7 +20,7 @@
 
 static char *path_in(const char *dir, const char *name, char ret[static PATH_MAX])
 {
-        (void) concat(ret, PATH_MAX, dir, "/", name, NULL);
+        (void) concat(ret, PATH_MAX, dir, "/", name);
         return ret;
 }
 
@@ -251,10 +251,8 @@ static int change_line(char **line, void *data)
         if (!before)
                 return -ENOMEM;
         k = to->change->change(line, to->change->data);
-        if (k < 0)
-                return k;
         to->changed = to->changed || k == 0 || !streq(*line, before);
-        return k > 0 ? strv_push(&to->lines.list, &to->lines.n, *line) : 0;
+        return k > 0 ? strv_push(&to->lines.list, &to->lines.n, *line) : k;
 }
 
 int store_change(const struct roots *r, const struct store_change *c)

@@ -16,13 +16,13 @@
 
 char *switch_record_path(const char *interface, char *ret, size_t size)
 {
-        (void) concat(ret, size, RUN_SWITCH "/", interface, NULL);
+        (void) concat(ret, size, RUN_SWITCH "/", interface);
         return ret;
 }
 
 char *switch_lock_path(const char *interface, char *ret, size_t size)
 {
-        (void) concat(ret, size, RUN_SWITCH "/", interface, ".lock", NULL);
+        (void) concat(ret, size, RUN_SWITCH "/", interface, ".lock");
         return ret;
 }
 

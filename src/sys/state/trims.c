@@ -15,7 +15,7 @@ static size_t read_page(const struct roots *r, const char *block, const char *pa
         char path[BLOCK_NAME_MAX + 48];
         ssize_t n;
 
-        (void) concat(path, sizeof(path), "block/", block, "/device/vpd_", page, NULL);
+        (void) concat(path, sizeof(path), "block/", block, "/device/vpd_", page);
         n = attr_read_binary(r->sys, path, ret, PAGE_MAX);
         return n < 0 ? 0 : (size_t) n;
 }
@@ -25,7 +25,7 @@ static uint64_t read_queue(const struct roots *r, const char *block, const char 
         char path[BLOCK_NAME_MAX + 48];
         uint64_t v;
 
-        (void) concat(path, sizeof(path), "block/", block, "/queue/", attribute, NULL);
+        (void) concat(path, sizeof(path), "block/", block, "/queue/", attribute);
         return attr_read_uint(r->sys, path, 10, &v) < 0 ? 0 : v;
 }
 
@@ -40,7 +40,7 @@ static int read_mode(const char *name, void *data)
         struct mode *m = data;
         char path[160];
 
-        (void) concat(path, sizeof(path), m->folder, "/", name, "/provisioning_mode", NULL);
+        (void) concat(path, sizeof(path), m->folder, "/", name, "/provisioning_mode");
         if (attr_read(m->sys, path, m->ret, TRIM_MODE_MAX) < 0)
                 m->ret[0] = '\0';
         return 1;
@@ -51,7 +51,7 @@ void trim_read_mode(const struct roots *r, const char *block, char ret[static TR
         char folder[BLOCK_NAME_MAX + 32];
 
         ret[0] = '\0';
-        (void) concat(folder, sizeof(folder), "block/", block, "/device/scsi_disk", NULL);
+        (void) concat(folder, sizeof(folder), "block/", block, "/device/scsi_disk");
         (void) dir_each(r->sys, folder, read_mode, &(struct mode){r->sys, folder, ret});
 }
 

@@ -17,7 +17,7 @@ char *udevdb_read(const struct roots *r, const char *id)
         char path[64], *text = NULL;
         size_t size;
 
-        if (strchr(id, '/') || !concat(path, sizeof(path), RUN_UDEV_DATA "/", id, NULL))
+        if (strchr(id, '/') || !concat(path, sizeof(path), RUN_UDEV_DATA "/", id))
                 return NULL;
         fd = openat(r->run, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         return fd >= 0 && read_whole(fd, RECORD_MAX, &text, &size) >= 0 ? text : NULL;
@@ -48,14 +48,14 @@ int udevdb_get(const char *record, const char *key, char *ret, size_t size)
 {
         char prefix[64];
 
-        return concat(prefix, sizeof(prefix), "E:", key, "=", NULL) ? find(record, prefix, ret, size) : -ENAMETOOLONG;
+        return concat(prefix, sizeof(prefix), "E:", key, "=") ? find(record, prefix, ret, size) : -ENAMETOOLONG;
 }
 
 bool udevdb_has_tag(const char *record, const char *tag)
 {
         char line[64], rest[64];
 
-        (void) concat(line, sizeof(line), "G:", tag, NULL);
+        (void) concat(line, sizeof(line), "G:", tag);
         return find(record, line, rest, sizeof(rest)) > 0 && rest[0] == '\0';
 }
 
@@ -63,8 +63,8 @@ bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEV
 {
         char path[128], devno[32];
 
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", port, "/dev", NULL);
-        return attr_read(r->sys, path, devno, sizeof(devno)) > 0 && concat(ret, UDEVDB_ID_MAX, "c", devno, NULL);
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", port, "/dev");
+        return attr_read(r->sys, path, devno, sizeof(devno)) > 0 && concat(ret, UDEVDB_ID_MAX, "c", devno);
 }
 
 int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size)

@@ -41,10 +41,10 @@ static int add_partition(const char *name, void *data)
 
         if (strlen(name) >= BLOCK_NAME_MAX)
                 return 0;
-        (void) concat(path, sizeof(path), name, "/partition", NULL);
+        (void) concat(path, sizeof(path), name, "/partition");
         if (faccessat(w->dirfd, path, F_OK, 0) < 0)
                 return 0;
-        (void) concat(path, sizeof(path), name, "/dev", NULL);
+        (void) concat(path, sizeof(path), name, "/dev");
         r = read_devno(w->dirfd, path, &b);
         if (r < 0)
                 return gone_is_none(r);
@@ -67,7 +67,7 @@ static int read_block(const char *name, void *data)
 
         if (strlen(name) >= BLOCK_NAME_MAX)
                 return 0;
-        (void) concat(path, sizeof(path), "block/", name, NULL);
+        (void) concat(path, sizeof(path), "block/", name);
         fd = openat(w->scsi, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return gone_is_none(-errno);

@@ -46,7 +46,7 @@ static char *strings_path(const struct facts *f, char ret[static 128])
 {
         char name[ATTACHMENT_MAX];
 
-        (void) concat(ret, 128, RUN_STRINGS "/", facts_attachment(f, name), NULL);
+        (void) concat(ret, 128, RUN_STRINGS "/", facts_attachment(f, name));
         return ret;
 }
 

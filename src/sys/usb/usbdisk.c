@@ -26,7 +26,7 @@ static int device_open(const struct roots *r, const char *name)
         char path[PATH_MAX];
         int fd;
 
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", name, NULL);
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", name);
         fd = openat(r->sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         return fd < 0 ? (errno == ENOENT ? -ENODEV : -errno) : fd;
 }
@@ -75,7 +75,7 @@ bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size
         char path[INTERFACE_NAME_MAX + 32], target[PATH_MAX], *slash;
         ssize_t n;
 
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", root_hub, NULL);
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", root_hub);
         n = readlinkat(r->sys, path, target, sizeof(target) - 1); /* ".../0000:00:14.0/usb2" */
         if (n < 0)
                 return false;
@@ -94,7 +94,7 @@ unsigned usb_speed(const struct roots *r, const char *device)
         char path[INTERFACE_NAME_MAX + 32];
         uint64_t v;
 
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", device, "/speed", NULL);
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", device, "/speed");
         return attr_read_uint(r->sys, path, 10, &v) < 0 || v > UINT_MAX ? 0 : (unsigned) v;
 }
 
@@ -105,7 +105,7 @@ static void read_controller(const struct roots *r, struct facts *f)
 
         (void) snprintf(root_hub, sizeof(root_hub), "usb%u", f->busnum);
         (void) usb_controller(r, root_hub, f->controller_device, sizeof(f->controller_device));
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", root_hub, "/../driver", NULL);
+        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", root_hub, "/../driver");
         if (link_basename(r->sys, path, name, sizeof(name)) <= 0)
                 return;
         (void) copy_string(f->controller, sizeof(f->controller), name);
@@ -260,7 +260,7 @@ int usb_disk_of_block(const struct roots *r, const char *block, char ret_interfa
         char path[64], target[PATH_MAX], *save, *found = NULL;
         ssize_t n;
 
-        if (strchr(block, '/') || !concat(path, sizeof(path), "class/block/", block, NULL))
+        if (strchr(block, '/') || !concat(path, sizeof(path), "class/block/", block))
                 return -EINVAL;
         n = readlinkat(r->sys, path, target, sizeof(target) - 1);
         if (n < 0)
