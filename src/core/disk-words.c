@@ -80,6 +80,7 @@ static void describe_user(const struct user *u, char *ret, size_t size)
                                 u->device);
                 break;
         case _USER_KIND_MAX:
+                ret[0] = '\0';
                 break;
         }
 }
