@@ -66,11 +66,11 @@ bool copy_string(char *ret, size_t size, const char *s)
 bool concat_list(char *ret, size_t size, ...)
 {
         bool fits = true;
-        const char *s;
         va_list ap;
 
         va_start(ap, size);
-        for (ret[0] = '\0'; fits && (s = va_arg(ap, const char *));) {
+        ret[0] = '\0';
+        for (const char *s = va_arg(ap, const char *); s && fits; s = va_arg(ap, const char *)) {
                 size_t n = strlen(s);
 
                 fits = copy_string(ret, size, s);

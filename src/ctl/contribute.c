@@ -27,7 +27,7 @@ static void copy_plain(char *ret, size_t size, const char *s)
 
         make_harmless(s, harmless, sizeof(harmless));
         for (const char *p = harmless; *p && n + 1 < size; p++)
-                ret[n++] = strchr(";#", *p) || (unsigned char) *p >= 0x80 ? '?' : *p;
+                ret[n++] = (char) (strchr(";#", *p) || (unsigned char) *p >= 0x80 ? '?' : *p);
         while (n > 0 && ret[n - 1] == ' ')
                 n--;
         ret[n] = '\0';

@@ -155,6 +155,14 @@ static bool is_deferred(const struct view *v)
         return v->disk.state == STATE_WAITING || v->disk.state == STATE_HELD;
 }
 
+static int tell_end(struct daemon_watch *watch, const char *id, const char *label)
+{
+        /* The kernel may have given the disk another name. */
+        const struct view *v = daemon_watch_refresh(watch) < 0 ? NULL : views_find(&watch->disks, id);
+
+        return tell_outcome(v ? VIEW_LABEL(v) : label, &watch->outcome);
+}
+
 /*
  * Waits for the end of the job. With --wait it also waits while the disk is in use. Without it, only for a switch that has begun.
  */
@@ -170,11 +178,8 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
 
                 r = daemon_watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
                 watch->changed = false;
-                if (watch->ended) {
-                        /* The kernel may have given the disk another name. */
-                        v = daemon_watch_refresh(watch) < 0 ? NULL : views_find(&watch->disks, id);
-                        return tell_outcome(v ? VIEW_LABEL(v) : label, &watch->outcome);
-                }
+                if (watch->ended)
+                        return tell_end(watch, id, label);
                 if (watch->gone || (r < 0 && r != -ETIMEDOUT))
                         return source_lost(watch->gone ? -ENOTCONN : r);
                 v = views_find(&watch->disks, id);

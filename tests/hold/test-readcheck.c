@@ -31,7 +31,7 @@ static int events;    /* the result of io_getevents() if it is no event: 0, or -
 /* The calls of uasd. */
 static uint64_t offsets[256];
 static size_t n_offsets, taken, destroyed, at_once, n_alone;
-static void *buffers;
+static unsigned char *buffers;
 static bool direct;
 
 int __real_open64(const char *path, int flags, ...);
@@ -104,7 +104,7 @@ int __wrap_io_getevents(io_context_t ctx, long least, long most, struct io_event
                 events = 1;
                 return r;
         }
-        *ret = (struct io_event){.data = (void *) (taken % at_once), .res = READ_SIZE};
+        *ret = (struct io_event){.data = buffers + taken % at_once * READ_SIZE, .res = READ_SIZE};
         if (++taken == n_offsets && one_read)
                 ret->res = (unsigned long) one_read;
         return 1;

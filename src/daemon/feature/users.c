@@ -212,7 +212,8 @@ static void walk_in_child(const struct roots *r, void *data, int out)
                 return;
         for (struct users_of *of = w->of; of < w->of + w->n; of++) {
                 (void) fwrite(&of->n_users, sizeof(of->n_users), 1, f);
-                for (struct user *u = of->users; u < of->users + of->n_users; u++) {
+                for (size_t i = 0; i < of->n_users; i++) {
+                        struct user *u = &of->users[i];
                         char **const texts[] = TEXTS_OF(u);
 
                         (void) fwrite(u, sizeof(*u), 1, f);

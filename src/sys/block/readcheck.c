@@ -39,10 +39,11 @@ static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsign
         struct iocb blocks[DEPTH_MAX], *list[DEPTH_MAX];
         int n;
 
-        for (uintptr_t i = 0; i < depth; i++) {
-                io_prep_pread(&blocks[i], fd, buffers + i * READ_SIZE, READ_SIZE,
-                              (long long) offset_of((unsigned) i, round, depth, size));
-                blocks[i].data = (void *) i;
+        for (unsigned i = 0; i < depth; i++) {
+                unsigned char *buffer = buffers + (size_t) i * READ_SIZE;
+
+                io_prep_pread(&blocks[i], fd, buffer, READ_SIZE, (long long) offset_of(i, round, depth, size));
+                blocks[i].data = buffer;
                 list[i] = &blocks[i];
         }
         n = io_submit(ctx, depth, list);
@@ -50,7 +51,7 @@ static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsign
 }
 
 /* ret_bad: a bit for each read that met a bad sector (ENODATA: BLK_STS_MEDIUM in block/blk-core.c). */
-static int collect_round(io_context_t ctx, unsigned depth, struct awake deadline, uint64_t *ret_bad)
+static int collect_round(io_context_t ctx, const unsigned char *buffers, unsigned depth, struct awake deadline, uint64_t *ret_bad)
 {
         struct io_event events[DEPTH_MAX];
 
@@ -68,7 +69,7 @@ static int collect_round(io_context_t ctx, unsigned depth, struct awake deadline
                         long res = (long) events[i].res;
 
                         if (res == -ENODATA)
-                                *ret_bad |= UINT64_C(1) << (uintptr_t) events[i].data;
+                                *ret_bad |= UINT64_C(1) << ((unsigned char *) events[i].data - buffers) / READ_SIZE;
                         else if (res != READ_SIZE)
                                 return res < 0 ? (int) res : -EIO;
                 }
@@ -94,7 +95,7 @@ static int try_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned 
         int k = submit_round(ctx, fd, buffers, depth, round, size);
 
         if (k >= 0)
-                k = collect_round(ctx, depth, deadline, &bad);
+                k = collect_round(ctx, buffers, depth, deadline, &bad);
         for (unsigned i = 0; k >= 0 && i < depth; i++)
                 if (bad >> i & 1)
                         k = read_alone(fd, buffers, offset_of(i, round, depth, size));

@@ -138,7 +138,7 @@ int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)
 int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data)
 {
         _cleanup_free_ char *text = NULL;
-        size_t size;
+        size_t size = 0;
         int r = state_read_text(dirfd, path, &text, &size);
 
         if (r <= 0)

@@ -61,7 +61,7 @@ static int read_file(int root, const char *path, void *data)
         _cleanup_free_ char *text = NULL;
         struct modprobe_reading *d = data;
         unsigned next = 1;
-        size_t size;
+        size_t size = 0;
         int k = fd < 0 ? -errno : read_whole(fd, FILE_MAX, &text, &size);
 
         if (k < 0)

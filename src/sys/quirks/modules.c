@@ -30,7 +30,7 @@ struct kmod {
         void *library;
         struct kmod_ctx *ctx;
         struct kmod_module *module;
-#define MEMBER(name) typeof(kmod_##name) *name;
+#define MEMBER(name) typeof(kmod_##name) *(name);
         SYMBOLS(MEMBER)
 };
 
