@@ -76,10 +76,10 @@ def host_repositories():
 
 
 def sources(suite, components, plain=False):
-    """PLAIN: the suite alone, without its updates."""
+    """PLAIN: the suite alone, without its updates. sid has none."""
     main, security = host_repositories()
     line = "deb [signed-by=%s] %%s %%s %s\n" % (KEYRING, components)
-    if plain:
+    if plain or suite == "sid":
         return line % (main, suite)
     return (line % (main, suite) + line % (main, suite + "-updates")
             + (line % (security, suite + "-security") if security else ""))
@@ -103,7 +103,7 @@ def host_apt_options():
 
 def need_keys(suite):
     """The host's keyring must have the suite's keys. Otherwise the error says how to get them."""
-    keys = glob.glob("/usr/share/keyrings/debian-archive-%s-*" % suite)
+    keys = glob.glob("/usr/share/keyrings/debian-archive-%s-*" % ("trixie" if suite == "sid" else suite))
     if not os.path.exists(KEYRING) or not keys:
         raise ImageError(
             "%s has no keys for %s: apt-get install debian-archive-keyring "
