@@ -60,11 +60,12 @@ def ask(guest, disk):
     return target
 
 
-def waits(guest, disk, *wanted, told=True):
-    """Waiting, with each of WANTED among its users. TOLD: whether the end is an event, so no timer is armed."""
+def waits(guest, disk, *wanted, told=True, alone=False):
+    """Waiting, with each of WANTED among its users. TOLD: whether the end is an event, so no timer is armed. ALONE: there are no
+    others, once what uasd has found before has aged."""
     def look():
         one = listed(guest, disk)
-        return one if one["state"] == "waiting" and all(
+        return one if one["state"] == "waiting" and (not alone or len(one["busy"]) == len(wanted)) and all(
             any(fits(user, each) for user in one["busy"]) for each in wanted) else None
     try:
         one = guest.until(look, 60, "waiting for %s" % (wanted,))

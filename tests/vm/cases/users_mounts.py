@@ -19,8 +19,7 @@ def here(vm):
     target = ask(guest, disk)
     waits(guest, disk, at, {"kind": "mount", "device": "sda1", "where": "/run/b"})
     guest.run("umount /mnt", check=True)
-    one = waits(guest, disk, {"kind": "mount", "where": "/run/b"})
-    assert len(one["busy"]) == 1, one
+    waits(guest, disk, {"kind": "mount", "where": "/run/b"}, alone=True)
     assert wake_ups(guest, 5) == 0
     assert guest.driver(disk.interface) != target
     goes(guest, disk, target, "umount /run/b")
@@ -34,8 +33,7 @@ def here(vm):
     assert guest.run("umount /mnt").rc != 0
     waits(guest, disk, at)
     guest.run("umount -l /mnt", check=True)
-    one = waits(guest, disk, {"kind": "open", "device": "sda1", "command": "sleep", "pid": r"\d+"})
-    assert len(one["busy"]) == 1, one
+    one = waits(guest, disk, {"kind": "open", "device": "sda1", "command": "sleep", "pid": r"\d+"}, alone=True)
     assert "sleep" in one["reason"], one
     assert guest.driver(disk.interface) != target
     goes(guest, disk, target, "pkill -x sleep")
@@ -108,8 +106,7 @@ def elsewhere(vm):
     service = {"kind": "mount", "device": "sda1", "where": "/run/s", "namespace": r"mnt:\[\d+\]", "unit": "private.service"}
     waits(guest, disk, there, service)
     guest.run("pkill -KILL -f '^sh -c mount /dev/sda1'", check=True)
-    one = waits(guest, disk, service)
-    assert len(one["busy"]) == 1, one
+    waits(guest, disk, service, alone=True)
     goes(guest, disk, target, "systemctl stop private")
     job.kill()
 
@@ -117,8 +114,7 @@ def elsewhere(vm):
     guest.put("/etc/systemd/system/private.service", "[Service]\nPrivateMounts=yes\nExecStart=/bin/sleep infinity\n")
     guest.run("systemctl daemon-reload && mount /dev/sda1 /mnt && systemctl start private", check=True)
     target = ask(guest, disk)
-    one = waits(guest, disk, {"kind": "mount", "where": "/mnt", "namespace": None})
-    assert len(one["busy"]) == 1, one
+    waits(guest, disk, {"kind": "mount", "where": "/mnt", "namespace": None}, alone=True)
     goes(guest, disk, target, "umount /mnt")
     assert guest.run("systemctl is-active private").text == "active"
 

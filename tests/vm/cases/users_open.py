@@ -32,8 +32,7 @@ def holds(guest, arguments):
 def held(guest, disk, arguments, wanted, told=True, slack=SLACK):
     job = holds(guest, arguments)
     target = ask(guest, disk)
-    one = waits(guest, disk, wanted, told=told)
-    assert len(one["busy"]) == 1, one
+    one = waits(guest, disk, wanted, told=told, alone=True)
     goes(guest, disk, target, "pkill -x python3", slack)
     job.kill()
     return one
