@@ -51,3 +51,23 @@ int answer_udev(const struct roots *r, const char *block, const struct hold_mean
         print_trim(&a.trim);
         return fflush(stdout) == EOF ? -errno : 0;
 }
+
+int hold_verb_run(const struct hold_verb *verbs, size_t n, int argc, char **argv)
+{
+        for (size_t i = 0; argc >= 2 && i < n; i++) {
+                struct roots r;
+                int k;
+
+                if (!streq(argv[1], verbs[i].name) || argc != verbs[i].argc)
+                        continue;
+                k = verbs[i].seconds ? die_in(verbs[i].seconds) : 0;
+                if (k >= 0)
+                        k = roots_open(&r, NULL);
+                if (k >= 0) {
+                        k = verbs[i].run(&r, argv + 2);
+                        roots_close(&r);
+                }
+                return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        }
+        return -1;
+}

@@ -18,3 +18,12 @@
 int die_in(time_t seconds);
 /* Prints what hold_ask() answers to the event of udev that is in the environment. Returns 0 or -errno. */
 int answer_udev(const struct roots *r, const char *block, const struct hold_means *m);
+
+struct hold_verb {
+        const char *name;
+        int argc;
+        int seconds; /* 0: no limit */
+        int (*run)(const struct roots *r, char **args);
+};
+/* Runs the verb that the arguments name. Returns the exit status; -1: none of these. */
+int hold_verb_run(const struct hold_verb *verbs, size_t n, int argc, char **argv);

@@ -41,12 +41,7 @@ static int verb_quirks(const struct roots *r, char **args)
 
 int main(int argc, char **argv)
 {
-        static const struct {
-                const char *name;
-                int argc;
-                int seconds; /* 0: no limit */
-                int (*run)(const struct roots *r, char **args);
-        } verbs[] = {
+        static const struct hold_verb verbs[] = {
                 /* clang-format off */
                 {"udev", 3, ANSWER_SEC, verb_udev},
                 {"interface", 3, INTERFACE_SEC, verb_interface},
@@ -54,22 +49,12 @@ int main(int argc, char **argv)
                 {"quirks", 4, 0, verb_quirks},
                 /* clang-format on */
         };
-        struct roots r;
-        int k;
+        int status;
 
         log_open("uasd-hold", LOG_INFO);
-        for (size_t i = 0; argc >= 2 && i < ELEMENTSOF(verbs); i++) {
-                if (!streq(argv[1], verbs[i].name) || argc != verbs[i].argc)
-                        continue;
-                k = verbs[i].seconds ? die_in(verbs[i].seconds) : 0;
-                if (k >= 0)
-                        k = roots_open(&r, NULL);
-                if (k >= 0) {
-                        k = verbs[i].run(&r, argv + 2);
-                        roots_close(&r);
-                }
-                return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-        }
+        status = hold_verb_run(verbs, ELEMENTSOF(verbs), argc, argv);
+        if (status >= 0)
+                return status;
         (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | interface INTERFACE | release INTERFACE\n"
                      "in the initramfs also: uasd-hold let-go\n"
                      "to make one: uasd-hold quirks KERNEL DIRECTORY\n"

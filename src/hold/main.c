@@ -70,35 +70,20 @@ static int verb_end_trials(const struct roots *r, char **args)
 
 int main(int argc, char **argv)
 {
-        static const struct {
-                const char *name;
-                int argc;
-                int seconds; /* 0: no limit */
-                int (*run)(const struct roots *r, char **args);
-        } verbs[] = {
+        static const struct hold_verb verbs[] = {
                 /* clang-format off */
                 {"udev", 3, ANSWER_SEC, verb_udev},
                 {"release", 3, 0, verb_release},
                 {"end-trials", 2, 0, verb_end_trials},
                 /* clang-format on */
         };
-        struct roots r;
-        int k;
+        int status;
 
         log_open("uasd-hold", LOG_INFO);
         arguments = argv;
-        for (size_t i = 0; argc >= 2 && i < ELEMENTSOF(verbs); i++) {
-                if (!streq(argv[1], verbs[i].name) || argc != verbs[i].argc)
-                        continue;
-                k = verbs[i].seconds ? die_in(verbs[i].seconds) : 0;
-                if (k >= 0)
-                        k = roots_open(&r, NULL);
-                if (k >= 0) {
-                        k = verbs[i].run(&r, argv + 2);
-                        roots_close(&r);
-                }
-                return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-        }
+        status = hold_verb_run(verbs, ELEMENTSOF(verbs), argc, argv);
+        if (status >= 0)
+                return status;
         (void) execv(PROGRAM_DECIDE, argv);
         log_error("Cannot run " PROGRAM_DECIDE ": %s", strerror(errno));
         return EXIT_FAILURE;
