@@ -195,31 +195,29 @@ int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned lo
         return 0;
 }
 
-bool parse_numbers(const char *s, char between, unsigned *ret, size_t n)
-{
-        for (size_t i = 0; i < n; i++) {
-                unsigned long long v = 0;
-                const char *start = s;
-
-                for (; isdigit((unsigned char) *s) && v <= UINT_MAX; s++)
-                        v = v * 10 + (unsigned) (*s - '0');
-                if (s == start || v > UINT_MAX || *s != (i + 1 < n ? between : '\0'))
-                        return false;
-                ret[i] = (unsigned) v;
-                s++;
-        }
-        return true;
-}
-
 int take_uint(const char **s, unsigned base, unsigned long long max, unsigned long long *ret)
 {
         size_t n = strspn(*s, base == 16 ? "0123456789abcdefABCDEF" : "0123456789");
         char digits[32];
         int r;
 
-        (void) snprintf(digits, sizeof(digits), "%.*s", (int) n, *s);
-        r = n < sizeof(digits) ? parse_uint(digits, base, max, ret) : -EINVAL;
+        if (n >= sizeof(digits))
+                return -EINVAL;
+        *(char *) mempcpy(digits, *s, n) = '\0';
+        r = parse_uint(digits, base, max, ret);
         if (r >= 0)
                 *s += n;
         return r;
+}
+
+bool parse_numbers(const char *s, char between, unsigned *ret, size_t n)
+{
+        for (size_t i = 0; i < n; i++) {
+                unsigned long long v;
+
+                if (take_uint(&s, 10, UINT_MAX, &v) < 0 || *s++ != (i + 1 < n ? between : '\0'))
+                        return false;
+                ret[i] = (unsigned) v;
+        }
+        return true;
 }

@@ -146,7 +146,6 @@ static bool speaks_uas_alone(const struct kept_disks *k, const struct kept_disk 
 
 void policy_say_alike(const struct views *views, const struct view *one, enum driver target)
 {
-
         for (size_t i = 0; i < views->n; i++) {
                 const struct view *v = views->list + i;
                 const struct facts *f = &v->disk.facts, *g = &one->disk.facts;

@@ -232,7 +232,8 @@ static void host_of(json_object *entry, char *ret, size_t size)
                 (void) snprintf(ret, size, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
 }
 
-/* Adds all entries of a list to ret[0], whose host is "". hosts: and puts each into ret[1] and so on, as long as there is room.
+/* Adds all entries of a list to ret[0], which has the host "". hosts: and puts each into ret[1] and so on, as long as there is
+ * room.
  */
 static size_t read_entries(json_object *list, bool hosts, double jobs, unsigned depth, struct bench_run *ret, size_t max)
 {

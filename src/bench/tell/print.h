@@ -26,7 +26,7 @@ struct notes {
 /* Appends its number: "[1] [3]". "[+]": the array is full. */
 #define NOTES_TEXT_MAX 128
 void notes_add(struct notes *notes, const char *text, char ret[static NOTES_TEXT_MAX]);
-/* The same for each doubt of a pattern under a driver. whose: words before the sentence. */
+/* The same for each doubt of a pattern under a driver. `whose`: the words before the sentence. */
 void notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, const char *whose,
               char ret[static NOTES_TEXT_MAX]);
 

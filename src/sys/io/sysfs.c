@@ -46,6 +46,21 @@ int attr_read_uint(int dirfd, const char *path, unsigned base, uint64_t *ret)
         return r;
 }
 
+int attr_read_devno(int dirfd, const char *path, unsigned *ret_major, unsigned *ret_minor)
+{
+        unsigned numbers[2];
+        char text[32];
+        ssize_t n = attr_read(dirfd, path, text, sizeof(text));
+
+        if (n < 0)
+                return (int) n;
+        if (!parse_numbers(text, ':', numbers, ELEMENTSOF(numbers)))
+                return -EBADMSG;
+        *ret_major = numbers[0];
+        *ret_minor = numbers[1];
+        return 0;
+}
+
 int attr_write(int dirfd, const char *path, const char *text)
 {
         _cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY); /* O_TRUNC: as a shell does */

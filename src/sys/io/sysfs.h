@@ -13,6 +13,8 @@ ssize_t attr_read(int dirfd, const char *path, char *ret, size_t size);
 /* The same for binary attributes: adds no NUL, removes no newline. */
 ssize_t attr_read_binary(int dirfd, const char *path, void *ret, size_t size);
 int attr_read_uint(int dirfd, const char *path, unsigned base, uint64_t *ret);
+/* Reads the number of a device: "8:16". */
+int attr_read_devno(int dirfd, const char *path, unsigned *ret_major, unsigned *ret_minor);
 /* Writes the whole text with one write(2). */
 int attr_write(int dirfd, const char *path, const char *text);
 /* Reads the last component of a link. Returns its length, -ENOENT if there is no link. */

@@ -36,8 +36,8 @@ struct attachment_mark {
         bool untold; /* uasd has begun a switch, and its end is not in the journal yet. uasd reads this after it was killed */
         enum driver lease; /* driver after the lease; DRIVER_NONE: not leased */
         /*
-         * A switch was tried in the initramfs, whose programs look at this mark alone and change no other. It may be older than
-         * the record. A disk that it moved is fresh in the root file system, so uasd may hold and move it there.
+         * A switch was tried in the initramfs. The programs there read only this mark, and change no other. They may be older
+         * than the record. A disk that it moved is fresh in the root file system, so uasd may hold and move it there.
          */
         bool early;
 };

@@ -12,21 +12,6 @@ static int gone_is_none(int r)
         return r == -ENOENT || r == -ENODEV ? 0 : r;
 }
 
-static int read_devno(int dirfd, const char *path, struct block *b)
-{
-        unsigned numbers[2];
-        char text[32];
-        ssize_t n = attr_read(dirfd, path, text, sizeof(text));
-
-        if (n < 0)
-                return (int) n;
-        if (!parse_numbers(text, ':', numbers, ELEMENTSOF(numbers)))
-                return -EBADMSG;
-        b->major = numbers[0];
-        b->minor = numbers[1];
-        return 0;
-}
-
 struct block_walk {
         int dirfd; /* .../block/sda */
         struct lun *lun;
@@ -45,7 +30,7 @@ static int add_partition(const char *name, void *data)
         if (faccessat(w->dirfd, path, F_OK, 0) < 0)
                 return 0;
         (void) concat(path, sizeof(path), name, "/dev");
-        r = read_devno(w->dirfd, path, &b);
+        r = attr_read_devno(w->dirfd, path, &b.major, &b.minor);
         if (r < 0)
                 return gone_is_none(r);
         (void) copy_string(b.name, sizeof(b.name), name);
@@ -71,7 +56,7 @@ static int read_block(const char *name, void *data)
         fd = openat(w->scsi, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return gone_is_none(-errno);
-        r = read_devno(fd, "dev", &w->lun->disk);
+        r = attr_read_devno(fd, "dev", &w->lun->disk.major, &w->lun->disk.minor);
         if (r < 0)
                 return gone_is_none(r);
         (void) copy_string(w->lun->disk.name, sizeof(w->lun->disk.name), name);

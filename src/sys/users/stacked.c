@@ -61,16 +61,14 @@ static int push(const char *name, void *data)
         struct climb *c = data;
         struct user_search *s = c->s;
         struct stacked new = {.device = c->device, .direct = c->direct};
-        char path[64], number[24];
+        char path[64];
 
         if (stacked_already(c, name) || s->n_stack >= STACK_MAX)
                 return 0;
         if (!copy_string(new.block.name, sizeof(new.block.name), name))
                 return -ENAMETOOLONG;
         (void) snprintf(path, sizeof(path), "class/block/%.31s/dev", name);
-        if (attr_read(s->r->sys, path, number, sizeof(number)) <= 0 ||
-            sscanf(number, "%u:%u", &new.block.major, &new.block.minor) != 2)
-                new.block.major = 0;
+        (void) attr_read_devno(s->r->sys, path, &new.block.major, &new.block.minor); /* otherwise 0 */
         return list_push(s->stack, s->n_stack, new) ? 0 : -ENOMEM;
 }
 
