@@ -174,10 +174,8 @@ int bench_options_parse(int argc, char **argv, struct bench_options *ret)
                         i++;
                 if (i == ELEMENTSOF(rows)) /* getopt has reported it */
                         return -EINVAL;
-                if (set_value(&rows[i], optarg, (char *) &o + rows[i].at) < 0) {
-                        log_error("--%s=%s: it takes %s.", rows[i].name, optarg, rows[i].takes);
-                        return -EINVAL;
-                }
+                if (set_value(&rows[i], optarg, (char *) &o + rows[i].at) < 0)
+                        return log_failure(-EINVAL, "--%s=%s: it takes %s.", rows[i].name, optarg, rows[i].takes);
                 if (rows[i].measures)
                         o.measures = rows[i].name;
         }

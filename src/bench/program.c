@@ -47,10 +47,10 @@ static int run(int argc, char **argv, const char *root)
                 printf("uasctl %s\n", UASD_VERSION);
                 return UASD_EXIT_OK;
         }
-        if (o.host) {
-                log_error("bench measures only the machine on which it runs. For another one: ssh %s uasctl bench ...", o.host);
-                return UASD_EXIT_USAGE;
-        }
+        if (o.host)
+                return log_failure(UASD_EXIT_USAGE,
+                                   "bench measures only the machine on which it runs. For another one: ssh %s uasctl bench ...",
+                                   o.host);
         words = argv + r;
         verb = bench_options_verb(&o, words, &word);
         words += word;
@@ -58,15 +58,11 @@ static int run(int argc, char **argv, const char *root)
         progress_open(o.quiet);
         log_before_line(progress_clear);
         wrong = bench_options_wrong(&o, verb, word, (unsigned) (argv + argc - words), room);
-        if (wrong) {
-                log_error("%s", wrong);
-                return UASD_EXIT_USAGE;
-        }
+        if (wrong)
+                return log_failure(UASD_EXIT_USAGE, "%s", wrong);
         r = roots_open(&roots, root);
-        if (r < 0) {
-                log_error("Cannot read sysfs: %s", strerror(-r));
-                return UASD_EXIT_FAILED;
-        }
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read sysfs: %s", strerror(-r));
         return run_verb(&(struct bench_context){&o, {roots, NULL, !o.no_ask_password}}, verb, words);
 }
 

@@ -74,8 +74,7 @@ int bench_lease_begin(const struct bench_context *c, struct remote *r, const str
                 l->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
         if (l->fd >= 0)
                 return UASD_EXIT_OK;
-        log_error("Cannot read the answer of uasd.");
-        return UASD_EXIT_FAILED;
+        return log_failure(UASD_EXIT_FAILED, "Cannot read the answer of uasd.");
 }
 
 void lease_end(struct bench_lease *l)

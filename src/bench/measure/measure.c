@@ -38,8 +38,8 @@ static int check_profile(const struct profile *p)
                 return UASD_EXIT_OK;
         if (words)
                 bench_log_words(words);
-        log_error("fio rejects the profile '%s'%s%s", p->name, words ? "." : ": ", words ? "" : strerror(-k));
-        return UASD_EXIT_FAILED;
+        return log_failure(UASD_EXIT_FAILED, "fio rejects the profile '%s'%s%s", p->name, words ? "." : ": ",
+                           words ? "" : strerror(-k));
 }
 
 /* ret_dropped: patterns that write were removed from it. */
@@ -69,14 +69,10 @@ static int find_tools(const struct bench_options *o, char **ret_version)
 {
         const char *program;
 
-        if (fio_find(&program) < 0) {
-                log_error("fio is not installed. Install the package fio.");
-                return UASD_EXIT_TOOL_MISSING;
-        }
-        if (fio_version(ret_version) < 0) {
-                log_error("Cannot read the version of %s.", program);
-                return UASD_EXIT_TOOL_MISSING;
-        }
+        if (fio_find(&program) < 0)
+                return log_failure(UASD_EXIT_TOOL_MISSING, "fio is not installed. Install the package fio.");
+        if (fio_version(ret_version) < 0)
+                return log_failure(UASD_EXIT_TOOL_MISSING, "Cannot read the version of %s.", program);
         return o->chart ? bench_chart_possible(o->chart) : UASD_EXIT_OK;
 }
 
@@ -247,10 +243,8 @@ int bench_measure(const struct bench_context *c, const char *what)
                 return code;
         if (dropped)
                 log_info("Patterns that write are left out. --write or --destroy-data permits them.");
-        if (describe(c, &f, fio, &b) < 0) {
-                log_error("Cannot make an id for the result.");
-                return UASD_EXIT_FAILED;
-        }
+        if (describe(c, &f, fio, &b) < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot make an id for the result.");
         b.single = f.second == DRIVER_NONE;
         return run(c, &f, &b);
 }

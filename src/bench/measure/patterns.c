@@ -165,15 +165,15 @@ static int wrong_sweep(const char *sweep, int error, const char *word)
         int n = word ? (int) strcspn(word, ",") : 0;
 
         if (error == -ERANGE)
-                log_error(
+                return log_failure(
+                        UASD_EXIT_USAGE,
                         "--sweep=%s: '%.*s' is out of range: depth and jobs go from 1 to 32, a region begins at 1M, runtime goes "
                         "from 1 to 3600 s, ramp from 0.",
                         sweep, n, word);
-        else if (error == -EEXIST)
-                log_error("--sweep=%s: '%.*s' occurs twice.", sweep, n, word);
-        else
-                log_error("--sweep=%s: it takes depth, jobs, region, runtime or ramp, and perhaps a list: depth=1,8,32.", sweep);
-        return UASD_EXIT_USAGE;
+        if (error == -EEXIST)
+                return log_failure(UASD_EXIT_USAGE, "--sweep=%s: '%.*s' occurs twice.", sweep, n, word);
+        return log_failure(UASD_EXIT_USAGE,
+                           "--sweep=%s: it takes depth, jobs, region, runtime or ramp, and perhaps a list: depth=1,8,32.", sweep);
 }
 
 /* Whether a point with the same job file exists. Patterns that differ only in the varied figure lead to the same points. */
@@ -207,12 +207,10 @@ static int add_pattern(struct bench_pattern base, const struct bench_options *o,
                 return UASD_EXIT_OK;
         }
         if (n == -ENOSPC) {
-                if (s->listed)
-                        log_error("--sweep=%s: too little room for '%s'. Use smaller values or a larger file.", o->sweep,
-                                  base.name);
-                else
-                        log_error("The smallest region does not fit.");
-                return UASD_EXIT_FAILED;
+                if (!s->listed)
+                        return log_failure(UASD_EXIT_FAILED, "The smallest region does not fit.");
+                return log_failure(UASD_EXIT_FAILED, "--sweep=%s: too little room for '%s'. Use smaller values or a larger file.",
+                                   o->sweep, base.name);
         }
         for (int k = 0; k < n; k++)
                 if (o->sweep && is_there(b, &points[k], available))

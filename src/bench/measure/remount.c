@@ -77,21 +77,18 @@ int remount_find(const char *path, const struct views *views, struct remount *re
         int r = real ? read_mount(real, ret, device, sizeof(device)) : -errno;
 
         *ret_view = NULL;
-        if (r < 0) {
-                log_error("Cannot find the file system of '%s': %s", path, strerror(-r));
-                return UASD_EXIT_FAILED;
-        }
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot find the file system of '%s': %s", path, strerror(-r));
         for (size_t i = 0; i < views->n && !*ret_view && stat(device, &st) == 0 && S_ISBLK(st.st_mode); i++) {
                 const struct disk *d = &views->list[i].disk;
 
                 if (luns_have(d->luns, d->n_luns, major(st.st_rdev), minor(st.st_rdev), &name))
                         *ret_view = &views->list[i];
         }
-        if (!*ret_view || strncmp(ret->type, "fuse", strlen("fuse")) == 0) {
-                log_error("Cannot unmount and mount '%s': it is no file system of the kernel directly on a USB disk.",
-                          ret->target);
-                return UASD_EXIT_REFUSED;
-        }
+        if (!*ret_view || strncmp(ret->type, "fuse", strlen("fuse")) == 0)
+                return log_failure(UASD_EXIT_REFUSED,
+                                   "Cannot unmount and mount '%s': it is no file system of the kernel directly on a USB disk.",
+                                   ret->target);
         *ret_name = disk_of(*ret_view, name);
         (void) copy_string(ret->partition, sizeof(ret->partition), name + strlen(*ret_name));
         return UASD_EXIT_OK;
@@ -106,9 +103,8 @@ bool remount_is_alone(const struct remount *m, const struct view *v)
 
                 if (u->kind == USER_MOUNT && !u->namespace && u->where && streq(u->where, m->target))
                         continue;
-                log_error("%s: cannot be unmounted for a switch. It is also in use: %s", view_label(v, label),
-                          user_text(u, text, sizeof(text)));
-                return false;
+                return log_failure(false, "%s: cannot be unmounted for a switch. It is also in use: %s", view_label(v, label),
+                                   user_text(u, text, sizeof(text)));
         }
         return true;
 }
@@ -154,8 +150,8 @@ static int bring_back(struct remount *m, const char *block)
                         return 0;
                 }
         }
-        log_error("Cannot mount %s on %s again. Its options were: -t %s -o %s", node, m->target, m->type, m->options);
-        return r < 0 ? r : -EPROTO;
+        return log_failure(r < 0 ? r : -EPROTO, "Cannot mount %s on %s again. Its options were: -t %s -o %s", node, m->target,
+                           m->type, m->options);
 }
 
 static int take_away(struct remount *m)
@@ -168,10 +164,8 @@ static int take_away(struct remount *m)
 
 int remount_try(struct remount *m, const char *block)
 {
-        if (take_away(m) < 0) {
-                log_error("Cannot unmount '%s', so the drivers cannot be compared.", m->target);
-                return UASD_EXIT_REFUSED;
-        }
+        if (take_away(m) < 0)
+                return log_failure(UASD_EXIT_REFUSED, "Cannot unmount '%s', so the drivers cannot be compared.", m->target);
         return bring_back(m, block) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 

@@ -177,8 +177,7 @@ static int ended(struct session *s, int error, const char *words)
                 return k;
         if (words)
                 bench_log_words(words);
-        log_error("fio failed: %s", strerror(-error));
-        return -ECANCELED;
+        return log_failure(-ECANCELED, "fio failed: %s", strerror(-error));
 }
 
 static const char *path_of(const struct session *s, char *ret, size_t size)
@@ -296,10 +295,7 @@ int run_pattern(struct session *s, const struct step *step)
 int run_lost(struct session *s)
 {
         s->bench->interrupted = true;
-        if (!is_there(s) || (s->subject->lease.remote && lease_look(&s->subject->lease) == -ENODEV)) {
-                log_error("The disk was unplugged.");
-                return UASD_EXIT_NO_DISK;
-        }
-        log_error("uasd ended the lease: another program took the disk, or uasd was stopped.");
-        return UASD_EXIT_FAILED;
+        if (!is_there(s) || (s->subject->lease.remote && lease_look(&s->subject->lease) == -ENODEV))
+                return log_failure(UASD_EXIT_NO_DISK, "The disk was unplugged.");
+        return log_failure(UASD_EXIT_FAILED, "uasd ended the lease: another program took the disk, or uasd was stopped.");
 }

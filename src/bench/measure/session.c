@@ -156,10 +156,9 @@ int session_switch(struct session *s, enum driver to)
                 log_info("Switched to %s.", driver_to_string(to));
                 return code;
         }
-        if (code != UASD_EXIT_ROLLED_BACK) {
-                log_error("Cannot switch to %s: %s.", driver_to_string(to), text);
-                return lease_look(&s->subject->lease) < 0 ? run_lost(s) : code;
-        }
+        if (code != UASD_EXIT_ROLLED_BACK)
+                return log_failure(lease_look(&s->subject->lease) < 0 ? run_lost(s) : code, "Cannot switch to %s: %s.",
+                                   driver_to_string(to), text);
         arrive(s, from);
         (void) snprintf(what, sizeof(what), "the switch to it was rolled back: %s", text);
         s->subject->driver = to; /* the failure belongs to the half of that driver */

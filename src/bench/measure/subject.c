@@ -68,15 +68,13 @@ static int choose_drivers(const struct bench_options *o, const struct view *v, s
         char label[VIEW_LABEL_MAX];
 
         (void) view_label(v, label);
-        if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE) {
-                log_error("%s: cannot be measured on %s.", label, view_driver(v) ?: "no driver");
-                return UASD_EXIT_FAILED;
-        }
-        if (!view_capable(v) && o->driver != now) {
-                log_error("%s: cannot be compared, since it does not offer both drivers. --driver=%s measures the present one.",
-                          label, driver_to_string(now));
-                return UASD_EXIT_INCAPABLE;
-        }
+        if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE)
+                return log_failure(UASD_EXIT_FAILED, "%s: cannot be measured on %s.", label, view_driver(v) ?: "no driver");
+        if (!view_capable(v) && o->driver != now)
+                return log_failure(
+                        UASD_EXIT_INCAPABLE,
+                        "%s: cannot be compared, since it does not offer both drivers. --driver=%s measures the present one.",
+                        label, driver_to_string(now));
         s->first = o->driver != DRIVER_NONE ? o->driver : now;
         s->second = o->driver != DRIVER_NONE ? DRIVER_NONE : now == DRIVER_UAS ? DRIVER_USB_STORAGE : DRIVER_UAS;
         return UASD_EXIT_OK;
@@ -109,12 +107,10 @@ static int look_at_node(const struct bench_context *c, bool writes, const char *
 {
         if (faccessat(c->client.roots.dev, block, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
                 return UASD_EXIT_OK;
-        if (errno == EACCES || errno == EPERM) {
-                log_error("Not permitted: only root may %s /dev/%s.", writes ? "write to" : "read", block);
-                return UASD_EXIT_UNAUTHORIZED;
-        }
-        log_error("Cannot open /dev/%s: %s", block, strerror(errno));
-        return UASD_EXIT_FAILED;
+        if (errno == EACCES || errno == EPERM)
+                return log_failure(UASD_EXIT_UNAUTHORIZED, "Not permitted: only root may %s /dev/%s.",
+                                   writes ? "write to" : "read", block);
+        return log_failure(UASD_EXIT_FAILED, "Cannot open /dev/%s: %s", block, strerror(errno));
 }
 
 int find_disk(const struct bench_context *c, const char *what, struct subject *s)
@@ -127,10 +123,8 @@ int find_disk(const struct bench_context *c, const char *what, struct subject *s
         if (code != UASD_EXIT_OK)
                 return code;
         s->available = take_disk(s, what);
-        if (s->available == 0) {
-                log_error("%s: has no disk.", view_label(s->view, label));
-                return UASD_EXIT_FAILED;
-        }
+        if (s->available == 0)
+                return log_failure(UASD_EXIT_FAILED, "%s: has no disk.", view_label(s->view, label));
         s->writes = o->destroy_data;
         code = choose_drivers(o, s->view, s);
         if (code == UASD_EXIT_OK && s->view->disk.n_users > 0)
@@ -153,28 +147,21 @@ static int look_at_path(const struct bench_options *o, struct subject *s, struct
 {
         const char *path = o->file;
 
-        if (stat(path, ret) < 0) {
-                log_error("Cannot open '%s': %s", path, strerror(errno));
-                return UASD_EXIT_FAILED;
-        }
+        if (stat(path, ret) < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot open '%s': %s", path, strerror(errno));
         if (S_ISDIR(ret->st_mode) && o->write)
                 return take_scratch(o, s);
-        if (S_ISDIR(ret->st_mode)) {
-                log_error("'%s' is a directory. Name a file, or add --write for a scratch file in it.", path);
-                return UASD_EXIT_USAGE;
-        }
-        if (!S_ISREG(ret->st_mode)) {
-                log_error("'%s' is neither a file nor a directory. A disk is measured without --file.", path);
-                return UASD_EXIT_USAGE;
-        }
-        if (o->write) {
-                log_error("'%s' is a file, and --write never writes to an existing one. Name a directory.", path);
-                return UASD_EXIT_REFUSED;
-        }
-        if (ret->st_size == 0) {
-                log_error("'%s' is empty.", path);
-                return UASD_EXIT_FAILED;
-        }
+        if (S_ISDIR(ret->st_mode))
+                return log_failure(UASD_EXIT_USAGE, "'%s' is a directory. Name a file, or add --write for a scratch file in it.",
+                                   path);
+        if (!S_ISREG(ret->st_mode))
+                return log_failure(UASD_EXIT_USAGE, "'%s' is neither a file nor a directory. A disk is measured without --file.",
+                                   path);
+        if (o->write)
+                return log_failure(UASD_EXIT_REFUSED,
+                                   "'%s' is a file, and --write never writes to an existing one. Name a directory.", path);
+        if (ret->st_size == 0)
+                return log_failure(UASD_EXIT_FAILED, "'%s' is empty.", path);
         s->available = (uint64_t) ret->st_size;
         return UASD_EXIT_OK;
 }
@@ -182,24 +169,21 @@ static int look_at_path(const struct bench_options *o, struct subject *s, struct
 /* The servers see the file. st: as this machine sees it, or empty. */
 static int look_at_clients(const struct bench_options *o, struct subject *s, const struct stat *st)
 {
-        if (hosts_parse(o->clients, &s->hosts) < 0) {
-                log_error("--clients=%s: it takes hosts that run 'fio --server', HOST[:PORT],...", o->clients);
-                return UASD_EXIT_USAGE;
-        }
-        if (!hosts_path_ok(o->file)) {
-                log_error(
+        if (hosts_parse(o->clients, &s->hosts) < 0)
+                return log_failure(UASD_EXIT_USAGE, "--clients=%s: it takes hosts that run 'fio --server', HOST[:PORT],...",
+                                   o->clients);
+        if (!hosts_path_ok(o->file))
+                return log_failure(
+                        UASD_EXIT_USAGE,
                         "--file=%s: with --clients it takes an absolute path, as the servers see it, without ; # $, double quotes, "
                         "backslashes, and blanks at its end.",
                         o->file);
-                return UASD_EXIT_USAGE;
-        }
         if (o->write)
                 return take_scratch(o, s);
         s->available = o->size ?: (uint64_t) st->st_size;
         if (s->available > 0)
                 return UASD_EXIT_OK;
-        log_error("The size of '%s' is not known here. Add --size=SIZE.", o->file);
-        return UASD_EXIT_USAGE;
+        return log_failure(UASD_EXIT_USAGE, "The size of '%s' is not known here. Add --size=SIZE.", o->file);
 }
 
 /* The disks of this machine below a file. */
@@ -294,10 +278,8 @@ int find_mounted(const struct bench_context *c, const char *what, struct subject
         struct stat st;
         int code;
 
-        if (geteuid() != 0) {
-                log_error("Not permitted: only root may unmount a file system.");
-                return UASD_EXIT_UNAUTHORIZED;
-        }
+        if (geteuid() != 0)
+                return log_failure(UASD_EXIT_UNAUTHORIZED, "Not permitted: only root may unmount a file system.");
         code = look_at_path(c->options, s, &st);
         if (code == UASD_EXIT_OK)
                 code = source_connect(&c->client, &s->remote, &s->views);
@@ -310,11 +292,9 @@ int find_mounted(const struct bench_context *c, const char *what, struct subject
         if (code != UASD_EXIT_OK)
                 return code;
         s->view = views_find(&s->views, v->disk.facts.interface);
-        if (!s->view || (asked && asked != s->view)) {
-                log_error("'%s' is not on %s but on %s.", c->options->file, asked ? view_label(asked, label) : "a disk of uasd",
-                          view_label(v, other));
-                return UASD_EXIT_USAGE;
-        }
+        if (!s->view || (asked && asked != s->view))
+                return log_failure(UASD_EXIT_USAGE, "'%s' is not on %s but on %s.", c->options->file,
+                                   asked ? view_label(asked, label) : "a disk of uasd", view_label(v, other));
         if (!remount_is_alone(&s->remount, s->view))
                 return UASD_EXIT_REFUSED;
         s->path = need(strdup(c->options->file));
@@ -347,15 +327,13 @@ int make_scratch(const struct bench_context *c, struct subject *s)
         uint64_t room = 0;
 
         s->scratch = scratch_make(directory, s->available, &room);
-        if (s->scratch == -ENOSPC) {
-                log_error("Cannot make a scratch file of %s in '%s': %s are free, and a twentieth stays free. --size= limits it.",
-                          size_text(s->available, wanted, sizeof(wanted)), directory, size_text(room, there, sizeof(there)));
-                return UASD_EXIT_FAILED;
-        }
-        if (s->scratch < 0) {
-                log_error("Cannot make a scratch file in '%s': %s", directory, strerror(-s->scratch));
-                return UASD_EXIT_FAILED;
-        }
+        if (s->scratch == -ENOSPC)
+                return log_failure(
+                        UASD_EXIT_FAILED,
+                        "Cannot make a scratch file of %s in '%s': %s are free, and a twentieth stays free. --size= limits it.",
+                        size_text(s->available, wanted, sizeof(wanted)), directory, size_text(room, there, sizeof(there)));
+        if (s->scratch < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot make a scratch file in '%s': %s", directory, strerror(-s->scratch));
         free(s->path);
         if (asprintf(&s->path, "/proc/%i/fd/%i", getpid(), s->scratch) < 0) /* fio opens it through our descriptor */
                 no_memory();
@@ -382,6 +360,5 @@ bool ask_destroy(const struct view *v)
                 if (streq(line, expected))
                         return true;
         }
-        log_error("Wrong %s: nothing has been written.", f->serial[0] ? "serial number" : "interface");
-        return false;
+        return log_failure(false, "Wrong %s: nothing has been written.", f->serial[0] ? "serial number" : "interface");
 }

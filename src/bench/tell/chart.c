@@ -63,14 +63,11 @@ int bench_chart_possible(const char *path)
         _cleanup_close_ int none = open("/dev/null", O_RDWR | O_CLOEXEC);
         int r;
 
-        if (!ends_with(path, ".svg") && !ends_with(path, ".png")) {
-                log_error("'%s': the name of a chart must end with .svg or .png.", path);
-                return UASD_EXIT_USAGE;
-        }
-        if (none < 0 || run("--version", NULL, none, none, none) == -ENOENT) {
-                log_error("gnuplot is not installed. Install it for charts (Debian: gnuplot-nox), or use --csv.");
-                return UASD_EXIT_TOOL_MISSING;
-        }
+        if (!ends_with(path, ".svg") && !ends_with(path, ".png"))
+                return log_failure(UASD_EXIT_USAGE, "'%s': the name of a chart must end with .svg or .png.", path);
+        if (none < 0 || run("--version", NULL, none, none, none) == -ENOENT)
+                return log_failure(UASD_EXIT_TOOL_MISSING,
+                                   "gnuplot is not installed. Install it for charts (Debian: gnuplot-nox), or use --csv.");
         r = try_to_make(path);
         return r < 0 ? tell_not_written(path, r) : UASD_EXIT_OK;
 }

@@ -251,6 +251,6 @@ int bench_diff(const struct bench_context *c, const char *a, const char *b)
         else if (n > 0)
                 r = print_text(c, &first, &second, list, n);
         if (n == 0)
-                log_error("The two results have no pattern in common.");
-        return r < 0 || n == 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                return log_failure(UASD_EXIT_FAILED, "The two results have no pattern in common.");
+        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

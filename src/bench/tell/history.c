@@ -157,10 +157,8 @@ int bench_history(const struct bench_context *c, const char *disk)
         int r = kept_open(&c->client.roots, &k), code;
         size_t n;
 
-        if (r < 0) {
-                log_error("Cannot read the stored results: %s", strerror(-r));
-                return UASD_EXIT_FAILED;
-        }
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read the stored results: %s", strerror(-r));
         all = read_all(&k, &n);
         code = disk ? filter(c, disk, all, &n) : UASD_EXIT_OK;
         if (code == UASD_EXIT_OK && c->options->json)

@@ -191,10 +191,8 @@ int bench_tell_as_asked(const struct bench_context *c, const struct bench *b)
         enum bench_format how = o->json ? BENCH_JSON : o->csv ? BENCH_CSV : o->markdown ? BENCH_MARKDOWN : BENCH_TABLE;
         int k = bench_tell(b, how, stdout, !o->no_legend);
 
-        if (k < 0) {
-                log_error("Cannot print the result: %s", strerror(-k));
-                return UASD_EXIT_FAILED;
-        }
+        if (k < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot print the result: %s", strerror(-k));
         return o->chart ? bench_chart(b, o->chart) : UASD_EXIT_OK;
 }
 
@@ -215,14 +213,11 @@ int bench_remove(const struct bench_context *c, const char *what)
         int r = kept_open(&c->client.roots, &k);
         size_t i;
 
-        if (r < 0) {
-                log_error("Cannot read the stored results: %s", strerror(-r));
-                return UASD_EXIT_FAILED;
-        }
-        if (strlen(what) < ID_MIN) {
-                log_error("'%s' takes at least %i letters of an id.", c->options->remove ? "--remove" : "remove", ID_MIN);
-                return UASD_EXIT_USAGE;
-        }
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read the stored results: %s", strerror(-r));
+        if (strlen(what) < ID_MIN)
+                return log_failure(UASD_EXIT_USAGE, "'%s' takes at least %i letters of an id.",
+                                   c->options->remove ? "--remove" : "remove", ID_MIN);
         r = find_index(&k, what, &i);
         if (r < 0)
                 return tell_not_found(r, what);
@@ -230,10 +225,7 @@ int bench_remove(const struct bench_context *c, const char *what)
                 log_info("Removed %s.", k.names[i]);
                 return UASD_EXIT_OK;
         }
-        if (errno == EACCES || errno == EPERM || errno == EROFS) {
-                log_error("Not permitted: only root may remove results (%s).", strerror(errno));
-                return UASD_EXIT_UNAUTHORIZED;
-        }
-        log_error("Cannot remove %s: %s", k.names[i], strerror(errno));
-        return UASD_EXIT_FAILED;
+        if (errno == EACCES || errno == EPERM || errno == EROFS)
+                return log_failure(UASD_EXIT_UNAUTHORIZED, "Not permitted: only root may remove results (%s).", strerror(errno));
+        return log_failure(UASD_EXIT_FAILED, "Cannot remove %s: %s", k.names[i], strerror(errno));
 }
