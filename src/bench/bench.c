@@ -7,6 +7,7 @@
 
 #define BENCH(m) offsetof(struct bench, m)
 const struct field bench_fields[] = {
+        {"id", FIELD_WORD, TEXT_OF(bench, id, NULL)},
         {"profile", FIELD_WORD, TEXT_OF(bench, profile, NULL)},
         {"axis", FIELD_AXIS, BENCH(axis)},
         {"started_usec", FIELD_TIME, BENCH(started_usec), ""},

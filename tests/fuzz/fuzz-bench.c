@@ -3,7 +3,7 @@
  * printed in every format. */
 #include <float.h>
 
-#include "bench/tell/doubts.h"
+#include "bench/tell/verdict.h"
 #include "bench/tell/json.h"
 #include "bench/tell/print.h"
 #include "fuzz.h"

@@ -4,7 +4,6 @@
 
 #include "samples.h"
 
-#include "bench/tell/doubts.h"
 #include "bench/tell/stats.h"
 #include "bench/tell/verdict.h"
 

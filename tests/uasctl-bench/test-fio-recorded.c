@@ -6,7 +6,7 @@
  */
 #include "recorded.h"
 
-#include "bench/tell/doubts.h"
+#include "bench/tell/verdict.h"
 
 /* Sides: bytes, I/Os, both per second, mean, 50, 95 and 99 %, slat, clat (0: not compared). */
 static void machine(void **state)

@@ -2,7 +2,6 @@
 /* The summary of a whole result in one sentence, and its doubts. */
 #include "samples.h"
 
-#include "bench/tell/doubts.h"
 #include "bench/tell/verdict.h"
 
 #define FASTER "random read, 4 KiB, depth 32: 3.1 times faster on UAS"

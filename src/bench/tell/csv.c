@@ -73,7 +73,6 @@ static void columns(FILE *out, const struct field *fields, const char *prefix, c
 /* r: NULL prints the names of the columns. */
 static void line(FILE *out, const struct bench *b, const struct bench_run *r)
 {
-        (void) fprintf(out, "%s,", r ? b->id : "id");
         columns(out, bench_fields, "", r ? b : NULL);
         columns(out, pattern_fields, "", r ? &b->patterns[r->pattern] : NULL);
         columns(out, run_fields, "", r);

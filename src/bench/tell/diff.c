@@ -4,7 +4,6 @@
 
 #include "bench/tell/json.h"
 #include "bench/tell/print.h"
-#include "bench/tell/verdict.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "term/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/doubts.h"
+#include "bench/tell/verdict.h"
 
 #include "common/util.h"
 

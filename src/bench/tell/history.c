@@ -3,7 +3,6 @@
 
 #include "bench/tell/json.h"
 #include "bench/tell/print.h"
-#include "bench/tell/verdict.h"
 #include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"

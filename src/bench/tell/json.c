@@ -2,8 +2,9 @@
 #include "bench/tell/json.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <math.h>
 
-#include "bench/tell/doubts.h"
 #include "common/util.h"
 #include "term/json.h"
 #include "term/program.h"
@@ -11,6 +12,71 @@
 #define DEPTH_MAX 8
 #define PATTERNS_MAX 256
 #define RUNS_MAX 65536
+#define REAL_MAX 1e18
+#define ERRNO_MAX 4095
+
+/* ---- the members of a struct, both ways, by the tables of bench.h ---- */
+
+static json_object *new_real(double value)
+{
+        return need(json_object_new_double(isfinite(value) ? value : 0));
+}
+
+static json_object *field_value(const struct field *f, const void *at)
+{
+        switch (f->type) {
+        case FIELD_STRING:
+                return new_string_or_null(at);
+        case FIELD_WORD:
+                return new_string(at);
+        case FIELD_UINT:
+                return new_int(*(const unsigned *) at);
+        case FIELD_UINT64:
+        case FIELD_TIME:
+                return new_uint(*(const uint64_t *) at);
+        case FIELD_REAL:
+                return new_real(*(const double *) at);
+        case FIELD_KNOWN:
+                return *(const double *) at < 0 ? NULL : new_real(*(const double *) at);
+        case FIELD_BOOL:
+                return new_bool(*(const bool *) at);
+        case FIELD_ERRNO:
+                return new_int(*(const int *) at);
+        case FIELD_DRIVER:
+                return new_string(driver_to_string(*(const enum driver *) at));
+        case FIELD_AXIS:
+                return new_string(bench_axis_to_string(*(const enum bench_axis *) at));
+        case FIELD_SIDE:
+                return fields_object(side_fields, at);
+        }
+        return NULL;
+}
+
+static void put_fields(json_object *o, const struct field *fields, const void *from)
+{
+        for (const struct field *f = fields; f->name; f++)
+                put(o, f->name, field_value(f, (const char *) from + f->offset));
+}
+
+json_object *fields_object(const struct field *fields, const void *from)
+{
+        json_object *o = json_new();
+
+        put_fields(o, fields, from);
+        return o;
+}
+
+/* A list of n structs of that size. */
+static json_object *fields_list(const struct field *fields, size_t size, const void *from, size_t n)
+{
+        json_object *list = json_list();
+
+        for (size_t i = 0; i < n; i++)
+                append(list, fields_object(fields, (const char *) from + i * size));
+        return list;
+}
+
+/* ---- a result ---- */
 
 static void append_doubts(json_object *list, const struct bench *b, unsigned pattern, enum driver d)
 {
@@ -34,18 +100,13 @@ json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum dri
 
 json_object *bench_json_verdict(const struct bench_verdict *v, const char *on)
 {
-        json_object *o = json_new();
         char text[VERDICT_TEXT_MAX];
+        json_object *o = json_make({"verdict", new_string(bench_word_to_string(v->word))},
+                                   {"text", new_string_or_null(verdict_text(v, on, text))}, {"p", new_real(v->p)});
 
-        put_string(o, "verdict", bench_word_to_string(v->word));
-        put_string_or_null(o, "text", verdict_text(v, on, text));
-        put(o, "p", new_real(v->p));
-        if (v->has_ratio) {
-                put(o, "ratio", new_real(v->ratio.middle));
-                put(o, "ratio_low", new_real(v->ratio.low));
-                put(o, "ratio_high", new_real(v->ratio.high));
-        }
-        return o;
+        return !v->has_ratio ? o
+                             : put_members(o, {"ratio", new_real(v->ratio.middle)}, {"ratio_low", new_real(v->ratio.low)},
+                                           {"ratio_high", new_real(v->ratio.high)});
 }
 
 static json_object *json_result(const struct bench *b, unsigned pattern)
@@ -76,35 +137,131 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
 
 static json_object *json_conditions(const struct bench_conditions *c)
 {
-        json_object *o = fields_object(conditions_fields, c);
         struct bench_queue queues[] = {c->queues[DRIVER_USB_STORAGE], c->queues[DRIVER_UAS]};
 
         queues[0].driver = DRIVER_USB_STORAGE;
         queues[1].driver = DRIVER_UAS;
-        put_list(o, "drivers", queue_fields, sizeof(*queues), queues, ELEMENTSOF(queues));
-        return o;
+        return put_members(fields_object(conditions_fields, c),
+                           {"drivers", fields_list(queue_fields, sizeof(*queues), queues, ELEMENTSOF(queues))});
 }
 
 json_object *bench_json(const struct bench *b)
 {
-        json_object *o = json_new(), *results = json_list();
+        json_object *finding = b->finding.found ? fields_object(finding_fields, &b->finding) : NULL;
+        json_object *o = json_make({"finding", finding}, {"version", new_int(BENCH_JSON_VERSION)}), *results = json_list();
         char overall[2048];
 
         for (unsigned i = 0; i < b->n_patterns; i++)
                 append(results, json_result(b, i));
-        put(o, "finding", b->finding.found ? fields_object(finding_fields, &b->finding) : NULL);
-        put_int(o, "version", BENCH_JSON_VERSION);
-        put_string(o, "id", b->id);
         put_fields(o, bench_fields, b);
-        put_string_or_null(o, "verdict", verdict_overall(b, overall, sizeof(overall)));
-        put(o, "conditions", json_conditions(&b->conditions));
-        put(o, "results", results);
-        put_list(o, "patterns", pattern_fields, sizeof(*b->patterns), b->patterns, b->n_patterns);
-        put_list(o, "runs", run_fields, sizeof(*b->runs), b->runs, b->n_runs);
-        return o;
+        return put_members(o, {"verdict", new_string_or_null(verdict_overall(b, overall, sizeof(overall)))},
+                           {"conditions", json_conditions(&b->conditions)}, {"results", results},
+                           {"patterns", fields_list(pattern_fields, sizeof(*b->patterns), b->patterns, b->n_patterns)},
+                           {"runs", fields_list(run_fields, sizeof(*b->runs), b->runs, b->n_runs)});
 }
 
 /* ---- the way back ---- */
+
+static bool get_fields(json_object *o, const struct field *fields, void *to);
+
+/* Any program may have printed the number, also without decimals. */
+static bool get_real(json_object *value, double *ret)
+{
+        double x = json_object_get_double(value);
+
+        if ((!json_object_is_type(value, json_type_double) && !json_object_is_type(value, json_type_int)) || !isfinite(x) ||
+            x < 0 || x > REAL_MAX)
+                return false;
+        *ret = x;
+        return true;
+}
+
+static int get_word(json_object *value, int (*from_string)(const char *s))
+{
+        const char *s = json_object_get_string(value);
+        int word = s ? from_string(s) : 0;
+
+        return word < 0 ? 0 : word;
+}
+
+static int driver_of(const char *s)
+{
+        return driver_from_string(s);
+}
+
+/* json-c converts a value of any type. It is the right one if it is the same after it has been written again. */
+static bool get_field(json_object *o, const struct field *f, void *at)
+{
+        json_object *value = json_object_object_get(o, f->name);
+        _cleanup_(json_putp) json_object *again = NULL;
+
+        switch (f->type) {
+        case FIELD_STRING:
+        case FIELD_WORD:
+                (void) copy_string(at, f->max, json_object_get_string(value) ?: "");
+                break;
+        case FIELD_UINT:
+                *(unsigned *) at = (unsigned) json_object_get_uint64(value);
+                if (*(unsigned *) at > (f->max ?: UINT_MAX))
+                        return false;
+                break;
+        case FIELD_UINT64:
+        case FIELD_TIME:
+                *(uint64_t *) at = json_object_get_uint64(value);
+                break;
+        case FIELD_REAL:
+                return get_real(value, at);
+        case FIELD_KNOWN:
+                *(double *) at = -1;
+                return !value || get_real(value, at);
+        case FIELD_BOOL:
+                *(bool *) at = json_object_get_boolean(value);
+                break;
+        case FIELD_ERRNO:
+                *(int *) at = json_object_get_int(value);
+                if (*(int *) at > 0 || *(int *) at < -ERRNO_MAX)
+                        return false;
+                break;
+        case FIELD_DRIVER:
+                *(enum driver *) at = (enum driver) get_word(value, driver_of);
+                break;
+        case FIELD_AXIS:
+                *(enum bench_axis *) at = (enum bench_axis) get_word(value, bench_axis_from_string);
+                break;
+        case FIELD_SIDE:
+                return get_fields(value, side_fields, at);
+        }
+        again = field_value(f, at);
+        return json_object_equal(value, again);
+}
+
+/* Returns false if a member is not as put_fields() writes it. */
+static bool get_fields(json_object *o, const struct field *fields, void *to)
+{
+        for (const struct field *f = fields; f->name; f++)
+                if (!get_field(o, f, (char *) to + f->offset))
+                        return false;
+        return true;
+}
+
+/* ret: gets an array, to be freed in either case. */
+static bool get_list(json_object *o, const char *key, const struct field *fields, size_t size, size_t max, void *ret,
+                     size_t *ret_n)
+{
+        json_object *list = json_object_object_get(o, key);
+        char *items;
+        size_t n;
+
+        if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) > max)
+                return false;
+        n = json_object_array_length(list);
+        *(void **) ret = items = need(calloc(n + 1, size));
+        *ret_n = n;
+        for (size_t i = 0; i < n; i++)
+                if (!get_fields(json_object_array_get_idx(list, i), fields, items + i * size))
+                        return false;
+        return true;
+}
 
 static bool get_conditions(json_object *o, struct bench_conditions *ret)
 {
@@ -122,11 +279,10 @@ static bool get_conditions(json_object *o, struct bench_conditions *ret)
 /* Any program may have written it. Figures that follow from the runs are not read. */
 static bool get_bench(json_object *o, struct bench *ret)
 {
-        json_object *id = json_object_object_get(o, "id"), *finding = json_object_object_get(o, "finding");
+        json_object *finding = json_object_object_get(o, "finding");
 
         ret->finding.found = finding;
-        if (!json_object_is_type(id, json_type_string) || !copy_string(ret->id, sizeof(ret->id), json_object_get_string(id)) ||
-            strspn(ret->id, "0123456789abcdef-") < (size_t) json_object_get_string_len(id) || !get_fields(o, bench_fields, ret) ||
+        if (!get_fields(o, bench_fields, ret) || ret->id[strspn(ret->id, "0123456789abcdef-")] ||
             !get_conditions(json_object_object_get(o, "conditions"), &ret->conditions) ||
             (finding && !get_fields(finding, finding_fields, &ret->finding)) ||
             !get_list(o, "patterns", pattern_fields, sizeof(*ret->patterns), PATTERNS_MAX, &ret->patterns, &ret->n_patterns) ||

@@ -22,13 +22,5 @@ int bench_json_parse(const char *text, size_t size, struct bench *ret);
 /* The same for a file. -EFBIG: too large. dirfd is AT_FDCWD for a path of the user; otherwise no link in dirfd is followed. */
 int bench_json_read(int dirfd, const char *path, struct bench *ret);
 
-/* ---- members, by the tables of bench.h ---- */
-
-json_object *new_real(double value);
-void put_fields(json_object *o, const struct field *fields, const void *from);
+/* A struct with the members of its table (bench.h). */
 json_object *fields_object(const struct field *fields, const void *from);
-/* A list of n structs of that size. */
-void put_list(json_object *o, const char *key, const struct field *fields, size_t size, const void *from, size_t n);
-/* These return false if a member is not as put_fields() writes it. ret: gets an array, to be freed in either case. */
-bool get_fields(json_object *o, const struct field *fields, void *to);
-bool get_list(json_object *o, const char *key, const struct field *fields, size_t size, size_t max, void *ret, size_t *ret_n);

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "bench/tell/verdict.h"
 #include "common/util.h"
 #include "term/fold.h"
 #include "term/program.h"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "bench/tell/doubts.h"
+#include "bench/tell/verdict.h"
 
 /* ---- the lines above and below a table of results, in all formats ---- */
 

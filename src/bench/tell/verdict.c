@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "bench/tell/doubts.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "term/program.h"
