@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stddef.h>
 
-#include "bench/context.h"
+#include "bench/program.h"
 
 int main(int argc, char **argv)
 {

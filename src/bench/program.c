@@ -1,29 +1,257 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/context.h"
+#include "bench/program.h"
 
-#include "bench/tell/kept.h"
+#include <getopt.h>
+
+#include "bench/measure/profile.h"
 #include "common/log.h"
+#include "common/names.h"
 #include "common/util.h"
+#include "core/config.h"
+#include "term/fold.h"
+#include "term/json.h"
 #include "term/program.h"
 #include "term/progress.h"
 
-static int run_verb(const struct bench_context *c, enum bench_verb verb, char *const *words)
+#define ROUNDS_MAX 60 /* the limit of the statistics (bench/tell/stats.h), less round 0 */
+#define RUNTIME_MAX_SEC (24 * 3600)
+#define SIZE_MIN (1 << 20)
+#define ARG_FIRST 0x100
+
+enum option_kind {
+        OPTION_COMMON, /* a flag that other verbs of uasctl also have */
+        OPTION_JSON,
+        OPTION_FLAG,
+        OPTION_WORD,
+        OPTION_DRIVER,
+        OPTION_ROUNDS,
+        OPTION_RUNTIME,
+        OPTION_TIME,
+        OPTION_SIZE,
+};
+
+struct option_row {
+        const char *name, *argument, *help;
+        const char *takes; /* for an error message */
+        size_t at;         /* in struct bench_options */
+        enum option_kind kind;
+        char letter;
+        bool measures; /* it concerns the measurement */
+};
+
+#define AT(m) offsetof(struct bench_options, m)
+
+static const struct option_row rows[] = {
+        {"help", "", "Show this help", NULL, AT(help), OPTION_COMMON, 'h'},
+        {"version", "", "Show the version", NULL, AT(version), OPTION_COMMON},
+        {"json", "[=short|pretty]", "Print JSON, on one line or on many", "short or pretty", AT(json), OPTION_JSON, 'j'},
+        {"no-legend", "", "Print no headings", NULL, AT(no_legend), OPTION_COMMON},
+        {"no-pager", "", "Do not show long text through a pager", NULL, AT(no_pager), OPTION_COMMON},
+        {"quiet", "", "Print only errors", NULL, AT(quiet), OPTION_COMMON, 'q'},
+        {"host", "[USER@]HOST", "Refused: run uasctl bench there", "a machine: [USER@]HOST", AT(host), OPTION_WORD, 'H'},
+        {"no-ask-password", "", "Do not ask for a password", NULL, AT(no_ask_password), OPTION_COMMON},
+        {"dry-run", "", "Print what would be measured, and measure nothing", NULL, AT(dry_run), OPTION_COMMON},
+        {"driver", "DRIVER", "Measure only this driver: uas or usb-storage", DRIVER_NAME_UAS " or " DRIVER_NAME_BOT, AT(driver),
+         OPTION_DRIVER, 0, true},
+        {"profile", "NAME", "cdm, gcp, matrix, engines, pi, or one in " BENCH_DIR_SHOWN, "the name of a profile", AT(profile),
+         OPTION_WORD, 0, true},
+        {"pattern", "NAME", "One pattern of the profile", "a section of the profile", AT(pattern), OPTION_WORD, 0, true},
+        {"sweep", "AXIS[=LIST]", "Vary one figure: depth, jobs, region, runtime or ramp",
+         "depth, jobs, region, runtime or ramp, and perhaps a list: depth=1,8,32", AT(sweep), OPTION_WORD, 0, true},
+        {"rounds", "N", "Number of rounds that count; 5", "a number from 1 to 60", AT(rounds), OPTION_ROUNDS, 'n', true},
+        {"runtime", "SECONDS", "Duration of each run of fio", "whole seconds, from 1 s to 24 h", AT(runtime_sec), OPTION_RUNTIME,
+         0, true},
+        {"pause", "SECONDS", "Pause between two runs; 5", "a time", AT(pause_usec), OPTION_TIME, 0, true},
+        {"size", "SIZE", "Maximum size of the region", "a size of 1M or more: 512M, 4G", AT(size), OPTION_SIZE, 0, true},
+        {"file", "PATH", "Measure a file, or with --write a scratch file in a directory", "a file or a directory", AT(file),
+         OPTION_WORD, 0, true},
+        {"write", "", "Write as well, to a scratch file", NULL, AT(write), OPTION_FLAG, 0, true},
+        {"remount", "", "With --write: compare both drivers, and unmount the file system for each switch", NULL, AT(remount),
+         OPTION_FLAG, 0, true},
+        {"destroy-data", "", "Write to the raw disk; its serial number has to be typed", NULL, AT(destroy_data), OPTION_FLAG, 0,
+         true},
+        {"clients", "HOST,...", "Measure from several machines that run fio --server", "hosts that run fio --server", AT(clients),
+         OPTION_WORD, 0, true},
+        {"csv", "", "Print a line for each run", NULL, AT(csv), OPTION_FLAG},
+        {"markdown", "", "Print a table for a forum", NULL, AT(markdown), OPTION_FLAG},
+        {"chart", "FILE", "Draw the result, as .svg or .png", "a file: result.svg", AT(chart), OPTION_WORD},
+        {"history", "", "As the verb list", NULL, AT(history), OPTION_FLAG},
+        {"diff", "", "As the verb diff", NULL, AT(diff), OPTION_FLAG},
+        {"show", "", "As the verb show", NULL, AT(show), OPTION_FLAG},
+        {"remove", "", "As the verb remove", NULL, AT(remove), OPTION_FLAG},
+};
+
+static const struct {
+        const char *name, *arguments, *help;
+        int (*run)(const struct bench_context *c, char *const *words);
+} verbs[_BENCH_VERB_MAX] = {
+        [BENCH_RUN] = {"run", "DISK", "Measure a disk, and compare its drivers (also without a verb)", bench_measure},
+        [BENCH_LIST] = {"list", "[DISK]", "List the stored results", bench_history},
+        [BENCH_SHOW] = {"show", "ID", "Print one of them again, as a table, --csv, --markdown, --json, --chart", bench_show},
+        [BENCH_DIFF] = {"diff", "A B", "Compare two of them", bench_diff},
+        [BENCH_REMOVE] = {"remove", "ID", "Delete one of them", bench_remove},
+};
+
+static void print_help(void)
 {
-        switch (verb) {
-        case BENCH_RUN:
-                return bench_measure(c, words[0]);
-        case BENCH_LIST:
-                return bench_history(c, words[0]);
-        case BENCH_SHOW:
-                return bench_show(c, words[0]);
-        case BENCH_DIFF:
-                return bench_diff(c, words[0], words[1]);
-        case BENCH_REMOVE:
-                return bench_remove(c, words[0]);
-        case _BENCH_VERB_MAX:
-                break;
+        char left[64];
+
+        fold_paragraph("uasctl bench [OPTIONS...] [VERB] [ARGUMENTS...]");
+        putchar('\n');
+        fold_paragraph("Measure USB disks under usb-storage and uas, and keep the results.");
+        printf("\nVerbs:\n");
+        for (size_t i = 0; i < _BENCH_VERB_MAX; i++) {
+                (void) snprintf(left, sizeof(left), "%s %s", verbs[i].name, verbs[i].arguments);
+                fold_row(left, verbs[i].help, HELP_COLUMN);
         }
-        return UASD_EXIT_USAGE;
+        printf("\nOptions:\n");
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const char *argument = rows[i].argument;
+
+                (void) snprintf(left, sizeof(left), rows[i].letter ? "-%c, --%s%s%s" : "%c   --%s%s%s", rows[i].letter ?: ' ',
+                                rows[i].name, !*argument || strncmp(argument, "[=", 2) == 0 ? "" : "=", argument);
+                fold_row(left, rows[i].help, HELP_COLUMN);
+        }
+        printf("\n");
+        fold_paragraph("See uasctl(1) for the exit status, and uasd-bench(7) for what the results say.");
+}
+
+static int set_value(const struct option_row *row, const char *argument, void *at)
+{
+        unsigned long long n;
+        uint64_t usec;
+        int driver;
+
+        switch (row->kind) {
+        case OPTION_COMMON:
+        case OPTION_FLAG:
+                *(bool *) at = true;
+                return 0;
+        case OPTION_JSON:
+                *(bool *) at = true;
+                return json_open(argument);
+        case OPTION_WORD:
+                *(const char **) at = argument;
+                return isempty(argument) ? -EINVAL : 0;
+        case OPTION_DRIVER:
+                driver = driver_from_string(argument);
+                *(enum driver *) at = driver == DRIVER_UAS ? DRIVER_UAS : DRIVER_USB_STORAGE;
+                return driver == DRIVER_UAS || driver == DRIVER_USB_STORAGE ? 0 : -EINVAL;
+        case OPTION_ROUNDS:
+                if (parse_uint(argument, 10, ROUNDS_MAX, &n) < 0 || n == 0)
+                        return -EINVAL;
+                *(unsigned *) at = (unsigned) n;
+                return 0;
+        case OPTION_RUNTIME:
+                if (parse_seconds(argument, &usec) < 0 || usec % USEC_PER_SEC > 0 || usec / USEC_PER_SEC > RUNTIME_MAX_SEC)
+                        return -EINVAL;
+                *(unsigned *) at = (unsigned) (usec / USEC_PER_SEC);
+                return usec > 0 ? 0 : -EINVAL;
+        case OPTION_TIME:
+                return parse_seconds(argument, at);
+        case OPTION_SIZE:
+                return profile_size(argument, at) < 0 || *(uint64_t *) at < SIZE_MIN ? -EINVAL : 0;
+        }
+        return -EINVAL;
+}
+
+int bench_options_parse(int argc, char **argv, struct bench_options *ret)
+{
+        struct bench_options o = {.pause_usec = UINT64_MAX};
+        struct option longs[ELEMENTSOF(rows) + 1] = {};
+        int c;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                longs[i] = (struct option){rows[i].name,
+                                           !*rows[i].argument                        ? no_argument
+                                           : strncmp(rows[i].argument, "[=", 2) == 0 ? optional_argument
+                                                                                     : required_argument,
+                                           NULL, rows[i].letter ?: ARG_FIRST + (int) i};
+        optind = 0;
+        if (argc > 0)
+                argv[0] = (char *) "uasctl"; /* getopt prints it */
+        while ((c = getopt_long(argc, argv, "hjqn:H:", longs, NULL)) >= 0) {
+                size_t i = 0;
+
+                while (i < ELEMENTSOF(rows) && longs[i].val != c)
+                        i++;
+                if (i == ELEMENTSOF(rows)) /* getopt has reported it */
+                        return -EINVAL;
+                if (set_value(&rows[i], optarg, (char *) &o + rows[i].at) < 0)
+                        return log_failure(-EINVAL, "--%s=%s: it takes %s.", rows[i].name, optarg, rows[i].takes);
+                if (rows[i].measures)
+                        o.measures = rows[i].name;
+        }
+        *ret = o;
+        return optind;
+}
+
+enum bench_verb bench_options_verb(const struct bench_options *o, char *const *words, bool *ret_word)
+{
+        *ret_word = false;
+        if (o->history || o->diff || o->show || o->remove)
+                return o->history ? BENCH_LIST : o->diff ? BENCH_DIFF : o->show ? BENCH_SHOW : BENCH_REMOVE;
+        for (size_t i = 0; i < _BENCH_VERB_MAX && words[0]; i++)
+                if (streq(verbs[i].name, words[0])) {
+                        *ret_word = true;
+                        return (enum bench_verb) i;
+                }
+        return BENCH_RUN;
+}
+
+/* A contradiction of a verb about stored results. Its sentence begins with the verb if it is a clause. */
+static const char *wrong_with_kept(const struct bench_options *o, enum bench_verb verb, unsigned n_words)
+{
+        if (o->measures || o->dry_run)
+                return "measures nothing, so it takes no options of a measurement.";
+        if (verb != BENCH_SHOW && (o->csv || o->markdown || o->chart))
+                return "--csv, --markdown and --chart need one result: uasctl bench show ID.";
+        if (verb == BENCH_DIFF && n_words != 2)
+                return "takes two results. 'uasctl bench list' lists them.";
+        if ((verb == BENCH_SHOW || verb == BENCH_REMOVE) && n_words != 1)
+                return "takes the id of one result. 'uasctl bench list' lists them.";
+        if (verb == BENCH_LIST && n_words > 1)
+                return "takes one disk at most.";
+        return verb == BENCH_REMOVE && o->json ? "prints nothing, so it takes no --json." : NULL;
+}
+
+const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, bool word, unsigned n_words,
+                                char ret[static BENCH_WRONG_MAX])
+{
+        if (o->json + o->csv + o->markdown > 1)
+                return "Only one of --json, --csv and --markdown can be printed at a time.";
+        if (o->history + o->diff + o->show + o->remove > 1)
+                return "Only one of --history, --diff, --show and --remove can be used at a time.";
+        if (verb != BENCH_RUN) {
+                const char *wrong = wrong_with_kept(o, verb, n_words);
+
+                if (!wrong || *wrong == '-')
+                        return wrong;
+                (void) snprintf(ret, BENCH_WRONG_MAX, "'%s%s' %s", word ? "" : "--",
+                                !word && verb == BENCH_LIST ? "history" : verbs[verb].name, wrong);
+                return ret;
+        }
+        if (o->dry_run && (o->json || o->csv || o->markdown || o->chart))
+                return "--dry-run measures nothing. It takes no --json, --csv, --markdown or --chart.";
+        if (n_words > 1)
+                return "One disk at a time.";
+        if (n_words == 0 && !o->file)
+                return "A disk or a file is missing: uasctl bench DISK, or uasctl bench --file=PATH.";
+        if (o->write && !o->file)
+                return "--write needs --file=DIRECTORY, for its scratch file.";
+        if (o->remount && (!o->write || o->clients))
+                return "--remount needs --file=DIRECTORY and --write, and takes no --clients.";
+        if (o->file && o->destroy_data)
+                return "--destroy-data writes to the raw disk. Use --write with --file.";
+        if (o->file && o->driver != DRIVER_NONE && !o->remount)
+                return "A mounted disk stays on its driver: --file takes --driver only with --remount.";
+        if (o->clients && !o->file)
+                return "--clients needs --file=PATH, the path on those machines.";
+        if (o->sweep && o->runtime_sec && strncmp(o->sweep, "runtime", strlen("runtime")) == 0)
+                return "--sweep=runtime and --runtime exclude each other.";
+        if (o->clients && o->sweep)
+                return "--clients and --sweep exclude each other, because each varies one figure.";
+        return NULL;
 }
 
 static int run(int argc, char **argv, const char *root)
@@ -40,7 +268,7 @@ static int run(int argc, char **argv, const char *root)
         if (r < 0)
                 return UASD_EXIT_USAGE;
         if (o.help) {
-                bench_options_help();
+                print_help();
                 return UASD_EXIT_OK;
         }
         if (o.version) {
@@ -63,7 +291,7 @@ static int run(int argc, char **argv, const char *root)
         r = roots_open(&roots, root);
         if (r < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot read sysfs: %s", strerror(-r));
-        return run_verb(&(struct bench_context){&o, {roots, NULL, !o.no_ask_password}}, verb, words);
+        return verbs[verb].run(&(struct bench_context){&o, {roots, NULL, !o.no_ask_password}}, words);
 }
 
 int bench_program(int argc, char **argv, const char *root)

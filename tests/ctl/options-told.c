@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/options.h"
+#include "bench/program.h"
 #include "ctl/verbs.h"
 
 /*

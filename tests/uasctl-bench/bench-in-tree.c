@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
 
-#include "bench/context.h"
+#include "bench/program.h"
 
 /* uasctl-bench for the machine in a folder: the first argument. */
 int main(int argc, char **argv)

@@ -173,9 +173,9 @@ static int kept(char **argv)
         if (roots_open(&c.client.roots, argv[2]) < 0)
                 return 2;
         if (streq(argv[1], "history"))
-                code = bench_history(&c, argv[3]);
+                code = bench_history(&c, argv + 3);
         else if (argv[3] && argv[4])
-                code = bench_diff(&c, argv[3], argv[4]);
+                code = bench_diff(&c, argv + 3);
         roots_close(&c.client.roots);
         return code;
 }

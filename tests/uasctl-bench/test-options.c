@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "bench/measure/subject.h"
-#include "bench/options.h"
+#include "bench/program.h"
 
 #define WORDS 10
 

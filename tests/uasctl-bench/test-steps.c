@@ -2,7 +2,6 @@
 #include "../unit/unit.h"
 
 #include "bench/measure/session.h"
-#include "bench/measure/steps.h"
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS

@@ -2,7 +2,7 @@
 /* Lists of patterns of a sweep, and the shares of a region. */
 #include "../unit/unit.h"
 #include "bench/measure/fio.h"
-#include "bench/measure/patterns.h"
+#include "bench/measure/profile.h"
 
 #define KIB 1024ULL
 #define GIB (1ULL << 30)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "../unit/unit.h"
 
-#include "bench/measure/conditions.h"
-#include "bench/measure/errors.h"
+#include "bench/measure/watch.h"
 
 #define SCSI " SUBSYSTEM=scsi\n DEVICE=+scsi:6:0:0:0\n"
 #define USB " SUBSYSTEM=usb\n DEVICE=c189:129\n"

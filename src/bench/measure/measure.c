@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <systemd/sd-id128.h>
 
-#include "bench/context.h"
-#include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
-#include "bench/measure/patterns.h"
 #include "bench/measure/session.h"
 #include "bench/tell/kept.h"
 #include "bench/tell/print.h"
-#include "bench/tell/stats.h"
-#include "bench/tell/verdict.h"
-#include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
@@ -215,8 +209,9 @@ static int run(const struct bench_context *c, struct subject *f, struct bench *b
         return tell(c, b, measure(&s, steps, n_steps));
 }
 
-int bench_measure(const struct bench_context *c, const char *what)
+int bench_measure(const struct bench_context *c, char *const *words)
 {
+        const char *what = words[0];
         const struct bench_options *o = c->options;
         _cleanup_(subject_done) struct subject f = SUBJECT_NULL;
         _cleanup_(profile_freep) struct profile *profile = NULL;

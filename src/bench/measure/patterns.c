@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/measure/patterns.h"
+#include "bench/measure/profile.h"
 
 #include <inttypes.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/measure/remount.h"
+#include "bench/measure/lease.h"
 
 #include <limits.h>
 #include <mntent.h>

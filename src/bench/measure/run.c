@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <time.h>
 
-#include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
 #include "common/log.h"
 #include "common/names.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "bench/measure/lease.h"
 #include "bench/measure/profile.h"
-#include "bench/measure/remount.h"
 #include "client/client.h"
 
 /*

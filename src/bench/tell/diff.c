@@ -233,15 +233,15 @@ json_object *bench_json_diff(const struct bench *a, const struct bench *b)
         return o;
 }
 
-int bench_diff(const struct bench_context *c, const char *a, const char *b)
+int bench_diff(const struct bench_context *c, char *const *words)
 {
         _cleanup_(bench_done) struct bench first = {}, second = {};
         _cleanup_free_ struct pair *list = NULL;
-        int r = 0, code = bench_load(c, a, &first);
+        int r = 0, code = bench_load(c, words[0], &first);
         size_t n;
 
         if (code == UASD_EXIT_OK)
-                code = bench_load(c, b, &second);
+                code = bench_load(c, words[1], &second);
         if (code != UASD_EXIT_OK)
                 return code;
         n = pairs_find(&first, &second, &list);

@@ -149,8 +149,9 @@ static int print_table(const struct bench_context *c, const struct bench *all, s
         return table_print(t, columns, _AT_MAX);
 }
 
-int bench_history(const struct bench_context *c, const char *disk)
+int bench_history(const struct bench_context *c, char *const *words)
 {
+        const char *disk = words[0];
         _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
         _cleanup_free_ struct bench *all = NULL;
         int r = kept_open(&c->client.roots, &k), code;

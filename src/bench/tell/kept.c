@@ -196,19 +196,20 @@ int bench_tell_as_asked(const struct bench_context *c, const struct bench *b)
         return o->chart ? bench_chart(b, o->chart) : UASD_EXIT_OK;
 }
 
-int bench_show(const struct bench_context *c, const char *what)
+int bench_show(const struct bench_context *c, char *const *words)
 {
         const char *chart = c->options->chart;
         _cleanup_(bench_done) struct bench b = {};
         int code = chart ? bench_chart_possible(chart) : UASD_EXIT_OK;
 
         if (code == UASD_EXIT_OK)
-                code = bench_load(c, what, &b);
+                code = bench_load(c, words[0], &b);
         return code == UASD_EXIT_OK ? bench_tell_as_asked(c, &b) : code;
 }
 
-int bench_remove(const struct bench_context *c, const char *what)
+int bench_remove(const struct bench_context *c, char *const *words)
 {
+        const char *what = words[0];
         _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
         int r = kept_open(&c->client.roots, &k);
         size_t i;

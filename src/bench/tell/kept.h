@@ -2,8 +2,7 @@
 #pragma once
 
 #include "bench/bench.h"
-#include "bench/context.h"
-#include "sys/io/roots.h"
+#include "bench/program.h"
 
 /* Results as JSON files in /var/lib/uasd/bench: 20261120T101500Z-ID.json. A file is written as a whole or not at all. */
 
@@ -21,13 +20,6 @@ struct kept_results {
 /* No result is not an error. 0 or a negative errno; ret must be closed in either case. */
 int kept_open(const struct roots *roots, struct kept_results *ret);
 void kept_close(struct kept_results *k);
-
-/* The verbs of `bench` for stored results. They report errors and return exit codes. A user names a result by a path, "last", its
- * id, or the beginning of the id or file name. */
-int bench_history(const struct bench_context *c, const char *disk);
-int bench_diff(const struct bench_context *c, const char *a, const char *b);
-int bench_show(const struct bench_context *c, const char *what);
-int bench_remove(const struct bench_context *c, const char *what); /* not by a path */
 
 /* Reads the result that the user names. */
 int bench_load(const struct bench_context *c, const char *what, struct bench *ret);

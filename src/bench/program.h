@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "core/types.h"
+#include "client/client.h"
+#include "client/view.h"
+#include "common/exit-codes.h"
 
 enum bench_verb {
         BENCH_RUN,
@@ -43,4 +42,22 @@ enum bench_verb bench_options_verb(const struct bench_options *o, char *const *w
 #define BENCH_WRONG_MAX 128
 const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, bool word, unsigned n_words,
                                 char ret[static BENCH_WRONG_MAX]);
-void bench_options_help(void);
+
+/* The context of every verb of uasctl-bench. */
+struct bench_context {
+        const struct bench_options *options;
+        struct client client;
+};
+
+/*
+ * The verbs. `words` are their arguments, with NULL at the end. They report errors and return an enum uasd_exit. A user names a
+ * stored result by a path, "last", its id, or the beginning of the id or file name; for bench_remove() not by a path.
+ */
+int bench_measure(const struct bench_context *c, char *const *words);
+int bench_history(const struct bench_context *c, char *const *words);
+int bench_show(const struct bench_context *c, char *const *words);
+int bench_diff(const struct bench_context *c, char *const *words);
+int bench_remove(const struct bench_context *c, char *const *words);
+
+/* uasctl-bench for the machine in the folder root; NULL: this machine. Returns an enum uasd_exit. */
+int bench_program(int argc, char **argv, const char *root);
