@@ -11,7 +11,7 @@
 #include "term/fold.h"
 #include "term/json.h"
 #include "term/program.h"
-#include "term/progress.h"
+#include "term/terminal.h"
 
 #define ROUNDS_MAX 60 /* the limit of the statistics (bench/tell/stats.h), less round 0 */
 #define RUNTIME_MAX_SEC (24 * 3600)

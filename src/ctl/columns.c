@@ -4,7 +4,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/translate.h"
-#include "term/style.h"
+#include "term/terminal.h"
 
 static const struct {
         const char *name;

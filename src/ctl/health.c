@@ -17,7 +17,7 @@
 #include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
 #include "term/program.h"
-#include "term/style.h"
+#include "term/terminal.h"
 
 /* ---- SMART ---- */
 

@@ -3,7 +3,7 @@
 
 #include "client/view.h"
 #include "common/util.h"
-#include "term/style.h"
+#include "term/terminal.h"
 
 /* Text for people, on stdout. Names from a device or user are made harmless. */
 

@@ -10,8 +10,7 @@
 #include "common/util.h"
 #include "ctl/translate.h"
 #include "term/program.h"
-#include "term/progress.h"
-#include "term/style.h"
+#include "term/terminal.h"
 
 /* The words and options of a command line, against the table of verbs. */
 

@@ -7,8 +7,8 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
-#include "term/pager.h"
 #include "term/table.h"
+#include "term/terminal.h"
 
 /* A bridge, and what is known of it. */
 struct known_bridge {

@@ -20,8 +20,8 @@
 #include "sys/quirks/modprobed.h"
 #include "sys/usb/link.h"
 #include "term/fold.h"
-#include "term/pager.h"
 #include "term/table.h"
+#include "term/terminal.h"
 
 /* Whether this configuration has CONFIG_USB_UAS. An option that is off is a comment. */
 static int read_config(int dirfd, const char *path)

@@ -7,10 +7,9 @@
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/usb/link.h"
-#include "term/pager.h"
 #include "term/program.h"
-#include "term/style.h"
 #include "term/table.h"
+#include "term/terminal.h"
 
 /* ---- buses, hubs and LUNs ---- */
 

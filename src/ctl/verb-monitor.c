@@ -15,7 +15,7 @@
 #include "ctl/translate.h"
 #include "ctl/verbs.h"
 #include "term/program.h"
-#include "term/progress.h"
+#include "term/terminal.h"
 
 /* ---- differences ---- */
 

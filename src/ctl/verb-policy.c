@@ -13,8 +13,8 @@
 #include "ctl/verbs.h"
 #include "sys/state/conf.h"
 #include "term/json.h"
-#include "term/style.h"
 #include "term/table.h"
+#include "term/terminal.h"
 
 /* ---- sources ---- */
 

@@ -10,8 +10,8 @@
 #include "ctl/schema.h"
 #include "ctl/translate.h"
 #include "ctl/verbs.h"
-#include "term/pager.h"
 #include "term/program.h"
+#include "term/terminal.h"
 
 /* Takes ownership of names. */
 static json_object *json_one(const struct view *v, const struct health *h, json_object *names)

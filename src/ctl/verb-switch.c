@@ -14,7 +14,7 @@
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
 #include "term/fold.h"
-#include "term/progress.h"
+#include "term/terminal.h"
 
 /* uasd takes a free disk at once: one that still waits after this is in use. */
 #define BEGIN_USEC (1 * USEC_PER_SEC)

@@ -5,7 +5,7 @@
 #include "ctl/translate.h"
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
-#include "term/progress.h"
+#include "term/terminal.h"
 
 /* Without the daemon there is no signal when a hold ends. */
 #define LOOK_AGAIN_USEC (500 * USEC_PER_MSEC)

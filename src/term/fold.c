@@ -5,7 +5,7 @@
 
 #include "common/util.h"
 #include "term/program.h"
-#include "term/style.h"
+#include "term/terminal.h"
 
 #define MARK_ROOM 3 /* of the mark of style_shorten(), and of the end of line */
 #define READABLE 20 /* the minimum width: below it a line has hardly two words */

@@ -9,8 +9,7 @@
 
 #include "common/exit-codes.h"
 #include "common/log.h"
-#include "term/pager.h"
-#include "term/progress.h"
+#include "term/terminal.h"
 
 int program_run(program_fn run, int argc, char **argv, const char *root)
 {

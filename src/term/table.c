@@ -10,7 +10,7 @@
 #include "common/util.h"
 #include "term/fold.h"
 #include "term/program.h"
-#include "term/style.h"
+#include "term/terminal.h"
 
 struct libscols_table *table_new(const struct table_column *columns, size_t n, bool legend)
 {

@@ -5,7 +5,7 @@
 #include "samples.h"
 
 #include "term/fold.h"
-#include "term/style.h"
+#include "term/terminal.h"
 
 static void lines(void **state)
 {

@@ -9,7 +9,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
-#include "term/progress.h"
+#include "term/terminal.h"
 
 /* Longer than a switch with its rollback takes; and longer than udev needs for a node. */
 #define SWITCH_USEC (150 * USEC_PER_SEC)

@@ -12,7 +12,7 @@
 #include "common/util.h"
 #include "sys/io/clock.h"
 #include "term/program.h"
-#include "term/progress.h"
+#include "term/terminal.h"
 
 #define RENEW_USEC (250 * USEC_PER_MSEC)
 #define LOOK_USEC (1 * USEC_PER_SEC)

@@ -10,7 +10,7 @@
 #include "common/util.h"
 #include "sys/io/clock.h"
 #include "term/program.h"
-#include "term/progress.h"
+#include "term/terminal.h"
 
 /* The first estimates of a switch, of reading, and of a pause, before the first one of them was measured. */
 #define SWITCH_USEC (8 * USEC_PER_SEC)

@@ -7,10 +7,9 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "term/json.h"
-#include "term/pager.h"
 #include "term/program.h"
-#include "term/style.h"
 #include "term/table.h"
+#include "term/terminal.h"
 
 #define REGION_TIMES 1.1 /* rounding to blocks and jobs makes smaller differences */
 #define PAIR_DIFFERS_MAX 4

@@ -7,9 +7,9 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "term/json.h"
-#include "term/pager.h"
 #include "term/program.h"
 #include "term/table.h"
+#include "term/terminal.h"
 
 #define RESULT_MAX 1024
 #define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)

@@ -6,8 +6,8 @@
 #include "common/util.h"
 #include "term/fold.h"
 #include "term/program.h"
-#include "term/style.h"
 #include "term/table.h"
+#include "term/terminal.h"
 
 #define KEY_WIDTH 8 /* of the lines above the table */
 #define PLACES 16   /* of the column ROUNDS */

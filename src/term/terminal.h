@@ -28,3 +28,22 @@ void style_shorten(char *s, unsigned width);
 /* One of SGR_*, and its end; "" without colours. */
 const char *colour(const char *sgr);
 const char *colour_end(void);
+
+/*
+ * The step of a running switch: one line on the terminal behind stderr, which the next one overwrites. Without a terminal, and
+ * with quiet, nothing is shown. Call progress_clear() before any other output.
+ */
+void progress_open(bool quiet);
+void progress_show(const char *disk, const char *step); /* step: "" for none */
+/* Any text, cut to the width of the terminal. */
+void progress_line(const char *text);
+void progress_clear(void);
+
+/*
+ * From here on the output goes through a pager, if `wanted` and if the standard output is a terminal that supports it. The pager
+ * is $SYSTEMD_PAGER, or $PAGER, or the first one that exists of pager, less, more. An empty value or "cat" means none. All
+ * messages must have been printed before. Without a pager the output is printed directly.
+ */
+void pager_open(bool wanted);
+/* After the last output: waits for the end of the pager. Returns true if there was one. */
+bool pager_close(void);

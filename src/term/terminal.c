@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "term/terminal.h"
+
+#include <fcntl.h>
+#include <langinfo.h>
+#include <limits.h>
+#include <signal.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <wchar.h>
+
+#include "common/util.h"
+
+#define SGR_END "\033[0m"
+
+#define WIDTH_DEFAULT 80
+
+bool style_utf8(void)
+{
+        return streq(nl_langinfo(CODESET), "UTF-8");
+}
+
+bool style_dumb(void)
+{
+        const char *term = getenv("TERM");
+
+        return term && streq(term, "dumb");
+}
+
+static bool find_colours(void)
+{
+        const char *asked = getenv("SYSTEMD_COLORS"), *no_color = getenv("NO_COLOR");
+        static const char *const no[] = {"0", "n", "no", "f", "false", "off"};
+
+        if (isempty(asked))
+                return isatty(STDOUT_FILENO) && isempty(no_color) && !style_dumb();
+        for (size_t i = 0; i < ELEMENTSOF(no); i++)
+                if (strcasecmp(asked, no[i]) == 0)
+                        return false;
+        return true;
+}
+
+bool style_colours(void)
+{
+        static int found = -1;
+
+        if (found < 0)
+                found = find_colours();
+        return found;
+}
+
+static unsigned width_of(int fd)
+{
+        struct winsize w;
+
+        return ioctl(fd, TIOCGWINSZ, &w) >= 0 && w.ws_col > 0 ? w.ws_col : WIDTH_DEFAULT;
+}
+
+static unsigned find_width(void)
+{
+        const char *asked = getenv("COLUMNS");
+        unsigned long long columns;
+
+        if (!isatty(STDOUT_FILENO))
+                return 0;
+        if (asked && parse_uint(asked, 10, USHRT_MAX, &columns) >= 0 && columns > 0)
+                return (unsigned) columns;
+        return width_of(STDOUT_FILENO);
+}
+
+unsigned style_width(void)
+{
+        static unsigned found = UINT_MAX;
+
+        if (found == UINT_MAX)
+                found = find_width();
+        return found;
+}
+
+void style_shorten(char *s, unsigned width)
+{
+        char *cut = s; /* the mark still fits after this position */
+        mbstate_t state = {};
+        unsigned used = 0;
+        size_t left = strlen(s), n;
+        wchar_t c;
+
+        for (char *at = s; left > 0; at += n, left -= n) {
+                n = mbrtowc(&c, at, left, &state);
+                if (n == 0 || n > left) /* invalid, and shown as it is */
+                        return;
+                used += wcwidth(c) > 0 ? (unsigned) wcwidth(c) : 0;
+                if (used < width)
+                        cut = at + n;
+                else if (used > width) {
+                        const char *mark = style_utf8() ? "…" : "~";
+
+                        memcpy(cut, mark, strlen(mark) + 1);
+                        return;
+                }
+        }
+}
+
+const char *colour(const char *sgr)
+{
+        return style_colours() ? sgr : "";
+}
+
+const char *colour_end(void)
+{
+        return style_colours() ? SGR_END : "";
+}
+
+/* ---- the progress line ---- */
+
+#define WIPE "\r\033[K"
+#define LINE_WIDTH_MAX 256
+
+static bool line_wanted, line_shown;
+
+void progress_open(bool quiet)
+{
+        line_wanted = !quiet && isatty(STDERR_FILENO) && !style_dumb();
+}
+
+void progress_clear(void)
+{
+        if (line_shown)
+                (void) fputs(WIPE, stderr);
+        line_shown = false;
+}
+
+void progress_line(const char *text)
+{
+        char line[LINE_WIDTH_MAX + 3];
+
+        if (!line_wanted)
+                return;
+        (void) make_harmless(text, line, LINE_WIDTH_MAX);
+        style_shorten(line, width_of(STDERR_FILENO) - 1); /* stdout may go elsewhere */
+        (void) fprintf(stderr, "\r%s\033[K", line);       /* erases the rest of a longer line last, to avoid flicker */
+        (void) fflush(stderr);
+        line_shown = true;
+}
+
+void progress_show(const char *disk, const char *step)
+{
+        char line[LINE_WIDTH_MAX];
+
+        (void) snprintf(line, sizeof(line), "%s: %s", disk, step);
+        if (*step)
+                progress_line(line);
+        else
+                progress_clear();
+}
+
+/* ---- the pager ---- */
+
+/* The flags that systemd uses: end if the text fits on the screen (F), show colours (R), cut lines (S), keep the screen (X). */
+#define LESS_DEFAULT "FRSXMK"
+#define WORDS_MAX 16
+
+static pid_t pager;
+
+/* Executes words separated by blanks. No shell interprets them. */
+static void exec_words(const char *words)
+{
+        char *copy = strdup(words), *argv[WORDS_MAX + 1] = {}, *save = NULL;
+        size_t n = 0;
+
+        for (char *w = copy ? strtok_r(copy, " \t\n", &save) : NULL; w && n < WORDS_MAX; w = strtok_r(NULL, " \t\n", &save))
+                argv[n++] = w;
+        if (n > 0)
+                (void) execvp(argv[0], argv);
+        free(copy);
+}
+
+static void run(const char *asked, int reading, int parent)
+{
+        static const char *const others[] = {"pager", "less", "more", "/bin/cat"};
+        const char *less = getenv("SYSTEMD_LESS");
+
+        (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent || dup2(reading, STDIN_FILENO) < 0)
+                _exit(EXIT_FAILURE);
+        (void) setenv("LESS", less ?: LESS_DEFAULT, 1);
+        if (style_utf8())
+                (void) setenv("LESSCHARSET", "utf-8", 1);
+        /* A user who may run only uasctl as root must not get a shell from the pager. */
+        (void) setenv("LESSSECURE", "1", 1);
+        if (asked)
+                exec_words(asked);
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                exec_words(others[i]);
+        _exit(EXIT_FAILURE);
+}
+
+void pager_open(bool wanted)
+{
+        const char *asked = getenv("SYSTEMD_PAGER") ?: getenv("PAGER");
+        int ends[2], parent = getpid();
+
+        if (pager > 0 || !wanted || !isatty(STDOUT_FILENO) || style_dumb() || (asked && (!*asked || streq(asked, "cat"))))
+                return;
+        /* Later stdout is a pipe, which has neither colours nor a width. */
+        (void) style_colours();
+        (void) style_width();
+        if (fflush(stdout) != 0 || pipe2(ends, O_CLOEXEC) < 0)
+                return;
+        pager = fork();
+        if (pager == 0) {
+                (void) close(ends[1]); /* otherwise the reader would never see the end */
+                run(asked, ends[0], parent);
+        }
+        (void) close(ends[0]);
+        if (pager > 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
+                /* The user may leave the pager early. Ctrl+C is for the pager. */
+                (void) signal(SIGPIPE, SIG_IGN);
+                (void) signal(SIGINT, SIG_IGN);
+        }
+        (void) close(ends[1]);
+}
+
+bool pager_close(void)
+{
+        if (pager <= 0)
+                return false;
+        (void) fclose(stdout);
+        while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+                ;
+        pager = 0;
+        return true;
+}
