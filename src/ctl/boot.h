@@ -3,8 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "client/view.h"
-#include "ctl/context.h"
+#include "ctl/ctl.h"
 
 enum boot_form {
         BOOT_ONE_LINE, /* the kernel command line */
@@ -68,3 +67,14 @@ void boot_edit_print(const struct boot_edit *e, const char *text);
 int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char *text, bool restored);
 
 #define BOOT_BACKUP ".uasd-backup"
+
+/* ---- parts of `policy --kernel`, which report errors. Each returns an enum uasd_exit. ---- */
+
+/* what: a disk, or NULL for all stored policies */
+int policy_kernel(struct ctl *c, const char *what);
+/* --kernel --write */
+int policy_write(struct ctl *c, const char *what, const char *policy);
+/* Removes the overrides of uasctl switch, which end when the disk is unplugged. */
+void policy_leave_out_overrides(struct views *views);
+/* Warns of other disks for which an entry for this one would hold as well. */
+void policy_say_alike(const struct views *views, const struct view *one, enum driver target);

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/context.h"
-
-#include "client/client.h"
 #include "client/select.h"
 #include "common/names.h"
 #include "ctl/events.h"
 #include "sys/state/history.h"
 #include "sys/state/policies.h"
-#include "term/program.h"
 
 int ctl_read(struct ctl *c, enum disks_source from, const char *what)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "common/log.h"
+#include "ctl/ctl.h"
+
 #include "common/names.h"
 #include "core/bridge-db.h"
-#include "core/history.h"
-#include "ctl/report.h"
 #include "sys/state/history.h"
 #include "sys/udev/bridgedb.h"
 

@@ -5,14 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/gettext.h"
-#include "common/log.h"
 #include "common/names.h"
-#include "common/util.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/history.h"
-#include "term/program.h"
 
 int journal_open(const char *root, sd_journal **ret)
 {

@@ -9,7 +9,6 @@
 #include "common/util.h"
 #include "ctl/capture.h"
 #include "ctl/output.h"
-#include "ctl/translate.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
@@ -17,7 +16,6 @@
 #include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
 #include "term/program.h"
-#include "term/terminal.h"
 
 /* ---- SMART ---- */
 

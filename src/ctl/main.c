@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stddef.h>
+#include "ctl/ctl.h"
 
-#include "ctl/verbs.h"
+#include <stddef.h>
 
 int main(int argc, char **argv)
 {

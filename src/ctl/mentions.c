@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 
-#include "common/gettext.h"
-#include "common/util.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/sysfs.h"

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/options.h"
+#include "ctl/ctl.h"
 
 #include <getopt.h>
 #include <limits.h>
 #include <stddef.h>
 #include <time.h>
 
-#include "common/gettext.h"
-#include "common/log.h"
-#include "common/util.h"
 #include "core/config.h"
-#include "term/json.h"
 
 #define FOLLOW_LINES 10 /* as journalctl -f */
 #define LETTERS "fhjn:qo:H:"

@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "common/gettext.h"
+#include "common/log.h"
 #include "common/util.h"
-#include "ctl/translate.h"
 #include "term/fold.h"
 #include "term/program.h"
 
@@ -83,4 +83,186 @@ const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX])
 void output_line(int used, const char *text)
 {
         (void) fold_print(stdout, SENTENCE(text), (unsigned) used);
+}
+
+/* ---- columns ---- */
+
+static const struct {
+        const char *name;
+        unsigned is; /* enum column_flag */
+} rows[_COLUMN_MAX] = {
+        [COLUMN_ID] = {"ID", COLUMN_BRIEF},
+        [COLUMN_BUS] = {"BUS", COLUMN_BRIEF | COLUMN_NUMBER},
+        [COLUMN_PORT] = {"PORT", COLUMN_BRIEF},
+        [COLUMN_DISKS] = {"DISKS", COLUMN_BRIEF},
+        [COLUMN_SIZE] = {"SIZE", COLUMN_BRIEF | COLUMN_NUMBER},
+        [COLUMN_SPEED] = {"SPEED", COLUMN_BRIEF | COLUMN_NUMBER},
+        [COLUMN_DRIVER] = {"DRIVER", COLUMN_BRIEF},
+        [COLUMN_TARGET] = {"TARGET", COLUMN_BRIEF},
+        [COLUMN_STATE] = {"STATE", COLUMN_BRIEF},
+        [COLUMN_WHY] = {"WHY", COLUMN_BRIEF},
+        [COLUMN_PRODUCT] = {"PRODUCT", COLUMN_BRIEF},
+        [COLUMN_BRIDGE] = {"BRIDGE"},
+        [COLUMN_REVISION] = {"REVISION"},
+        [COLUMN_SERIAL] = {"SERIAL"},
+        [COLUMN_USB] = {"USB"},
+        [COLUMN_CAPABLE] = {"CAPABLE"},
+        [COLUMN_POLICY] = {"POLICY"},
+        [COLUMN_VERDICT] = {"VERDICT", COLUMN_BRIEF},
+        [COLUMN_HISTORY] = {"HISTORY"},
+        [COLUMN_HOST] = {"HOST"},
+        [COLUMN_BUSY] = {"BUSY"},
+        [COLUMN_REASON] = {"REASON"},
+        [COLUMN_REASON_ID] = {"REASON-ID", COLUMN_BRIEF},
+};
+
+static const struct columns shown = {
+        {COLUMN_ID, COLUMN_DISKS, COLUMN_SIZE, COLUMN_SPEED, COLUMN_DRIVER, COLUMN_STATE, COLUMN_WHY, COLUMN_PRODUCT},
+        8,
+};
+
+const char *column_name(enum column c)
+{
+        return rows[c].name;
+}
+
+bool column_is(enum column c, enum column_flag flag)
+{
+        return rows[c].is & flag;
+}
+
+static int find(const char *name, size_t length)
+{
+        for (int i = 0; i < _COLUMN_MAX; i++)
+                if (strlen(rows[i].name) == length && strncasecmp(rows[i].name, name, length) == 0)
+                        return i;
+        return -EINVAL;
+}
+
+static void tell_unknown(const char *name, size_t length)
+{
+        char list[16 * _COLUMN_MAX] = "";
+
+        for (size_t i = 0, used = 0; i < _COLUMN_MAX && used < sizeof(list); i++)
+                used += (size_t) snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", rows[i].name);
+        log_error("There is no column '%.*s'. There are: %s.", (int) length, name, list);
+}
+
+int columns_parse(const char *spec, struct columns *ret)
+{
+        struct columns c = !spec || *spec == '+' ? shown : (struct columns){};
+
+        for (const char *at = spec ? spec + (*spec == '+') : NULL; at;) {
+                size_t length = strcspn(at, ",");
+                int r = find(at, length);
+
+                if (r < 0) {
+                        tell_unknown(at, length);
+                        return r;
+                }
+                if (c.n == COLUMNS_MAX)
+                        return log_failure(-EINVAL, "More than %i columns are too many.", COLUMNS_MAX);
+                c.list[c.n++] = (enum column) r;
+                at = at[length] ? at + length + 1 : NULL;
+        }
+        *ret = c;
+        return 0;
+}
+
+/* "480M/5000M": the present speed, and the possible one if it is higher. */
+static void speed_text(const struct facts *f, char *ret)
+{
+        size_t used = f->speed_mbps ? (size_t) snprintf(ret, CELL_MAX, "%uM", f->speed_mbps) : 0;
+
+        if (facts_slow_link(f))
+                (void) snprintf(ret + used, CELL_MAX - used, "/%uM", f->max_speed_mbps);
+}
+
+/* The sum of all LUNs: a cell has room for one number. */
+static void sizes_text(const struct disk *d, char *ret)
+{
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < d->n_luns; i++)
+                sum += d->luns[i].size;
+        if (sum > 0)
+                (void) size_text(sum, ret, CELL_MAX);
+}
+
+static void users_text(const struct disk *d, char *ret)
+{
+        for (size_t i = 0, used = 0; i < d->n_users && used + 2 < CELL_MAX; i++) {
+                char one[1024];
+
+                if (i > 0)
+                        used += (size_t) snprintf(ret + used, CELL_MAX - used, ", ");
+                (void) harmless_sentence(user_text(&d->users[i], one, sizeof(one)), ret + used, CELL_MAX - used);
+                used += strlen(ret + used);
+        }
+}
+
+const char *column_text(enum column c, const struct view *v, char ret[static CELL_MAX])
+{
+        const struct disk *d = &v->disk;
+        const struct facts *f = &d->facts;
+        char text[1024];
+
+        ret[0] = '\0';
+        switch (c) {
+        case COLUMN_ID:
+                return make_harmless(f->interface, ret, CELL_MAX);
+        case COLUMN_BUS:
+                (void) snprintf(ret, CELL_MAX, "%.*s", (int) strspn(f->port, "0123456789"), f->port);
+                break;
+        case COLUMN_PORT:
+                return make_harmless(f->port, ret, CELL_MAX);
+        case COLUMN_DISKS:
+                return make_harmless(view_block_names(v, text, sizeof(text)), ret, CELL_MAX);
+        case COLUMN_SIZE:
+                sizes_text(d, ret);
+                break;
+        case COLUMN_SPEED:
+                speed_text(f, ret);
+                break;
+        case COLUMN_DRIVER:
+                return view_driver(v) ? make_harmless(view_driver(v), ret, CELL_MAX) : ret;
+        case COLUMN_TARGET:
+                return view_target(v) ?: ret;
+        case COLUMN_STATE:
+                return state_to_string(d->state);
+        case COLUMN_WHY:
+                return make_harmless(view_why(v), ret, CELL_MAX);
+        case COLUMN_PRODUCT:
+                return make_harmless(view_product(v, text, sizeof(text)), ret, CELL_MAX);
+        case COLUMN_BRIDGE:
+                (void) snprintf(ret, CELL_MAX, "%04x:%04x", f->vid, f->pid);
+                break;
+        case COLUMN_REVISION:
+                (void) snprintf(ret, CELL_MAX, "%x.%02x", f->bcd >> 8, f->bcd & 0xff);
+                break;
+        case COLUMN_SERIAL:
+                return make_harmless(f->serial, ret, CELL_MAX);
+        case COLUMN_USB:
+                return make_harmless(f->usb_version, ret, CELL_MAX);
+        case COLUMN_CAPABLE:
+                return view_capable(v) ? "yes" : "no";
+        case COLUMN_POLICY:
+                return policy_to_string(f->policy);
+        case COLUMN_VERDICT:
+                return verdict_to_string(f->verdict);
+        case COLUMN_HISTORY:
+                return harmless_sentence(TRANSLATED(v->history), ret, CELL_MAX);
+        case COLUMN_HOST:
+                return make_harmless(d->host, ret, CELL_MAX);
+        case COLUMN_BUSY:
+                users_text(d, ret);
+                break;
+        case COLUMN_REASON:
+                return harmless_sentence(TRANSLATED(v->reason), ret, CELL_MAX);
+        case COLUMN_REASON_ID:
+                return make_harmless(v->reason_id, ret, CELL_MAX);
+        case _COLUMN_MAX:
+                break;
+        }
+        return ret;
 }

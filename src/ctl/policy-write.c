@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/client.h"
-#include "common/gettext.h"
-#include "common/log.h"
-#include "common/util.h"
 #include "core/keepoff.h"
 #include "core/policy.h"
 #include "core/request.h"
 #include "ctl/boot.h"
-#include "ctl/policies.h"
-#include "ctl/translate.h"
+#include "ctl/output.h"
 #include "sys/io/boot.h"
 #include "sys/quirks/modprobed.h"
 

@@ -207,7 +207,7 @@ json_object *json_database(const struct db_entry *e, int bcd, const char *platfo
                          {"overruled", new_bool(e->ruled)}, {"platform", new_string(platform)});
 }
 
-/* ---- monitor, log, policy --kernel ---- */
+/* ---- monitor, log, policy ---- */
 
 json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed)
 {
@@ -233,6 +233,23 @@ json_object *json_events(const struct events *e, size_t first)
         }
         put_bool(document, "journal", e->journal);
         return document;
+}
+
+json_object *json_policies(const struct policy_rows *p)
+{
+        json_object *list = json_list();
+
+        for (size_t i = 0; i < p->n; i++) {
+                const struct policy_row *row = &p->list[i];
+                json_object *disks = json_list();
+
+                for (size_t d = 0; d < row->n_disks; d++)
+                        append(disks, new_string(row->disks[d]));
+                append(list, json_make({"disks", disks}, {"id", new_string(row->id)},
+                                       {"policy", new_string(policy_to_string(row->policy))}, {"forced", new_bool(row->forced)},
+                                       {"source", new_string(policy_source_to_string(row->source))}));
+        }
+        return json_document("policies", list);
 }
 
 static json_object *json_kernel_line(const char *before, const struct keepoff *k)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "client/view.h"
 #include "core/bridge-db.h"
 #include "core/devname.h"
 #include "core/explain.h"
@@ -10,7 +9,7 @@
 #include "core/quirk-words.h"
 #include "ctl/events.h"
 #include "ctl/health.h"
-#include "term/json.h"
+#include "sys/state/policy-list.h"
 
 /* The objects of uasctl-json(7). */
 
@@ -33,6 +32,9 @@ json_object *json_bridge(uint16_t vid, uint16_t pid, json_object *database);
 json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed);
 /* LOG OUTPUT. first: the number of old events to leave out. */
 json_object *json_events(const struct events *e, size_t first);
+
+/* POLICIES OUTPUT */
+json_object *json_policies(const struct policy_rows *p);
 
 /* KERNEL OUTPUT */
 struct json_kernel {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/translate.h"
+#include "ctl/output.h"
 
 #include <ctype.h>
 #include <stdbool.h>

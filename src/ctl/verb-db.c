@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/udev/bridgedb.h"
-#include "sys/udev/hwdb.h"
+#include "ctl/ctl.h"
 
-#include "common/gettext.h"
-#include "common/log.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "ctl/verbs.h"
+#include "sys/udev/bridgedb.h"
+#include "sys/udev/hwdb.h"
 #include "term/table.h"
-#include "term/terminal.h"
 
 /* A bridge, and what is known of it. */
 struct known_bridge {

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/explain.h"
+#include "ctl/ctl.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "common/gettext.h"
-#include "common/log.h"
-#include "common/util.h"
+#include "core/explain.h"
 #include "ctl/boot.h"
 #include "ctl/mentions.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "ctl/translate.h"
-#include "ctl/verbs.h"
 #include "sys/io/boot.h"
 #include "sys/io/kernel-log.h"
 #include "sys/io/sysfs.h"
@@ -21,7 +17,6 @@
 #include "sys/usb/link.h"
 #include "term/fold.h"
 #include "term/table.h"
-#include "term/terminal.h"
 
 /* Whether this configuration has CONFIG_USB_UAS. An option that is off is a comment. */
 static int read_config(int dirfd, const char *path)

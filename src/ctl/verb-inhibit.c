@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/ctl.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -6,14 +8,9 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "client/client.h"
-#include "common/gettext.h"
-#include "common/log.h"
 #include "common/names.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "ctl/verbs.h"
-#include "term/program.h"
 #include "term/table.h"
 
 int inhibitors_read(struct remote *r, json_object **ret)

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/client.h"
-#include "common/log.h"
-#include "common/util.h"
-#include "ctl/columns.h"
+#include "ctl/ctl.h"
+
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "ctl/verbs.h"
 #include "sys/usb/link.h"
-#include "term/program.h"
 #include "term/table.h"
-#include "term/terminal.h"
 
 /* ---- buses, hubs and LUNs ---- */
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "term/fold.h"
+#include "ctl/ctl.h"
 
-#include "common/gettext.h"
-#include "common/log.h"
-#include "ctl/events.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "ctl/translate.h"
-#include "ctl/verbs.h"
-#include "term/program.h"
+#include "term/fold.h"
 
 #define CLOCK_WIDTH 19
 #define WORD_WIDTH 12

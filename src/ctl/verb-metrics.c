@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/ctl.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "common/gettext.h"
-#include "common/log.h"
 #include "common/names.h"
-#include "ctl/events.h"
 #include "ctl/schema.h"
-#include "ctl/verbs.h"
 #include "sys/block/scsicount.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"

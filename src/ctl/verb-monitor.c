@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "term/fold.h"
+#include "ctl/ctl.h"
 
 #include <time.h>
 #include <unistd.h>
 
-#include "client/client.h"
 #include "client/watch.h"
-#include "common/gettext.h"
-#include "common/log.h"
 #include "common/names.h"
-#include "ctl/columns.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "ctl/translate.h"
-#include "ctl/verbs.h"
-#include "term/program.h"
-#include "term/terminal.h"
+#include "term/fold.h"
 
 /* ---- differences ---- */
 

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/client.h"
+#include "ctl/ctl.h"
+
 #include "client/local.h"
-#include "common/gettext.h"
-#include "common/log.h"
 #include "common/names.h"
-#include "common/util.h"
-#include "core/history.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
-#include "ctl/policies.h"
 #include "ctl/schema.h"
-#include "ctl/verbs.h"
 #include "sys/state/conf.h"
-#include "term/json.h"
 #include "term/table.h"
-#include "term/terminal.h"
 
 /* ---- sources ---- */
 
@@ -91,23 +84,6 @@ static int read_all(const struct ctl *c, struct policy_rows *ret)
 }
 
 /* ---- output ---- */
-
-json_object *json_policies(const struct policy_rows *p)
-{
-        json_object *list = json_list();
-
-        for (size_t i = 0; i < p->n; i++) {
-                const struct policy_row *row = &p->list[i];
-                json_object *disks = json_list();
-
-                for (size_t d = 0; d < row->n_disks; d++)
-                        append(disks, new_string(row->disks[d]));
-                append(list, json_make({"disks", disks}, {"id", new_string(row->id)},
-                                       {"policy", new_string(policy_to_string(row->policy))}, {"forced", new_bool(row->forced)},
-                                       {"source", new_string(policy_source_to_string(row->source))}));
-        }
-        return json_document("policies", list);
-}
 
 static const struct table_column columns[] = {{N_("DISK")}, {N_("POLICY")}, {N_("BY")}, {N_("PLUGGED"), SCOLS_FL_WRAP}};
 

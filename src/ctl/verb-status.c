@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "common/gettext.h"
-#include "common/log.h"
-#include "common/util.h"
+#include "ctl/ctl.h"
+
 #include "ctl/boot.h"
-#include "ctl/freeing.h"
-#include "ctl/health.h"
 #include "ctl/mentions.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "ctl/translate.h"
-#include "ctl/verbs.h"
-#include "term/program.h"
-#include "term/terminal.h"
 
 /* Takes ownership of names. */
 static json_object *json_one(const struct view *v, const struct health *h, json_object *names)

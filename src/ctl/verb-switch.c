@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/explain.h"
+#include "ctl/ctl.h"
 
-#include "client/client.h"
 #include "client/local.h"
 #include "client/watch.h"
-#include "common/gettext.h"
-#include "common/log.h"
 #include "common/names.h"
-#include "common/util.h"
+#include "core/explain.h"
 #include "ctl/boot.h"
-#include "ctl/freeing.h"
-#include "ctl/translate.h"
-#include "ctl/verbs.h"
+#include "ctl/output.h"
 #include "sys/io/clock.h"
 #include "term/fold.h"
-#include "term/terminal.h"
 
 /* uasd takes a free disk at once: one that still waits after this is in use. */
 #define BEGIN_USEC (1 * USEC_PER_SEC)
@@ -26,31 +20,6 @@ struct wish {
         bool force, wait;
         uint64_t wait_usec;
 };
-
-static void say_users(const struct view *v)
-{
-        char text[512];
-
-        for (size_t i = 0; i < v->disk.n_users; i++)
-                log_info("  %s", user_text(&v->disk.users[i], text, sizeof(text)));
-}
-
-void say_in_use(const struct ctl *c, const struct view *v)
-{
-        const char *free_it = _("To free it:");
-        char **commands = NULL;
-        size_t n = 0;
-
-        say_users(v);
-        if (v->disk.n_users > 0 && !c->client.host)
-                (void) freeing_list(&c->client.roots, &v->disk, &commands, &n);
-        for (size_t i = 0; i < n; i++) {
-                const char *key = i == 0 ? free_it : "";
-
-                log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "", commands[i]);
-        }
-        strv_free(commands);
-}
 
 static void tell_wish(const struct view *v, const struct wish *w)
 {
@@ -129,25 +98,6 @@ static int tell_outcome(const char *label, const struct outcome *o)
         else
                 log_error("%s: %s", label, o->text[0] ? TRANSLATED(o->text) : _("The switch failed."));
         return o->code < 0 ? UASD_EXIT_FAILED : o->code;
-}
-
-int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
-{
-        char remedy[REMEDY_MAX], text[BOOT_PLACE_MAX];
-
-        if (v->disk.n_users > 0)
-                log_info("%s: in use:", label);
-        else
-                log_info("%s: not yet. %s", label, TRANSLATED(v->reason));
-        say_in_use(c, v);
-        log_info(v->disk.n_users > 0 ? N_("uasd switches it as soon as it is free. To cancel: uasctl cancel %s")
-                                     : N_("uasd switches it by itself. To cancel: uasctl cancel %s"),
-                 v->disk.facts.interface);
-        if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
-                log_info("%s", TRANSLATED(remedy));
-        if (boot_place_wanted(v))
-                log_info("%s", boot_place(c, text, sizeof(text)));
-        return UASD_EXIT_DEFERRED;
 }
 
 static bool is_deferred(const struct view *v)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/client.h"
+#include "ctl/ctl.h"
+
 #include "client/watch.h"
-#include "common/log.h"
-#include "ctl/translate.h"
-#include "ctl/verbs.h"
+#include "ctl/output.h"
 #include "sys/io/clock.h"
-#include "term/terminal.h"
 
 /* Without the daemon there is no signal when a hold ends. */
 #define LOOK_AGAIN_USEC (500 * USEC_PER_MSEC)

@@ -3,7 +3,6 @@
 
 #include <limits.h>
 
-#include "ctl/policies.h"
 #include "ctl/schema.h"
 
 /* One of each JSON object, a line each: with every member, and with as few as possible. */

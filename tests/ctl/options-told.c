@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "bench/program.h"
-#include "ctl/verbs.h"
+#include "ctl/ctl.h"
 
 /*
  * Reads lines of words from stdin. Prints for each the errors of the options and of the table of verbs, and then a line ".". So a

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "client/local.h"
-#include "ctl/verbs.h"
+#include "ctl/ctl.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "samples.h"
 
-#include "ctl/verbs.h"
+#include "ctl/ctl.h"
 
 #define WORDS 8
 

@@ -11,7 +11,7 @@
 
 #include "common/gettext.h"
 #include "common/util.h"
-#include "ctl/translate.h"
+#include "ctl/output.h"
 
 static const struct {
         const char *english, *german;

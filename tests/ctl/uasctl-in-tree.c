@@ -3,7 +3,7 @@
 
 #include <systemd/sd-hwdb.h>
 
-#include "ctl/verbs.h"
+#include "ctl/ctl.h"
 
 static char hwdb_path[4096];
 
