@@ -29,6 +29,16 @@ char *bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX])
         return ret;
 }
 
+struct entry *bus_job_find(const struct manager *m, const char *path)
+{
+        char own[JOB_PATH_MAX];
+
+        for (size_t i = 0; i < m->n_entries; i++)
+                if (m->entries[i]->request.number && streq(bus_job_path(m->entries[i], own), path))
+                        return m->entries[i];
+        return NULL;
+}
+
 const char *bus_job_state(const struct entry *e)
 {
         return e->request.code >= 0 ? "done" : e->life.disk.state == STATE_SWITCHING ? "running" : "waiting";

@@ -21,15 +21,6 @@
  * boot that waits for a held disk, long before D-Bus.
  */
 
-static int add_objects(sd_bus *bus, struct manager *m)
-{
-        int r = sd_bus_add_object_manager(bus, NULL, UASD_BUS_PATH);
-
-        if (r >= 0)
-                r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, bus_manager_vtable, m);
-        return r < 0 ? r : bus_objects_add(bus, m);
-}
-
 /*
  * Nothing is flushed at the exit of the event loop. Unsent messages are for a client that does not read, and a flush would keep
  * uasd from stopping.
@@ -89,7 +80,7 @@ static void join_system_bus(struct bus *b)
         if (r >= 0)
                 r = sd_bus_start(bus);
         if (r >= 0)
-                r = add_objects(bus, b->manager);
+                r = bus_objects_add(bus, b->manager);
         if (r >= 0)
                 r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.DBus.Local", NULL, "org.freedesktop.DBus.Local",
                                               "Disconnected", on_left, NULL, b);
@@ -137,7 +128,7 @@ static int welcome(struct bus *b, int *fd, sd_bus **ret)
         if (r >= 0)
                 r = sd_bus_start(peer);
         if (r >= 0)
-                r = add_objects(peer, b->manager);
+                r = bus_objects_add(peer, b->manager);
         if (r >= 0)
                 r = sd_bus_match_signal(peer, NULL, NULL, NULL, "org.freedesktop.DBus.Local", "Disconnected", on_peer_gone, ret);
         if (r >= 0)

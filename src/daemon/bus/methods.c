@@ -1,19 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/bus/methods.h"
 
+#include "common/exit-codes.h"
 #include "common/names.h"
+#include "common/util.h"
+#include "core/history.h"
+#include "core/request.h"
 #include "daemon/bus/announce.h"
 #include "daemon/disks.h"
+#include "daemon/feature/inhibit.h"
+#include "daemon/feature/lease.h"
 #include "daemon/feature/requests.h"
 #include "daemon/feature/switches.h"
 #include "daemon/queue.h"
+#include "sys/facts.h"
+#include "sys/udev/hwdb.h"
 
+#define MAY_SWITCH "org.uasd1.switch"
 #define MAY_POLICY "org.uasd1.policy"
 #define MAY_FORCE "org.uasd1.force"
 #define MAY_EJECT "org.uasd1.eject"
 #define MAY_BENCH "org.uasd1.bench"
 
 /* org.uasd1.Manager: the requests of users. A call is read and checked. After polkit has permitted it, it is performed. */
+
+/* A call of a method that needs a permission. */
+struct call {
+        struct manager *manager;
+        sd_bus_message *message;
+        sd_bus_error *error;
+        const char *words[3]; /* the strings among its arguments */
+        bool force;           /* its option */
+        struct entry *entry;  /* its disk; NULL: all disks, or one that is not plugged in */
+        int value;            /* meaning of a word: a driver, a policy, or on */
+        bool authorized;      /* polkit need not be asked */
+};
+
+/* Functions that take one return 0, or a negative errno with the error set. */
 
 /* ---- the arguments ---- */
 
@@ -65,9 +88,96 @@ static int find_disk(struct call *c)
         return c->entry ? 0 : sd_bus_error_setf(c->error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", c->words[0]);
 }
 
+/* "VID:PID:SERIAL", which need not be plugged in. */
+static int find_id(struct call *c)
+{
+        const struct manager *m = c->manager;
+        const char *id = c->words[0];
+        char usb_id[USB_ID_MAX], key[HISTORY_KEY_MAX];
+
+        if (!history_id_parse(id, key, sizeof(key)) || !streq(id, key))
+                return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "That is no VID:PID:SERIAL.");
+        for (size_t i = 0; i < m->n_entries && !c->entry; i++) {
+                const struct facts *f = &m->entries[i]->life.disk.facts;
+
+                if (streq(id, history_usb_id(f, usb_id, sizeof(usb_id))) || streq(id, history_key(f, key, sizeof(key))))
+                        c->entry = m->entries[i];
+        }
+        return 0;
+}
+
 static int find_disk_or_all(struct call *c)
 {
         return *c->words[0] ? find_disk(c) : 0;
+}
+
+/* ---- the reasons to refuse ---- */
+
+/*
+ * Returns the facts that decide a request, read again: a write to the quirks parameter or to the files of uasd makes no uevent.
+ */
+static void facts_now(const struct entry *e, struct facts *ret)
+{
+        struct manager *m = e->manager;
+
+        *ret = e->life.disk.facts;
+        facts_complete(&m->roots, &m->config, ret);
+        facts_complete_hwdb(&m->roots, ret);
+}
+
+static int refuse_stopping(const struct call *c)
+{
+        return c->manager->env.stopping ? sd_bus_error_set(c->error, UASD_BUS_ERROR_STOPPING, "The machine is going down.") : 0;
+}
+
+/* A disk that is about to be mounted has no user yet. */
+static int refuse_starting(const struct call *c)
+{
+        return c->manager->env.booted ? 0
+                                      : sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
+                                                          "%s: the machine is still starting, and may be about to mount it.",
+                                                          c->entry->life.disk.facts.interface);
+}
+
+/* Refuses if the disk can never be on that driver. */
+static int refuse_impossible(const struct call *c, enum driver target)
+{
+        const struct facts *f = &c->entry->life.disk.facts;
+        bool uas = f->caps.uas && f->caps.pipes;
+
+        if (uas && (target != DRIVER_USB_STORAGE || f->caps.bot))
+                return 0;
+        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_INCAPABLE, "%s: %s", f->interface,
+                                 uas ? "this disk speaks only UAS" : "this disk does not offer UAS completely");
+}
+
+static int refuse(const struct call *c, const struct refusal *no)
+{
+        const char *name = no->code == UASD_EXIT_INCAPABLE ? UASD_BUS_ERROR_INCAPABLE
+                           : no->force_helps               ? UASD_BUS_ERROR_FORCE_NEEDED
+                                                           : UASD_BUS_ERROR_REFUSED;
+
+        if (no->code == UASD_EXIT_OK)
+                return 0;
+        return sd_bus_error_setf(c->error, name, "%s: %s", c->entry->life.disk.facts.interface, refusal_text(no));
+}
+
+static int refuse_running(const struct entry *e, sd_bus_error *error)
+{
+        return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
+                                 "%s is being switched, and a switch is not stopped in the middle. A request made "
+                                 "meanwhile is carried out next.",
+                                 e->life.disk.facts.interface);
+}
+
+/* Returns 1 if the caller has the lease of the disk; refuses if another one has it. */
+static int leased(const struct call *c)
+{
+        if (!lease_held(c->entry))
+                return 0;
+        if (lease_is_of(c->entry, c->message))
+                return 1;
+        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", c->words[0], c->entry->life.disk.lease);
 }
 
 /* ---- the methods ---- */
@@ -78,23 +188,23 @@ static int check_switch(struct call *c)
         const char *name = c->words[1];
         struct refusal no;
         struct facts f;
-        int leased, r;
+        int r, mine;
 
         c->value = *name ? driver_from_string(name) : DRIVER_NONE;
         if (*name && c->value != DRIVER_UAS && c->value != DRIVER_USB_STORAGE)
                 return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
-        r = bus_refuse_stopping(c);
+        r = refuse_stopping(c);
         if (r < 0)
                 return r;
-        leased = bus_leased(c);
-        if (leased < 0)
-                return leased;
-        c->authorized = leased && !c->force;
-        if (leased)
-                return c->value == DRIVER_NONE ? 0 : bus_refuse_impossible(c, (enum driver) c->value);
-        bus_facts_now(c->entry, &f);
+        mine = leased(c);
+        if (mine < 0)
+                return mine;
+        c->authorized = mine && !c->force;
+        if (mine)
+                return c->value == DRIVER_NONE ? 0 : refuse_impossible(c, (enum driver) c->value);
+        facts_now(c->entry, &f);
         refuse_switch(&f, (enum driver) c->value, c->force, &no);
-        return bus_refuse(c, &no);
+        return refuse(c, &no);
 }
 
 static int do_switch(struct call *c)
@@ -139,7 +249,7 @@ static int do_trim(struct call *c)
 static int answer(struct call *c, int r)
 {
         if (r == -EBUSY)
-                return bus_refuse_running(c->entry, c->error);
+                return refuse_running(c->entry, c->error);
         return r < 0 ? r : queue_answer(c->manager, c->message);
 }
 
@@ -151,6 +261,21 @@ static int do_release(struct call *c)
 static int do_cancel(struct call *c)
 {
         return answer(c, request_cancel(c->entry));
+}
+
+static int check_policy(struct call *c)
+{
+        struct refusal no;
+        struct facts f;
+
+        c->value = policy_from_string(c->words[1]);
+        if (c->value < 0)
+                return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s", c->words[1]);
+        if (!c->entry)
+                return 0;
+        facts_now(c->entry, &f);
+        refuse_policy(&f, (enum policy) c->value, c->force, &no);
+        return refuse(c, &no);
 }
 
 static int do_policy(struct call *c)
@@ -165,18 +290,59 @@ static int do_forget(struct call *c)
 
 static int check_eject(struct call *c)
 {
-        int r = bus_refuse_stopping(c);
+        int r = refuse_stopping(c);
 
         if (r >= 0)
-                r = bus_refuse_starting(c);
+                r = refuse_starting(c);
         if (r >= 0 && c->entry->life.disk.state == STATE_HELD)
                 r = sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", c->words[0]);
-        return r < 0 ? r : bus_leased(c);
+        return r < 0 ? r : leased(c);
 }
 
 static int do_eject(struct call *c)
 {
         return switch_eject(c->entry, c->message);
+}
+
+/* These last as long as the caller has its end of a pipe. */
+
+static int do_inhibit(struct call *c)
+{
+        _cleanup_close_ int fd = -1; /* the message has its own copy */
+        int r = inhibit_add(c->manager, c->words[0], c->words[1], c->words[2], &fd);
+
+        if (r == -EBUSY)
+                return sd_bus_error_set(c->error, SD_BUS_ERROR_LIMITS_EXCEEDED, "There are too many inhibitors already.");
+        return r < 0 ? r : sd_bus_reply_method_return(c->message, "h", fd);
+}
+
+static int check_lease(struct call *c)
+{
+        const struct disk *d = &c->entry->life.disk;
+        const char *id = d->facts.interface;
+        int r = refuse_stopping(c);
+
+        if (r >= 0)
+                r = refuse_impossible(c, DRIVER_USB_STORAGE);
+        if (r < 0)
+                return r;
+        if (d->facts.driver != DRIVER_UAS && d->facts.driver != DRIVER_USB_STORAGE)
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED, "%s has no driver to measure.", id);
+        if (c->entry->lease)
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", id, d->lease);
+        r = refuse_starting(c);
+        if (r < 0)
+                return r;
+        if (d->state == STATE_HELD || d->state == STATE_SWITCHING || c->entry->request.number)
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
+                                         "%s: a switch of it is under way or has been asked for.", id);
+        return 0;
+}
+
+/* The answer comes later, with the claim. */
+static int do_lease(struct call *c)
+{
+        return lease_new(c->entry, c->message);
 }
 
 static const struct method {
@@ -188,21 +354,20 @@ static const struct method {
 } methods[] = {
         /* clang-format off */
         {"Switch", MAY_SWITCH, find_disk, check_switch, do_switch},
-        {"SetPolicy", MAY_POLICY, find_disk, bus_check_policy, do_policy},
-        {"SetPolicyOf", MAY_POLICY, bus_find_id, bus_check_policy, do_policy},
-        {"ForgetOf", MAY_POLICY, bus_find_id, NULL, do_forget},
+        {"SetPolicy", MAY_POLICY, find_disk, check_policy, do_policy},
+        {"SetPolicyOf", MAY_POLICY, find_id, check_policy, do_policy},
+        {"ForgetOf", MAY_POLICY, find_id, NULL, do_forget},
         {"SetTrim", MAY_POLICY, find_disk, check_trim, do_trim},
         {"Release", MAY_SWITCH, find_disk, NULL, do_release},
         {"Cancel", MAY_SWITCH, find_disk, NULL, do_cancel},
         {"Forget", MAY_POLICY, find_disk, NULL, do_forget},
         {"Eject", MAY_EJECT, find_disk, check_eject, do_eject},
-        {"Inhibit", MAY_SWITCH, find_disk_or_all, NULL, bus_inhibit},
-        {"Lease", MAY_BENCH, find_disk, bus_check_lease, bus_lease},
+        {"Inhibit", MAY_SWITCH, find_disk_or_all, NULL, do_inhibit},
+        {"Lease", MAY_BENCH, find_disk, check_lease, do_lease},
         /* clang-format on */
 };
 
-/* Called again with polkit's answer. */
-static int method(sd_bus_message *message, void *data, sd_bus_error *error)
+int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct call c = {.manager = data, .message = message, .error = error};
         const struct method *of = methods;
@@ -215,42 +380,26 @@ static int method(sd_bus_message *message, void *data, sd_bus_error *error)
         if (r >= 0 && of->check)
                 r = of->check(&c);
         if (r >= 0)
-                r = c.authorized ? 1 : polkit_may(data, message, c.force ? MAY_FORCE : of->may, c.entry, method, error);
+                r = c.authorized ? 1 : polkit_may(data, message, c.force ? MAY_FORCE : of->may, c.entry, bus_method, error);
         if (r > 0)
                 r = of->perform(&c);
         return r < 0 ? r : 1;
 }
 
-static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                       void *data, sd_bus_error *error)
+/* ---- org.uasd1.Job ---- */
+
+int bus_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        return sd_bus_message_append(reply, "s", UASD_VERSION);
+        struct entry *e = bus_job_find(data, sd_bus_message_get_path(message));
+        int r;
+
+        if (!e)
+                return sd_bus_error_set(error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
+        r = polkit_may(data, message, MAY_SWITCH, e, bus_cancel, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        r = request_cancel(e);
+        if (r == -EBUSY)
+                return refuse_running(e, error);
+        return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
 }
-
-/*
- * Unprivileged: each caller gets to polkit_may(). For a method without this flag sd-bus itself demands CAP_SYS_ADMIN: a safe
- * default.
- */
-#define METHOD(member, args, result, handler)                                                                                    \
-        SD_BUS_METHOD_WITH_ARGS(member, SD_BUS_ARGS(args), SD_BUS_RESULT(result), handler, SD_BUS_VTABLE_UNPRIVILEGED)
-
-const sd_bus_vtable bus_manager_vtable[] = {
-        SD_BUS_VTABLE_START(0),
-        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Inhibitors", "a(sss)", bus_get_inhibitors, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        METHOD("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(" UASD_BUS_BRIEF ")", disks), bus_method_list_disks),
-        METHOD("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options), SD_BUS_RESULT("o", job), method),
-        METHOD("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT, method),
-        METHOD("ListPolicies", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssbsas)", policies), bus_method_list_policies),
-        METHOD("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT, method),
-        METHOD("ForgetOf", SD_BUS_ARGS("s", id), SD_BUS_NO_RESULT, method),
-        METHOD("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options), SD_BUS_NO_RESULT, method),
-        METHOD("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method),
-        METHOD("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method),
-        METHOD("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method),
-        METHOD("Eject", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method),
-        METHOD("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock), method),
-        METHOD("Lease", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("h", lease), method),
-        SD_BUS_SIGNAL_WITH_ARGS("JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
-        SD_BUS_VTABLE_END,
-};

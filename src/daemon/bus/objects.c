@@ -7,9 +7,10 @@
 #include "common/util.h"
 #include "daemon/bus/announce.h"
 #include "daemon/disks.h"
-#include "daemon/feature/requests.h"
+#include "daemon/feature/inhibit.h"
 #include "daemon/feature/users.h"
 #include "sys/state/history.h"
+#include "sys/state/policy-list.h"
 
 /* ---- org.uasd1.Disk ---- */
 
@@ -165,21 +166,6 @@ static int append_brief(sd_bus_message *reply, struct entry *e)
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-int bus_method_list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        struct manager *m = data;
-        int r = sd_bus_message_new_method_return(message, &reply);
-
-        if (r >= 0)
-                r = sd_bus_message_open_container(reply, 'a', "(" UASD_BUS_BRIEF ")");
-        for (size_t i = 0; r >= 0 && i < m->n_entries; i++)
-                r = append_brief(reply, m->entries[i]);
-        if (r >= 0)
-                r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
-}
-
 static int find_disk(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found, sd_bus_error *error)
 {
         _cleanup_free_ char *name = NULL;
@@ -194,16 +180,6 @@ static int find_disk(sd_bus *bus, const char *path, const char *interface, void 
 /* ---- org.uasd1.Job ---- */
 
 /* A request, from its start to its end. Each signal names its disk, for clients without a list of jobs. */
-
-static struct entry *job_of_path(const struct manager *m, const char *path)
-{
-        char own[JOB_PATH_MAX];
-
-        for (size_t i = 0; i < m->n_entries; i++)
-                if (m->entries[i]->request.number && streq(bus_job_path(m->entries[i], own), path))
-                        return m->entries[i];
-        return NULL;
-}
 
 /* The words for the exit statuses of uasctl(1). */
 static const char *result_of(const struct entry *e)
@@ -245,26 +221,9 @@ static int get_job_text(sd_bus *bus, const char *path, const char *interface, co
         return -ENOENT;
 }
 
-/* Called again after polkit's answer, with the manager: the job may have ended meanwhile. */
-static int cancel(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-        struct entry *e = job_of_path(data, sd_bus_message_get_path(message));
-        int r;
-
-        if (!e)
-                return sd_bus_error_set(error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
-        r = polkit_may(data, message, MAY_SWITCH, e, cancel, error);
-        if (r <= 0)
-                return r < 0 ? r : 1;
-        r = request_cancel(e);
-        if (r == -EBUSY)
-                return bus_refuse_running(e, error);
-        return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
-}
-
 static int method_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        return cancel(message, ((struct entry *) data)->manager, error);
+        return bus_cancel(message, ((struct entry *) data)->manager, error);
 }
 
 static const sd_bus_vtable job_vtable[] = {
@@ -282,11 +241,117 @@ static const sd_bus_vtable job_vtable[] = {
 
 static int find_job(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found, sd_bus_error *error)
 {
-        *ret_found = job_of_path(data, path);
+        *ret_found = bus_job_find(data, path);
         return *ret_found != NULL;
 }
 
-/* ---- both ---- */
+/* ---- org.uasd1.Manager ---- */
+
+static int list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        struct manager *m = data;
+        int r = sd_bus_message_new_method_return(message, &reply);
+
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(" UASD_BUS_BRIEF ")");
+        for (size_t i = 0; r >= 0 && i < m->n_entries; i++)
+                r = append_brief(reply, m->entries[i]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int get_inhibitors(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                          void *data, sd_bus_error *error)
+{
+        const struct manager *m = data;
+        const struct inhibitor *i;
+        int r = sd_bus_message_open_container(reply, 'a', "(sss)");
+
+        TAILQ_FOREACH (i, &m->inhibitors, link)
+                if (r >= 0)
+                        r = sd_bus_message_append(reply, "(sss)", i->disk, i->who, i->why); /* harmless already */
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int append_row(sd_bus_message *reply, const struct policy_row *row)
+{
+        int r = sd_bus_message_open_container(reply, 'r', "ssbsas");
+
+        if (r >= 0)
+                r = bus_append_text(reply, row->id);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "sbs", policy_to_string(row->policy), row->forced,
+                                          policy_source_to_string(row->source));
+        if (r >= 0)
+                r = sd_bus_message_append_strv(reply, row->disks);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int read_policies(struct manager *m, struct policy_rows *ret)
+{
+        _cleanup_free_ const struct facts **plugged = calloc(m->n_entries + 1, sizeof(*plugged));
+
+        if (!plugged)
+                return -ENOMEM;
+        for (size_t i = 0; i < m->n_entries; i++)
+                plugged[i] = &m->entries[i]->life.disk.facts;
+        return policy_list(&m->roots, &m->config, plugged, m->n_entries, ret);
+}
+
+static int list_policies(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(policy_rows_done) struct policy_rows rows = {0};
+        int r = read_policies(data, &rows);
+
+        if (r >= 0)
+                r = sd_bus_message_new_method_return(message, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ssbsas)");
+        for (size_t i = 0; r >= 0 && i < rows.n; i++)
+                r = append_row(reply, rows.list + i);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                       void *data, sd_bus_error *error)
+{
+        return sd_bus_message_append(reply, "s", UASD_VERSION);
+}
+
+/*
+ * Unprivileged: each caller gets to polkit_may(). For a method without this flag sd-bus itself demands CAP_SYS_ADMIN: a safe
+ * default.
+ */
+#define METHOD(member, args, result, handler)                                                                                    \
+        SD_BUS_METHOD_WITH_ARGS(member, SD_BUS_ARGS(args), SD_BUS_RESULT(result), handler, SD_BUS_VTABLE_UNPRIVILEGED)
+
+static const sd_bus_vtable manager_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        METHOD("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(" UASD_BUS_BRIEF ")", disks), list_disks),
+        METHOD("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options), SD_BUS_RESULT("o", job), bus_method),
+        METHOD("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT, bus_method),
+        METHOD("ListPolicies", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssbsas)", policies), list_policies),
+        METHOD("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT, bus_method),
+        METHOD("ForgetOf", SD_BUS_ARGS("s", id), SD_BUS_NO_RESULT, bus_method),
+        METHOD("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options), SD_BUS_NO_RESULT, bus_method),
+        METHOD("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
+        METHOD("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
+        METHOD("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
+        METHOD("Eject", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
+        METHOD("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock), bus_method),
+        METHOD("Lease", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("h", lease), bus_method),
+        SD_BUS_SIGNAL_WITH_ARGS("JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
+        SD_BUS_VTABLE_END,
+};
+
+/* ---- all ---- */
 
 /* sd-bus takes those of the paths that are below the node that it was asked for. */
 static int list(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, sd_bus_error *error)
@@ -313,8 +378,12 @@ static int list(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, 
 
 int bus_objects_add(sd_bus *bus, struct manager *m)
 {
-        int r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable, find_disk, m);
+        int r = sd_bus_add_object_manager(bus, NULL, UASD_BUS_PATH);
 
+        if (r >= 0)
+                r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager_vtable, m);
+        if (r >= 0)
+                r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable, find_disk, m);
         if (r >= 0)
                 r = sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, list, m);
         if (r >= 0)
