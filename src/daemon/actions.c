@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/actions.h"
 
 #include <assert.h>
 
 #include "common/log.h"
-#include "daemon/bus/announce.h"
-#include "daemon/feature/lease.h"
-#include "daemon/feature/report.h"
-#include "daemon/feature/requests.h"
-#include "daemon/feature/switches.h"
-#include "daemon/feature/trouble.h"
-#include "daemon/feature/users.h"
-#include "daemon/queue.h"
-#include "daemon/source/sources.h"
-#include "daemon/work/job.h"
+#include "daemon/feature/features.h"
+#include "daemon/work/work.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/udev/trigger.h"

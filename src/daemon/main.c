@@ -5,8 +5,8 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "daemon/loop.h"
 #include "daemon/manager.h"
-#include "daemon/watchdog.h"
 #include "sys/io/boot.h"
 
 static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
@@ -32,7 +32,7 @@ static int run(struct manager *m)
         if (r >= 0) {
                 (void) sd_notify(0, "READY=1\nSTATUS=Looking after USB disks");
                 (void) malloc_trim(0); /* what the first look at all disks needed once */
-                r = watchdog_loop(m->event);
+                r = loop_run(m->event);
                 (void) sd_notify(0, "STOPPING=1");
         }
         sd_event_source_unref(term);

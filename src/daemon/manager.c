@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/manager.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 
 #include "common/log.h"
 #include "common/names.h"
-#include "daemon/actions.h"
-#include "daemon/bus/announce.h"
-#include "daemon/feature/inhibit.h"
-#include "daemon/feature/keepoff.h"
-#include "daemon/feature/report.h"
-#include "daemon/feature/switches.h"
-#include "daemon/feature/trouble.h"
-#include "daemon/queue.h"
-#include "daemon/rescan.h"
-#include "daemon/source/sources.h"
-#include "daemon/work/records.h"
-#include "daemon/work/strings.h"
+#include "daemon/feature/features.h"
+#include "daemon/work/work.h"
 #include "sys/io/statefile.h"
 #include "sys/state/attachment.h"
 #include "sys/state/conf.h"

@@ -4,9 +4,9 @@
 #include "core/config.h"
 #include "core/drops.h"
 #include "core/history.h"
+#include "core/keepoff.h"
 #include "core/trouble.h"
 #include "daemon/bus/announce.h"
-#include "daemon/feature/keepoff.h"
 #include "daemon/queue.h"
 #include "daemon/source/sources.h"
 #include "sys/io/roots.h"
@@ -63,6 +63,21 @@ struct entry {
         usec_t users_at;                /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 
+/*
+ * Entries in the quirks parameter for disks that belong on usb-storage, so that they never start on uas. If a bind is under way,
+ * or usb_storage must be loaded first, uasd tries again later.
+ */
+struct keepoff_state {
+        bool due;               /* the wanted entries may have changed */
+        struct kept_disks kept; /* what configuration, policies, records and `seen` say */
+        unsigned version;       /* of these files; 0: they must be read again */
+        struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
+        sd_event_source *timer; /* runs the next try after a failure */
+        usec_t pause;           /* usec until that try; 0: the last one succeeded */
+        sd_bus *pid1;           /* connection on which PID 1 is asked for usb_storage */
+        char left_out[512];     /* the last report of disks for which the quirks have no room */
+};
+
 struct manager {
         int lock; /* held as long as uasd runs: one uasd for each machine */
         sd_event *event;
@@ -89,8 +104,8 @@ struct manager {
         struct users_walk *walk;                          /* feature/users.c: the present walk */
         bool walks_long;                                  /* the last walk took long */
         TAILQ_HEAD(inhibitor_list, inhibitor) inhibitors; /* feature/inhibit.c: the oldest first */
-        struct keepoff_state keepoff;
-        struct drops drops; /* feature/trouble.c: ports where disks come and go by themselves */
+        struct keepoff_state keepoff;                     /* feature/keepoff.c */
+        struct drops drops;                               /* feature/trouble.c: ports where disks come and go by themselves */
 };
 
 /* root: the folder with the machine's trees, or NULL for this machine. */
@@ -101,3 +116,17 @@ int manager_start(struct manager *m);
 void manager_stop(struct manager *m);
 /* Writes what is not written yet. The end of the process frees everything else. */
 void manager_end(struct manager *m);
+
+/* Finds a disk by its interface. */
+struct entry *disk_find(struct manager *m, const char *interface);
+/* Returns true if another disk has the same identifier: only their ports distinguish them. */
+bool disk_has_twin(const struct entry *e);
+
+/* Steps the machine of a disk and performs its actions. Called only by the queue and rescan.c. */
+void entry_step(struct entry *e, const struct event *event);
+/* ACTION_LOOK: checks whether the disk is in use and posts EVENT_USERS. */
+void entry_look(struct entry *e);
+
+/* These may free entries: only manager.c calls them, for the queue. */
+void rescan(struct manager *m, const char *interface);
+void rescan_all(struct manager *m);

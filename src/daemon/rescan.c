@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/rescan.h"
 
 #include <assert.h>
 
 #include "common/exit-codes.h"
 #include "common/util.h"
 #include "core/learn.h"
-#include "daemon/actions.h"
-#include "daemon/bus/announce.h"
-#include "daemon/disks.h"
-#include "daemon/feature/inhibit.h"
-#include "daemon/feature/keepoff.h"
-#include "daemon/feature/lease.h"
-#include "daemon/feature/report.h"
-#include "daemon/feature/switches.h"
-#include "daemon/feature/trouble.h"
-#include "daemon/feature/users.h"
-#include "daemon/queue.h"
-#include "daemon/source/sources.h"
-#include "daemon/work/job.h"
-#include "daemon/work/records.h"
-#include "daemon/work/strings.h"
+#include "daemon/feature/features.h"
+#include "daemon/work/work.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
 #include "sys/quirks/modules.h"

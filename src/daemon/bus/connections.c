@@ -10,7 +10,6 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "daemon/bus/methods.h"
-#include "daemon/source/sources.h"
 #include "sys/io/statefile.h"
 
 #define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"

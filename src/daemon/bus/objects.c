@@ -5,10 +5,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "daemon/bus/announce.h"
-#include "daemon/disks.h"
-#include "daemon/feature/inhibit.h"
-#include "daemon/feature/users.h"
+#include "daemon/feature/features.h"
 #include "sys/state/history.h"
 #include "sys/state/policy-list.h"
 

@@ -3,8 +3,6 @@
 
 #include "common/log.h"
 #include "common/names.h"
-#include "daemon/disks.h"
-#include "daemon/queue.h"
 
 #define POLKIT_NAME "org.freedesktop.PolicyKit1"
 #define POLKIT_PATH "/org/freedesktop/PolicyKit1/Authority"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/inhibit.h"
+#include "daemon/feature/features.h"
 
 #include "common/log.h"
 #include "core/learn.h"
-#include "daemon/bus/announce.h"
-#include "daemon/disks.h"
-#include "daemon/queue.h"
+#include "daemon/loop.h"
 
 /*
  * Programs whose work no switch may disturb. Each has one end of a pipe. uasd notices when the last copy of that end is closed,

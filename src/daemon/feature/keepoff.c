@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/keepoff.h"
+#include "daemon/feature/features.h"
 
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "core/keepoff.h"
-#include "daemon/disks.h"
-#include "daemon/queue.h"
 #include "sys/io/pid1.h"
 #include "sys/quirks/keepoff.h"
 #include "sys/state/store.h"

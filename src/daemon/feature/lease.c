@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/lease.h"
+#include "daemon/feature/features.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -8,11 +8,8 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "core/learn.h"
-#include "daemon/bus/announce.h"
-#include "daemon/disks.h"
-#include "daemon/feature/switches.h"
-#include "daemon/queue.h"
-#include "daemon/work/child.h"
+#include "daemon/loop.h"
+#include "daemon/work/work.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 

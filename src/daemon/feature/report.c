@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/report.h"
+#include "daemon/feature/features.h"
 
 #include "common/exit-codes.h"
 #include "common/gettext.h"

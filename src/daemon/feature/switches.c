@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/switches.h"
+#include "daemon/feature/features.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -8,12 +8,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "core/history.h"
-#include "daemon/feature/keepoff.h"
-#include "daemon/feature/report.h"
-#include "daemon/feature/trouble.h"
-#include "daemon/queue.h"
-#include "daemon/work/child.h"
-#include "daemon/work/job.h"
+#include "daemon/work/work.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/trouble.h"
+#include "daemon/feature/features.h"
 
 #include "common/log.h"
-#include "daemon/feature/keepoff.h"
-#include "daemon/feature/report.h"
-#include "daemon/queue.h"
-#include "daemon/source/sources.h"
-#include "daemon/work/records.h"
+#include "daemon/work/work.h"
 #include "sys/block/scsicount.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/users.h"
+#include "daemon/feature/features.h"
 
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "daemon/bus/announce.h"
-#include "daemon/feature/lease.h"
-#include "daemon/queue.h"
-#include "daemon/source/sources.h"
-#include "daemon/work/child.h"
+#include "daemon/work/work.h"
 #include "sys/io/clock.h"
 #include "sys/udev/udevdb.h"
 #include "sys/users/users.h"

@@ -4,7 +4,6 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
-#include "daemon/queue.h"
 #include "sys/io/pid1.h"
 
 /*

@@ -5,7 +5,6 @@
 
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "daemon/queue.h"
 
 /*
  * logind announces that the machine is going to sleep. It waits for programs that have a delay inhibitor, 5 s by default. uasd

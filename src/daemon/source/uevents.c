@@ -3,10 +3,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
-#include "daemon/disks.h"
 #include "daemon/manager.h"
-#include "daemon/queue.h"
-#include "daemon/source/sources.h"
 #include "sys/io/statefile.h"
 #include "sys/state/attachment.h"
 #include "sys/udev/uevents.h"

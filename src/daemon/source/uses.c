@@ -6,7 +6,6 @@
 
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "daemon/queue.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 

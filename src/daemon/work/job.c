@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/work/job.h"
+#include "daemon/work/work.h"
 
 #include <assert.h>
 
 #include "common/exit-codes.h"
 #include "common/gettext.h"
 #include "common/names.h"
-#include "daemon/bus/announce.h"
-#include "daemon/feature/keepoff.h"
-#include "daemon/queue.h"
-#include "daemon/source/sources.h"
-#include "daemon/work/child.h"
+#include "daemon/feature/features.h"
 #include "sys/state/attachment.h"
 
 /* A recovery may be killed as well: most tries in a row. */

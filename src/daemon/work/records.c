@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/work/records.h"
+#include "daemon/work/work.h"
 
 #include <assert.h>
 #include <sys/prctl.h>
 
 #include "common/log.h"
-#include "daemon/feature/keepoff.h"
-#include "daemon/queue.h"
-#include "daemon/work/child.h"
+#include "daemon/feature/features.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
 #include "sys/state/policies.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/work/strings.h"
+#include "daemon/work/work.h"
 
 #include "common/log.h"
-#include "daemon/queue.h"
-#include "daemon/work/child.h"
 #include "sys/io/clock.h"
 #include "sys/usb/strings.h"
 #include "sys/usb/usbdisk.h"

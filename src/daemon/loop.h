@@ -7,4 +7,10 @@
  * Runs sd_event_loop() under PID 1's watchdog. sd_event_set_watchdog() would wake uasd for ever only to report that it does not
  * hang. This function switches the watchdog off while uasd is at rest. Returns 0 after sd_event_exit(), or -errno.
  */
-int watchdog_loop(sd_event *event);
+int loop_run(sd_event *event);
+
+/*
+ * Makes a pipe for a program. fn is called when the last copy of the program's end is closed, for any reason; what it writes has
+ * no meaning. ret owns the other end.
+ */
+int pipe_until_closed(sd_event *event, sd_event_io_handler_t fn, void *data, sd_event_source **ret, int *ret_end);

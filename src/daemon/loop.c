@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/loop.h"
+
+#include <fcntl.h>
 #include <inttypes.h>
 #include <systemd/sd-daemon.h>
 
 #include "common/util.h"
-#include "daemon/watchdog.h"
 #include "sys/io/clock.h"
 
-/* The event loop, and PID 1's watchdog over it (WatchdogSec= in uasd.service). */
+/* ---- PID 1's watchdog over the event loop (WatchdogSec= in uasd.service) ---- */
 
 /* Time after the last event. Then uasd is at rest: it waits in epoll_wait(), where it cannot hang. */
 #define REST_USEC USEC_PER_SEC
@@ -33,7 +35,7 @@ static void watchdog_rest(struct watchdog *w)
         w->told_at = 0;
 }
 
-int watchdog_loop(sd_event *event)
+int loop_run(sd_event *event)
 {
         struct watchdog w = {.told_at = now_monotonic()}; /* PID 1 watches from READY=1 on */
         int r = sd_watchdog_enabled(true, &w.period_usec);
@@ -53,5 +55,24 @@ int watchdog_loop(sd_event *event)
                 if (r < 0)
                         return r;
         }
+        return 0;
+}
+
+/* ---- pipes ---- */
+
+int pipe_until_closed(sd_event *event, sd_event_io_handler_t fn, void *data, sd_event_source **ret, int *ret_end)
+{
+        int ends[2], r;
+
+        if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+                return -errno;
+        r = sd_event_add_io(event, ret, ends[0], 0, fn, data); /* epoll always reports the end */
+        if (r < 0) {
+                (void) close(ends[0]);
+                (void) close(ends[1]);
+                return r;
+        }
+        (void) sd_event_source_set_io_fd_own(*ret, true);
+        *ret_end = ends[1];
         return 0;
 }
