@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Copies a page, and puts the code's own tables where it asks for them, so that the manual says what the code does. */
 #include "common/util.h"
-#include "core/explain.h"
+#include "core/policy.h"
 
 /* For scdoc. */
 static void print_text(const char *s)

@@ -6,7 +6,7 @@
 #include "common/gettext.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "core/explain.h"
+#include "core/policy.h"
 
 void view_done(struct view *v)
 {

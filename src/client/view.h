@@ -39,7 +39,7 @@ const char *view_label(const struct view *v, char ret[static VIEW_LABEL_MAX]);
 char *view_block_names(const struct view *v, char *ret, size_t size);
 /* The driver's name, or NULL without one. */
 const char *view_driver(const struct view *v);
-/* The reason in one word (core/explain.h); a newer daemon's own word, if it is unknown here. */
+/* The reason in one word (core/explain.c); a newer daemon's own word, if it is unknown here. */
 const char *view_why(const struct view *v);
 /* True: it is on usb-storage and should be on uas, which is faster. */
 bool view_is_slower(const struct view *v);

@@ -5,8 +5,8 @@
 
 #include "common/exit-codes.h"
 #include "common/util.h"
-#include "core/explain.h"
 #include "core/history.h"
+#include "core/policy.h"
 
 /* The sentences about a disk. */
 
@@ -307,4 +307,37 @@ char *disk_history(const struct disk *d, char *ret, size_t size)
 const char *disk_reason_id(const struct disk *d)
 {
         return reason_to_string(d->decision.reason);
+}
+
+/* ---- names of disks in files ---- */
+
+static bool begins(const char *s, const char *with)
+{
+        return strncmp(s, with, strlen(with)) == 0;
+}
+
+enum devname devname_of(const char *name)
+{
+        static const char *const made_of_pages[] = {"wwn-", "scsi-", "ata-"};
+        static const char id[] = "/dev/disk/by-id/";
+
+        if (begins(name, "/dev/sd") && !strchr(name + strlen("/dev/"), '/'))
+                return DEVNAME_KERNEL;
+        if (begins(name, "/dev/disk/by-diskseq/"))
+                return DEVNAME_DISKSEQ;
+        for (size_t i = 0; begins(name, id) && i < ELEMENTSOF(made_of_pages); i++)
+                if (begins(name + strlen(id), made_of_pages[i]))
+                        return DEVNAME_DRIVER;
+        return DEVNAME_LASTS;
+}
+
+const char *devname_why(enum devname v)
+{
+        static const char *const why[_DEVNAME_MAX] = {
+                [DEVNAME_KERNEL] = "may name another disk after a switch, a plug or a boot",
+                [DEVNAME_DRIVER] = "may exist under only one of the two drivers",
+                [DEVNAME_DISKSEQ] = "changes with every switch",
+        };
+
+        return why[v];
 }

@@ -129,3 +129,30 @@ char *disk_system_remedy(const struct disk *d, char *ret, size_t size);
 char *disk_history(const struct disk *d, char *ret, size_t size);
 /* Returns the stable word for the reason (`reason_id`). */
 const char *disk_reason_id(const struct disk *d);
+
+/* The kinds of names for a disk in files of the administrator. Some disappear when the driver changes. */
+
+enum devname {
+        DEVNAME_LASTS,  /* by UUID, label, port, USB serial number; or no name of a disk */
+        DEVNAME_KERNEL, /* sda1 */
+        DEVNAME_DRIVER, /* from VPD pages or ATA commands: usb-storage reads no VPD pages, and quirks forbid ATA commands */
+        DEVNAME_DISKSEQ,
+        _DEVNAME_MAX,
+};
+
+/* name: as in fstab. */
+enum devname devname_of(const char *name);
+/* Returns the possible effect of a switch, a clause; NULL: none. */
+const char *devname_why(enum devname v);
+
+/* ---- freeing.c ---- */
+
+/* The commands that end the uses of a disk. Empty: none is known. Names in them are quoted for a shell. Both return ret. */
+
+/* stacked: a volume or an array is between the disk and this user. Devices that hold the disk are below. */
+char *freeing_command(const struct user *u, bool stacked, char *ret, size_t size);
+/*
+ * Stops a device that stands on the disk: name as in sysfs ("dm-0", "md0"). mapping, uuid: of dm/name and dm/uuid, empty for
+ * others. For LVM it stops the whole volume group.
+ */
+char *freeing_holder(const char *name, const char *mapping, const char *uuid, char *ret, size_t size);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/facts.h"
-#include "core/quirk-words.h"
+#include "core/quirks.h"
 
 /*
  * Entries of ours in the quirks parameter keep some bridges off uas from the first moment. The kernel knows only VID:PID. If one

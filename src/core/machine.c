@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "common/exit-codes.h"
-#include "core/learn.h"
 
 static struct action *act(struct actions *a, enum action_type type)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/quirk-words.h"
+#include "core/quirks.h"
 
 #include "common/util.h"
 

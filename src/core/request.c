@@ -2,7 +2,7 @@
 #include "core/request.h"
 
 #include "common/util.h"
-#include "core/explain.h"
+#include "core/policy.h"
 
 /* ---- before it is stored ---- */
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/names.h"
-#include "core/quirk-words.h"
+#include "core/quirks.h"
 #include "ctl/output.h"
 #include "sys/io/boot.h"
 #include "sys/io/statefile.h"

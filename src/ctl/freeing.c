@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
-#include "core/freeing.h"
+#include "core/disk.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "sys/io/sysfs.h"

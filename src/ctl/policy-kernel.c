@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/explain.h"
 #include "core/keepoff.h"
 #include "core/policy.h"
 #include "ctl/boot.h"

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/bridge-db.h"
-#include "core/devname.h"
-#include "core/explain.h"
+#include "core/disk.h"
 #include "core/keepoff.h"
 #include "core/link.h"
-#include "core/quirk-words.h"
+#include "core/policy.h"
+#include "core/quirks.h"
 #include "ctl/events.h"
 #include "ctl/health.h"
 #include "sys/state/policy-list.h"

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "core/explain.h"
+#include "core/policy.h"
 #include "ctl/boot.h"
 #include "ctl/mentions.h"
 #include "ctl/output.h"

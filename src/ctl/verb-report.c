@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 
 #include "common/names.h"
-#include "core/explain.h"
+#include "core/policy.h"
 #include "ctl/capture.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"

@@ -4,7 +4,7 @@
 #include "client/local.h"
 #include "client/watch.h"
 #include "common/names.h"
-#include "core/explain.h"
+#include "core/policy.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "sys/io/clock.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/config.h"
-#include "core/drops.h"
 #include "core/history.h"
 #include "core/keepoff.h"
 #include "core/trouble.h"

@@ -4,7 +4,7 @@
 
 #include "common/exit-codes.h"
 #include "common/util.h"
-#include "core/learn.h"
+#include "core/machine.h"
 #include "daemon/feature/features.h"
 #include "daemon/work/work.h"
 #include "sys/facts.h"

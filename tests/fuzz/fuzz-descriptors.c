@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Descriptors as sysfs shows them: the device wrote them. The first two bytes: configuration and interface. */
-#include "core/descriptors.h"
+#include "core/facts.h"
 #include "core/link.h"
 
 #include "fuzz.h"

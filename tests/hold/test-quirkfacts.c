@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "core/quirk-words.h"
+#include "core/quirks.h"
 #include "sys/quirks/modprobed.h"
 #include "tree.h"
 

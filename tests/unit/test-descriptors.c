@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/descriptors.h"
+#include "core/facts.h"
 
 #include "unit.h"
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "common/util.h"
-#include "core/devname.h"
+#include "core/disk.h"
 
 static const struct {
         const char *name;

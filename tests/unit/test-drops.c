@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Disks that disconnect and reconnect by themselves, at which ports, and when uasd reports it. */
-#include "core/drops.h"
+#include "core/trouble.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/explain.h"
+#include "core/policy.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/freeing.h"
+#include "core/disk.h"
 
 #include "unit.h"
 

@@ -10,7 +10,7 @@
 #include "client/select.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "core/explain.h"
+#include "core/policy.h"
 #include "term/program.h"
 
 /* Minimum of a scratch file, unless the user sets a size. Below that, caches of hard disks answered. */

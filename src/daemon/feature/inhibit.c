@@ -2,7 +2,7 @@
 #include "daemon/feature/features.h"
 
 #include "common/log.h"
-#include "core/learn.h"
+#include "core/machine.h"
 #include "daemon/loop.h"
 
 /*

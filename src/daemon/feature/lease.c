@@ -7,7 +7,7 @@
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
-#include "core/learn.h"
+#include "core/machine.h"
 #include "daemon/loop.h"
 #include "daemon/work/work.h"
 #include "sys/io/sysfs.h"
@@ -16,7 +16,7 @@
 /*
  * A disk that is reserved for one program. A child of uasd has its claim, and the program has one end of a pipe. When the last
  * copy of that end is closed, the disk goes back to its former driver, which is recorded in case uasd is killed. The machine
- * decides the driver during the lease and after it (core/learn.h).
+ * decides the driver during the lease and after it (core/learn.c).
  */
 struct disk_lease {
         enum driver restore;

@@ -5,7 +5,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "core/quirk-words.h"
+#include "core/quirks.h"
 #include "sys/io/dropins.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/keepoff.h"
