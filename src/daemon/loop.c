@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <systemd/sd-daemon.h>
 
+#include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 
@@ -56,6 +57,34 @@ int loop_run(sd_event *event)
                         return r;
         }
         return 0;
+}
+
+/* ---- timers ---- */
+
+static int on_later(sd_event_source *s, usec_t usec, void *data)
+{
+        struct later *l = data;
+
+        later_cancel(l);
+        l->call(l->data);
+        return 0;
+}
+
+int later_call(struct later *l, sd_event *event, usec_t delay, void (*call)(void *data), void *data)
+{
+        int r;
+
+        later_cancel(l);
+        *l = (struct later){.call = call, .data = data};
+        r = sd_event_add_time_relative(event, &l->timer, CLOCK_MONOTONIC, delay, 0, on_later, l);
+        if (r < 0)
+                log_warning("no timer: %s", strerror(-r));
+        return r;
+}
+
+void later_cancel(struct later *l)
+{
+        l->timer = sd_event_source_disable_unref(l->timer);
 }
 
 /* ---- pipes ---- */

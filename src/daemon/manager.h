@@ -40,9 +40,9 @@ struct entry {
         struct job *job;          /* work/job.c: the uasd-switch at work, if it is a child of this process */
         struct disk_lease *lease; /* feature/lease.c; NULL: not leased */
         struct {
-                sd_event_source *timer;
-                bool gone; /* it was for an earlier attachment at this port */
-        } foreign;         /* feature/switches.c: a foreign switch */
+                struct later again; /* the next check */
+                bool gone;          /* it was for an earlier attachment at this port */
+        } foreign;                  /* feature/switches.c: a foreign switch */
         struct {
                 int *list; /* inotify watch descriptors */
                 size_t n;
@@ -71,7 +71,7 @@ struct keepoff_state {
         struct kept_disks kept; /* what configuration, policies, records and `seen` say */
         unsigned version;       /* of these files; 0: they must be read again */
         struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
-        sd_event_source *timer; /* runs the next try after a failure */
+        struct later again;     /* the next try after a failure */
         usec_t pause;           /* usec until that try; 0: the last one succeeded */
         sd_bus *pid1;           /* connection on which PID 1 is asked for usb_storage */
         char left_out[512];     /* the last report of disks for which the quirks have no room */
@@ -98,7 +98,7 @@ struct manager {
         struct sleep sleep;
         struct record_task *records;                      /* work/records.c: unwritten records, the oldest first */
         struct child *recorder;                           /* writes the first record */
-        sd_event_source *record_again;                    /* no child could be started for that */
+        struct later record_again;                        /* no child could be started for that */
         struct naming *namings;                           /* work/strings.c: devices whose strings are being read */
         struct users_walk *walk;                          /* feature/users.c: the present walk */
         bool walks_long;                                  /* the last walk took long */

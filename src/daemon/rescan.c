@@ -47,7 +47,7 @@ static void entry_free(struct entry *e)
         lease_free(e);
         sd_event_source_disable_unref(e->timer);
         sd_event_source_disable_unref(e->unbound);
-        sd_event_source_disable_unref(e->foreign.timer);
+        later_cancel(&e->foreign.again);
         free(e->trouble.unkept);
         disk_done(&e->life.disk);
         free(e);

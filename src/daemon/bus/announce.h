@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "core/types.h"
+#include "daemon/loop.h"
 
 struct entry;
 struct manager;
@@ -19,7 +20,7 @@ struct manager;
 struct bus {
         struct manager *manager;
         sd_bus *system;
-        sd_event_source *rejoin;
+        struct later rejoin;
         sd_bus *peers[PEERS_MAX];
 };
 

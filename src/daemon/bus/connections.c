@@ -33,24 +33,15 @@ static int attach(struct bus *b, sd_bus *bus)
 
 /* ---- the system bus ---- */
 
-static void join_system_bus(struct bus *b);
-
-static int on_rejoin(sd_event_source *s, usec_t usec, void *data)
-{
-        struct bus *b = data;
-
-        b->rejoin = sd_event_source_disable_unref(s);
-        join_system_bus(b);
-        return 0;
-}
+static void join_system_bus(void *data);
 
 static int on_left(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct bus *b = data;
 
         log_debug("left the system bus");
-        if (!b->rejoin)
-                (void) sd_event_add_time_relative(b->manager->event, &b->rejoin, CLOCK_MONOTONIC, REJOIN_USEC, 0, on_rejoin, b);
+        if (!b->rejoin.timer)
+                (void) later_call(&b->rejoin, b->manager->event, REJOIN_USEC, join_system_bus, b);
         return 0;
 }
 
@@ -63,8 +54,9 @@ static int on_name(sd_bus_message *message, void *data, sd_bus_error *error)
 }
 
 /* Waits in inotify for a bus that does not exist yet; makes no synchronous call. */
-static void join_system_bus(struct bus *b)
+static void join_system_bus(void *data)
 {
+        struct bus *b = data;
         _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
         int r = sd_bus_new(&bus);
 

@@ -37,13 +37,9 @@ static void look(struct manager *m)
                 queue_post(m, POST_RESCAN_ALL);
 }
 
-static int on_again(sd_event_source *s, usec_t usec, void *data)
+static void look_again(void *data)
 {
-        struct manager *m = data;
-
-        m->keepoff.timer = sd_event_source_disable_unref(s);
-        queue_call(m, look);
-        return 0;
+        queue_call(data, look);
 }
 
 /*
@@ -74,9 +70,8 @@ static bool any_kept_off(const struct kept_disks *kept)
 static void try_again(struct manager *m, int why)
 {
         usec_t last = m->keepoff.pause;
-        int r;
 
-        if (m->keepoff.timer)
+        if (m->keepoff.again.timer)
                 return;
         if (why == -ENOENT && last == PAUSE_MAX) /* given up: later events try it again, but PID 1 is not asked again */
                 return;
@@ -87,9 +82,7 @@ static void try_again(struct manager *m, int why)
         m->keepoff.pause = last == 0 ? PAUSE_MIN : last < PAUSE_MAX / 2 ? 2 * last : PAUSE_MAX;
         if (why == -ENOENT && m->keepoff.pause == PAUSE_MAX)
                 log_warning(MODULE_STORAGE " is not loaded: disks that are to be kept off uas may start on it");
-        r = sd_event_add_time_relative(m->event, &m->keepoff.timer, CLOCK_MONOTONIC, m->keepoff.pause, 0, on_again, m);
-        if (r < 0)
-                log_warning("no timer: %s", strerror(-r));
+        (void) later_call(&m->keepoff.again, m->event, m->keepoff.pause, look_again, m);
 }
 
 void keepoff_schedule(struct manager *m)
@@ -188,7 +181,7 @@ bool keepoff_review(struct manager *m, const struct facts *came)
         if (r == -ENOENT || r == -ETIMEDOUT)
                 return false;
         m->keepoff.due = false;
-        m->keepoff.timer = sd_event_source_disable_unref(m->keepoff.timer);
+        later_cancel(&m->keepoff.again);
         m->keepoff.pause = 0;
         if (r < 0) {
                 log_warning("the quirks of usb-storage do not keep off uas what is wanted on usb-storage: %s", strerror(-r));

@@ -21,11 +21,9 @@
 struct disk_lease {
         enum driver restore;
         bool over;
-        struct child *claim;    /* a uasd-switch that only has the claim of the disk */
-        sd_event_source *limit; /* it does not have the claim yet */
-        bool kept;              /* it has the claim */
-        bool has_next;          /* a switch begins when the child has ended */
-        struct action next;
+        struct child *claim;  /* a uasd-switch that only has the claim of the disk */
+        struct later limit;   /* it does not have the claim yet */
+        struct action next;   /* a switch that begins when the child has ended; target DRIVER_NONE: none */
         sd_bus_message *call; /* call to be answered */
         sd_bus *bus;          /* connection of the holder: our own reference, so that its address is not reused */
         char *sender;         /* NULL: peer to peer */
@@ -58,7 +56,10 @@ pid_t lease_pid(const struct entry *e)
 
 bool lease_returns(const struct entry *e)
 {
-        return lease_held(e) && !e->lease->kept && !e->life.attempt.running;
+        const struct disk_lease *l = e->lease;
+        bool claimed = l && l->claim && !l->limit.timer && l->next.target == DRIVER_NONE;
+
+        return lease_held(e) && !claimed && !e->life.attempt.running;
 }
 
 /* ---- the holder ---- */
@@ -112,7 +113,7 @@ static void name_former(struct disk *d, enum driver restore)
 
 static void drop_claim(struct disk_lease *l)
 {
-        l->limit = sd_event_source_disable_unref(l->limit);
+        later_cancel(&l->limit);
         child_orphan(TAKE_PTR(l->claim));
 }
 
@@ -177,7 +178,7 @@ static void lease_end(struct entry *e, const char *why)
         log_info("%s: the lease has ended: %s", d->facts.interface, why);
         l->over = true;
         l->end = sd_event_source_disable_unref(l->end);
-        if (l->claim && !l->has_next)
+        if (l->claim && l->next.target == DRIVER_NONE)
                 child_stop(l->claim);
         name_former(d, l->restore);
         if (e->request.number) {
@@ -232,10 +233,9 @@ static void on_line(void *data, const char *line, const struct outcome *so_far)
         struct entry *e = data;
         struct disk_lease *l = e->lease;
 
-        if (!streq(line, SWITCH_KEPT) || !l->limit)
+        if (!streq(line, SWITCH_KEPT) || !l->limit.timer)
                 return;
-        l->limit = sd_event_source_disable_unref(l->limit);
-        l->kept = true;
+        later_cancel(&l->limit);
         if (l->call && answer(e) < 0)
                 abandon(e, &(struct outcome){.code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record"});
         else if (!l->over) /* the request under the lease has ended now */
@@ -246,12 +246,12 @@ static void on_line(void *data, const char *line, const struct outcome *so_far)
 static void claim_ended(struct entry *e, const struct outcome *o)
 {
         struct disk_lease *l = e->lease;
+        struct action next = l->next;
 
-        l->kept = false;
-        if (l->has_next) {
-                l->has_next = false;
-                switch_begin(e, &l->next);
-        } else if (l->call)
+        l->next = (struct action){};
+        if (next.target != DRIVER_NONE)
+                switch_begin(e, &next);
+        else if (l->call)
                 abandon(e, o);
         else if (!l->over) /* another process took the disk during a switch, and keeps it */
                 lease_end(e, o->text);
@@ -268,14 +268,13 @@ static void on_end(void *data, const struct child_end *end)
 }
 
 /* It hangs in the kernel, and is reaped later. */
-static int on_limit(sd_event_source *s, usec_t usec, void *data)
+static void on_limit(void *data)
 {
         static const struct outcome late = {.code = UASD_EXIT_FAILED, .step = "claim", .text = "it does not answer in time"};
         struct entry *e = data;
 
         drop_claim(e->lease);
         claim_ended(e, &late);
-        return 0;
 }
 
 static int start_claim(struct entry *e, const char *how)
@@ -285,7 +284,7 @@ static int start_claim(struct entry *e, const char *how)
         int r = child_switch(e->manager, args, true, on_line, on_end, e, &l->claim);
 
         if (r >= 0)
-                r = sd_event_add_time_relative(e->manager->event, &l->limit, CLOCK_MONOTONIC, CLAIM_USEC, 0, on_limit, e);
+                r = later_call(&l->limit, e->manager->event, CLAIM_USEC, on_limit, e);
         if (r < 0)
                 drop_claim(l);
         return r;
@@ -345,8 +344,6 @@ bool lease_releases(struct entry *e, const struct action *a)
         if (!l || !l->claim)
                 return false;
         l->next = *a;
-        l->has_next = true;
-        l->kept = false;
         child_stop(l->claim);
         return true;
 }

@@ -32,13 +32,12 @@ static bool lock_held(const struct manager *m, const char *interface, bool *ret_
         return false;
 }
 
-static int on_foreign(sd_event_source *source, usec_t usec, void *data)
+static void check_again(void *data)
 {
         struct entry *e = data;
 
         if (e->life.attempt.running && !e->job)
                 (void) switch_foreign_runs(e);
-        return 0;
 }
 
 /*
@@ -47,12 +46,7 @@ static int on_foreign(sd_event_source *source, usec_t usec, void *data)
  */
 static void ask_later(struct entry *e)
 {
-        int r;
-
-        e->foreign.timer = sd_event_source_disable_unref(e->foreign.timer);
-        r = sd_event_add_time_relative(e->manager->event, &e->foreign.timer, CLOCK_BOOTTIME, FOREIGN_USEC, 0, on_foreign, e);
-        if (r < 0)
-                log_warning("%s: no timer: %s", e->life.disk.facts.interface, strerror(-r));
+        (void) later_call(&e->foreign.again, e->manager->event, FOREIGN_USEC, check_again, e);
 }
 
 bool switch_foreign_runs(struct entry *e)
@@ -63,7 +57,7 @@ bool switch_foreign_runs(struct entry *e)
                 ask_later(e);
                 return true;
         }
-        e->foreign.timer = sd_event_source_disable_unref(e->foreign.timer);
+        later_cancel(&e->foreign.again);
         if (stale && job_recover(e) >= 0)
                 return false;
         keepoff_schedule(e->manager); /* because of the history that it has written */

@@ -14,39 +14,25 @@
 #define PAUSE_USEC USEC_PER_SEC
 #define PAUSE_MOST_USEC (30 * USEC_PER_SEC)
 
-static void ask(struct boot *b);
-
-static int on_again(sd_event_source *s, usec_t usec, void *data)
-{
-        struct boot *b = data;
-
-        b->again = sd_event_source_disable_unref(s);
-        ask(b);
-        return 0;
-}
+static void ask(void *data);
 
 static void ask_again(struct boot *b, int error)
 {
-        struct manager *m = b->manager;
-
-        if (b->again)
+        if (b->again.timer)
                 return;
         log_full(b->pause == PAUSE_USEC ? LOG_NOTICE : LOG_DEBUG,
                  "cannot ask PID 1 whether the boot is over: %s; asking again in %llu s. Until then only held disks are claimed.",
                  strerror(-error), (unsigned long long) (b->pause / USEC_PER_SEC));
         b->pid1 = sd_bus_close_unref(b->pid1);
-        if (sd_event_add_time_relative(m->event, &b->again, CLOCK_MONOTONIC, b->pause, 0, on_again, b) < 0)
-                log_warning("no timer to ask PID 1 again");
+        (void) later_call(&b->again, b->manager->event, b->pause, ask, b);
         b->pause = b->pause * 2 < PAUSE_MOST_USEC ? b->pause * 2 : PAUSE_MOST_USEC;
 }
 
 static void over(struct boot *b)
 {
-        struct manager *m = b->manager;
-
-        b->again = sd_event_source_disable_unref(b->again);
+        later_cancel(&b->again);
         b->pid1 = sd_bus_close_unref(b->pid1); /* otherwise the signals of PID 1 would wake uasd at every unit */
-        queue_post(m, POST_BOOTED);
+        queue_post(b->manager, POST_BOOTED);
 }
 
 static int on_startup_finished(sd_bus_message *message, void *data, sd_bus_error *error)
@@ -97,8 +83,9 @@ static int connect(struct boot *b)
         return r < 0 ? r : pid1_attach(b->pid1, b->manager->event);
 }
 
-static void ask(struct boot *b)
+static void ask(void *data)
 {
+        struct boot *b = data;
         int r = pid1_open(&b->manager->roots, &b->pid1);
 
         if (r == -ENOENT) { /* without systemd there is no boot to wait for */

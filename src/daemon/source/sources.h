@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/util.h"
+#include "daemon/loop.h"
 
 struct entry;
 struct manager;
@@ -25,7 +26,7 @@ int uevents_start(struct manager *m);
 struct boot {
         struct manager *manager;
         sd_bus *pid1;
-        sd_event_source *again;
+        struct later again;
         usec_t pause; /* usec until the next question */
 };
 void boot_await(struct manager *m);

@@ -61,7 +61,7 @@ static void written(struct manager *m, int r)
         free(rec);
 }
 
-static void start(struct manager *m);
+static void start(void *data);
 
 /* A caller must get an answer. uasd's own records can wait: another program has the lock, or no child could be started. */
 static bool can_wait(const struct record_task *rec)
@@ -88,17 +88,9 @@ static void on_written(void *data, const struct child_end *end)
         start(m);
 }
 
-static int on_again(sd_event_source *s, usec_t usec, void *data)
+static void start(void *data)
 {
         struct manager *m = data;
-
-        m->record_again = sd_event_source_disable_unref(s);
-        start(m);
-        return 0;
-}
-
-static void start(struct manager *m)
-{
         int r;
 
         while (m->records && !m->recorder) {
@@ -106,8 +98,7 @@ static void start(struct manager *m)
                 if (r >= 0)
                         return;
                 if (can_wait(m->records) &&
-                    (m->record_again ||
-                     sd_event_add_time_relative(m->event, &m->record_again, CLOCK_MONOTONIC, AGAIN_USEC, 0, on_again, m) >= 0))
+                    (m->record_again.timer || later_call(&m->record_again, m->event, AGAIN_USEC, start, m) >= 0))
                         return;
                 written(m, r);
         }

@@ -16,7 +16,7 @@ struct naming {
         struct manager *manager;
         struct facts facts;   /* the device, later with its strings */
         struct child *worker; /* NULL: it has answered, or there is none */
-        sd_event_source *again;
+        struct later again;
         bool whole; /* all three strings were read */
 };
 
@@ -45,21 +45,7 @@ static void in_child(const struct roots *r, void *data, int out)
         (void) !write(out, &t, sizeof(t));
 }
 
-static void ask(struct naming *n);
-
-static int on_again(sd_event_source *s, usec_t usec, void *data)
-{
-        struct naming *n = data;
-
-        n->again = sd_event_source_disable_unref(s);
-        ask(n);
-        return 0;
-}
-
-static void ask_again(struct naming *n)
-{
-        (void) sd_event_add_time_relative(n->manager->event, &n->again, CLOCK_MONOTONIC, AGAIN_USEC, 0, on_again, n);
-}
+static void ask(void *data);
 
 static void on_told(void *data, const struct child_end *end)
 {
@@ -71,7 +57,7 @@ static void on_told(void *data, const struct child_end *end)
                 facts_copy_strings(&t->facts, &n->facts);
                 n->whole = t->whole;
         } else
-                ask_again(n); /* unless it has gone */
+                (void) later_call(&n->again, n->manager->event, AGAIN_USEC, ask, n); /* unless it has gone */
         queue_rescan(n->manager, n->facts.interface);
 }
 
@@ -90,7 +76,7 @@ static void drop(struct naming **at)
 
         *at = n->next;
         child_orphan(n->worker);
-        sd_event_source_disable_unref(n->again);
+        later_cancel(&n->again);
         free(n);
 }
 
@@ -102,14 +88,15 @@ void strings_drop(struct manager *m, const char *interface)
                 drop(at);
 }
 
-static void ask(struct naming *n)
+static void ask(void *data)
 {
+        struct naming *n = data;
         int r = child_run(n->manager, in_child, on_told, n, -1, &n->worker);
 
         if (r >= 0)
                 return;
         log_warning("%s: its names cannot be read yet: %s", n->facts.interface, strerror(-r));
-        ask_again(n);
+        (void) later_call(&n->again, n->manager->event, AGAIN_USEC, ask, n);
 }
 
 static void name(struct manager *m, const struct facts *f)
@@ -131,7 +118,7 @@ bool strings_known(struct manager *m, struct facts *f)
                 drop(at);
                 n = NULL;
         }
-        if (n && (n->worker || n->again))
+        if (n && (n->worker || n->again.timer))
                 return false;
         if (!n) {
                 if (strings_kept(&m->roots, f))
