@@ -59,23 +59,26 @@ char *boot_place(const struct ctl *c, char *ret, size_t size)
         return ret;
 }
 
-bool boot_place_wanted(const struct view *v)
+char *boot_place_for(const struct ctl *c, const struct view *v, char *ret, size_t size)
 {
-        return disk_has_root(&v->disk) && view_leaves_uas(v);
+        size_t n;
+
+        ret[0] = '\0';
+        if (!disk_has_root(&v->disk) || !view_leaves_uas(v))
+                return ret;
+        n = strlen(boot_place(c, ret, size - 1));
+        ret[n++] = ' ';
+        (void) snprintf(ret + n, size - n, _("uasctl policy --kernel --write %s usb-storage does that."),
+                        v->disk.facts.interface);
+        return ret;
 }
 
 void boot_place_print(const struct ctl *c, const struct view *v)
 {
-        char text[BOOT_PLACE_MAX + 128];
-        size_t n;
+        char text[BOOT_PLACE_MAX];
 
-        if (!boot_place_wanted(v))
-                return;
-        n = strlen(boot_place(c, text, BOOT_PLACE_MAX));
-        text[n++] = ' ';
-        (void) snprintf(text + n, sizeof(text) - n, _("uasctl policy --kernel --write %s usb-storage does that."),
-                        v->disk.facts.interface);
-        output_sentence("Boot", text);
+        if (*boot_place_for(c, v, text, sizeof(text)))
+                output_sentence("Boot", text);
 }
 
 void say_initramfs_is_old(const struct ctl *c)

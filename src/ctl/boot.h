@@ -23,11 +23,11 @@ extern const struct boot_place boot_place_modprobe;
 /* The file with the kernel command line of this machine; NULL: not known. */
 const struct boot_place *boot_place_find(const struct roots *r);
 
-#define BOOT_PLACE_MAX 384
+#define BOOT_PLACE_MAX 512
 /* Sentences: where a kernel parameter belongs on this machine, and the command to run afterwards. Returns ret. */
 char *boot_place(const struct ctl *c, char *ret, size_t size);
-/* True for a disk that the running system is on, and that is to leave uas. */
-bool boot_place_wanted(const struct view *v);
+/* The same and the command that does it, for a disk that the running system is on, and that is to leave uas; "" for others. */
+char *boot_place_for(const struct ctl *c, const struct view *v, char *ret, size_t size);
 /* The field Boot of such a disk; nothing for others. */
 void boot_place_print(const struct ctl *c, const struct view *v);
 

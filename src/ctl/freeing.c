@@ -114,12 +114,13 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
         else
                 log_info("%s: not yet. %s", label, TRANSLATED(v->reason));
         say_in_use(c, v);
-        log_info(v->disk.n_users > 0 ? N_("uasd switches it as soon as it is free. To cancel: uasctl cancel %s")
-                                     : N_("uasd switches it by itself. To cancel: uasctl cancel %s"),
+        log_info(disk_has_root(&v->disk) ? N_("To cancel: uasctl cancel %s")
+                 : v->disk.n_users > 0   ? N_("uasd switches it as soon as it is free. To cancel: uasctl cancel %s")
+                                         : N_("uasd switches it by itself. To cancel: uasctl cancel %s"),
                  v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", TRANSLATED(remedy));
-        if (boot_place_wanted(v))
-                log_info("%s", boot_place(c, text, sizeof(text)));
+        if (*boot_place_for(c, v, text, sizeof(text)))
+                log_info("%s", text);
         return UASD_EXIT_DEFERRED;
 }

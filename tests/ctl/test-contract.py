@@ -493,6 +493,16 @@ class Real(Contract, Machine):
         self.assertIn('To cancel: uasctl cancel 2-2:1.0', self.ctl('policy', 'sdb', 'uas').stderr)
         self.assertNotIn('To cancel', self.ctl('policy', 'sdb', 'usb-storage').stderr)
 
+    def test_policy_of_the_root_disk(self):
+        "It never becomes free, so nothing promises that uasd switches it. The command that helps is named."
+        os.unlink(self.tree.path('proc/1/mountinfo'))
+        with open(self.tree.path('sys/class/block/sdb/dev')) as f:
+            self.tree.write('proc/1/mountinfo', f'20 1 {f.read().strip()} / / rw - ext4 /dev/sdb rw\n')
+        until(lambda: 'The running system is on it' in self.ctl('policy', 'sdb', 'uas').stderr, 'its user is named')
+        said = self.ctl('policy', 'sdb', 'uas').stderr
+        self.assertIn('To cancel: uasctl cancel 2-2:1.0', said)
+        self.assertNotIn('as soon as it is free', said)
+
     def test_renamed(self):
         "The kernel gives the disk another name on its new driver."
         rename = """cd "$TREE/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/block"

@@ -81,7 +81,8 @@ class PolicyKernel(unittest.TestCase):
         self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n')
         self.tree.write('boot/firmware/cmdline.txt', '')
         for verb in 'status', 'explain':
-            self.assertRegex(' '.join(self.tree.run(verb, 'sda').stdout.split()), r'Boot: On this machine it belongs into /boot/firmware/cmdline.txt')
+            self.assertRegex(' '.join(self.tree.run(verb, 'sda').stdout.split()), r'Boot: On this machine it belongs into /boot/firmware/cmdline.txt.* Restart after that. '
+                             'uasctl policy --kernel --write 2-1:1.0 usb-storage does that.')
         self.override('uas')
         self.assertNotIn('Boot:', self.tree.run('status', 'sda').stdout)
 
