@@ -36,42 +36,32 @@ static struct fio_job first_job(const struct profile *p)
         return (struct fio_job){.pattern = &p->patterns[0], .path = path};
 }
 
-/* fio accepts all of these job files. */
-static bool accepted(char *const *jobs, struct fio_result *ret)
-{
-        assert_int_equal(fio_execute(&(struct fio_call){fio, {"--parse-only"}, jobs, .target = -1}, NULL, NULL, ret), 0);
-        return ret->status == 0;
-}
-
 /* fio must accept every shipped profile, and every job that uasctl makes of it. */
 static void fio_accepts(void **state)
 {
         static const char *const names[] = {"cdm", "engines", "gcp", "matrix", "pi"};
-        _cleanup_(fio_result_done) struct fio_result broken = {};
+        _cleanup_free_ char *broken = NULL;
         char file[512];
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 _cleanup_(profile_freep) struct profile *p = NULL;
-                _cleanup_(fio_result_done) struct fio_result result = {};
-                char text[65536] = "", *jobs[FIO_JOBS_MAX + 1] = {};
+                char text[65536] = "";
                 FILE *f;
 
                 (void) snprintf(file, sizeof(file), "%s/%s.fio", getenv("UASD_PROFILES"), names[i]);
                 assert_true((f = fopen(file, "re")) && fread(text, 1, sizeof(text) - 1, f) > 0 && fclose(f) == 0);
                 p = make_profile(text);
-                for (size_t j = 0; j < p->n_patterns; j++) {
-                        struct fio_job job = {.pattern = &p->patterns[j]};
+                for (size_t j = 0; j <= p->n_patterns; j++) {
+                        _cleanup_free_ char *job = NULL, *why = NULL;
 
-                        jobs[j] = fio_job_text(&job, "/proc/self/fd/4", MIB);
-                        assert_non_null(jobs[j]);
+                        if (j < p->n_patterns)
+                                job = fio_job_text(&(struct fio_job){.pattern = &p->patterns[j]}, "/proc/self/fd/4", MIB);
+                        if (fio_check(job ?: text, &why) != 0)
+                                fail_msg("%s: %s", file, why);
                 }
-                jobs[p->n_patterns] = text;
-                if (!accepted(jobs, &result))
-                        fail_msg("%s: %s%s", file, result.errors, result.output);
-                for (size_t j = 0; j < p->n_patterns; j++)
-                        free(jobs[j]);
         }
-        assert_false(accepted((char *[]){"[a]\nsuch_an_option=1\n", NULL}, &broken));
+        assert_int_equal(fio_check((char *) "[a]\nsuch_an_option=1\n", &broken), -EBADMSG);
+        assert_non_null(broken);
 }
 
 static void says_version(void **state)
@@ -119,7 +109,9 @@ static void runs(void **state)
                 if (p->patterns[0].direct && !direct)
                         continue;
                 job.writes = rows[i].writes;
-                r = fio_run(&job, count, &calls, &run, &why);
+                job.tick = count;
+                job.userdata = &calls;
+                r = fio_run(&job, &run, &why);
                 if (r < 0 || run.error)
                         fail_msg("row %zu: %s: %s", i, strerror(r < 0 ? -r : -run.error), why);
                 assert_row(i, !why && run.region == rows[i].region && run.started_usec > 0);
@@ -173,7 +165,7 @@ static void refusals(void **state)
 
                 job.path = rows[i].path;
                 job.offset = rows[i].offset;
-                assert_row(i, fio_run(&job, NULL, NULL, &run, NULL) == rows[i].r);
+                assert_row(i, fio_run(&job, &run, NULL) == rows[i].r);
         }
         assert_int_equal(access("/var/tmp/uasd-bench-there-is-none", F_OK), -1);
         assert_true(digest() == before);
@@ -189,7 +181,7 @@ static void second_net(void **state)
         struct bench_run run;
 
         p->patterns[0].read_percent = 100;
-        assert_int_equal(fio_run(&job, NULL, NULL, &run, &why), -EIO);
+        assert_int_equal(fio_run(&job, &run, &why), -EIO);
         assert_non_null(strstr(why, "read-only"));
         assert_true(digest() == before);
 }
@@ -204,7 +196,7 @@ static void error_is_told(void **state)
 
         if (!direct)
                 skip();
-        assert_int_equal(fio_run(&job, NULL, NULL, &run, &why), 0);
+        assert_int_equal(fio_run(&job, &run, &why), 0);
         assert_int_equal(run.error, -EINVAL);
         assert_non_null(strstr(why, "Invalid argument"));
 }
@@ -216,10 +208,10 @@ static void no_fio(void **state)
         struct bench_run run;
 
         job.program = "/nowhere/fio";
-        assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), -ENOENT);
+        assert_int_equal(fio_run(&job, &run, NULL), -ENOENT);
         /* A program without output: no result, and no crash. */
         job.program = "/bin/true";
-        assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), -EIO);
+        assert_int_equal(fio_run(&job, &run, NULL), -EIO);
 }
 
 /* Stops the run after this number of calls. */
@@ -255,7 +247,9 @@ static void stopped(void **state)
         struct bench_run run;
         double began = now();
 
-        assert_int_equal(fio_run(&job, stop, &calls, &run, NULL), -ECANCELED);
+        job.tick = stop;
+        job.userdata = &calls;
+        assert_int_equal(fio_run(&job, &run, NULL), -ECANCELED);
         assert_true(now() - began < 20);
         assert_true(now() - began > 1); /* fio was running */
         assert_gone();
@@ -277,7 +271,9 @@ static void stubborn(void **state)
                     fclose(f) == 0 && chmod(program, 0755) == 0);
         job.program = program;
         began = now();
-        assert_int_equal(fio_run(&job, stop, &calls, &run, NULL), -ECANCELED);
+        job.tick = stop;
+        job.userdata = &calls;
+        assert_int_equal(fio_run(&job, &run, NULL), -ECANCELED);
         assert_true(now() - began >= 3 && now() - began < 20);
         assert_gone();
 }
@@ -310,7 +306,7 @@ static void dies_with_us(void **state)
         if (pid == 0) {
                 struct bench_run run;
 
-                (void) fio_run(&job, NULL, NULL, &run, NULL);
+                (void) fio_run(&job, &run, NULL);
                 _exit(1);
         }
         ended = (struct pollfd){.fd = open(fifo, O_RDONLY | O_CLOEXEC), .events = POLLIN};
@@ -333,10 +329,12 @@ static void reads_once(void **state)
         int calls = 0;
         double began = now();
 
-        assert_int_equal(fio_read_once(&job, count, &calls, NULL), 0);
+        job.tick = count;
+        job.userdata = &calls;
+        assert_int_equal(fio_read_once(&job, NULL), 0);
         assert_true(now() - began < 30); /* its size limits it, not its time */
         job.offset = FILE_SIZE - 4096 * 4;
-        assert_int_equal(fio_read_once(&job, NULL, NULL, NULL), 0);
+        assert_int_equal(fio_read_once(&job, NULL), 0);
 }
 
 /* A script that runs fio and keeps a copy of its output. */
@@ -379,7 +377,7 @@ static void reads_all_regions_once(void **state)
 
                 job.program = program;
                 job.region = rows[i].region;
-                assert_row(i, fio_read_once(&job, NULL, NULL, NULL) == 0);
+                assert_row(i, fio_read_once(&job, NULL) == 0);
                 assert_row(i, (f = fopen(said, "re")) && fread(text, 1, sizeof(text) - 1, f) > 0 && fclose(f) == 0);
                 assert_row(i, fio_parse(text, 1, 1, &run) == 0);
                 assert_row(i, run.read.bytes == rows[i].bytes);
@@ -402,7 +400,7 @@ static void stays_inside(void **state)
         job.writes = true;
         job.offset = MIB;
         job.region = 3 * MIB;
-        assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), 0);
+        assert_int_equal(fio_run(&job, &run, NULL), 0);
         assert_int_equal(run.write.bytes, 3 * MIB);
         f = fopen(path, "re");
         assert_non_null(f);
@@ -451,7 +449,7 @@ static void raw_disk(void **state)
         claim = open(disk, O_RDONLY | O_EXCL | O_CLOEXEC);
         assert_true(claim >= 0);
         job.path = disk;
-        assert_int_equal(fio_run(&job, NULL, NULL, &run, &why), 0);
+        assert_int_equal(fio_run(&job, &run, &why), 0);
         if (run.error)
                 fail_msg("%s", why);
         assert_true(run.read.bytes == FILE_SIZE && run.region == FILE_SIZE);
@@ -529,7 +527,9 @@ static void machines(void **state)
         job.region = FILE_SIZE;
         for (size_t n = 1; n <= 2; n++) {
                 job.n_hosts = n;
-                r = fio_run(&job, count, &calls, got, &why);
+                job.tick = count;
+                job.userdata = &calls;
+                r = fio_run(&job, got, &why);
                 if (r < 0)
                         fail_msg("%zu clients: %s: %s", n, strerror(-r), why);
                 /* Two jobs each with 2 MiB of its own. */
@@ -542,10 +542,10 @@ static void machines(void **state)
         /* --readonly does not keep a server from writing. */
         p->patterns[0].read_percent = 0;
         job.n_hosts = 1;
-        assert_int_equal(fio_run(&job, NULL, NULL, got, NULL), -EPERM);
+        assert_int_equal(fio_run(&job, got, NULL), -EPERM);
         p->patterns[0].read_percent = 100;
         job.path = "relative";
-        assert_int_equal(fio_run(&job, NULL, NULL, got, NULL), -EINVAL);
+        assert_int_equal(fio_run(&job, got, NULL), -EINVAL);
         job.path = path;
         strv_free(hosts);
 
@@ -554,7 +554,7 @@ static void machines(void **state)
         assert_int_equal(hosts_parse(text, &hosts), 0);
         job.hosts = hosts;
         job.n_hosts = 2;
-        assert_int_equal(fio_run(&job, NULL, NULL, got, &why), -ECONNREFUSED);
+        assert_int_equal(fio_run(&job, got, &why), -ECONNREFUSED);
         if (!strstr(why, "127.0.0.1"))
                 fail_msg("%s", why);
         free(why);
@@ -601,7 +601,7 @@ static void seeds(void **state)
                 struct bench_run run;
 
                 job.seed = tried[i];
-                assert_row(i, fio_run(&job, NULL, NULL, &run, NULL) == 0 && run.error == 0);
+                assert_row(i, fio_run(&job, &run, NULL) == 0 && run.error == 0);
                 places[i] = places_of(log);
                 assert_int_equal(unlink(log), 0); /* fio would append to it */
         }
@@ -649,7 +649,8 @@ int main(void)
                 cmocka_unit_test(seeds),
         };
 
-        if (fio_find(&fio) < 0)
+        fio = fio_find();
+        if (!fio)
                 return 77;
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }

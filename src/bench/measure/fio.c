@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -12,12 +13,118 @@
 #include "sys/io/clock.h"
 #include "term/program.h"
 
+#define OUTPUT_MAX (64U << 20)
+#define CHARGED_BLOCK 512 /* unit of getrusage(), in bytes */
 #define ONCE_BLOCK (1U << 20)
 #define REMOVE_USEC (60 * USEC_PER_SEC)
 #define WORDS_LENGTH_MAX 2000
 
 /* Options that fill a file. A file system reads zeros, and blocks that were never written, without the disk. */
 #define LAY_OUT "ioengine=psync\nbs=1m\nrefill_buffers=1\nend_fsync=1\n"
+
+/* ---- one start of the program ---- */
+
+/* The descriptors that fio gets. It opens those after its standard ones as /proc/self/fd/N. */
+enum { FD_IN, FD_OUT, FD_ERRORS, FD_OUTPUT, FD_TARGET, FD_JOBS, _FD_MAX = FD_JOBS + FIO_JOBS_MAX };
+#define FD_PATH_MAX 32
+
+struct fio_call {
+        const char *options[2];    /* the first ones, or NULL */
+        char *const *texts;        /* of job files, at most FIO_JOBS_MAX, and NULL at the end; or NULL */
+        const struct fio_job *job; /* has the program, the machine of each text, and the callback; NULL: only the usual program */
+        int target;                /* -1: none */
+};
+
+struct fio_result {
+        char *output; /* JSON, and other text that fio printed */
+        char *errors;
+        int status;                         /* as from waitpid() */
+        uint64_t read_bytes, written_bytes; /* from and to devices, by all its processes, as the kernel counted them */
+};
+
+static void result_done(struct fio_result *r)
+{
+        free(r->output);
+        free(r->errors);
+}
+
+static int make_file(const char *name, const char *text)
+{
+        size_t n = strlen(text);
+        int fd = memfd_create(name, MFD_CLOEXEC);
+
+        if (fd >= 0 && n > 0 && write(fd, text, n) != (ssize_t) n)
+                return close_keep_errno(fd);
+        return fd;
+}
+
+static char *fd_path(int fd, char ret[static FD_PATH_MAX])
+{
+        (void) snprintf(ret, FD_PATH_MAX, "/proc/self/fd/%i", fd);
+        return ret;
+}
+
+const char *fio_find(void)
+{
+        static const char *const paths[] = {"/usr/bin/fio", "/bin/fio"};
+
+        for (size_t i = 0; i < ELEMENTSOF(paths); i++)
+                if (access(paths[i], X_OK) == 0)
+                        return paths[i];
+        return NULL;
+}
+
+static int start(const struct fio_call *call, const int fds[static _FD_MAX], size_t n_fds, struct fio_result *ret)
+{
+        /* A job file can read the environment as ${VARIABLE}. */
+        static char *const environment[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+        const struct fio_job *job = call->job ?: &(struct fio_job){};
+        char *arguments[3 + ELEMENTSOF(call->options) + 3 * FIO_JOBS_MAX] = {"fio"}, output[48], names[FIO_JOBS_MAX][FD_PATH_MAX];
+        const char *program = job->program ?: fio_find();
+        struct spawn s = {program, arguments, environment, fds, n_fds, job->tick, job->userdata};
+        struct rusage usage = {};
+        size_t n = 1;
+        int r;
+
+        (void) snprintf(output, sizeof(output), "--output=/proc/self/fd/%i", fds[FD_OUTPUT]);
+        arguments[n++] = output; /* first, since fio ends at --version */
+        for (size_t i = 0; i < ELEMENTSOF(call->options) && call->options[i]; i++)
+                arguments[n++] = (char *) call->options[i];
+        for (size_t i = 0; FD_JOBS + i < n_fds; i++) {
+                if (job->n_hosts > 0) {
+                        arguments[n++] = (char *) "--client";
+                        arguments[n++] = job->hosts[i];
+                }
+                arguments[n++] = fd_path(fds[FD_JOBS + i], names[i]);
+        }
+        r = ret->status = program ? spawn(&s, &usage) : -ENOENT;
+        if (r >= 0)
+                r = read_whole(fds[FD_OUTPUT], OUTPUT_MAX, &ret->output, &n);
+        if (r >= 0)
+                r = read_whole(fds[FD_ERRORS], OUTPUT_MAX, &ret->errors, &n);
+        ret->read_bytes = (uint64_t) usage.ru_inblock * CHARGED_BLOCK;
+        ret->written_bytes = (uint64_t) usage.ru_oublock * CHARGED_BLOCK;
+        return r;
+}
+
+/* Runs fio to its end. Returns 0 even if fio failed, or as spawn(). ret is empty, and must be freed in either case. */
+static int execute(const struct fio_call *call, struct fio_result *ret)
+{
+        int none = open("/dev/null", O_RDWR | O_CLOEXEC), r;
+        int fds[_FD_MAX] = {none, none, make_file("errors", ""), make_file("output", ""), call->target};
+        bool made = none >= 0 && fds[FD_ERRORS] >= 0 && fds[FD_OUTPUT] >= 0;
+        size_t n = FD_JOBS;
+
+        for (; made && call->texts && call->texts[n - FD_JOBS] && n < _FD_MAX; n++) {
+                fds[n] = make_file("jobs", call->texts[n - FD_JOBS]);
+                made = fds[n] >= 0;
+        }
+        r = made ? start(call, fds, n, ret) : -errno;
+        for (size_t i = FD_OUT; i < n; i++)
+                if (i != FD_TARGET) /* it belongs to the caller */
+                        (void) close_keep_errno(fds[i]);
+        return r < 0 ? r : 0;
+}
 
 /* fio's error texts, limited in length, without blanks at the ends; NULL: none. Depending on the version, fio prints errors to
  * either stream. The first one is the cause. */
@@ -40,8 +147,8 @@ static char *words_of(const struct fio_result *r)
 
 int fio_version(char **ret)
 {
-        _cleanup_(fio_result_done) struct fio_result result = {};
-        int r = fio_execute(&(struct fio_call){.options = {"--version"}, .target = -1}, NULL, NULL, &result);
+        _cleanup_(result_done) struct fio_result result = {};
+        int r = execute(&(struct fio_call){.options = {"--version"}, .target = -1}, &result);
 
         if (r < 0)
                 return r;
@@ -51,17 +158,18 @@ int fio_version(char **ret)
 
 int fio_check(char *text, char **ret_why)
 {
-        const struct fio_call call = {.options = {"--parse-only"}, .jobs = (char *[]){text, NULL}, .target = -1};
-        _cleanup_(fio_result_done) struct fio_result result = {};
-        int r;
+        const struct fio_call call = {.options = {"--parse-only"}, .texts = (char *[]){text, NULL}, .target = -1};
+        _cleanup_(result_done) struct fio_result result = {};
+        int r = execute(&call, &result);
 
         *ret_why = NULL;
-        r = fio_execute(&call, NULL, NULL, &result);
         if (r < 0 || result.status == 0)
                 return r;
         *ret_why = words_of(&result);
         return -EBADMSG;
 }
+
+/* ---- a job ---- */
 
 /* Opened once, so that every run of a job uses the same disk, even if its name changes. */
 static int open_target(const struct fio_job *job, uint64_t *ret_available)
@@ -101,27 +209,23 @@ static char *escape_path(const char *path)
 }
 
 /* One job file for each machine, each with its own region. */
-static int execute(const struct fio_job *job, int target, uint64_t each, spawn_tick_t tick, void *userdata,
-                   struct fio_result *ret)
+static int run_job(const struct fio_job *job, int target, uint64_t each, struct fio_result *ret)
 {
-        struct fio_call call = {job->program, {"--output-format=json"}, .hosts = job->n_hosts > 0 ? job->hosts : NULL, target};
         _cleanup_free_ char *path =
-                job->n_hosts > 0 ? escape_path(job->path) : need(strdup(fio_fd_path(target, (char[FIO_FD_MAX]){})));
-        char *jobs[FIO_JOBS_MAX + 1] = {};
+                job->n_hosts > 0 ? escape_path(job->path) : need(strdup(fd_path(target, (char[FD_PATH_MAX]){})));
+        const char *readonly = job->n_hosts == 0 && !job->writes ? "--readonly" : NULL;
+        char *texts[FIO_JOBS_MAX + 1] = {};
         struct fio_job own = *job;
         int r;
 
         assert(job->writes || !bench_pattern_writes(job->pattern));
-        if (job->n_hosts == 0 && !job->writes)
-                call.options[1] = "--readonly";
         for (size_t i = 0; i < (job->n_hosts ?: 1); i++) {
-                jobs[i] = fio_job_text(&own, path, each);
+                texts[i] = fio_job_text(&own, path, each);
                 own.offset += each * job->pattern->numjobs;
                 own.seed++;
         }
-        call.jobs = jobs;
-        r = fio_execute(&call, tick, userdata, ret);
-        for (char **i = jobs; *i; i++)
+        r = execute(&(struct fio_call){{"--output-format=json", readonly}, texts, job, target}, ret);
+        for (char **i = texts; *i; i++)
                 free(*i);
         return r;
 }
@@ -149,9 +253,9 @@ static int understand(const struct fio_job *job, const struct fio_result *result
         return 0;
 }
 
-int fio_run(const struct fio_job *job, spawn_tick_t tick, void *userdata, struct bench_run *ret, char **ret_why)
+int fio_run(const struct fio_job *job, struct bench_run *ret, char **ret_why)
 {
-        _cleanup_(fio_result_done) struct fio_result result = {};
+        _cleanup_(result_done) struct fio_result result = {};
         _cleanup_close_ int target = -1;
         size_t n = job->n_hosts;
         uint64_t available = 0, each, started;
@@ -172,7 +276,7 @@ int fio_run(const struct fio_job *job, spawn_tick_t tick, void *userdata, struct
         if (each == 0)
                 return -ENOSPC;
         started = now_realtime();
-        r = execute(job, target, each, tick, userdata, &result);
+        r = run_job(job, target, each, &result);
         if (r < 0)
                 return r;
         r = understand(job, &result, ret);
@@ -189,7 +293,7 @@ int fio_run(const struct fio_job *job, spawn_tick_t tick, void *userdata, struct
 }
 
 /* A preparation: whole blocks in sequence, to the end of the region, by the first of several machines. size: 0: all of it. */
-static int run_once(struct fio_job job, const char *section, uint64_t size, spawn_tick_t tick, void *userdata, char **ret_why)
+static int run_once(struct fio_job job, const char *section, uint64_t size, char **ret_why)
 {
         struct bench_pattern p = {.block_size = ONCE_BLOCK,
                                   .size = size,
@@ -204,11 +308,11 @@ static int run_once(struct fio_job job, const char *section, uint64_t size, spaw
         p.read_percent = job.writes ? 0 : 100;
         job.pattern = &p;
         job.n_hosts = job.hosts ? 1 : 0;
-        r = fio_run(&job, tick, userdata, runs, ret_why);
+        r = fio_run(&job, runs, ret_why);
         return r < 0 ? r : runs[0].error;
 }
 
-int fio_read_once(const struct fio_job *job, spawn_tick_t tick, void *userdata, char **ret_why)
+int fio_read_once(const struct fio_job *job, char **ret_why)
 {
         const struct bench_pattern *p = job->pattern;
         struct fio_job once = *job;
@@ -217,15 +321,17 @@ int fio_read_once(const struct fio_job *job, spawn_tick_t tick, void *userdata, 
         once.writes = false;
         /* The region of a sweep is the largest of its points. */
         r = run_once(once, p->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n",
-                     job->region || p->size > UINT64_MAX / p->numjobs ? 0 : p->size * p->numjobs, tick, userdata, ret_why);
+                     job->region || p->size > UINT64_MAX / p->numjobs ? 0 : p->size * p->numjobs, ret_why);
         return r == -ENOSPC ? 0 : r;
 }
 
-int fio_lay_out(const char *path, uint64_t size, char *const *hosts, spawn_tick_t tick, void *userdata, char **ret_why)
+int fio_lay_out(const struct fio_job *job, char **ret_why)
 {
-        struct fio_job job = {.path = path, .region = size, .hosts = hosts, .creates = hosts != NULL, .writes = true};
+        struct fio_job once = *job;
 
-        return run_once(job, LAY_OUT, 0, tick, userdata, ret_why);
+        once.creates = job->hosts != NULL;
+        once.writes = true;
+        return run_once(once, LAY_OUT, 0, ret_why);
 }
 
 static int give_up(void *deadline)
@@ -235,8 +341,8 @@ static int give_up(void *deadline)
 
 int fio_remove(const char *path, char *const *hosts)
 {
-        struct fio_job job = {.path = path, .region = ONCE_BLOCK, .hosts = hosts};
         uint64_t deadline = now_boottime() + REMOVE_USEC;
+        struct fio_job job = {.path = path, .region = ONCE_BLOCK, .hosts = hosts, .tick = give_up, .userdata = &deadline};
 
-        return run_once(job, "ioengine=psync\nbs=1m\nunlink=1\n", 0, give_up, &deadline, NULL);
+        return run_once(job, "ioengine=psync\nbs=1m\nunlink=1\n", 0, NULL);
 }

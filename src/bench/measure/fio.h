@@ -19,7 +19,9 @@ struct fio_job {
         bool writes;      /* false: a pattern that writes is refused, and fio gets --readonly */
         /* As from hosts_parse(). On each of them runs `fio --server`, and path is the same file there; region must be set. */
         char *const *hosts;
-        size_t n_hosts; /* number that takes part; 0: this machine */
+        size_t n_hosts;    /* number that takes part; 0: this machine */
+        spawn_tick_t tick; /* NULL: none */
+        void *userdata;
 };
 
 /*
@@ -31,19 +33,20 @@ struct fio_job {
  *
  * ret_why (may be NULL): fio's error text, or NULL. It is not escaped yet, and it is always set.
  */
-int fio_run(const struct fio_job *job, spawn_tick_t tick, void *userdata, struct bench_run *ret, char **ret_why);
+int fio_run(const struct fio_job *job, struct bench_run *ret, char **ret_why);
 /* Reads the job's region (0: the pattern's) once from end to end, so that the disk or file system allocates and maps every block.
  * A region below 1 MiB needs no preparation. Returns 0, or as above. */
-int fio_read_once(const struct fio_job *job, spawn_tick_t tick, void *userdata, char **ret_why);
+int fio_read_once(const struct fio_job *job, char **ret_why);
 /*
- * Fills an empty file with data that no drive or file system can compress. As fio_run(). For several machines the first of hosts
- * makes the file, and removes it at the end; it has a name, since each server opens it. fio_remove() gives up after a minute.
+ * Fills the region of an empty file with data that no drive or file system can compress. As fio_run(). For several machines the
+ * first of hosts makes the file, and removes it at the end; it has a name, since each server opens it. fio_remove() gives up
+ * after a minute.
  */
-int fio_lay_out(const char *path, uint64_t size, char *const *hosts, spawn_tick_t tick, void *userdata, char **ret_why);
+int fio_lay_out(const struct fio_job *job, char **ret_why);
 int fio_remove(const char *path, char *const *hosts);
 
-/* The absolute path of fio; -ENOENT. */
-int fio_find(const char **ret);
+/* The absolute path of fio, or NULL. */
+const char *fio_find(void);
 /* Whether fio accepts a job file. Returns 0, -EBADMSG (ret_why has its error text, if there is one), or as fio_run(). */
 int fio_check(char *text, char **ret_why);
 /* "fio-3.33" */
@@ -61,33 +64,6 @@ int hosts_parse(const char *s, char ***ret);
 #define FIO_PORT 8765 /* the default of `fio --server` */
 /* Whether a job file for servers can name it: an absolute path without characters that fio interprets. */
 bool hosts_path_ok(const char *path);
-
-/* ---- the parts of fio_run() ---- */
-
-/* The path under which fio opens a descriptor that it has from us. */
-#define FIO_FD_MAX 32
-char *fio_fd_path(int fd, char ret[static FIO_FD_MAX]);
-
-struct fio_result {
-        char *output; /* JSON, and other text that fio printed */
-        char *errors;
-        int status;                         /* as from waitpid() */
-        uint64_t read_bytes, written_bytes; /* from and to devices, by all its processes, as the kernel counted them */
-};
-
-struct fio_call {
-        const char *program;    /* NULL: fio_find() */
-        const char *options[2]; /* the first ones, or NULL */
-        char *const *jobs;      /* texts of job files, at most FIO_JOBS_MAX, and NULL at the end; or NULL */
-        char *const *hosts;     /* the machine of each job; NULL: this one */
-        int target;             /* for fio_fd_path(); -1: none */
-};
-
-/*
- * Runs fio to its end. Returns 0 even if fio failed, or as spawn().
- */
-int fio_execute(const struct fio_call *call, spawn_tick_t tick, void *userdata, struct fio_result *ret);
-void fio_result_done(struct fio_result *r);
 
 /*
  * Parses the JSON of fio 3.1 and later, with any text before it. jobs: numjobs= of the pattern, depth: its iodepth=. All its jobs

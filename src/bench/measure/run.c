@@ -210,14 +210,14 @@ int run_read_all(struct session *s)
                 .pattern = &s->bench->patterns[0],
                 .path = path_of(s, path, sizeof(path)),
                 .region = run_region_once(s),
+                .hosts = s->subject->hosts,
+                .tick = run_tick,
+                .userdata = s,
         };
         int k;
 
         s->stop = 0;
-        if (s->subject->lay_out)
-                k = fio_lay_out(job.path, s->subject->available, s->subject->hosts, run_tick, s, &words);
-        else
-                k = fio_read_once(&job, run_tick, s, &words);
+        k = s->subject->lay_out ? fio_lay_out(&job, &words) : fio_read_once(&job, &words);
         return k < 0 || run_signal() ? ended(s, k, words) : 0;
 }
 
@@ -230,7 +230,7 @@ static int run_fio(struct session *s, const struct fio_job *job, struct bench_ru
 
         traffic_read(roots, s->subject->interface, s->subject->block, &before);
         begin = now_boottime();
-        k = fio_run(job, run_tick, s, ret, ret_words);
+        k = fio_run(job, ret, ret_words);
         if (k < 0)
                 return k;
         traffic_read(roots, s->subject->interface, s->subject->block, &after);
@@ -253,6 +253,8 @@ int run_pattern(struct session *s, const struct step *step)
                 .writes = s->subject->writes && bench_pattern_writes(p),
                 .hosts = s->subject->hosts,
                 .n_hosts = s->bench->axis == BENCH_AXIS_CLIENTS ? (size_t) p->axis : 0,
+                .tick = run_tick,
+                .userdata = s,
         };
         struct bench *b = s->bench;
         size_t before = b->n_runs, n = job.n_hosts + 1;
