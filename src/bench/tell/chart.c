@@ -36,159 +36,152 @@ static void word(FILE *f, const char *s)
                              f);
 }
 
-/* Whether the panel with these figures shows the pattern. A point without a place on the axis is not shown. */
-static bool in_panel(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
+/* A line of a sweep, or the bars of one driver. */
+struct series {
+        unsigned first; /* its first pattern */
+        enum driver driver;
+};
+
+/* The patterns with one kind of figure. */
+struct panel {
+        enum stats_measure m;
+        struct series series[SERIES_MAX];
+        size_t n;
+};
+
+/* Whether there is a figure. A point without a place on the axis is not shown. */
+static bool is_shown(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
         return stats_figure(&b->patterns[pattern]) == m &&
                (b->axis == BENCH_AXIS_NONE || b->axis == BENCH_AXIS_RAMP || b->patterns[pattern].axis > 0) &&
                stats_of(b, pattern, d, m).n > 0;
 }
 
-static bool driver_in_panel(const struct bench *b, enum driver d, enum stats_measure m)
+/* Two points of a sweep belong together if their names differ only in the last word: "RND4K-Q32T1 depth=4". */
+static int base_length(const struct bench_pattern *p)
+{
+        const char *end = strrchr(p->name, ' ');
+
+        return end ? (int) (end - p->name) : (int) strlen(p->name);
+}
+
+static bool same_series(const struct bench *b, unsigned one, unsigned other)
+{
+        const struct bench_pattern *p = &b->patterns[one], *q = &b->patterns[other];
+        int n = base_length(p);
+
+        return b->axis == BENCH_AXIS_NONE || (n == base_length(q) && strncmp(p->name, q->name, (size_t) n) == 0);
+}
+
+static void find_series(const struct bench *b, struct panel *p)
 {
         for (unsigned i = 0; i < b->n_patterns; i++)
-                if (in_panel(b, i, d, m))
-                        return true;
-        return false;
+                for (enum driver d = 0; d < _DRIVER_MAX && p->n < SERIES_MAX; d++) {
+                        bool begins = is_shown(b, i, d, p->m);
+
+                        for (size_t k = 0; k < p->n && begins; k++)
+                                begins = p->series[k].driver != d || !same_series(b, p->series[k].first, i);
+                        if (begins)
+                                p->series[p->n++] = (struct series){i, d};
+                }
 }
 
-static bool has_panel(const struct bench *b, enum stats_measure m)
+/* A line of data: the name or place of a pattern, and its figure with the range of the rounds. */
+static void row(FILE *f, const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
-        for (enum driver d = 0; d < _DRIVER_MAX; d++)
-                if (driver_in_panel(b, d, m))
-                        return true;
-        return false;
-}
-
-static void cell(FILE *f, const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
-{
+        const struct bench_pattern *p = &b->patterns[pattern];
         double unit = m == STATS_BYTES ? 1e6 : 1;
         struct summary sum = stats_of(b, pattern, d, m);
+        char text[PATTERN_TEXT_MAX];
 
+        if (b->axis != BENCH_AXIS_NONE)
+                (void) fprintf(f, "%.6g", p->axis / (b->axis == BENCH_AXIS_REGION ? (double) (1U << 30) : 1));
+        else {
+                (void) fputc('"', f);
+                word(f, *p->name ? p->name : pattern_text(b, pattern, text));
+                (void) fputc('"', f);
+        }
         if (sum.n > 0)
-                (void) fprintf(f, " %.6g %.6g %.6g", sum.median / unit, sum.min / unit, sum.max / unit);
+                (void) fprintf(f, " %.6g %.6g %.6g\n", sum.median / unit, sum.min / unit, sum.max / unit);
         else
-                (void) fprintf(f, " ? ? ?");
+                (void) fprintf(f, " ? ? ?\n");
 }
 
-/* Bars side by side, with the range of the rounds. */
-static void bars(FILE *f, const struct bench *b, enum stats_measure m)
+/* Writes the data. Returns the number of rows in each series of bars, which have a row for every pattern. */
+static size_t data(FILE *f, const struct bench *b, const struct panel *p)
 {
-        size_t patterns = 0, n = 0;
+        size_t rows = 0;
 
-        (void) fprintf(f, "$bars << END\n");
-        for (unsigned i = 0; i < b->n_patterns; i++) {
-                char text[PATTERN_TEXT_MAX];
+        for (size_t i = 0; i < p->n; i++) {
+                const struct series *s = &p->series[i];
 
-                if (stats_figure(&b->patterns[i]) != m)
-                        continue;
-                (void) fputc('"', f);
-                word(f, *b->patterns[i].name ? b->patterns[i].name : pattern_text(b, i, text));
-                (void) fputc('"', f);
-                for (enum driver d = 0; d < _DRIVER_MAX; d++)
-                        if (driver_in_panel(b, d, m))
-                                cell(f, b, i, d, m);
-                (void) fputc('\n', f);
-                patterns++;
+                (void) fprintf(f, "$data%zu << END\n", i);
+                rows = 0;
+                for (unsigned k = 0; k < b->n_patterns; k++) {
+                        if (b->axis == BENCH_AXIS_NONE ? stats_figure(&b->patterns[k]) != p->m
+                                                       : !is_shown(b, k, s->driver, p->m) || !same_series(b, k, s->first))
+                                continue;
+                        row(f, b, k, s->driver, p->m);
+                        rows++;
+                }
+                (void) fprintf(f, "END\n");
         }
-        (void) fprintf(
-                f,
-                "END\nset style data histogram\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 border -1\n"
-                "set xtics rotate by %i\nunset logscale\nset xrange [-0.7:%zu - 0.3]\nplot",
-                patterns > 4 ? -30 : 0, patterns);
-        for (enum driver d = 0; d < _DRIVER_MAX; d++) {
-                if (!driver_in_panel(b, d, m))
-                        continue;
-                (void) fprintf(f, "%s $bars using %zu:%zu:%zu:xtic(1) title '%s' lc rgb '%s'", n ? "," : "", 3 * n + 2, 3 * n + 3,
-                               3 * n + 4, driver_label(d), colours[d]);
-                n++;
-        }
-        (void) fputc('\n', f);
+        return rows;
 }
 
-/* Two points of a sweep belong together if their names differ only in the last word: "RND4K-Q32T1 depth=4". */
-static size_t base_length(const struct bench_pattern *p)
-{
-        const char *name = p->name, *end = strrchr(name, ' ');
-
-        return end ? (size_t) (end - name) : strlen(name);
-}
-
-static bool same_base(const struct bench_pattern *a, const struct bench_pattern *b)
-{
-        size_t n = base_length(a);
-
-        return n == base_length(b) && (n == 0 || strncmp(a->name, b->name, n) == 0);
-}
-
-/* The first point of a line. */
-static bool begins(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
-{
-        for (unsigned i = 0; i < pattern; i++)
-                if (in_panel(b, i, d, m) && same_base(&b->patterns[i], &b->patterns[pattern]))
-                        return false;
-        return in_panel(b, pattern, d, m);
-}
-
-/* Lines over the axis, with the range of the rounds. */
-static void lines(FILE *f, const struct bench *b, enum stats_measure m)
+/* Bars side by side, or lines over the axis. */
+static void panel(FILE *f, const struct bench *b, const struct panel *p)
 {
         static const char *const names[_BENCH_AXIS_MAX] = {
                 "", "queue depth", "jobs", "region in GiB", "measured seconds", "seconds before", "machines"};
-        double scale = b->axis == BENCH_AXIS_REGION ? (double) (1U << 30) : 1;
-        struct {
-                unsigned pattern; /* first point of the line */
-                enum driver driver;
-        } all[SERIES_MAX];
-        size_t n = 0;
+        size_t rows = data(f, b, p);
 
-        for (unsigned i = 0; i < b->n_patterns; i++)
-                for (enum driver d = 0; d < _DRIVER_MAX && n < SERIES_MAX; d++) {
-                        if (!begins(b, i, d, m))
-                                continue;
-                        (void) fprintf(f, "$line%zu << END\n", n);
-                        for (unsigned k = i; k < b->n_patterns; k++) {
-                                if (!in_panel(b, k, d, m) || !same_base(&b->patterns[k], &b->patterns[i]))
-                                        continue;
-                                (void) fprintf(f, "%.6g", b->patterns[k].axis / scale);
-                                cell(f, b, k, d, m);
-                                (void) fputc('\n', f);
-                        }
-                        (void) fprintf(f, "END\n");
-                        all[n].pattern = i;
-                        all[n++].driver = d;
+        (void) fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n", p->m == STATS_IOPS ? "IOPS" : "MB/s");
+        if (b->axis == BENCH_AXIS_NONE)
+                (void) fprintf(
+                        f,
+                        "set style data histogram\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 border -1\n"
+                        "set xtics rotate by %i\nunset logscale\nset xrange [-0.7:%zu - 0.3]\nplot",
+                        rows > 4 ? -30 : 0, rows);
+        else
+                (void) fprintf(f,
+                               "set xlabel '%s'\nset xtics autofreq norotate\n%s\nset xrange [*:*]\n"
+                               "set offsets graph 0.03, graph 0.03, 0, 0\nplot",
+                               names[b->axis],
+                               b->axis == BENCH_AXIS_REGION || b->axis == BENCH_AXIS_RAMP ? "unset logscale"
+                                                                                          : "set logscale x 2");
+        for (size_t i = 0; i < p->n; i++) {
+                const struct bench_pattern *first = &b->patterns[p->series[i].first];
+                enum driver d = p->series[i].driver;
+                char name[sizeof(first->name)] = "";
+
+                (void) fprintf(f, "%s $data%zu using ", i ? "," : "", i);
+                if (b->axis == BENCH_AXIS_NONE)
+                        (void) fprintf(f, "2:3:4:xtic(1)");
+                else {
+                        (void) fprintf(f, "1:2:3:4 with yerrorlines lw 2 pt 7 ps 0.6 dt %zu", i / 2 + 1);
+                        (void) snprintf(name, sizeof(name), "%.*s ", base_length(first), first->name);
                 }
-        (void) fprintf(
-                f,
-                "set xlabel '%s'\nset xtics autofreq norotate\n%s\nset xrange [*:*]\nset offsets graph 0.03, graph 0.03, 0, 0\nplot",
-                names[b->axis],
-                b->axis == BENCH_AXIS_REGION || b->axis == BENCH_AXIS_RAMP ? "unset logscale" : "set logscale x 2");
-        for (size_t i = 0; i < n; i++) {
-                const struct bench_pattern *p = &b->patterns[all[i].pattern];
-                char name[sizeof(p->name)];
-
-                (void) snprintf(name, sizeof(name), "%.*s", (int) base_length(p), p->name);
-                (void) fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorlines lw 2 pt 7 ps 0.6 lc rgb '%s' dt %zu title '",
-                               i ? "," : "", i, colours[all[i].driver], i / 2 + 1);
+                (void) fprintf(f, " lc rgb '%s' title '", colours[d]);
                 word(f, name);
-                (void) fprintf(f, " %s'", driver_label(all[i].driver));
+                (void) fprintf(f, "%s'", driver_label(d));
         }
         (void) fputc('\n', f);
 }
 
 int chart_script(const struct bench *b, bool svg, FILE *f)
 {
-        static const enum stats_measure panels[] = {STATS_IOPS, STATS_BYTES};
+        struct panel panels[] = {{.m = STATS_IOPS}, {.m = STATS_BYTES}};
         unsigned n = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(panels); i++)
-                n += has_panel(b, panels[i]);
+        for (size_t i = 0; i < ELEMENTSOF(panels); i++) {
+                find_series(b, &panels[i]);
+                n += panels[i].n > 0;
+        }
         if (n == 0)
                 return -ENODATA;
-        if (svg)
-                (void) fprintf(f, "set terminal svg size %u,%u noenhanced background '#ffffff'\n", PANEL_WIDTH * n, PANEL_HEIGHT);
-        else
-                (void) fprintf(f, "set terminal png size %u,%u noenhanced\n", PANEL_WIDTH * n, PANEL_HEIGHT);
+        (void) fprintf(f, "set terminal %s size %u,%u noenhanced%s\n", svg ? "svg" : "png", PANEL_WIDTH * n, PANEL_HEIGHT,
+                       svg ? " background '#ffffff'" : "");
         (void) fprintf(f,
                        "set encoding utf8\nset datafile missing '?'\nset grid ytics\nset key below\n"
                        "set multiplot layout 1,%u title '",
@@ -199,15 +192,9 @@ int chart_script(const struct bench *b, bool svg, FILE *f)
                 word(f, b->profile);
         }
         (void) fprintf(f, "'\n");
-        for (size_t i = 0; i < ELEMENTSOF(panels); i++) {
-                if (!has_panel(b, panels[i]))
-                        continue;
-                (void) fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n", panels[i] == STATS_IOPS ? "IOPS" : "MB/s");
-                if (b->axis == BENCH_AXIS_NONE)
-                        bars(f, b, panels[i]);
-                else
-                        lines(f, b, panels[i]);
-        }
+        for (size_t i = 0; i < ELEMENTSOF(panels); i++)
+                if (panels[i].n > 0)
+                        panel(f, b, &panels[i]);
         (void) fprintf(f, "unset multiplot\n");
         return ferror(f) ? -EIO : 0;
 }
@@ -242,9 +229,9 @@ static int make_beside(const char *path, char ret[static PATH_MAX])
 {
         int fd;
 
-        if ((size_t) snprintf(ret, PATH_MAX, "%s.XXXXXX", path) >= PATH_MAX)
+        if ((size_t) snprintf(ret, PATH_MAX, "%s.%i", path, getpid()) >= PATH_MAX)
                 return -ENAMETOOLONG;
-        fd = mkostemp(ret, O_CLOEXEC);
+        fd = open(ret, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         return fd < 0 ? -errno : fd;
 }
 
@@ -280,7 +267,6 @@ static int draw(const char *path, int script, int words)
         _cleanup_close_ int picture = -1;
         char temp[PATH_MAX];
         struct stat st;
-        mode_t mask;
         int r;
 
         picture = make_beside(path, temp);
@@ -289,9 +275,7 @@ static int draw(const char *path, int script, int words)
         r = run("--default-settings", "-", script, picture, words); /* no start-up files */
         if (r == 0 && fstat(picture, &st) == 0 && st.st_size == 0)
                 r = -EPROTO;
-        mask = umask(0);
-        (void) umask(mask);
-        if (r == 0 && (fchmod(picture, 0666 & ~mask) < 0 || rename(temp, path) < 0))
+        if (r == 0 && rename(temp, path) < 0)
                 r = -errno;
         if (r < 0)
                 (void) unlink(temp);
