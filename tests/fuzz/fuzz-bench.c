@@ -3,8 +3,7 @@
  * printed in every format. */
 #include <float.h>
 
-#include "bench/tell/json.h"
-#include "bench/tell/print.h"
+#include "bench/tell/tell.h"
 #include "bench/tell/verdict.h"
 #include "fuzz.h"
 #include "term/json.h"

@@ -14,9 +14,7 @@
 
 #include <locale.h>
 
-#include "bench/tell/json.h"
-#include "bench/tell/kept.h"
-#include "bench/tell/print.h"
+#include "bench/tell/tell.h"
 #include "common/log.h"
 
 #define SET(member, to) (void) copy_string(member, sizeof(member), to)

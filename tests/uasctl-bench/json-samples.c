@@ -2,7 +2,7 @@
 /* Results as JSON, a line each: with every member, and with as few as possible. */
 #include "samples.h"
 
-#include "bench/tell/json.h"
+#include "bench/tell/tell.h"
 #include "term/json.h"
 
 /* Every member that may be null is null. */

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "bench/tell/json.h"
+#include "bench/tell/tell.h"
 #include "term/json.h"
 
 static char *text_of(const struct bench *b)

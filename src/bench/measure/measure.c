@@ -3,8 +3,7 @@
 
 #include "bench/measure/fio.h"
 #include "bench/measure/session.h"
-#include "bench/tell/kept.h"
-#include "bench/tell/print.h"
+#include "bench/tell/tell.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"

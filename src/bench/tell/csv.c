@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/print.h"
+#include "bench/tell/tell.h"
 
 #include <time.h>
 
-#include "bench/tell/json.h"
 #include "common/util.h"
 
 /* RFC 4180. Text that a spreadsheet would read as a formula gets an apostrophe in front. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Compares two results with the same statistics as two drivers. */
-#include "bench/tell/kept.h"
+#include "bench/tell/tell.h"
 
-#include "bench/tell/json.h"
-#include "bench/tell/print.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "term/json.h"

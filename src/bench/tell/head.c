@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/print.h"
+#include "bench/tell/tell.h"
 
 #include "common/util.h"
 

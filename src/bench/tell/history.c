@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/kept.h"
+#include "bench/tell/tell.h"
 
-#include "bench/tell/json.h"
-#include "bench/tell/print.h"
 #include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/json.h"
+#include "bench/tell/tell.h"
 
 #include <fcntl.h>
 #include <limits.h>

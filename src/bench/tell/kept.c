@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/kept.h"
+#include "bench/tell/tell.h"
 
 #include <assert.h>
 #include <fcntl.h>
 #include <time.h>
 
-#include "bench/tell/json.h"
-#include "bench/tell/print.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
@@ -159,7 +157,7 @@ int bench_load(const struct bench_context *c, const char *what, struct bench *re
         return r < 0 ? tell_not_found(r, what) : UASD_EXIT_OK;
 }
 
-static int tell_json(const struct bench *b, FILE *out)
+static int print_json(const struct bench *b, FILE *out, bool legend)
 {
         json_object *o = bench_json(b);
         _cleanup_free_ char *text = json_text(o);
@@ -170,19 +168,14 @@ static int tell_json(const struct bench *b, FILE *out)
 
 int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool legend)
 {
-        switch (how) {
-        case BENCH_TABLE:
-                return bench_print(b, out, legend);
-        case BENCH_JSON:
-                return tell_json(b, out);
-        case BENCH_CSV:
-                return bench_csv(b, out, legend);
-        case BENCH_MARKDOWN:
-                return bench_markdown(b, out);
-        case _BENCH_FORMAT_MAX:
-                break;
-        }
-        return -EINVAL;
+        static int (*const formats[])(const struct bench *b, FILE *out, bool legend) = {
+                [BENCH_TABLE] = bench_print,
+                [BENCH_JSON] = print_json,
+                [BENCH_CSV] = bench_csv,
+                [BENCH_MARKDOWN] = bench_markdown,
+        };
+
+        return formats[how](b, out, legend);
 }
 
 int bench_tell_as_asked(const struct bench_context *c, const struct bench *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/print.h"
+#include "bench/tell/tell.h"
 
 #include <math.h>
 
@@ -14,28 +14,14 @@
 
 #define HARMLESS(s) harmless_sentence(s, (char[4096]){}, 4096)
 
+/* clang-format off */
 enum {
-        AT_PATTERN,
-        AT_DRIVER,
-        AT_MEDIAN,
-        AT_ROUNDS,
-        AT_RANGE,
-        AT_SPREAD,
-        AT_AVERAGE,
-        AT_ALSO,
-        AT_LATENCY,
-        AT_CLAT,
-        AT_P50,
-        AT_P95,
-        AT_P99,
-        AT_NOTES,
-        AT_UAS,
-        _AT_MAX
+        AT_PATTERN, AT_DRIVER, AT_MEDIAN, AT_ROUNDS, AT_RANGE, AT_SPREAD, AT_AVERAGE, AT_ALSO, AT_LATENCY, AT_CLAT, AT_P50, AT_P95,
+        AT_P99, AT_NOTES, AT_UAS, _AT_MAX
 };
 
 /* The most important figures stay: the median and the verdict. */
 static const struct table_column columns[_AT_MAX] = {
-        /* clang-format off */
         [AT_PATTERN] = {"PATTERN", .folds = FIT_LAST},
         [AT_DRIVER] = {"DRIVER", .folds = FIT_LAST},
         [AT_MEDIAN] = {"MEDIAN", SCOLS_FL_RIGHT, .folds = FIT_LAST},
@@ -51,8 +37,8 @@ static const struct table_column columns[_AT_MAX] = {
         [AT_P99] = {"P99", SCOLS_FL_RIGHT, .goes = 10},
         [AT_NOTES] = {"SEE", .folds = FIT_BLANKS},
         [AT_UAS] = {"UAS IS", .folds = FIT_LAST},
-        /* clang-format on */
 };
+/* clang-format on */
 
 static const char *const verdict_colours[_BENCH_WORD_MAX] = {
         [BENCH_FASTER] = SGR_GREEN, [BENCH_SLOWER] = SGR_RED, [BENCH_FAILED] = SGR_RED};
@@ -282,7 +268,7 @@ static void markdown_table(struct libscols_table *t, FILE *out)
         scols_unref_table(t);
 }
 
-int bench_markdown(const struct bench *b, FILE *out)
+int bench_markdown(const struct bench *b, FILE *out, bool legend)
 {
         struct result_printer p = {.b = b, .markdown = true};
         struct head_line head[HEAD_MAX];
@@ -305,7 +291,7 @@ int bench_markdown(const struct bench *b, FILE *out)
                 (void) fputc('\n', out);
         }
         (void) fputc('\n', out);
-        make_table(&p, true);
+        make_table(&p, legend);
         markdown_table(p.table, out);
         for (size_t i = 0; i < p.notes.n; i++)
                 (void) fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, p.notes.text[i]);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <json-c/json.h>
 #include <stdio.h>
 
+#include "bench/program.h"
 #include "bench/tell/verdict.h"
 
 /* ---- the lines above and below a table of results, in all formats ---- */
@@ -61,7 +63,7 @@ int bench_print(const struct bench *b, FILE *out, bool legend);
 /* One line for each run, with all conditions (RFC 4180). The names of the columns come first. The column `round` has round 0. */
 int bench_csv(const struct bench *b, FILE *out, bool legend);
 /* For a forum or a bug report: without the serial number. Names from a device cannot become markup. */
-int bench_markdown(const struct bench *b, FILE *out);
+int bench_markdown(const struct bench *b, FILE *out, bool legend);
 
 /* ---- charts ---- */
 
@@ -75,3 +77,49 @@ int bench_chart_possible(const char *path);
 
 /* Writes the script for gnuplot. It draws to standard output. -ENODATA: there is nothing to draw. */
 int chart_script(const struct bench *b, bool svg, FILE *f);
+
+/* ---- JSON ---- */
+
+/* The schema of uasd-bench(7). Writing and reading a result preserves it. */
+#define BENCH_JSON_VERSION 1
+#define BENCH_JSON_SIZE_MAX (16U << 20) /* largest file that is read, in bytes */
+
+/* NULL: out of memory. */
+json_object *bench_json(const struct bench *b);
+/* A part of it, for comparisons of two results. on: as for verdict_text(). */
+json_object *bench_json_verdict(const struct bench_verdict *v, const char *on);
+json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver d);
+json_object *bench_json_diff(const struct bench *a, const struct bench *b);
+
+/* text has a NUL after `size` bytes, and may have any content. Returns 0. -EBADMSG: not a result. -EPROTONOSUPPORT: a later
+ * version. -ENOMEM. */
+int bench_json_parse(const char *text, size_t size, struct bench *ret);
+/* The same for a file. -EFBIG: too large. dirfd is AT_FDCWD for a path of the user; otherwise no link in dirfd is followed. */
+int bench_json_read(int dirfd, const char *path, struct bench *ret);
+
+/* A struct with the members of its table (bench.h). */
+json_object *fields_object(const struct field *fields, const void *from);
+
+/* ---- stored results ---- */
+
+/* Results as JSON files in /var/lib/uasd/bench: 20261120T101500Z-ID.json. A file is written as a whole or not at all. */
+
+/* 0 or a negative errno. ret_name may be NULL, and gets the name of the file. */
+int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name);
+
+struct kept_results {
+        int dirfd;    /* -1: no directory, and no names */
+        char **names; /* newest first */
+        size_t n;
+};
+
+#define KEPT_NULL ((struct kept_results){.dirfd = -1})
+
+/* No result is not an error. 0 or a negative errno; ret must be closed in either case. */
+int kept_open(const struct roots *roots, struct kept_results *ret);
+void kept_close(struct kept_results *k);
+
+/* Reads the result that the user names. */
+int bench_load(const struct bench_context *c, const char *what, struct bench *ret);
+/* Prints in the requested format, and draws a chart if requested. */
+int bench_tell_as_asked(const struct bench_context *c, const struct bench *b);
