@@ -79,7 +79,7 @@ static void check_round_trip(const struct bench_pattern *p)
         CHECK(streq(again->patterns[0].rw, p->rw) && again->patterns[0].read_percent == p->read_percent);
         CHECK(again->patterns[0].block_size == p->block_size && again->patterns[0].numjobs == p->numjobs);
         CHECK(again->patterns[0].iodepth == p->iodepth && again->patterns[0].time_based == p->time_based);
-        (void) profile_free(again);
+        profile_freep(&again);
         free(made);
 }
 
@@ -98,7 +98,7 @@ static void check_profile(const char *text, size_t size)
         }
         all = p->n_patterns;
         CHECK(profile_drop_writes(p) == writes && p->n_patterns == all - writes);
-        (void) profile_free(p);
+        profile_freep(&p);
 }
 
 static void check_hosts(const char *text)

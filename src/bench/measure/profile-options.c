@@ -18,15 +18,13 @@ enum kind {
         KIND_SIZE,
         KIND_SECONDS,
         KIND_FLAG,
-        KIND_PERCENT,
-        KIND_IGNORED, /* names a file or a place, or what bench sets for every job */
 };
 
 struct known_option {
         const char *name;
         enum kind kind;
         bool ours;     /* bench writes it into the job itself: fio does not get that of the profile */
-        bool inverted; /* the option is the opposite of the member */
+        bool inverted; /* the option counts down from its maximum */
         size_t member; /* of struct bench_pattern */
         uint64_t min, max;
 };
@@ -46,28 +44,20 @@ static const struct known_option options[] = {
         {"runtime", KIND_SECONDS, true, .member = AT(runtime_sec)},
         {"timeout", KIND_SECONDS, true, .member = AT(runtime_sec)},
         {"ramp_time", KIND_SECONDS, true, .member = AT(ramp_sec)},
-        {"time_based", KIND_FLAG, true, .member = AT(time_based)},
-        {"direct", KIND_FLAG, .member = AT(direct)},
-        {"buffered", KIND_FLAG, .inverted = true, .member = AT(direct)},
-        {"rwmixread", KIND_PERCENT, .member = AT(read_percent)},
-        {"rwmixwrite", KIND_PERCENT, .inverted = true, .member = AT(read_percent)},
+        {"time_based", KIND_FLAG, true, .member = AT(time_based), .max = 1},
+        {"direct", KIND_FLAG, .member = AT(direct), .max = 1},
+        {"buffered", KIND_FLAG, .inverted = true, .member = AT(direct), .max = 1},
+        {"rwmixread", KIND_COUNT, .member = AT(read_percent), .max = 100},
+        {"rwmixwrite", KIND_COUNT, .inverted = true, .member = AT(read_percent), .max = 100},
         {"fsync", KIND_COUNT, .member = AT(fsync), .max = INT_MAX},
         {"fdatasync", KIND_COUNT, .member = AT(fdatasync), .max = INT_MAX},
-        {"description", KIND_IGNORED, true},
-        {"directory", KIND_IGNORED, true},
-        {"filename", KIND_IGNORED, true},
-        {"filesize", KIND_IGNORED, true},
-        {"offset", KIND_IGNORED, true},
-        {"offset_increment", KIND_IGNORED, true},
-        {"opendir", KIND_IGNORED, true},
-        {"group_reporting", KIND_IGNORED, true},
-        {"new_group", KIND_IGNORED, true},
-        {"stonewall", KIND_IGNORED, true},
-        {"thread", KIND_IGNORED, true},
-        {"randrepeat", KIND_IGNORED, true},
-        {"allrandrepeat", KIND_IGNORED, true},
-        {"randseed", KIND_IGNORED, true},
         /* clang-format on */
+};
+
+/* They name a file or a place, or what bench sets for every job. fio does not get them. */
+static const char *const ignored[] = {
+        "description", "directory",       "filename",  "filesize", "offset",     "offset_increment", "opendir",
+        "new_group",   "group_reporting", "stonewall", "thread",   "randrepeat", "allrandrepeat",    "randseed",
 };
 
 /* When an engine waits for a request before it submits the next one. */
@@ -159,60 +149,40 @@ static int parse_time(const char *s, uint64_t *ret)
         return 0;
 }
 
-static int parse_between(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
-{
-        return profile_size(s, ret) < 0 || *ret < min || *ret > max ? -EINVAL : 0;
-}
-
 const struct bench_pattern profile_default = {
         .rw = "read", .engine = "psync", .block_size = 4096, .iodepth = 1, .numjobs = 1, .read_percent = 50};
 
 /* Until profile_pattern_finish(), read_percent is the mix of patterns that read and write. */
 int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value)
 {
-        int at = FIND(options, name), r = 0;
+        int at = FIND(options, name), r;
         const struct known_option *o = at < 0 ? NULL : &options[at];
         void *member = o ? (char *) p + o->member : NULL;
         uint64_t n = 0;
 
         if (!o)
-                return 0;
-        switch (o->kind) {
-        case KIND_RW:
+                return find(ignored, sizeof(*ignored), ELEMENTSOF(ignored), name) >= 0;
+        if (o->kind == KIND_RW)
                 r = FIND(directions, value) < 0 || !copy_string(p->rw, sizeof(p->rw), value) ? -EINVAL : 0;
-                break;
-        case KIND_ENGINE:
+        else if (o->kind == KIND_ENGINE)
                 r = FIND(engines, value) < 0 || !copy_string(p->engine, sizeof(p->engine), value) ? -EINVAL : 0;
-                break;
-        case KIND_SIZE:
-                r = streq(value, "100%") && o->min == 0 ? 0 : parse_between(value, o->min, o->max, &n);
-                if (r >= 0)
-                        *(uint64_t *) member = n;
-                break;
-        case KIND_COUNT:
-                r = parse_between(value, o->min, o->max, &n);
-                if (r >= 0)
-                        *(unsigned *) member = (unsigned) n;
-                break;
-        case KIND_SECONDS:
+        else if (o->kind == KIND_SECONDS)
                 r = parse_time(value, &n);
-                if (r >= 0)
-                        *(unsigned *) member = (unsigned) n;
-                break;
-        case KIND_PERCENT:
-                r = parse_between(value, 0, 100, &n);
-                if (r >= 0)
-                        *(unsigned *) member = (unsigned) (o->inverted ? 100 - n : n);
-                break;
-        case KIND_FLAG:
-                r = parse_between(value, 0, 1, &n);
-                if (r >= 0)
-                        *(bool *) member = (n == 1) != o->inverted;
-                break;
-        case KIND_IGNORED:
-                break;
-        }
-        return r < 0 ? r : o->ours;
+        else if (o->kind == KIND_SIZE && o->min == 0 && streq(value, "100%"))
+                r = 0;
+        else
+                r = profile_size(value, &n) < 0 || n < o->min || n > o->max ? -EINVAL : 0;
+        if (r < 0)
+                return r;
+        if (o->inverted)
+                n = o->max - n;
+        if (o->kind == KIND_SIZE)
+                *(uint64_t *) member = n;
+        else if (o->kind == KIND_FLAG)
+                *(bool *) member = n;
+        else if (o->kind == KIND_COUNT || o->kind == KIND_SECONDS)
+                *(unsigned *) member = (unsigned) n;
+        return o->ours;
 }
 
 const char *profile_pattern_finish(struct bench_pattern *p)

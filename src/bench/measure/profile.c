@@ -91,12 +91,7 @@ static int read_option(struct profile_reader *r, char *line)
         value = end + strspn(end, " \t");
         if (end == line || (*value && *value != '='))
                 return fault(r, "not an OPTION=VALUE line");
-        if (!*value)
-                value = (char *) "1";
-        else {
-                value++;
-                value += strspn(value, " \t");
-        }
+        value = *value ? value + 1 + strspn(value + 1, " \t") : (char *) "1";
         *end = '\0';
         if (!r->pattern)
                 return fault(r, "an option before the first section");
@@ -162,16 +157,17 @@ int profile_parse(const char *name, const char *file, const char *text, size_t s
         return k;
 }
 
-struct profile *profile_free(struct profile *p)
+void profile_freep(struct profile **at)
 {
-        if (!p)
-                return NULL;
-        for (size_t i = 0; i < p->n_patterns; i++)
+        struct profile *p = *at;
+
+        for (size_t i = 0; p && i < p->n_patterns; i++)
                 free(p->patterns[i].section);
-        free(p->patterns);
-        free(p->text);
+        if (p) {
+                free(p->patterns);
+                free(p->text);
+        }
         free(p);
-        return NULL;
 }
 
 size_t profile_drop_writes(struct profile *p)
@@ -191,14 +187,6 @@ size_t profile_drop_writes(struct profile *p)
 /* ---- the files ---- */
 
 /* The first directory with a name wins. */
-#define DIRS(r)                                                                                                                  \
-        (const struct dropin_dir[])                                                                                              \
-        {                                                                                                                        \
-                {(r)->etc, BENCH_DIR},                                                                                           \
-                {                                                                                                                \
-                        (r)->lib, BENCH_SHARE                                                                                    \
-                }                                                                                                                \
-        }
 static const char *const dirs_shown[] = {BENCH_DIR_SHOWN, BENCH_SHARE_SHOWN};
 
 static bool name_is_valid(const char *name, size_t n)
@@ -208,7 +196,7 @@ static bool name_is_valid(const char *name, size_t n)
 
 int profile_load(const struct roots *roots, const char *name, char ret_fault[static PROFILE_FAULT_MAX], struct profile **ret)
 {
-        const struct dropin_dir *dirs = DIRS(roots);
+        const struct dropin_dir dirs[] = {{roots->etc, BENCH_DIR}, {roots->lib, BENCH_SHARE}};
 
         if (!name_is_valid(name, strlen(name)))
                 return -EINVAL;
@@ -260,9 +248,10 @@ static int add_name(int root, const char *path, void *data)
 
 char **profile_names(const struct roots *r)
 {
+        const struct dropin_dir dirs[] = {{r->etc, BENCH_DIR}, {r->lib, BENCH_SHARE}};
         struct profile_list list = {};
 
-        if (dropins_of(DIRS(r), ELEMENTSOF(dirs_shown), BENCH_SUFFIX, add_name, &list) < 0)
+        if (dropins_of(dirs, ELEMENTSOF(dirs), BENCH_SUFFIX, add_name, &list) < 0)
                 no_memory();
         return list.names;
 }

@@ -32,14 +32,9 @@ int profile_parse(const char *name, const char *file, const char *text, size_t s
                   struct profile **ret);
 /* Removes the patterns that write. Returns their number. */
 size_t profile_drop_writes(struct profile *p);
-struct profile *profile_free(struct profile *p); /* NULL */
+void profile_freep(struct profile **p);
 /* All names, sorted, with NULL at the end; NULL: none. Free with strv_free(). */
 char **profile_names(const struct roots *r);
-
-static inline void profile_freep(struct profile **p)
-{
-        (void) profile_free(*p);
-}
 
 /* A size or count in fio's format: 4k, 1M, 10G. 1 KiB is 1024 with either case of the letter. 0, -EINVAL or -ERANGE. */
 int profile_size(const char *s, uint64_t *ret);
