@@ -51,13 +51,12 @@ static int insert(struct sweep *s, uint64_t value)
 
         if (s->n == SWEEP_VALUES_MAX)
                 return -EINVAL;
-        for (size_t i = 0; i < s->n; i++)
-                if (s->values[i] == value)
-                        return -EEXIST;
-        for (; at > 0 && s->values[at - 1] > value; at--)
-                s->values[at] = s->values[at - 1];
+        while (at > 0 && s->values[at - 1] > value)
+                at--;
+        if (at > 0 && s->values[at - 1] == value)
+                return -EEXIST;
+        memmove(s->values + at + 1, s->values + at, (s->n++ - at) * sizeof(*s->values));
         s->values[at] = value;
-        s->n++;
         return 0;
 }
 

@@ -96,14 +96,14 @@ int remount_find(const char *path, const struct views *views, struct remount *re
 
 bool remount_is_alone(const struct remount *m, const struct view *v)
 {
-        char label[VIEW_LABEL_MAX], text[512];
+        char text[512];
 
         for (size_t i = 0; i < v->disk.n_users; i++) {
                 const struct user *u = &v->disk.users[i];
 
                 if (u->kind == USER_MOUNT && !u->namespace && u->where && streq(u->where, m->target))
                         continue;
-                return log_failure(false, "%s: cannot be unmounted for a switch. It is also in use: %s", view_label(v, label),
+                return log_failure(false, "%s: cannot be unmounted for a switch. It is also in use: %s", VIEW_LABEL(v),
                                    user_text(u, text, sizeof(text)));
         }
         return true;

@@ -52,9 +52,9 @@ static uint64_t take_disk(struct subject *s, const char *what)
 
 static int tell_users(const struct view *v)
 {
-        char label[VIEW_LABEL_MAX], text[512];
+        char text[512];
 
-        log_error("%s is in use. Only an unused disk can be measured:", view_label(v, label));
+        log_error("%s is in use. Only an unused disk can be measured:", VIEW_LABEL(v));
         for (size_t i = 0; i < v->disk.n_users; i++)
                 log_error("  %s", user_text(&v->disk.users[i], text, sizeof(text)));
         log_info("Unmount it, or measure through its file system: --file=PATH.");
@@ -62,19 +62,18 @@ static int tell_users(const struct view *v)
 }
 
 /* Selects the drivers and their order. The present driver comes first; with A B B A it is also the last one. */
-static int choose_drivers(const struct bench_options *o, const struct view *v, struct subject *s)
+static int choose_drivers(const struct bench_options *o, struct subject *s)
 {
-        enum driver now = v->disk.facts.driver;
-        char label[VIEW_LABEL_MAX];
+        enum driver now = s->view->disk.facts.driver;
 
-        (void) view_label(v, label);
         if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE)
-                return log_failure(UASD_EXIT_FAILED, "%s: cannot be measured on %s.", label, view_driver(v) ?: "no driver");
-        if (!view_capable(v) && o->driver != now)
+                return log_failure(UASD_EXIT_FAILED, "%s: cannot be measured on %s.", VIEW_LABEL(s->view),
+                                   view_driver(s->view) ?: "no driver");
+        if (!view_capable(s->view) && o->driver != now)
                 return log_failure(
                         UASD_EXIT_INCAPABLE,
                         "%s: cannot be compared, since it does not offer both drivers. --driver=%s measures the present one.",
-                        label, driver_to_string(now));
+                        VIEW_LABEL(s->view), driver_to_string(now));
         s->first = o->driver != DRIVER_NONE ? o->driver : now;
         s->second = o->driver != DRIVER_NONE ? DRIVER_NONE : now == DRIVER_UAS ? DRIVER_USB_STORAGE : DRIVER_UAS;
         return UASD_EXIT_OK;
@@ -85,7 +84,6 @@ static int look_at_switch(const struct bench_context *c, const struct subject *s
 {
         enum driver to = s->second != DRIVER_NONE ? s->second : s->first;
         _cleanup_(views_done) struct views views = {};
-        char label[VIEW_LABEL_MAX];
         const struct view *v;
         struct plan plan;
 
@@ -97,7 +95,7 @@ static int look_at_switch(const struct bench_context *c, const struct subject *s
         plan_switch(v, to, false, &plan);
         if (plan.code != UASD_EXIT_REFUSED && plan.code != UASD_EXIT_INCAPABLE)
                 return UASD_EXIT_OK;
-        log_error("%s: would not be switched to %s. %s", view_label(s->view, label), driver_to_string(to),
+        log_error("%s: would not be switched to %s. %s", VIEW_LABEL(s->view), driver_to_string(to),
                   reason_sentence(plan.decision.reason));
         log_info("--driver=%s measures the present driver.", driver_to_string(s->driver));
         return plan.code;
@@ -116,7 +114,6 @@ static int look_at_node(const struct bench_context *c, bool writes, const char *
 int find_disk(const struct bench_context *c, const char *what, struct subject *s)
 {
         const struct bench_options *o = c->options;
-        char label[VIEW_LABEL_MAX];
         int code;
 
         code = source_connect_disk(&c->client, what, &s->remote, &s->views, &s->view);
@@ -124,9 +121,9 @@ int find_disk(const struct bench_context *c, const char *what, struct subject *s
                 return code;
         s->available = take_disk(s, what);
         if (s->available == 0)
-                return log_failure(UASD_EXIT_FAILED, "%s: has no disk.", view_label(s->view, label));
+                return log_failure(UASD_EXIT_FAILED, "%s: has no disk.", VIEW_LABEL(s->view));
         s->writes = o->destroy_data;
-        code = choose_drivers(o, s->view, s);
+        code = choose_drivers(o, s);
         if (code == UASD_EXIT_OK && s->view->disk.n_users > 0)
                 code = tell_users(s->view);
         if (code == UASD_EXIT_OK)
@@ -219,7 +216,6 @@ static const struct view *below_one(const struct below *b)
 /* The user names the disk, and the result is stored under its name. So the disk is refused only if it is known to be wrong. */
 static int find_named_disk(const struct bench_context *c, const char *what, const struct below *below, struct subject *s)
 {
-        char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
         bool asked = false;
         int code;
 
@@ -232,8 +228,8 @@ static int find_named_disk(const struct bench_context *c, const char *what, cons
                 asked = asked || streq(below->list[i]->disk.facts.interface, s->view->disk.facts.interface);
         if (!below->known || asked)
                 return UASD_EXIT_OK;
-        log_error("'%s' is not on %s but on %s.", c->options->file, view_label(s->view, label),
-                  below_one(below) ? view_label(below_one(below), other) : "another disk");
+        log_error("'%s' is not on %s but on %s.", c->options->file, VIEW_LABEL(s->view),
+                  below_one(below) ? VIEW_LABEL(below_one(below)) : "another disk");
         log_info(c->options->clients ? "Omit the disk: the result then names none." : "Omit the disk: uasctl then finds it.");
         return UASD_EXIT_USAGE;
 }
@@ -272,7 +268,6 @@ int find_file(const struct bench_context *c, const char *what, struct subject *s
 int find_mounted(const struct bench_context *c, const char *what, struct subject *s)
 {
         _cleanup_(views_done) struct views kernel = {};
-        char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
         const struct view *v = NULL, *asked = NULL;
         const char *name = NULL;
         struct stat st;
@@ -294,13 +289,13 @@ int find_mounted(const struct bench_context *c, const char *what, struct subject
         s->view = views_find(&s->views, v->disk.facts.interface);
         if (!s->view || (asked && asked != s->view))
                 return log_failure(UASD_EXIT_USAGE, "'%s' is not on %s but on %s.", c->options->file,
-                                   asked ? view_label(asked, label) : "a disk of uasd", view_label(v, other));
+                                   asked ? VIEW_LABEL(asked) : "a disk of uasd", VIEW_LABEL(v));
         if (!remount_is_alone(&s->remount, s->view))
                 return UASD_EXIT_REFUSED;
         s->path = need(strdup(c->options->file));
         (void) take_disk(s, name);
         s->remounts = true;
-        code = choose_drivers(c->options, s->view, s);
+        code = choose_drivers(c->options, s);
         return code == UASD_EXIT_OK ? look_at_switch(c, s) : code;
 }
 
@@ -344,12 +339,12 @@ bool ask_destroy(const struct view *v)
 {
         const struct facts *f = &v->disk.facts;
         const char *expected = f->serial[0] ? f->serial : f->interface;
-        char label[VIEW_LABEL_MAX], product[2 * USB_STRING_MAX], harmless[4 * USB_STRING_MAX];
+        char product[2 * USB_STRING_MAX], harmless[4 * USB_STRING_MAX];
         _cleanup_free_ char *line = NULL;
         size_t size = 0;
 
         (void) make_harmless(view_product(v, product, sizeof(product)), harmless, sizeof(harmless));
-        log_warning("%s, %s: everything on it will be overwritten.", view_label(v, label), harmless);
+        log_warning("%s, %s: everything on it will be overwritten.", VIEW_LABEL(v), harmless);
         if (isatty(STDIN_FILENO)) {
                 (void) make_harmless(expected, harmless, sizeof(harmless));
                 (void) fprintf(stderr, "To go on, type its %s (%s): ", f->serial[0] ? "serial number" : "interface", harmless);
