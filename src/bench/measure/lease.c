@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/measure/lease.h"
+#include "bench/measure/subject.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,155 +19,154 @@
 #define AGAIN_USEC (500 * USEC_PER_MSEC)
 
 /* The node of the LUN, and the history of the disk. */
-static void take_view(struct bench_lease *l, const struct view *v)
+static void take_view(struct subject *s, const struct view *v)
 {
         for (size_t i = 0; i < v->disk.n_luns; i++)
-                if (v->disk.luns[i].lun == l->lun && v->disk.luns[i].disk.name[0])
-                        (void) copy_string(l->block, sizeof(l->block), v->disk.luns[i].disk.name);
-        if (streq(l->history, v->history))
+                if (v->disk.luns[i].lun == s->lun && v->disk.luns[i].disk.name[0])
+                        (void) copy_string(s->block, sizeof(s->block), v->disk.luns[i].disk.name);
+        if (streq(s->history, v->history))
                 return;
-        (void) copy_string(l->history, sizeof(l->history), v->history);
-        l->distrusted = strncmp(v->history, "distrusted", strlen("distrusted")) == 0;
+        (void) copy_string(s->history, sizeof(s->history), v->history);
+        s->distrusted = strncmp(v->history, "distrusted", strlen("distrusted")) == 0;
 }
 
 /* Reads the disk again. A signal that is still on its way may have its new node. */
-static int read_again(struct bench_lease *l)
+static int read_again(struct subject *s)
 {
-        int k = daemon_watch_refresh(&l->watch);
-        const struct view *v = views_find(&l->watch.disks, l->interface);
+        int k = daemon_watch_refresh(&s->watch);
+        const struct view *v = views_find(&s->watch.disks, s->interface);
 
-        l->watch.changed = k == -ETIMEDOUT; /* the daemon is busy; the descriptor shows the end of the lease */
+        s->watch.changed = k == -ETIMEDOUT; /* the daemon is busy; the descriptor shows the end of the lease */
         if (k < 0)
                 return k == -ETIMEDOUT ? 0 : -EPIPE;
         if (!v)
                 return -ENODEV;
-        take_view(l, v);
+        take_view(s, v);
         return 0;
 }
 
-int bench_lease_begin(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, bool mounted,
-                      struct bench_lease *l)
+int bench_lease_begin(struct subject *s)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int k, fd;
 
-        *l = LEASE_NULL;
-        l->context = c;
-        l->remote = r;
-        l->lun = lun;
-        l->interface = v->disk.facts.interface;
-        l->watch.disk = l->interface;
-        l->watch.on_step = progress_show;
-        k = daemon_watch_open(&l->watch, r);
+        s->watch.disk = s->interface;
+        s->watch.on_step = progress_show;
+        k = daemon_watch_open(&s->watch, &s->remote);
         if (k < 0)
                 return source_lost(k);
-        take_view(l, v);
-        l->distrusted = false; /* an earlier record is not new */
-        if (!l->block[0])
+        s->block[0] = '\0';
+        take_view(s, s->view);
+        s->distrusted = false; /* an earlier record is not new */
+        if (!s->block[0])
                 return UASD_EXIT_NO_DISK;
-        if (mounted)
+        if (s->remounts)
                 return UASD_EXIT_OK;
-        k = request_reply(&c->client, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
+        k = request_reply(&s->context->client, &s->remote, &(struct remote_call){.method = "Lease", .disk = s->interface},
+                          &reply);
         if (k != UASD_EXIT_OK)
                 return k;
         if (sd_bus_message_read(reply, "h", &fd) >= 0)
-                l->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
-        if (l->fd >= 0)
-                return UASD_EXIT_OK;
-        return log_failure(UASD_EXIT_FAILED, "Cannot read the answer of uasd.");
+                s->lease = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
+        return s->lease >= 0 ? UASD_EXIT_OK : log_failure(UASD_EXIT_FAILED, "Cannot read the answer of uasd.");
 }
 
-void lease_end(struct bench_lease *l)
+void lease_end(struct subject *s)
 {
-        if (!l->remote)
-                return;
-        daemon_watch_close(&l->watch);
-        (void) close_keep_errno(l->fd);
-        *l = LEASE_NULL;
+        if (s->watch.remote)
+                daemon_watch_close(&s->watch);
+        s->watch = DAEMON_WATCH_NULL;
+        s->lease = close_keep_errno(s->lease);
 }
 
-int lease_look(struct bench_lease *l)
+int lease_look(struct subject *s)
 {
-        struct pollfd end = {l->fd, 0, 0}; /* without a lease it is -1, which poll() ignores */
-        int k = daemon_watch_next(&l->watch, 0);
+        struct pollfd end = {s->lease, 0, 0}; /* without a lease it is -1, which poll() ignores */
+        int k = s->watch.remote ? daemon_watch_next(&s->watch, 0) : 0;
 
-        if ((k < 0 && k != -ETIMEDOUT) || l->watch.gone)
+        if ((k < 0 && k != -ETIMEDOUT) || s->watch.gone)
                 return -EPIPE;
-        k = l->watch.changed ? read_again(l) : 0;
+        k = s->watch.changed ? read_again(s) : 0;
         if (k < 0 || poll(&end, 1, 0) <= 0 || !(end.revents & (POLLHUP | POLLERR | POLLNVAL)))
                 return k;
         /* The daemon has closed its end. An unplugged disk also ends its lease. The two events may arrive in any order. */
-        return read_again(l) == -ENODEV ? -ENODEV : -EPIPE;
+        return read_again(s) == -ENODEV ? -ENODEV : -EPIPE;
 }
 
 /* Waits for the end of the job. Returns the exit status of the switch, or of the event that ended the wait. */
-static int await_job(struct bench_lease *l, char *ret_text, size_t size)
+static int await_job(struct subject *s)
 {
         uint64_t deadline = now_boottime() + SWITCH_USEC;
 
         for (;;) {
-                int k = daemon_watch_next(&l->watch, deadline);
+                int k = daemon_watch_next(&s->watch, deadline);
 
-                if (l->watch.ended) {
-                        (void) copy_string(ret_text, size, l->watch.outcome.text);
-                        if (ret_text[0] && ret_text[strlen(ret_text) - 1] == '.') /* the text becomes part of a sentence */
-                                ret_text[strlen(ret_text) - 1] = '\0';
-                        return l->watch.outcome.code < 0 ? UASD_EXIT_FAILED : l->watch.outcome.code;
+                if (s->watch.ended) {
+                        (void) copy_string(s->why, sizeof(s->why), s->watch.outcome.text);
+                        if (s->why[0] && s->why[strlen(s->why) - 1] == '.') /* the text becomes part of a sentence */
+                                s->why[strlen(s->why) - 1] = '\0';
+                        return s->watch.outcome.code < 0 ? UASD_EXIT_FAILED : s->watch.outcome.code;
                 }
-                if (k < 0 || l->watch.gone) {
-                        (void) copy_string(ret_text, size,
+                if (k < 0 || s->watch.gone) {
+                        (void) copy_string(s->why, sizeof(s->why),
                                            k == -ETIMEDOUT ? "the switch does not end" : "uasd is not there any more");
                         return UASD_EXIT_FAILED;
                 }
-                l->watch.changed = false;
+                s->watch.changed = false;
         }
 }
 
 /* The bus may report the end before udev has made the node. */
-static bool await_node(struct bench_lease *l)
+static bool await_node(struct subject *s)
 {
         uint64_t deadline = now_boottime() + NODE_USEC;
 
-        while (read_again(l) < 0 || faccessat(l->context->client.roots.dev, l->block, R_OK, 0) < 0) {
+        while (read_again(s) < 0 || faccessat(s->context->client.roots.dev, s->block, R_OK, 0) < 0) {
                 if (now_boottime() >= deadline)
                         return false;
-                (void) daemon_watch_next(&l->watch, now_boottime() + 200 * USEC_PER_MSEC);
+                (void) daemon_watch_next(&s->watch, now_boottime() + 200 * USEC_PER_MSEC);
         }
         return true;
 }
 
-int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t size)
+int lease_switch(struct subject *s, enum driver to)
 {
         _cleanup_free_ char *job = NULL;
         int code;
 
-        ret_text[0] = '\0';
-        code = request_call(&l->context->client, l->remote,
-                            &(struct remote_call){.method = "Switch", .disk = l->interface, .value = driver_to_string(to)}, &job);
+        s->why[0] = '\0';
+        code = request_call(&s->context->client, &s->remote,
+                            &(struct remote_call){.method = "Switch", .disk = s->interface, .value = driver_to_string(to)}, &job);
         if (code != UASD_EXIT_OK) {
-                (void) copy_string(ret_text, size, "uasd did not begin the switch");
+                (void) copy_string(s->why, sizeof(s->why), "uasd did not begin the switch");
                 return code;
         }
-        l->watch.job = job;
-        l->watch.ended = false;
-        code = await_job(l, ret_text, size);
-        l->watch.job = NULL;
-        l->watch.ended = false;
-        if (l->fd < 0 && code != UASD_EXIT_OK && code != UASD_EXIT_ROLLED_BACK) { /* it must not happen later */
+        s->watch.job = job;
+        s->watch.ended = false;
+        code = await_job(s);
+        s->watch.job = NULL;
+        s->watch.ended = false;
+        if (s->lease < 0 && code != UASD_EXIT_OK && code != UASD_EXIT_ROLLED_BACK) { /* it must not happen later */
                 _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 
-                (void) remote_call(l->remote, &(struct remote_call){.method = "Cancel", .disk = l->interface}, NULL, &error);
+                (void) remote_call(&s->remote, &(struct remote_call){.method = "Cancel", .disk = s->interface}, NULL, &error);
         }
-        if (!await_node(l) && code == UASD_EXIT_OK) {
-                (void) copy_string(ret_text, size, "its node did not come back");
+        if (!await_node(s) && code == UASD_EXIT_OK) {
+                (void) copy_string(s->why, sizeof(s->why), "its node did not come back");
                 code = UASD_EXIT_FAILED;
         }
         return code;
 }
 
-void lease_keep_off_uas(const struct bench_context *c, const char *interface)
+void lease_tell_kept_off(const struct subject *s)
 {
-        struct remote_call call = {.method = "Switch", .disk = interface, .value = DRIVER_NAME_BOT};
+        log_info("The disk failed under uas, so it stays on usb-storage until it is unplugged. 'uasctl switch %s' ends that.",
+                 s->interface);
+}
+
+void lease_keep_off_uas(struct subject *s)
+{
+        struct remote_call call = {.method = "Switch", .disk = s->interface, .value = DRIVER_NAME_BOT};
         uint64_t deadline = now_boottime() + OVER_USEC;
 
         for (;;) {
@@ -177,13 +176,11 @@ void lease_keep_off_uas(const struct bench_context *c, const char *interface)
                 int k;
 
                 /* A new connection: over that of the lease it would be a switch under the lease. */
-                if (source_connect(&c->client, &remote, &views) != UASD_EXIT_OK)
+                if (source_connect(&s->context->client, &remote, &views) != UASD_EXIT_OK)
                         return;
                 k = remote_call(&remote, &call, NULL, &error);
                 if (k >= 0) {
-                        log_info("The disk failed under uas, so it stays on usb-storage until it is unplugged. "
-                                 "'uasctl switch %s' ends that.",
-                                 interface);
+                        lease_tell_kept_off(s);
                         return;
                 }
                 if (!sd_bus_error_has_name(&error, UASD_BUS_ERROR_IN_USE) || now_boottime() >= deadline) {

@@ -96,7 +96,7 @@ static bool by_the_clock(const struct bench *b)
 
 static void tell_plan(const struct session *s, const struct subject *f, size_t n_runs, uint64_t usec)
 {
-        const char *guess = by_the_clock(s->bench) || s->context->options->runtime_sec
+        const char *guess = by_the_clock(s->bench) || s->subject->context->options->runtime_sec
                                     ? ""
                                     : " on a hard disk. A run that ends with its region takes as long as the disk needs";
         char time[RUN_TIME_MAX], size[UNIT_TEXT_MAX], pattern[PATTERN_TEXT_MAX];
@@ -138,26 +138,23 @@ static int tell(const struct bench_context *c, const struct bench *b, int code)
 /* Both switches of --remount are overrides, which would outlive the measurement. */
 static int go_back(struct session *s, enum driver before, bool overridden)
 {
-        struct bench_lease *l = &s->subject->lease;
+        struct subject *f = s->subject;
         int code;
 
         if (s->ended[DRIVER_UAS] && before == DRIVER_UAS) {
-                log_info(
-                        "The disk failed under uas, so it stays on usb-storage until it is unplugged. 'uasctl switch %s' ends that.",
-                        l->interface);
+                lease_tell_kept_off(f);
                 return UASD_EXIT_OK;
         }
         code = session_switch(s, before);
         if (code != UASD_EXIT_OK || overridden)
                 return code;
-        return request_call(&s->context->client, l->remote,
-                            &(struct remote_call){.method = "Switch", .disk = l->interface, .value = ""}, NULL);
+        return request_call(&f->context->client, &f->remote,
+                            &(struct remote_call){.method = "Switch", .disk = f->interface, .value = ""}, NULL);
 }
 
 /* All checks are done. From here on the disk or file is ours. */
 static int measure(struct session *s, struct step *steps, size_t n_steps)
 {
-        const struct bench_context *c = s->context;
         struct subject *f = s->subject;
         bool raw = !f->path, shared = f->hosts && f->lay_out, overridden = f->view && streq(f->view->reason_id, "override");
         int code = UASD_EXIT_OK, back = UASD_EXIT_OK;
@@ -165,9 +162,9 @@ static int measure(struct session *s, struct step *steps, size_t n_steps)
 
         run_catch_signals();
         if (raw || f->remounts)
-                code = bench_lease_begin(c, &f->remote, f->view, f->lun, f->remounts, &f->lease);
+                code = bench_lease_begin(f);
         if (code == UASD_EXIT_OK && f->remounts)
-                code = remount_try(&f->remount, f->lease.block);
+                code = remount_try(f);
         if (code == UASD_EXIT_OK && shared) {
                 _cleanup_free_ char *directory = f->path;
 
@@ -175,7 +172,7 @@ static int measure(struct session *s, struct step *steps, size_t n_steps)
                 if (asprintf(&f->path, "%s/uasctl-bench-%s", directory, s->bench->id) < 0)
                         no_memory();
         } else if (code == UASD_EXIT_OK && f->lay_out)
-                code = make_scratch(c, f);
+                code = make_scratch(f);
         if (code == UASD_EXIT_OK) {
                 code = session_run(s, steps, n_steps);
                 if (f->remounts)
@@ -184,15 +181,15 @@ static int measure(struct session *s, struct step *steps, size_t n_steps)
                         log_error("Cannot remove the scratch file '%s' on %s. Remove it there.", f->path, f->hosts[0]);
         }
         errors_end(&s->errors);
-        lease_end(&f->lease);
+        lease_end(f);
         if (raw && s->ended[DRIVER_UAS] && before == DRIVER_UAS && code == UASD_EXIT_ROLLED_BACK)
-                lease_keep_off_uas(c, f->interface);
+                lease_keep_off_uas(f);
         return code == UASD_EXIT_OK ? back : code;
 }
 
 static int run(const struct bench_context *c, struct subject *f, struct bench *b)
 {
-        struct session s = {.context = c, .subject = f, .bench = b, .errors = ERRORS_NULL};
+        struct session s = {.subject = f, .bench = b, .errors = ERRORS_NULL};
         size_t n_steps, n_runs = 0;
         _cleanup_free_ struct step *steps = session_plan(&s, &n_steps);
 
@@ -208,7 +205,6 @@ static int run(const struct bench_context *c, struct subject *f, struct bench *b
 
 int bench_measure(const struct bench_context *c, char *const *words)
 {
-        const char *what = words[0];
         const struct bench_options *o = c->options;
         _cleanup_(subject_done) struct subject f = SUBJECT_NULL;
         _cleanup_(profile_freep) struct profile *profile = NULL;
@@ -218,14 +214,15 @@ int bench_measure(const struct bench_context *c, char *const *words)
         bool dropped = false;
         int code;
 
+        f.context = c;
         code = find_tools(o, &fio);
         if (code == UASD_EXIT_OK)
                 code = load_profile(c, o->write || o->destroy_data, &profile, &dropped);
         if (code == UASD_EXIT_OK)
-                code = o->remount ? find_mounted(c, what, &f) : o->file ? find_file(c, what, &f) : find_disk(c, what, &f);
+                code = o->remount ? find_mounted(&f, words[0]) : o->file ? find_file(&f, words[0]) : find_disk(&f, words[0]);
         if (code != UASD_EXIT_OK)
                 return code;
-        size_scratch(o, profile, &f);
+        size_scratch(&f, profile);
         if (o->size && o->size < f.available)
                 f.available = o->size;
         while (f.hosts && f.hosts[n_hosts])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/measure/lease.h"
+#include "bench/measure/subject.h"
 
 #include <limits.h>
 #include <mntent.h>
@@ -131,13 +131,14 @@ static bool is_mounted(const struct remount *m, const char *node)
 }
 
 /* Waits for udev's node, and mounts, if no other program has. */
-static int bring_back(struct remount *m, const char *block)
+static int bring_back(struct subject *s)
 {
+        struct remount *m = &s->remount;
         uint64_t deadline = now_boottime() + NODE_USEC;
         char node[sizeof("/dev/") + 2 * BLOCK_NAME_MAX];
         int r = -ENOENT;
 
-        (void) snprintf(node, sizeof(node), "/dev/%s%s", block, m->partition);
+        (void) snprintf(node, sizeof(node), "/dev/%s%s", s->block, m->partition);
         while (access(node, F_OK) < 0 && now_boottime() < deadline)
                 (void) usleep(100 * USEC_PER_MSEC);
         for (unsigned i = 0; i < ATTEMPTS && access(node, F_OK) == 0; i++) {
@@ -162,24 +163,26 @@ static int take_away(struct remount *m)
         return r;
 }
 
-int remount_try(struct remount *m, const char *block)
+int remount_try(struct subject *s)
 {
-        if (take_away(m) < 0)
-                return log_failure(UASD_EXIT_REFUSED, "Cannot unmount '%s', so the drivers cannot be compared.", m->target);
-        return bring_back(m, block) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        if (take_away(&s->remount) < 0)
+                return log_failure(UASD_EXIT_REFUSED, "Cannot unmount '%s', so the drivers cannot be compared.",
+                                   s->remount.target);
+        return bring_back(s) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
-int remount_switch(struct remount *m, struct bench_lease *l, enum driver to, char *ret_text, size_t size)
+int remount_switch(struct subject *s, enum driver to)
 {
+        const char *target = s->remount.target;
         int code;
 
-        if (take_away(m) < 0) {
-                (void) snprintf(ret_text, size, "'%.200s' cannot be unmounted", m->target);
+        if (take_away(&s->remount) < 0) {
+                (void) snprintf(s->why, sizeof(s->why), "'%.200s' cannot be unmounted", target);
                 return UASD_EXIT_REFUSED;
         }
-        code = lease_switch(l, to, ret_text, size);
-        if (bring_back(m, l->block) < 0 && code == UASD_EXIT_OK) {
-                (void) snprintf(ret_text, size, "'%.200s' is not mounted again", m->target);
+        code = lease_switch(s, to);
+        if (bring_back(s) < 0 && code == UASD_EXIT_OK) {
+                (void) snprintf(s->why, sizeof(s->why), "'%.200s' is not mounted again", target);
                 code = UASD_EXIT_FAILED;
         }
         return code;

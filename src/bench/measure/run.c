@@ -92,22 +92,21 @@ static bool is_there(const struct session *s)
         if (!s->subject->interface)
                 return true;
         (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", s->subject->interface);
-        return faccessat(s->context->client.roots.sys, path, F_OK, 0) == 0;
+        return faccessat(s->subject->context->client.roots.sys, path, F_OK, 0) == 0;
 }
 
 /* Returns 0, or the error that ends the session. */
 static int look(struct session *s, bool io_failed)
 {
-        struct bench_lease *lease = &s->subject->lease;
         int k;
 
         s->looked = now_boottime();
         if (!is_there(s))
                 return -ENODEV;
-        k = lease->remote ? lease_look(lease) : 0;
+        k = lease_look(s->subject);
         if (k < 0)
                 return k;
-        return errors_look(&s->errors, io_failed) || lease->distrusted ? -EIO : 0;
+        return errors_look(&s->errors, io_failed) || s->subject->distrusted ? -EIO : 0;
 }
 
 int run_tick(void *userdata)
@@ -184,7 +183,7 @@ static const char *path_of(const struct session *s, char *ret, size_t size)
         if (s->subject->path)
                 return s->subject->path;
         /* By the descriptor, which also works for a machine in a folder. */
-        (void) snprintf(ret, size, "/proc/self/fd/%i/%s", s->context->client.roots.dev, s->subject->block);
+        (void) snprintf(ret, size, "/proc/self/fd/%i/%s", s->subject->context->client.roots.dev, s->subject->block);
         return ret;
 }
 
@@ -223,7 +222,7 @@ int run_read_all(struct session *s)
 
 static int run_fio(struct session *s, const struct fio_job *job, struct bench_run *ret, char **ret_words)
 {
-        const struct roots *roots = &s->context->client.roots;
+        const struct roots *roots = &s->subject->context->client.roots;
         struct traffic before, after;
         uint64_t begin;
         int k;
@@ -267,8 +266,8 @@ int run_pattern(struct session *s, const struct step *step)
         int k;
 
         assert(step->pattern < b->n_patterns);
-        assert(!job.writes || s->context->options->write ||
-               s->context->options->destroy_data); /* without permission nothing is written */
+        assert(!job.writes || s->subject->context->options->write ||
+               s->subject->context->options->destroy_data); /* without permission nothing is written */
         s->stop = 0;
         b->runs = need(reallocarray(b->runs, before + n, sizeof(*b->runs)));
         runs = b->runs + before;
@@ -296,7 +295,7 @@ int run_pattern(struct session *s, const struct step *step)
 int run_lost(struct session *s)
 {
         s->bench->interrupted = true;
-        if (!is_there(s) || (s->subject->lease.remote && lease_look(&s->subject->lease) == -ENODEV))
+        if (!is_there(s) || lease_look(s->subject) == -ENODEV)
                 return log_failure(UASD_EXIT_NO_DISK, "The disk was unplugged.");
         return log_failure(UASD_EXIT_FAILED, "uasd ended the lease: another program took the disk, or uasd was stopped.");
 }

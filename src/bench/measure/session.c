@@ -100,7 +100,7 @@ uint64_t steps_usec(const struct step *steps, size_t n, size_t at, const bool en
 
 unsigned session_rounds(const struct session *s)
 {
-        return s->context->options->rounds ?: ROUNDS_DEFAULT;
+        return s->subject->context->options->rounds ?: ROUNDS_DEFAULT;
 }
 
 /* available: bytes that can be used. */
@@ -135,7 +135,7 @@ struct step *session_plan(struct session *s, size_t *ret_n)
                 .read_all = !s->subject->hosts || s->subject->lay_out,
                 .read_again = s->subject->remounts,
         };
-        uint64_t pause = s->context->options->pause_usec;
+        uint64_t pause = s->subject->context->options->pause_usec;
         const uint64_t usec[_STEP_KIND_MAX] = {
                 [STEP_SWITCH] = SWITCH_USEC,
                 [STEP_READ_ALL] = run_region_once(s) / READ_RATE,
@@ -174,9 +174,8 @@ static void trouble(struct session *s)
 
         (void) errors_look(&s->errors, true);
         (void) errors_text(&s->errors.seen, seen);
-        if (s->subject->lease.distrusted)
-                (void) snprintf(what, sizeof(what), "%s%suasd has it as %s", seen, seen[0] ? "; " : "",
-                                s->subject->lease.history);
+        if (s->subject->distrusted)
+                (void) snprintf(what, sizeof(what), "%s%suasd has it as %s", seen, seen[0] ? "; " : "", s->subject->history);
         else
                 (void) snprintf(what, sizeof(what), "%s", seen[0] ? seen : "I/O failed");
         end_half(s, what);
@@ -188,24 +187,22 @@ static void arrive(struct session *s, enum driver d)
         struct subject *subject = s->subject;
 
         subject->driver = d;
-        if (subject->lease.remote)
-                (void) copy_string(subject->block, sizeof(subject->block), subject->lease.block);
-        conditions_driver(&s->context->client.roots, subject->block, d, &s->bench->conditions);
-        if (subject->interface && errors_begin(&s->errors, &s->context->client.roots, subject->interface, subject->block) < 0)
+        conditions_driver(&s->subject->context->client.roots, subject->block, d, &s->bench->conditions);
+        if (subject->interface &&
+            errors_begin(&s->errors, &s->subject->context->client.roots, subject->interface, subject->block) < 0)
                 log_info("Cannot watch the disk for errors.");
-        subject->lease.distrusted = false;
+        subject->distrusted = false;
 }
 
 /* A scratch file ends with its mount. The next one is written again. */
-static int switch_and_mount(struct session *s, enum driver to, char *text, size_t size)
+static int switch_and_mount(struct subject *f, enum driver to)
 {
-        struct subject *subject = s->subject;
         int code;
 
-        subject->scratch = close_keep_errno(subject->scratch);
-        code = remount_switch(&subject->remount, &subject->lease, to, text, size);
-        if (!subject->remount.away && make_scratch(s->context, subject) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
-                (void) copy_string(text, size, "there is no new scratch file");
+        f->scratch = close_keep_errno(f->scratch);
+        code = remount_switch(f, to);
+        if (!f->remount.away && make_scratch(f) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
+                (void) copy_string(f->why, sizeof(f->why), "there is no new scratch file");
                 code = UASD_EXIT_FAILED;
         }
         return code;
@@ -213,31 +210,30 @@ static int switch_and_mount(struct session *s, enum driver to, char *text, size_
 
 int session_switch(struct session *s, enum driver to)
 {
-        enum driver from = s->subject->driver;
-        char text[256], what[320];
+        struct subject *f = s->subject;
+        enum driver from = f->driver;
+        char what[320];
         int code;
 
         if (from == to)
                 return UASD_EXIT_OK;
-        if (lease_look(&s->subject->lease) < 0)
+        if (lease_look(f) < 0)
                 return run_lost(s);
-        if (s->subject->remounts)
-                code = switch_and_mount(s, to, text, sizeof(text));
-        else
-                code = lease_switch(&s->subject->lease, to, text, sizeof(text));
+        code = f->remounts ? switch_and_mount(f, to) : lease_switch(f, to);
         if (code == UASD_EXIT_OK) {
                 arrive(s, to);
                 log_info("Switched to %s.", driver_to_string(to));
                 return code;
         }
-        if (code != UASD_EXIT_ROLLED_BACK)
-                return log_failure(lease_look(&s->subject->lease) < 0 ? run_lost(s) : code, "Cannot switch to %s: %s.",
-                                   driver_to_string(to), text);
+        if (code != UASD_EXIT_ROLLED_BACK) {
+                log_error("Cannot switch to %s: %s.", driver_to_string(to), f->why);
+                return lease_look(f) < 0 ? run_lost(s) : code;
+        }
         arrive(s, from);
-        (void) snprintf(what, sizeof(what), "the switch to it was rolled back: %s", text);
-        s->subject->driver = to; /* the failure belongs to the half of that driver */
+        (void) snprintf(what, sizeof(what), "the switch to it was rolled back: %s", f->why);
+        f->driver = to; /* the failure belongs to the half of that driver */
         end_half(s, what);
-        s->subject->driver = from;
+        f->driver = from;
         return UASD_EXIT_OK;
 }
 
@@ -310,7 +306,7 @@ int session_run(struct session *s, struct step *steps, size_t n)
         }
         progress_clear();
         /* A disk that fails under uas is not left there, even if it was there before. */
-        if (s->bench->finding.found && s->subject->lease.remote && s->subject->driver == DRIVER_UAS && s->ended[DRIVER_UAS] &&
+        if (s->bench->finding.found && s->subject->watch.remote && s->subject->driver == DRIVER_UAS && s->ended[DRIVER_UAS] &&
             session_switch(s, DRIVER_USB_STORAGE) != UASD_EXIT_OK)
                 code = UASD_EXIT_FAILED;
         if (code == UASD_EXIT_OK && s->bench->finding.found)

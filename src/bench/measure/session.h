@@ -49,7 +49,6 @@ size_t steps_next(const struct step *steps, size_t n, size_t at, const bool ende
 uint64_t steps_usec(const struct step *steps, size_t n, size_t at, const bool ended[static _DRIVER_MAX]);
 
 struct session {
-        const struct bench_context *context;
         struct subject *subject;
         struct bench *bench;
         struct errors_watch errors;

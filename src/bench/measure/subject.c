@@ -18,7 +18,7 @@
 
 void subject_done(struct subject *s)
 {
-        lease_end(&s->lease);
+        lease_end(s);
         (void) close_keep_errno(s->scratch);
         remount_done(&s->remount);
         strv_free(s->hosts);
@@ -62,32 +62,32 @@ static int tell_users(const struct view *v)
 }
 
 /* Selects the drivers and their order. The present driver comes first; with A B B A it is also the last one. */
-static int choose_drivers(const struct bench_options *o, struct subject *s)
+static int choose_drivers(struct subject *s)
 {
-        enum driver now = s->view->disk.facts.driver;
+        enum driver now = s->view->disk.facts.driver, only = s->context->options->driver;
 
         if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE)
                 return log_failure(UASD_EXIT_FAILED, "%s: cannot be measured on %s.", VIEW_LABEL(s->view),
                                    view_driver(s->view) ?: "no driver");
-        if (!view_capable(s->view) && o->driver != now)
+        if (!view_capable(s->view) && only != now)
                 return log_failure(
                         UASD_EXIT_INCAPABLE,
                         "%s: cannot be compared, since it does not offer both drivers. --driver=%s measures the present one.",
                         VIEW_LABEL(s->view), driver_to_string(now));
-        s->first = o->driver != DRIVER_NONE ? o->driver : now;
-        s->second = o->driver != DRIVER_NONE ? DRIVER_NONE : now == DRIVER_UAS ? DRIVER_USB_STORAGE : DRIVER_UAS;
+        s->first = only != DRIVER_NONE ? only : now;
+        s->second = only != DRIVER_NONE ? DRIVER_NONE : now == DRIVER_UAS ? DRIVER_USB_STORAGE : DRIVER_UAS;
         return UASD_EXIT_OK;
 }
 
 /* Checks by the kernel's facts whether the daemon would refuse the switch, before half of the time is spent. */
-static int look_at_switch(const struct bench_context *c, const struct subject *s)
+static int look_at_switch(const struct subject *s)
 {
         enum driver to = s->second != DRIVER_NONE ? s->second : s->first;
         _cleanup_(views_done) struct views views = {};
         const struct view *v;
         struct plan plan;
 
-        if (to == s->driver || local_read(&c->client.roots, false, &views) < 0)
+        if (to == s->driver || local_read(&s->context->client.roots, false, &views) < 0)
                 return UASD_EXIT_OK;
         v = views_find(&views, s->interface);
         if (!v)
@@ -101,53 +101,52 @@ static int look_at_switch(const struct bench_context *c, const struct subject *s
         return plan.code;
 }
 
-static int look_at_node(const struct bench_context *c, bool writes, const char *block)
+static int look_at_node(const struct subject *s)
 {
-        if (faccessat(c->client.roots.dev, block, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
+        if (faccessat(s->context->client.roots.dev, s->block, s->writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
                 return UASD_EXIT_OK;
         if (errno == EACCES || errno == EPERM)
                 return log_failure(UASD_EXIT_UNAUTHORIZED, "Not permitted: only root may %s /dev/%s.",
-                                   writes ? "write to" : "read", block);
-        return log_failure(UASD_EXIT_FAILED, "Cannot open /dev/%s: %s", block, strerror(errno));
+                                   s->writes ? "write to" : "read", s->block);
+        return log_failure(UASD_EXIT_FAILED, "Cannot open /dev/%s: %s", s->block, strerror(errno));
 }
 
-int find_disk(const struct bench_context *c, const char *what, struct subject *s)
+int find_disk(struct subject *s, const char *what)
 {
-        const struct bench_options *o = c->options;
-        int code;
+        int code = source_connect_disk(&s->context->client, what, &s->remote, &s->views, &s->view);
 
-        code = source_connect_disk(&c->client, what, &s->remote, &s->views, &s->view);
         if (code != UASD_EXIT_OK)
                 return code;
         s->available = take_disk(s, what);
         if (s->available == 0)
                 return log_failure(UASD_EXIT_FAILED, "%s: has no disk.", VIEW_LABEL(s->view));
-        s->writes = o->destroy_data;
-        code = choose_drivers(o, s);
+        s->writes = s->context->options->destroy_data;
+        code = choose_drivers(s);
         if (code == UASD_EXIT_OK && s->view->disk.n_users > 0)
                 code = tell_users(s->view);
         if (code == UASD_EXIT_OK)
-                code = look_at_switch(c, s);
+                code = look_at_switch(s);
         if (code == UASD_EXIT_OK)
-                code = look_at_node(c, o->destroy_data, s->block);
+                code = look_at_node(s);
         return code;
 }
 
-static int take_scratch(const struct bench_options *o, struct subject *s)
+static int take_scratch(struct subject *s)
 {
-        s->available = o->size ?: SCRATCH_SIZE;
+        s->available = s->context->options->size ?: SCRATCH_SIZE;
         s->writes = s->lay_out = true;
         return UASD_EXIT_OK;
 }
 
-static int look_at_path(const struct bench_options *o, struct subject *s, struct stat *ret)
+static int look_at_path(struct subject *s, struct stat *ret)
 {
+        const struct bench_options *o = s->context->options;
         const char *path = o->file;
 
         if (stat(path, ret) < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot open '%s': %s", path, strerror(errno));
         if (S_ISDIR(ret->st_mode) && o->write)
-                return take_scratch(o, s);
+                return take_scratch(s);
         if (S_ISDIR(ret->st_mode))
                 return log_failure(UASD_EXIT_USAGE, "'%s' is a directory. Name a file, or add --write for a scratch file in it.",
                                    path);
@@ -164,8 +163,10 @@ static int look_at_path(const struct bench_options *o, struct subject *s, struct
 }
 
 /* The servers see the file. st: as this machine sees it, or empty. */
-static int look_at_clients(const struct bench_options *o, struct subject *s, const struct stat *st)
+static int look_at_clients(struct subject *s, const struct stat *st)
 {
+        const struct bench_options *o = s->context->options;
+
         if (hosts_parse(o->clients, &s->hosts) < 0)
                 return log_failure(UASD_EXIT_USAGE, "--clients=%s: it takes hosts that run 'fio --server', HOST[:PORT],...",
                                    o->clients);
@@ -176,7 +177,7 @@ static int look_at_clients(const struct bench_options *o, struct subject *s, con
                         "backslashes, and blanks at its end.",
                         o->file);
         if (o->write)
-                return take_scratch(o, s);
+                return take_scratch(s);
         s->available = o->size ?: (uint64_t) st->st_size;
         if (s->available > 0)
                 return UASD_EXIT_OK;
@@ -198,13 +199,13 @@ static void below_done(struct below *b)
 }
 
 /* Only the kernel knows the partition of a file system. uasd names only whole disks. st: NULL: this machine does not see it. */
-static void below_read(const struct bench_context *c, const struct stat *st, struct below *ret)
+static void below_read(const struct roots *r, const struct stat *st, struct below *ret)
 {
-        if (local_read(&c->client.roots, false, &ret->views) < 0)
+        if (local_read(r, false, &ret->views) < 0)
                 return;
         ret->list = need(calloc(ret->views.n + 1, sizeof(*ret->list)));
         if (st)
-                ret->n = select_below(&c->client.roots, &ret->views, st->st_dev, ret->list, &ret->known, &ret->others);
+                ret->n = select_below(r, &ret->views, st->st_dev, ret->list, &ret->known, &ret->others);
 }
 
 /* The only disk, or NULL: several links, drivers or queues. */
@@ -214,31 +215,32 @@ static const struct view *below_one(const struct below *b)
 }
 
 /* The user names the disk, and the result is stored under its name. So the disk is refused only if it is known to be wrong. */
-static int find_named_disk(const struct bench_context *c, const char *what, const struct below *below, struct subject *s)
+static int find_named_disk(struct subject *s, const char *what, const struct below *below)
 {
         bool asked = false;
         int code;
 
-        code = source_read(&c->client, DETAIL_NO_USERS, &s->views);
+        code = source_read(&s->context->client, DETAIL_NO_USERS, &s->views);
         if (code == UASD_EXIT_OK)
-                code = source_select(&c->client, &s->views, what, &s->view);
+                code = source_select(&s->context->client, &s->views, what, &s->view);
         if (code != UASD_EXIT_OK)
                 return code;
         for (int i = 0; i < below->n; i++)
                 asked = asked || streq(below->list[i]->disk.facts.interface, s->view->disk.facts.interface);
         if (!below->known || asked)
                 return UASD_EXIT_OK;
-        log_error("'%s' is not on %s but on %s.", c->options->file, VIEW_LABEL(s->view),
+        log_error("'%s' is not on %s but on %s.", s->context->options->file, VIEW_LABEL(s->view),
                   below_one(below) ? VIEW_LABEL(below_one(below)) : "another disk");
-        log_info(c->options->clients ? "Omit the disk: the result then names none." : "Omit the disk: uasctl then finds it.");
+        log_info(s->context->options->clients ? "Omit the disk: the result then names none."
+                                              : "Omit the disk: uasctl then finds it.");
         return UASD_EXIT_USAGE;
 }
 
 /* The file may be on any file system. Its disk is needed only for the record. */
-int find_file(const struct bench_context *c, const char *what, struct subject *s)
+int find_file(struct subject *s, const char *what)
 {
         _cleanup_(below_done) struct below below = {};
-        const struct bench_options *o = c->options;
+        const struct bench_options *o = s->context->options;
         struct stat st = {};
         bool seen = true;
         int code;
@@ -247,12 +249,12 @@ int find_file(const struct bench_context *c, const char *what, struct subject *s
         /* With --clients the file may exist only on other machines. If this machine sees it, it is the same file. */
         if (o->clients)
                 seen = stat(o->file, &st) == 0 && S_ISREG(st.st_mode);
-        code = o->clients ? look_at_clients(o, s, seen ? &st : &(struct stat){}) : look_at_path(o, s, &st);
+        code = o->clients ? look_at_clients(s, seen ? &st : &(struct stat){}) : look_at_path(s, &st);
         if (code != UASD_EXIT_OK)
                 return code;
-        below_read(c, (what ? seen : !o->clients) ? &st : NULL, &below);
+        below_read(&s->context->client.roots, (what ? seen : !o->clients) ? &st : NULL, &below);
         if (what)
-                code = find_named_disk(c, what, &below, s);
+                code = find_named_disk(s, what, &below);
         else if (below_one(&below)) {
                 s->view = below_one(&below);
                 s->views = below.views;
@@ -265,7 +267,7 @@ int find_file(const struct bench_context *c, const char *what, struct subject *s
         return code;
 }
 
-int find_mounted(const struct bench_context *c, const char *what, struct subject *s)
+int find_mounted(struct subject *s, const char *what)
 {
         _cleanup_(views_done) struct views kernel = {};
         const struct view *v = NULL, *asked = NULL;
@@ -275,32 +277,33 @@ int find_mounted(const struct bench_context *c, const char *what, struct subject
 
         if (geteuid() != 0)
                 return log_failure(UASD_EXIT_UNAUTHORIZED, "Not permitted: only root may unmount a file system.");
-        code = look_at_path(c->options, s, &st);
+        code = look_at_path(s, &st);
         if (code == UASD_EXIT_OK)
-                code = source_connect(&c->client, &s->remote, &s->views);
+                code = source_connect(&s->context->client, &s->remote, &s->views);
         if (code == UASD_EXIT_OK)
-                code = source_local(&c->client, false, &kernel);
+                code = source_local(&s->context->client, false, &kernel);
         if (code == UASD_EXIT_OK)
-                code = remount_find(c->options->file, &kernel, &s->remount, &v, &name);
+                code = remount_find(s->context->options->file, &kernel, &s->remount, &v, &name);
         if (code == UASD_EXIT_OK && what)
-                code = source_select(&c->client, &s->views, what, &asked);
+                code = source_select(&s->context->client, &s->views, what, &asked);
         if (code != UASD_EXIT_OK)
                 return code;
         s->view = views_find(&s->views, v->disk.facts.interface);
         if (!s->view || (asked && asked != s->view))
-                return log_failure(UASD_EXIT_USAGE, "'%s' is not on %s but on %s.", c->options->file,
+                return log_failure(UASD_EXIT_USAGE, "'%s' is not on %s but on %s.", s->context->options->file,
                                    asked ? VIEW_LABEL(asked) : "a disk of uasd", VIEW_LABEL(v));
         if (!remount_is_alone(&s->remount, s->view))
                 return UASD_EXIT_REFUSED;
-        s->path = need(strdup(c->options->file));
+        s->path = need(strdup(s->context->options->file));
         (void) take_disk(s, name);
         s->remounts = true;
-        code = choose_drivers(c->options, s);
-        return code == UASD_EXIT_OK ? look_at_switch(c, s) : code;
+        code = choose_drivers(s);
+        return code == UASD_EXIT_OK ? look_at_switch(s) : code;
 }
 
-void size_scratch(const struct bench_options *o, const struct profile *profile, struct subject *s)
+void size_scratch(struct subject *s, const struct profile *profile)
 {
+        const struct bench_options *o = s->context->options;
         uint64_t wanted = 0;
 
         if (!s->lay_out || o->size)
@@ -315,9 +318,9 @@ void size_scratch(const struct bench_options *o, const struct profile *profile, 
         s->available = scratch_fitting(o->file, wanted, SCRATCH_SIZE);
 }
 
-int make_scratch(const struct bench_context *c, struct subject *s)
+int make_scratch(struct subject *s)
 {
-        const char *directory = c->options->file;
+        const char *directory = s->context->options->file;
         char wanted[32], there[32];
         uint64_t room = 0;
 

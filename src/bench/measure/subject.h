@@ -1,9 +1,62 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "bench/measure/lease.h"
 #include "bench/measure/profile.h"
-#include "client/client.h"
+#include "client/watch.h"
+
+/* --remount: a file system of the disk. */
+struct remount {
+        char *target, *type, *options;
+        char partition[BLOCK_NAME_MAX]; /* the part of the device's name that follows that of the disk: "1", or "" */
+        bool away;                      /* it is unmounted */
+};
+
+/* The subject of a measurement: an unused disk, or a file. */
+struct subject {
+        const struct bench_context *context;
+        struct remote remote;
+        struct views views;
+        const struct view *view; /* the disk; NULL: a file on none that uasd manages, or on several */
+        unsigned lun;
+        const char *interface;      /* of the view, or NULL */
+        char block[BLOCK_NAME_MAX]; /* the node of the LUN, which may have another name after a switch */
+        enum driver driver;         /* present driver; DRIVER_NONE: not known (file) */
+        enum driver first, second;  /* second is DRIVER_NONE without a comparison */
+        char *path;                 /* of the file; NULL: the raw disk */
+        char **hosts;               /* of several machines; NULL: only this one */
+        uint64_t available;         /* bytes */
+        int scratch;                /* the scratch file of this machine, or -1 */
+        bool writes;                /* writing is permitted */
+        bool lay_out;               /* the file is empty and must be written before it is read */
+        bool remounts;              /* its file system is unmounted for each switch */
+        struct remount remount;
+        /* During the measurement of the raw disk, or of a file with `remounts`. */
+        struct daemon_watch watch; /* without a remote: none */
+        int lease;                 /* -1: none */
+        bool distrusted;           /* the daemon has distrusted the disk since the lease began */
+        char history[320];         /* the daemon's clause */
+        char why[256];             /* the reason why a switch failed */
+};
+
+#define SUBJECT_NULL ((struct subject){.scratch = -1, .lease = -1, .watch = DAEMON_WATCH_NULL})
+
+void subject_done(struct subject *s);
+
+/* These check the subject before anything begins, report errors, and return an enum uasd_exit. */
+
+/* An unused disk, for its raw node. */
+int find_disk(struct subject *s, const char *what);
+/* A file on any file system. what: its disk, or NULL to find it, if uasd manages it. */
+int find_file(struct subject *s, const char *what);
+/* --remount: a directory on a file system that is the only user of its disk. */
+int find_mounted(struct subject *s, const char *what);
+/*
+ * --destroy-data: the user must type the disk's serial number. Without a terminal it comes from the standard input. A disk
+ * without a serial number is confirmed by its interface. Returns true if it matches.
+ */
+bool ask_destroy(const struct view *v);
+
+/* ---- scratch files ---- */
 
 /*
  * Makes a file to write to, empty and `size` long, in a directory of the user. It never has a name, so it disappears with its
@@ -12,47 +65,60 @@
 int scratch_make(const char *directory, uint64_t size, uint64_t *ret_free);
 /* As much of `wanted` as leaves half of the free space free, but at least `least`. */
 uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least);
-
-/* The subject of a measurement: an unused disk, or a file. */
-struct subject {
-        struct remote remote;
-        struct views views;
-        const struct view *view; /* the disk; NULL: a file on none that uasd manages, or on several */
-        unsigned lun;
-        const char *interface;    /* of the view, or NULL */
-        struct bench_lease lease; /* during the measurement of the raw disk, or of a file with `remounts` */
-        char *path;               /* of the file; NULL: the raw disk */
-        struct remount remount;   /* with `remounts`: the file system */
-        bool remounts;            /* it is unmounted for each switch */
-        int scratch;              /* the scratch file of this machine, or -1 */
-        char block[BLOCK_NAME_MAX];
-        enum driver driver;        /* present driver; DRIVER_NONE: not known (file) */
-        enum driver first, second; /* second is DRIVER_NONE without a comparison */
-        uint64_t available;        /* bytes */
-        bool writes;               /* writing is permitted */
-        bool lay_out;              /* the file is empty and must be written before it is read */
-        char **hosts;              /* of several machines; NULL: only this one */
-};
-
-#define SUBJECT_NULL ((struct subject){.scratch = -1, .lease = LEASE_NULL})
-
-void subject_done(struct subject *s);
-
-/* These check the subject before anything begins, report errors, and return an enum uasd_exit. */
-
-/* An unused disk, for its raw node. */
-int find_disk(const struct bench_context *c, const char *what, struct subject *s);
-/* A file on any file system. what: its disk, or NULL to find it, if uasd manages it. */
-int find_file(const struct bench_context *c, const char *what, struct subject *s);
-/* --remount: a directory on a file system that is the only user of its disk. */
-int find_mounted(const struct bench_context *c, const char *what, struct subject *s);
 /* --write without --size: the region of the largest pattern, limited by the free space. */
-void size_scratch(const struct bench_options *o, const struct profile *profile, struct subject *s);
-/* --write: makes the scratch file, after all questions. */
-int make_scratch(const struct bench_context *c, struct subject *s);
+void size_scratch(struct subject *s, const struct profile *profile);
+/* --write: makes the scratch file, after all questions. Reports errors, and returns an enum uasd_exit. */
+int make_scratch(struct subject *s);
+
+/* ---- a lease of the daemon ---- */
 
 /*
- * --destroy-data: the user must type the disk's serial number. Without a terminal it comes from the standard input. A disk
- * without a serial number is confirmed by its interface. Returns true if it matches.
+ * While a descriptor is open, the daemon reserves the disk for us. Its claim stays, no program mounts the disk, and the daemon
+ * restores the driver when the descriptor is closed in any way. This begins to watch the disk, and takes the lease unless the
+ * disk is mounted between its switches. Reports errors. Returns an enum uasd_exit, for example REFUSED with the users of the
+ * disk, or UNAUTHORIZED. s must keep its address.
  */
-bool ask_destroy(const struct view *v);
+int bench_lease_begin(struct subject *s);
+void lease_end(struct subject *s);
+
+/*
+ * Switches the disk under the lease and waits for its node, in spite of signals. Returns the exit status of the switch; s->why is
+ * the reason.
+ */
+int lease_switch(struct subject *s, enum driver to);
+
+/* Reads the pending messages of the daemon without waiting, if it is watched. Returns 0. -ENODEV: the disk is gone. -EPIPE: the
+ * daemon has ended the lease, because another program took the disk, or because it was stopped. */
+int lease_look(struct subject *s);
+
+/*
+ * For a disk that was on uas before the lease and failed there. The daemon would restore uas. So after the lease this function
+ * requests usb-storage until the disk is unplugged, as a user would, and reports the result.
+ */
+void lease_keep_off_uas(struct subject *s);
+/* Reports that the disk stays on usb-storage. */
+void lease_tell_kept_off(const struct subject *s);
+
+/* ---- --remount: a file system that is measured under both drivers ---- */
+
+/*
+ * Each switch needs an unused disk, so the file system is unmounted before it and mounted after it, with the same type and
+ * options.
+ */
+
+void remount_done(struct remount *m);
+/*
+ * Finds the file system of a path, which must be directly on one of `views` (of the kernel, with partitions). ret_name: the
+ * disk's node. Reports errors. Returns an enum uasd_exit.
+ */
+int remount_find(const char *path, const struct views *views, struct remount *ret, const struct view **ret_view,
+                 const char **ret_name);
+/* Whether the file system is the only user of the disk in the daemon's view. Reports others. */
+bool remount_is_alone(const struct remount *m, const struct view *v);
+/* Unmounts and mounts it once, before hours of measuring. Reports errors. Returns an enum uasd_exit. */
+int remount_try(struct subject *s);
+/*
+ * Switches the disk. Returns the exit status of the switch, as lease_switch(). REFUSED: the file system is in use. In every case
+ * the file system is mounted again if that is possible; remount.away shows it.
+ */
+int remount_switch(struct subject *s, enum driver to);
