@@ -29,8 +29,7 @@ static int check_profile(const struct profile *p)
 
         if (k >= 0)
                 return UASD_EXIT_OK;
-        if (words)
-                bench_log_words(words);
+        bench_log_words(words);
         return log_failure(UASD_EXIT_FAILED, "fio rejects the profile '%s'%s%s", p->name, words ? "." : ": ",
                            words ? "" : strerror(-k));
 }

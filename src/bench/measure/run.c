@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <time.h>
 
 #include "bench/measure/fio.h"
 #include "common/log.h"
@@ -14,12 +13,12 @@
 #include "term/program.h"
 #include "term/terminal.h"
 
-#define RENEW_USEC (250 * USEC_PER_MSEC)
 #define LOOK_USEC (1 * USEC_PER_SEC)
 /* The I/O of an unplugged disk fails before the disconnect is reported. */
 #define GONE_USEC (3 * USEC_PER_SEC)
 /* A longer first read would take more time than it helps. */
 #define READ_ONCE_MAX (16ULL << 30)
+#define PATH_ROOM 64
 /* The places are the same under both drivers, and different in every round. */
 #define SEED_OF(pattern, round) (1000003ULL * ((pattern) + 1) + (round))
 
@@ -58,16 +57,11 @@ char *run_time_text(uint64_t usec, char ret[static RUN_TIME_MAX])
         return ret;
 }
 
-/* Within the step; at most four times a second. */
 static void show_progress(struct session *s)
 {
         char line[sizeof(s->what) + 64], left[RUN_TIME_MAX];
-        uint64_t now = now_boottime(), within = now - s->begin,
-                 done = s->done_usec + (within < s->step_usec ? within : s->step_usec);
+        uint64_t within = now_boottime() - s->begin, done = s->done_usec + (within < s->step_usec ? within : s->step_usec);
 
-        if (s->drawn && now - s->drawn < RENEW_USEC)
-                return;
-        s->drawn = now;
         if (done > s->total_usec)
                 done = s->total_usec;
         (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", s->total_usec ? (unsigned) (done * 100 / s->total_usec) : 0,
@@ -78,7 +72,6 @@ static void show_progress(struct session *s)
 void run_progress_begin(struct session *s, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec)
 {
         s->begin = now_boottime();
-        s->drawn = 0;
         s->done_usec = done_usec;
         s->step_usec = step_usec;
         s->total_usec = total_usec;
@@ -109,7 +102,8 @@ static int look(struct session *s, bool io_failed)
         return errors_look(&s->errors, io_failed) || s->subject->distrusted ? -EIO : 0;
 }
 
-int run_tick(void *userdata)
+/* Callback for fio and for pauses: shows the progress and checks the disk. Negative: end the run; s->stop has the reason. */
+static int tick(void *userdata)
 {
         struct session *s = userdata;
 
@@ -129,62 +123,50 @@ int run_pause(struct session *s, uint64_t usec)
 
         s->stop = 0;
         while (now_boottime() < begin + usec) {
-                if (run_tick(s) < 0)
+                if (tick(s) < 0)
                         return s->stop;
-                (void) nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+                (void) usleep(100 * USEC_PER_MSEC);
         }
         return 0;
 }
 
-/* fio ended with an error. Returns whether the disk caused it. */
-static int why_failed(struct session *s)
+void bench_log_words(char *words)
+{
+        for (char *line; (line = strsep(&words, "\n"));)
+                if (*line)
+                        log_error("fio: %s", line);
+}
+
+/* fio ended with an error. Finds out whether the disk caused it. */
+static int ended(struct session *s, int error, char *words)
 {
         uint64_t deadline = now_boottime() + GONE_USEC;
         int k;
 
-        if (run_signal())
-                return -EINTR;
+        if (s->stop < 0 || run_signal())
+                return s->stop < 0 ? s->stop : -EINTR;
         do {
                 k = look(s, true);
                 if (k == -ENODEV || k == -EPIPE)
                         return k;
-                (void) nanosleep(&(struct timespec){.tv_nsec = 200 * 1000 * 1000}, NULL);
+                (void) usleep(200 * USEC_PER_MSEC);
         } while (now_boottime() < deadline);
-        return k;
-}
-
-void bench_log_words(const char *words)
-{
-        for (const char *line = words; *line;) {
-                size_t n = strcspn(line, "\n");
-
-                if (n > 0)
-                        log_error("fio: %.*s", (int) n, line);
-                line += n + (line[n] == '\n');
-        }
-}
-
-static int ended(struct session *s, int error, const char *words)
-{
-        int k;
-
-        if (s->stop < 0)
-                return s->stop;
-        k = why_failed(s);
         if (k < 0)
                 return k;
-        if (words)
-                bench_log_words(words);
+        bench_log_words(words);
         return log_failure(-ECANCELED, "fio failed: %s", strerror(-error));
 }
 
-static const char *path_of(const struct session *s, char *ret, size_t size)
+/* A job of all runs, in its first part. `path` has room for the name of the raw disk. */
+static struct fio_job job_of(struct session *s, const struct bench_pattern *p, char path[static PATH_ROOM])
 {
-        if (s->subject->path)
-                return s->subject->path;
+        const struct subject *f = s->subject;
+
         /* By the descriptor, which also works for a machine in a folder. */
-        (void) snprintf(ret, size, "/proc/self/fd/%i/%s", s->subject->context->client.roots.dev, s->subject->block);
-        return ret;
+        (void) snprintf(path, PATH_ROOM, "/proc/self/fd/%i/%s", f->context->client.roots.dev, f->block);
+        s->stop = 0;
+        return (struct fio_job){
+                .pattern = p, .path = f->path ?: path, .region = f->available, .hosts = f->hosts, .tick = tick, .userdata = s};
 }
 
 uint64_t run_region_once(const struct session *s)
@@ -204,18 +186,11 @@ uint64_t run_region_once(const struct session *s)
 int run_read_all(struct session *s)
 {
         _cleanup_free_ char *words = NULL;
-        char path[64];
-        struct fio_job job = {
-                .pattern = &s->bench->patterns[0],
-                .path = path_of(s, path, sizeof(path)),
-                .region = run_region_once(s),
-                .hosts = s->subject->hosts,
-                .tick = run_tick,
-                .userdata = s,
-        };
+        char path[PATH_ROOM];
+        struct fio_job job = job_of(s, &s->bench->patterns[0], path);
         int k;
 
-        s->stop = 0;
+        job.region = run_region_once(s);
         k = s->subject->lay_out ? fio_lay_out(&job, &words) : fio_read_once(&job, &words);
         return k < 0 || run_signal() ? ended(s, k, words) : 0;
 }
@@ -242,21 +217,11 @@ static int run_fio(struct session *s, const struct fio_job *job, struct bench_ru
 int run_pattern(struct session *s, const struct step *step)
 {
         _cleanup_free_ char *words = NULL;
-        const struct bench_pattern *p = &s->bench->patterns[step->pattern];
-        char path[64];
-        struct fio_job job = {
-                .pattern = p,
-                .path = path_of(s, path, sizeof(path)),
-                .region = s->subject->available,
-                .seed = SEED_OF(step->pattern, step->round),
-                .writes = s->subject->writes && bench_pattern_writes(p),
-                .hosts = s->subject->hosts,
-                .n_hosts = s->bench->axis == BENCH_AXIS_CLIENTS ? (size_t) p->axis : 0,
-                .tick = run_tick,
-                .userdata = s,
-        };
         struct bench *b = s->bench;
-        size_t before = b->n_runs, n = job.n_hosts + 1;
+        const struct bench_pattern *p = &b->patterns[step->pattern];
+        char path[PATH_ROOM];
+        struct fio_job job = job_of(s, p, path);
+        size_t before = b->n_runs, n = b->axis == BENCH_AXIS_CLIENTS ? (size_t) p->axis + 1 : 1;
         unsigned order = before > 0 ? b->runs[before - 1].order + 1 : 0;
         struct bench_run *runs, failed = {.started_usec = now_realtime(),
                                           .error = -EIO,
@@ -266,9 +231,11 @@ int run_pattern(struct session *s, const struct step *step)
         int k;
 
         assert(step->pattern < b->n_patterns);
+        job.seed = SEED_OF(step->pattern, step->round);
+        job.writes = s->subject->writes && bench_pattern_writes(p);
+        job.n_hosts = n - 1;
         assert(!job.writes || s->subject->context->options->write ||
                s->subject->context->options->destroy_data); /* without permission nothing is written */
-        s->stop = 0;
         b->runs = need(reallocarray(b->runs, before + n, sizeof(*b->runs)));
         runs = b->runs + before;
         k = run_fio(s, &job, runs, &words);

@@ -57,7 +57,7 @@ struct session {
         int stop;        /* -EINTR, -EIO (trouble), -ENODEV (unplugged) or -EPIPE (lease): why a run was ended */
         /* The line that shows the progress. Times are CLOCK_BOOTTIME in usec. */
         char what[320];                 /* "uas, round 2 of 5: random read, 4 KiB, depth 32" */
-        uint64_t begin, drawn;          /* of the present step; drawn is 0 at first */
+        uint64_t begin;                 /* of the present step */
         uint64_t done_usec;             /* duration of the earlier steps */
         uint64_t step_usec, total_usec; /* expected duration of this step, and of all steps */
 };
@@ -83,9 +83,6 @@ int session_switch(struct session *s, enum driver to);
 void run_catch_signals(void);
 int run_signal(void);
 
-/* Callback for fio and for pauses: shows the progress and checks the disk. Negative: end the run; s->stop has the reason. */
-int run_tick(void *userdata);
-
 /* These return 0; -EINTR, -EIO, -ENODEV, -EPIPE as s->stop; other -errno, reported. */
 int run_read_all(struct session *s);
 int run_pattern(struct session *s, const struct step *step);
@@ -100,8 +97,8 @@ void run_progress_begin(struct session *s, uint64_t done_usec, uint64_t step_use
 #define RUN_TIME_MAX 32
 char *run_time_text(uint64_t usec, char ret[static RUN_TIME_MAX]);
 
-/* Reports fio's error text, a line each. log_error() escapes the ends of lines. */
-void bench_log_words(const char *words);
+/* Reports fio's error text (NULL: none), a line each. log_error() escapes the ends of lines. */
+void bench_log_words(char *words);
 
 /* The lease has ended or the disk is gone: reports which, and returns the exit status. */
 int run_lost(struct session *s);
