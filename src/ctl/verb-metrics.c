@@ -119,8 +119,9 @@ static void write_machine(struct metrics_writer *w, const struct measured *m)
 #define OF_DISK(v) "interface", (v)->disk.facts.interface
 
 /* Labels that have the names and values of members of JSON. */
-static void write_info(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
+static void write_info(struct metrics_writer *w, const struct view *v)
 {
+        static const struct metric_family info = {"uasd_disk_info", false, "Identity, driver and target of a disk."};
         static const char *const names[] = {"interface", "vendor_id", "product_id", "revision", "manufacturer", "product",
                                             "serial",    "driver",    "target",     "policy",   "verdict",      "reason_id"};
         struct metric_label labels[ELEMENTSOF(names) + 1] = {};
@@ -128,55 +129,39 @@ static void write_info(struct metrics_writer *w, const struct metric_family *f, 
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 labels[i] = (struct metric_label){names[i], member(o, names[i])};
-        metrics_sample(w, f, 1, labels);
+        metrics_sample(w, &info, 1, labels);
 }
 
-static void write_state(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
+static void write_state(struct metrics_writer *w, const struct view *v)
 {
+        static const struct metric_family present = {"uasd_disk_state", false,
+                                                     "1 for the present state of a disk, 0 for all others."};
+
         for (enum state s = 0; s < _STATE_MAX; s++)
-                metrics_sample(w, f, s == v->disk.state,
+                metrics_sample(w, &present, s == v->disk.state,
                                (const struct metric_label[]){{OF_DISK(v)}, {"state", state_to_string(s)}, {}});
 }
 
-static void write_number(struct metrics_writer *w, const struct metric_family *f, const struct view *v, uint64_t n)
+static void write_numbers(struct metrics_writer *w, const struct views *views)
 {
-        metrics_sample(w, f, n, (const struct metric_label[]){{OF_DISK(v)}, {}});
-}
+        static const struct metric_family families[] = {
+                {"uasd_disk_link_speed_bytes", false, "Speed of the USB link, in bytes per second."},
+                {"uasd_disk_distrusted", false, "1 if a disk is distrusted at this port, with this firmware and kernel."},
+                {"uasd_disk_trial_passed", false, "1 if a disk has passed its trial on uas."},
+                {"uasd_disk_last_switch_code", false, "Exit status of the last switch since plug-in: 0 done, 7 rolled back."},
+        };
 
-static void write_speed(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
-{
-        write_number(w, f, v, (uint64_t) v->disk.facts.speed_mbps * BYTES_PER_MBIT);
-}
+        for (size_t k = 0; k < ELEMENTSOF(families); k++)
+                for (size_t i = 0; i < views->n; i++) {
+                        const struct disk *d = &views->list[i].disk;
+                        const int64_t values[] = {(int64_t) d->facts.speed_mbps * BYTES_PER_MBIT, d->facts.distrusted,
+                                                  d->facts.trial_passed, d->outcome.code};
 
-static void write_distrusted(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
-{
-        write_number(w, f, v, v->disk.facts.distrusted);
+                        if (values[k] >= 0) /* otherwise there was no switch */
+                                metrics_sample(w, &families[k], (uint64_t) values[k],
+                                               (const struct metric_label[]){{OF_DISK(&views->list[i])}, {}});
+                }
 }
-
-static void write_passed(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
-{
-        write_number(w, f, v, v->disk.facts.trial_passed);
-}
-
-static void write_last(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
-{
-        if (v->disk.outcome.code >= 0)
-                write_number(w, f, v, (uint64_t) v->disk.outcome.code);
-}
-
-static const struct {
-        struct metric_family family;
-        void (*write)(struct metrics_writer *w, const struct metric_family *f, const struct view *v);
-} of_disk[] = {
-        {{"uasd_disk_info", false, "Identity, driver and target of a disk."}, write_info},
-        {{"uasd_disk_state", false, "1 for the present state of a disk, 0 for all others."}, write_state},
-        {{"uasd_disk_link_speed_bytes", false, "Speed of the USB link, in bytes per second."}, write_speed},
-        {{"uasd_disk_distrusted", false, "1 if a disk is distrusted at this port, with this firmware and kernel."},
-         write_distrusted},
-        {{"uasd_disk_trial_passed", false, "1 if a disk has passed its trial on uas."}, write_passed},
-        {{"uasd_disk_last_switch_code", false, "Exit status of the last switch since plug-in: 0 done, 7 rolled back."},
-         write_last},
-};
 
 /* ---- a LUN ---- */
 
@@ -205,9 +190,11 @@ static void write_count(struct metrics_writer *w, const struct measured *m, enum
 static void write_all(struct metrics_writer *w, const struct measured *m)
 {
         write_machine(w, m);
-        for (size_t k = 0; k < ELEMENTSOF(of_disk); k++)
-                for (size_t i = 0; i < m->views->n; i++)
-                        of_disk[k].write(w, &of_disk[k].family, &m->views->list[i]);
+        for (size_t i = 0; i < m->views->n; i++)
+                write_info(w, &m->views->list[i]);
+        for (size_t i = 0; i < m->views->n; i++)
+                write_state(w, &m->views->list[i]);
+        write_numbers(w, m->views);
         for (enum scsi_count k = 0; k < _SCSI_COUNT_MAX; k++)
                 for (size_t i = 0; i < m->views->n; i++)
                         write_count(w, m, k, &m->views->list[i]);
