@@ -158,25 +158,38 @@ int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret)
         return k < 0 ? summary(k) : 0;
 }
 
-void remote_read_inhibited(struct remote *r, struct views *views)
+int remote_each_inhibitor(struct remote *r, inhibitor_fn *f, void *data)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *disk, *who, *why;
+        int k;
 
-        if (sd_bus_get_property(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL, &reply, "a(sss)") <
-                    0 ||
-            sd_bus_message_enter_container(reply, 'a', "(sss)") < 0)
-                return;
-        while (sd_bus_message_read(reply, "(sss)", &disk, &who, &why) > 0)
-                for (size_t i = 0; i < views->n; i++) {
-                        struct disk *d = &views->list[i].disk;
+        k = sd_bus_get_property(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL, &reply, "a(sss)");
+        if (k >= 0)
+                k = sd_bus_message_enter_container(reply, 'a', "(sss)");
+        while (k >= 0 && (k = sd_bus_message_read(reply, "(sss)", &disk, &who, &why)) > 0)
+                f(disk, who, why, data);
+        return k >= 0 || k == -ETIMEDOUT ? k : k == -EBADR ? -ENOSYS : -ENOTCONN;
+}
 
-                        if (*disk && !streq(disk, d->facts.interface))
-                                continue;
-                        free(d->inhibited);
-                        if (asprintf(&d->inhibited, "%s: %s", who, why) < 0)
-                                d->inhibited = NULL;
-                }
+static void note_inhibitor(const char *disk, const char *who, const char *why, void *data)
+{
+        struct views *views = data;
+
+        for (size_t i = 0; i < views->n; i++) {
+                struct disk *d = &views->list[i].disk;
+
+                if (*disk && !streq(disk, d->facts.interface))
+                        continue;
+                free(d->inhibited);
+                if (asprintf(&d->inhibited, "%s: %s", who, why) < 0)
+                        d->inhibited = NULL;
+        }
+}
+
+void remote_read_inhibited(struct remote *r, struct views *views)
+{
+        (void) remote_each_inhibitor(r, note_inhibitor, views);
 }
 
 bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX])

@@ -41,6 +41,12 @@ bool remote_ask_version(const char *private_socket, uint64_t limit_usec, char re
 /* Reads the disks again. The same errors. */
 int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret);
 
+/*
+ * Calls f for each program that no switch may disturb. disk: "" for any. The same errors, and -ENOSYS: the daemon has no
+ * inhibitors.
+ */
+typedef void inhibitor_fn(const char *disk, const char *who, const char *why, void *data);
+int remote_each_inhibitor(struct remote *r, inhibitor_fn *f, void *data);
 /* Notes who inhibits the switches of each disk, which the disks on the bus do not have. After an error it notes no program. */
 void remote_read_inhibited(struct remote *r, struct views *views);
 

@@ -165,11 +165,6 @@ typedef int verb_fn(struct ctl *c, char **args);
 verb_fn verb_list, verb_status, verb_explain, verb_db, verb_switch, verb_policy, verb_trim, verb_release, verb_cancel, verb_eject,
         verb_forget, verb_monitor, verb_log, verb_metrics, verb_report, verb_inhibit, verb_wait;
 
-/*
- * The programs that no switch may disturb, as reported by the daemon: a list of json_inhibitor(). 0, or a negative errno as from
- * remote_read(). -ENOSYS: the daemon has no inhibitors.
- */
-int inhibitors_read(struct remote *r, json_object **ret);
 /* Prints the users of a disk, one a line. */
 void say_users(const struct view *v);
 /* The same, and the commands that free it. */

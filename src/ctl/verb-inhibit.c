@@ -13,22 +13,9 @@
 #include "ctl/schema.h"
 #include "term/table.h"
 
-int inhibitors_read(struct remote *r, json_object **ret)
+static void add_inhibitor(const char *disk, const char *who, const char *why, void *data)
 {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        _cleanup_(json_putp) json_object *all = json_list();
-        const char *disk, *who, *why;
-        int k;
-
-        k = sd_bus_get_property(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL, &reply, "a(sss)");
-        if (k >= 0)
-                k = sd_bus_message_enter_container(reply, 'a', "(sss)");
-        while (k >= 0 && (k = sd_bus_message_read(reply, "(sss)", &disk, &who, &why)) > 0)
-                append(all, json_inhibitor(disk, who, why));
-        if (k < 0)
-                return k == -ETIMEDOUT ? k : k == -EBADR ? -ENOSYS : -ENOTCONN;
-        *ret = TAKE_PTR(all);
-        return 0;
+        append(data, json_inhibitor(disk, who, why));
 }
 
 static const struct table_column columns[] = {{N_("DISK")}, {N_("WHO")}, {N_("WHY"), SCOLS_FL_WRAP}};
@@ -147,12 +134,12 @@ static int take(struct ctl *c, const char *command, int *ret_lock)
 
 static int list(struct ctl *c)
 {
-        _cleanup_(json_putp) json_object *all = NULL;
+        _cleanup_(json_putp) json_object *all = json_list();
         int r = ctl_read(c, FROM_DAEMON, NULL);
 
         if (r != UASD_EXIT_OK)
                 return r;
-        r = inhibitors_read(&c->remote, &all);
+        r = remote_each_inhibitor(&c->remote, add_inhibitor, all);
         if (r == -ENOSYS)
                 return source_lacks(&c->remote, "Inhibitors");
         if (r < 0)
