@@ -4,34 +4,26 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
+#include "common/child.h"
 #include "common/util.h"
 
 #define OUTPUT_MAX (1 << 20)
+#define EXIT_NO_PROGRAM 127
 
-/* Returns its pid, or -errno. */
-static pid_t spawn(const char *const argv[], int out)
+/* In the child. */
+__attribute__((noreturn)) static void become(const char *const argv[], int out)
 {
         static const char *const env[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-        posix_spawn_file_actions_t files;
-        pid_t pid = 0;
-        int r;
+        int null = open("/dev/null", O_RDWR);
 
-        (void) posix_spawn_file_actions_init(&files);
-        r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        if (r == 0)
-                r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-        if (r == 0)
-                r = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-        if (r == 0)
-                r = posix_spawn(&pid, argv[0], &files, NULL, (char *const *) argv, (char *const *) env);
-        (void) posix_spawn_file_actions_destroy(&files);
-        return r == 0 ? pid : -r;
+        if (dup2(null, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0)
+                (void) execve(argv[0], (char *const *) argv, (char *const *) env);
+        _exit(EXIT_NO_PROGRAM);
 }
 
 /* Returns its exit status. At the limit it is killed, and left if it does not end at once. */
@@ -63,9 +55,13 @@ int capture(const char *const argv[], uint64_t limit_usec, char **ret)
         /* A program that writes more than that gets an error. */
         if (out < 0 || ftruncate(out, OUTPUT_MAX) < 0 || fcntl(out, F_ADD_SEALS, F_SEAL_GROW) < 0)
                 return -errno;
-        r = spawn(argv, out);
+        r = child_fork(&out, 1);
+        if (r == 0)
+                become(argv, out);
         if (r > 0)
                 r = wait_for(r, limit_usec);
+        if (r == EXIT_NO_PROGRAM)
+                r = -ENOENT;
         n = lseek(out, 0, SEEK_CUR); /* it has written up to here */
         if (r >= 0 && n >= OUTPUT_MAX)
                 r = -E2BIG;

@@ -22,9 +22,9 @@ void journal_closep(sd_journal **j)
 
 static int journal_match(sd_journal *j, const char *field, const char *value)
 {
-        char text[LOG_VALUE_MAX + 32], harmless[LOG_VALUE_MAX];
+        char text[64];
 
-        (void) snprintf(text, sizeof(text), "%s=%s", field, make_harmless(value, harmless, sizeof(harmless)));
+        (void) snprintf(text, sizeof(text), "%s=%s", field, value);
         return sd_journal_add_match(j, text, 0);
 }
 
@@ -332,6 +332,8 @@ int events_from_kernel(const struct ctl *c, const struct views *v, struct events
         _cleanup_(journal_closep) sd_journal *j = NULL;
         struct kernel_search s = {.views = v, .events = e};
         char boot[SD_ID128_STRING_MAX];
+        const char *const matches[][2] = {
+                {"_BOOT_ID", boot}, {"_TRANSPORT", "kernel"}, {"_KERNEL_SUBSYSTEM", "usb"}, {"_KERNEL_SUBSYSTEM", "scsi"}};
         unsigned host;
         int r = journal_open(c->root, &j);
 
@@ -342,14 +344,8 @@ int events_from_kernel(const struct ctl *c, const struct views *v, struct events
                         s.hosts[host] = true;
         /* Host numbers are valid only in one boot. */
         r = journal_boot(&c->client.roots, boot);
-        if (r >= 0)
-                r = journal_match(j, "_BOOT_ID", boot);
-        if (r >= 0)
-                r = journal_match(j, "_TRANSPORT", "kernel");
-        if (r >= 0)
-                r = journal_match(j, "_KERNEL_SUBSYSTEM", "usb");
-        if (r >= 0)
-                r = journal_match(j, "_KERNEL_SUBSYSTEM", "scsi");
+        for (size_t i = 0; i < ELEMENTSOF(matches) && r >= 0; i++)
+                r = journal_match(j, matches[i][0], matches[i][1]);
         if (r >= 0)
                 r = sd_journal_seek_head(j);
         while (r >= 0 && (r = sd_journal_next(j)) > 0)

@@ -10,6 +10,8 @@
 #include "sys/usb/usbdisk.h"
 #include "sys/users/mounttab.h"
 
+#define CRYPTTAB_MAX ((size_t) 1024 * 1024)
+
 struct mention_search {
         const struct roots *roots;
         const struct usb_disk *disk;
@@ -88,19 +90,15 @@ static int look_at_mount(const struct mount_line *line, void *data)
 
 static void look_at_crypttab(const struct mention_search *s)
 {
-        _cleanup_fclose_ FILE *f = NULL;
-        _cleanup_free_ char *line = NULL;
-        size_t size = 0;
-        int fd;
+        _cleanup_close_ int fd = openat(s->roots->etc, "crypttab", O_RDONLY | O_CLOEXEC);
+        _cleanup_free_ char *text = NULL;
+        char *rest = NULL, *line;
+        size_t n;
 
-        fd = openat(s->roots->etc, "crypttab", O_RDONLY | O_CLOEXEC);
-        f = fd < 0 ? NULL : fdopen(fd, "re");
-        if (!f) {
-                (void) close_keep_errno(fd);
-                return;
-        }
-        while (getline(&line, &size, f) >= 0) {
-                char *state = NULL, *mapping = strtok_r(line, " \t\n", &state), *name = strtok_r(NULL, " \t\n", &state);
+        if (fd >= 0 && read_whole(fd, CRYPTTAB_MAX, &text, &n) >= 0)
+                rest = text;
+        while ((line = strsep(&rest, "\n"))) {
+                char *state = NULL, *mapping = strtok_r(line, " \t", &state), *name = strtok_r(NULL, " \t", &state);
 
                 if (mapping && *mapping != '#' && name)
                         look_at(s, "/etc/crypttab", mapping, name);

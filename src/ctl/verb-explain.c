@@ -18,24 +18,18 @@
 #include "term/fold.h"
 #include "term/table.h"
 
-/* Whether this configuration has CONFIG_USB_UAS. An option that is off is a comment. */
+#define CONFIG_MAX ((size_t) 4 * 1024 * 1024)
+
+/* Whether this configuration has CONFIG_USB_UAS. Its first line is a comment, and so is an option that is off. */
 static int read_config(int dirfd, const char *path)
 {
-        static const char option[] = "CONFIG_USB_UAS=";
-        _cleanup_free_ char *line = NULL;
-        _cleanup_fclose_ FILE *f = NULL;
-        size_t size = 0;
-        int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+        _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+        _cleanup_free_ char *text = NULL;
+        size_t n;
 
-        f = fd < 0 ? NULL : fdopen(fd, "re");
-        if (!f) {
-                (void) close_keep_errno(fd);
+        if (fd < 0 || read_whole(fd, CONFIG_MAX, &text, &n) < 0)
                 return -ENODATA;
-        }
-        while (getline(&line, &size, f) >= 0)
-                if (strncmp(line, option, strlen(option)) == 0)
-                        return 1;
-        return 0;
+        return strstr(text, "\nCONFIG_USB_UAS=") != NULL;
 }
 
 /*
