@@ -8,9 +8,8 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "core/config.h"
-#include "term/fold.h"
 #include "term/json.h"
-#include "term/program.h"
+#include "term/layout.h"
 #include "term/terminal.h"
 
 #define ROUNDS_MAX 60 /* the limit of the statistics (bench/tell/stats.h), less round 0 */

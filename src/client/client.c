@@ -6,8 +6,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "client/local.h"
-#include "client/select.h"
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "client/remote.h"
+#include "client/view.h"
 #include "common/exit-codes.h"
 #include "common/gettext.h"
+#include "core/request.h"
 #include "sys/io/roots.h"
 
 /* The machine that a program reads, and the way to the daemon there. */
@@ -60,3 +63,42 @@ int request_reply(const struct client *c, struct remote *r, const struct remote_
 
 /* Advice after a refusal that --force would override. */
 #define FORCE_HELPS N_("Use --force to override.")
+
+/* ---- the disks without the daemon ---- */
+
+/*
+ * The disks from the kernel and files, without the daemon. The same table decides the target. The state is held, or the one at
+ * rest, because without uasd it waits for nothing. users: also find the users, which takes a walk over all processes. Returns 0
+ * or -errno.
+ */
+int local_read(const struct roots *r, bool users, struct views *ret);
+
+/* The expected result of `switch`, by the daemon's table. Pure. */
+struct plan {
+        enum uasd_exit code;
+        struct refusal refusal;
+        struct decision decision;
+        char quirk[QUIRK_ENTRY_MAX]; /* the entry that the kernel would need for it, or empty */
+};
+
+/* target: DRIVER_NONE removes the override. v: from local_read(). */
+void plan_switch(const struct view *v, enum driver target, bool force, struct plan *ret);
+
+/* ---- names of disks ---- */
+
+/*
+ * Finds the disks that match a name from the user. The name is a path (device node, link, mount point), an interface or port, a
+ * block device, a by-id name, VID:PID[:SERIAL], or a serial number. The first kind with a match counts. The device chooses its
+ * serial number, so that must not pass for the name of another disk.
+ *
+ * found: room for all of v. Returns their number. -EXDEV: it exists, but on none of them. -ENOTBLK: it is neither disk nor mount
+ * point. Other -errno.
+ */
+int select_disks(const struct roots *r, const struct views *v, const char *what, const struct view **found);
+
+/*
+ * The same for the block device of a file (st_dev), through device mapper, md and so on. ret_known: false if a disk below it
+ * cannot be found, for example for btrfs, ZFS and loop devices. ret_others: it is also on a disk that is not in v.
+ */
+int select_below(const struct roots *r, const struct views *v, dev_t dev, const struct view **found, bool *ret_known,
+                 bool *ret_others);

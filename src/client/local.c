@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/local.h"
+#include "client/client.h"
 
 #include "common/log.h"
 #include "core/config.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/select.h"
+#include "client/client.h"
 
 #include <ctype.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/watch.h"
+#include "client/remote.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -12,7 +12,7 @@
 #include "common/util.h"
 #include "core/history.h"
 #include "term/json.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 /* The frame of uasctl: its command line, what it reads for a verb, and the verbs. */
 
@@ -178,3 +178,17 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v);
 int freeing_list(const struct roots *r, const struct disk *d, char ***ret, size_t *ret_n);
 /* Prints what this machine knows about the bridge of a disk, as a contribution. */
 int report_hwdb(const struct ctl *c, const struct view *v);
+
+/*
+ * Lines in fstab and crypttab with a name of this interface's disk that may disappear with its driver: a list of json_name().
+ * A file that cannot be read counts as empty.
+ */
+json_object *mentions_read(const struct roots *r, const char *interface);
+void mentions_print(json_object *names);
+
+/*
+ * Runs a program (absolute path, no shell, no standard input or error, a clean environment) and captures its output. At the time
+ * limit the program is killed. Nothing waits for it, because it may hang in the kernel. Returns its exit status; -ETIMEDOUT,
+ * -E2BIG (too much output), -ECANCELED (it died of a signal) or another -errno. Then *ret is NULL.
+ */
+int capture(const char *const argv[], uint64_t limit_usec, char **ret);

@@ -7,7 +7,7 @@
 #include "common/gettext.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "ctl/capture.h"
+#include "ctl/ctl.h"
 #include "ctl/output.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
@@ -15,7 +15,7 @@
 #include "sys/state/trims.h"
 #include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 /* ---- SMART ---- */
 

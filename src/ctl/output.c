@@ -7,8 +7,8 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "term/fold.h"
-#include "term/program.h"
+#include "term/layout.h"
+#include "term/terminal.h"
 
 const char *const sgr_of_state[_STATE_MAX] = {
         [STATE_SETTLED] = SGR_GREEN,    [STATE_HELD] = SGR_YELLOW,  [STATE_WAITING] = SGR_YELLOW,

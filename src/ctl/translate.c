@@ -6,7 +6,7 @@
 
 #include "common/gettext.h"
 #include "common/util.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 /* The formats of finished texts, each ended by a NUL. The build takes them from po/uasd.pot. */
 static const char formats[] =

@@ -7,7 +7,6 @@
 
 #include "core/policy.h"
 #include "ctl/boot.h"
-#include "ctl/mentions.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/boot.h"
@@ -15,8 +14,7 @@
 #include "sys/io/sysfs.h"
 #include "sys/quirks/modprobed.h"
 #include "sys/usb/link.h"
-#include "term/fold.h"
-#include "term/table.h"
+#include "term/layout.h"
 
 #define CONFIG_MAX ((size_t) 4 * 1024 * 1024)
 

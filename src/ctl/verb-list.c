@@ -4,7 +4,7 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/usb/link.h"
-#include "term/table.h"
+#include "term/layout.h"
 
 /* ---- buses, hubs and LUNs ---- */
 

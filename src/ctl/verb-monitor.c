@@ -4,11 +4,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/watch.h"
 #include "common/names.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "term/fold.h"
+#include "term/layout.h"
 
 /* ---- differences ---- */
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
-#include "client/local.h"
 #include "common/names.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/state/conf.h"
-#include "term/table.h"
+#include "term/layout.h"
 
 /* ---- sources ---- */
 

@@ -7,7 +7,6 @@
 
 #include "common/names.h"
 #include "core/policy.h"
-#include "ctl/capture.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/sysfs.h"

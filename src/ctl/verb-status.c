@@ -2,7 +2,6 @@
 #include "ctl/ctl.h"
 
 #include "ctl/boot.h"
-#include "ctl/mentions.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
-#include "client/local.h"
-#include "client/watch.h"
 #include "common/names.h"
 #include "core/policy.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "sys/io/clock.h"
-#include "term/fold.h"
+#include "term/layout.h"
 
 /* uasd takes a free disk at once: one that still waits after this is in use. */
 #define BEGIN_USEC (1 * USEC_PER_SEC)

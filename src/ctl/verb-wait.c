@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
-#include "client/watch.h"
 #include "ctl/output.h"
 #include "sys/io/clock.h"
 

@@ -6,7 +6,7 @@
 
 #include "common/names.h"
 #include "ctl/output.h"
-#include "term/fold.h"
+#include "term/layout.h"
 
 #define ANY UINT_MAX
 

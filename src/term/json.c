@@ -2,7 +2,7 @@
 #include "term/json.h"
 
 #include "common/util.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 json_object *json_new(void)
 {

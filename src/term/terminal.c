@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <limits.h>
+#include <locale.h>
 #include <signal.h>
 #include <strings.h>
 #include <sys/ioctl.h>
@@ -11,6 +12,8 @@
 #include <sys/wait.h>
 #include <wchar.h>
 
+#include "common/exit-codes.h"
+#include "common/log.h"
 #include "common/util.h"
 
 #define SGR_END "\033[0m"
@@ -177,7 +180,7 @@ static void exec_words(const char *words)
         free(copy);
 }
 
-static void run(const char *asked, int reading, int parent)
+static void become_pager(const char *asked, int reading, int parent)
 {
         static const char *const others[] = {"pager", "less", "more", "/bin/cat"};
         const char *less = getenv("SYSTEMD_LESS");
@@ -212,7 +215,7 @@ void pager_open(bool wanted)
         pager = fork();
         if (pager == 0) {
                 (void) close(ends[1]); /* otherwise the reader would never see the end */
-                run(asked, ends[0], parent);
+                become_pager(asked, ends[0], parent);
         }
         (void) close(ends[0]);
         if (pager > 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
@@ -232,4 +235,38 @@ bool pager_close(void)
                 ;
         pager = 0;
         return true;
+}
+
+/* ---- a program ---- */
+
+int program_run(program_fn run, int argc, char **argv, const char *root)
+{
+        int r;
+
+        /* Not LC_ALL: each category is a file to read, and sentences and CSV need the number format of C. */
+        (void) setlocale(LC_CTYPE, "");
+        (void) setlocale(LC_MESSAGES, "");
+        log_open("uasctl", LOG_INFO);
+        r = run(argc, argv, root);
+        progress_clear();
+        /* If the disk behind stdout is full, the exit status must show it. It is no error if the user leaves the pager early. */
+        if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
+                log_error("Cannot write to the standard output: %s", strerror(errno));
+                return r == UASD_EXIT_OK ? UASD_EXIT_FAILED : r;
+        }
+        (void) pager_close();
+        return r;
+}
+
+void no_memory(void)
+{
+        log_error("There is not enough memory.");
+        exit(UASD_EXIT_FAILED);
+}
+
+void *need(void *p)
+{
+        if (!p)
+                no_memory();
+        return p;
 }

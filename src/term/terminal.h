@@ -47,3 +47,17 @@ void progress_clear(void);
 void pager_open(bool wanted);
 /* After the last output: waits for the end of the pager. Returns true if there was one. */
 bool pager_close(void);
+
+/* ---- a program ---- */
+
+/* A program with its arguments, for the machine whose trees are below `root`; NULL: this one. Returns an enum uasd_exit. */
+typedef int (*program_fn)(int argc, char **argv, const char *root);
+
+/* Runs it from the locale to the last byte of the standard output. Returns its exit status; UASD_EXIT_FAILED if output was lost.
+ */
+int program_run(program_fn run, int argc, char **argv, const char *root);
+
+/* Reports that memory is exhausted, and ends the program with UASD_EXIT_FAILED. A partial answer is useless. */
+__attribute__((noreturn)) void no_memory(void);
+/* Returns p. Ends the program with no_memory() if it is NULL. */
+__attribute__((returns_nonnull)) void *need(void *p);

@@ -4,7 +4,7 @@
 
 #include "samples.h"
 
-#include "term/fold.h"
+#include "term/layout.h"
 #include "term/terminal.h"
 
 static void lines(void **state)

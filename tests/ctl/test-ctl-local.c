@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "client/local.h"
+#include "client/client.h"
 #include "ctl/ctl.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "samples.h"
 
-#include "client/local.h"
+#include "client/client.h"
 
 /* --dry-run: the exit status that the switch would have. */
 

@@ -5,7 +5,7 @@
 #include <ftw.h>
 #include <sys/stat.h>
 
-#include "client/select.h"
+#include "client/client.h"
 
 /*
  * sdb and its partition behind 2-1, sdc behind 2-2, sdd and sde behind the two interfaces of 2-3; dm-0 on sdb1,

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "common/util.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available)
 {

@@ -6,7 +6,7 @@
 
 #include "bench/measure/fio.h"
 #include "common/util.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 /* A run of three years. fio prints no larger number. */
 #define RUNTIME_MS_MAX 100000000000ULL

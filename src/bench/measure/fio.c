@@ -11,7 +11,7 @@
 
 #include "common/util.h"
 #include "sys/io/clock.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 #define OUTPUT_MAX (64U << 20)
 #define CHARGED_BLOCK 512 /* unit of getrusage(), in bytes */

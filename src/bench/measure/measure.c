@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 #define PROFILE_DEFAULT "cdm"
 

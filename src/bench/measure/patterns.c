@@ -8,7 +8,7 @@
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 #define MIB (1ULL << 20)
 #define GIB (1ULL << 30)

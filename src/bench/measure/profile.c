@@ -9,7 +9,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/dropins.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 #define FILE_SIZE_MAX (256 * 1024)
 #define SECTION_MAX 64

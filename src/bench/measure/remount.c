@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 #define MOUNTS "/proc/self/mounts"
 #define NODE_USEC (10 * USEC_PER_SEC)

@@ -10,7 +10,6 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
-#include "term/program.h"
 #include "term/terminal.h"
 
 #define LOOK_USEC (1 * USEC_PER_SEC)

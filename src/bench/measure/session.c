@@ -9,7 +9,6 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
-#include "term/program.h"
 #include "term/terminal.h"
 
 /* The first estimates of a switch, of reading, and of a pause, before the first one of them was measured. */
@@ -282,7 +281,7 @@ static int do_step(struct session *s, const struct step *step)
 }
 
 /* A run lasts as long as the one before it with the same pattern. */
-static void learn(struct step *steps, size_t n, size_t at, uint64_t usec)
+static void learn_times(struct step *steps, size_t n, size_t at, uint64_t usec)
 {
         for (size_t i = at; i < n && steps[at].kind == STEP_RUN; i++)
                 if (steps[i].kind == STEP_RUN && steps[i].pattern == steps[at].pattern)
@@ -302,7 +301,7 @@ int session_run(struct session *s, struct step *steps, size_t n)
                 describe(s, &steps[i]);
                 run_progress_begin(s, done, steps[i].usec, done + steps_usec(steps, n, i, s->ended));
                 code = do_step(s, &steps[i]);
-                learn(steps, n, i, now_boottime() - s->begin);
+                learn_times(steps, n, i, now_boottime() - s->begin);
         }
         progress_clear();
         /* A disk that fails under uas is not left there, even if it was there before. */

@@ -6,12 +6,11 @@
 #include <sys/stat.h>
 
 #include "bench/measure/fio.h"
-#include "client/local.h"
-#include "client/select.h"
+#include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/policy.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 /* Minimum of a scratch file, unless the user sets a size. Below that, caches of hard disks answered. */
 #define SCRATCH_SIZE (5ULL << 30)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/measure/profile.h"
-#include "client/watch.h"
+#include "client/remote.h"
 
 /* --remount: a file system of the disk. */
 struct remount {

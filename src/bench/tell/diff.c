@@ -5,8 +5,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "term/json.h"
-#include "term/program.h"
-#include "term/table.h"
+#include "term/layout.h"
 #include "term/terminal.h"
 
 #define REGION_TIMES 1.1 /* rounding to blocks and jobs makes smaller differences */

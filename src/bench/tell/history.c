@@ -5,8 +5,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "term/json.h"
-#include "term/program.h"
-#include "term/table.h"
+#include "term/layout.h"
 #include "term/terminal.h"
 
 #define RESULT_MAX 1024

@@ -7,7 +7,7 @@
 
 #include "common/util.h"
 #include "term/json.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 #define DEPTH_MAX 8
 #define PATTERNS_MAX 256

@@ -4,9 +4,7 @@
 #include <math.h>
 
 #include "common/util.h"
-#include "term/fold.h"
-#include "term/program.h"
-#include "term/table.h"
+#include "term/layout.h"
 #include "term/terminal.h"
 
 #define KEY_WIDTH 8 /* of the lines above the table */

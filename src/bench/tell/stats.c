@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "common/util.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 #define ALL_MAX (2 * (size_t) STATS_SAMPLES_MAX)
 #define SMALL_BLOCK (64U << 10) /* below it, IOPS are the usual figure */

@@ -5,7 +5,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "term/program.h"
+#include "term/terminal.h"
 
 #define TIMES_FROM 1.5     /* below it, a percentage is clearer */
 #define DIFFERENCES_TOLD 4 /* the largest; the table has all */
