@@ -22,7 +22,7 @@ install() {
         local programs
 
         . /usr/lib/uasd/initramfs/build
-        readarray -t programs < <(uasd_programs)
+        readarray -t programs < <(uasd_programs "$initdir")
         inst_multiple "${programs[@]}" udevadm cat mkdir sleep
         uasd_fill "$initdir" "$kernel"
         if dracut_module_included systemd; then

@@ -78,7 +78,7 @@
 
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
 #define PROGRAM_DECIDE "/usr/lib/uasd/uasd-hold-decide"
-#define PROGRAM_TIMER "/usr/lib/uasd/uasd-hold-timer"
+#define PROGRAM_PID1 "/usr/lib/uasd/uasd-pid1"
 #define PROGRAM_BENCH "/usr/lib/uasd/uasctl-bench"
 #define SWITCH_KEPT "KEPT" /* its message: the claim is held */
 

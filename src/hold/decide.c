@@ -7,6 +7,8 @@
 #include "hold/answer.h"
 #include "hold/early.h"
 #include "hold/quirks.h"
+#include "sys/io/ask-pid1.h"
+#include "sys/io/clock.h"
 
 #define ARMED_SEC 2 /* to write the mark and print the answer: both, or neither */
 #define INTERFACE_SEC 40
@@ -14,7 +16,7 @@ _Static_assert(TIMER_BUDGET < ANSWER_SEC * USEC_PER_SEC, "PID 1 has less time: w
 
 static int arm_in_time(const char *interface)
 {
-        int k = run_timer(interface);
+        int k = pid1_ask_and_wait(PID1_ASK_HOLD, interface, awake_in(TIMER_BUDGET));
 
         return k < 0 ? k : die_in(ARMED_SEC);
 }

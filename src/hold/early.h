@@ -32,6 +32,4 @@ int early_let_go(const struct roots *r);
 /* run.c */
 int run_switch(const char *interface, enum driver target, usec_t deadline);
 void run_modprobe(const char *module);
-#define TIMER_BUDGET (9 * USEC_PER_SEC)
-/* Runs uasd-hold-timer for at most TIMER_BUDGET. Returns 0 if PID 1 runs the dead man's timer of the interface, or -errno. */
-int run_timer(const char *interface);
+#define TIMER_BUDGET (9 * USEC_PER_SEC) /* PID 1 starts the dead man's timer */

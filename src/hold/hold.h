@@ -29,8 +29,8 @@ struct hold_means {
         /* conf_load(): called only where a hold may begin. uasd-hold, which has no libinih, leaves to another program here. */
         typeof(conf_load) *load;
         /*
-         * Arms the dead man's timer: run_timer(), except in tests. Returns 0 if it runs from now on for the length of a hold, and
-         * a hold of that length does not make a boot fail.
+         * Arms the dead man's timer, by uasd-pid1 except in tests. Returns 0 if it runs from now on for the length of a hold,
+         * and a hold of that length does not make a boot fail.
          */
         int (*arm)(const char *interface);
 };

@@ -78,13 +78,6 @@ int run_switch(const char *interface, enum driver target, usec_t deadline)
         return run(target == DRIVER_NONE ? recover : move, deadline + (target == DRIVER_NONE ? 0 : GRACE));
 }
 
-int run_timer(const char *interface)
-{
-        char *argv[] = {(char *) PROGRAM_TIMER, (char *) interface, NULL};
-
-        return run(argv, now_boottime() + TIMER_BUDGET) == 0 ? 0 : -ECANCELED;
-}
-
 void run_modprobe(const char *module)
 {
         char *argv[] = {(char *) PROGRAM_MODPROBE, (char *) "-q", (char *) module, NULL};

@@ -3,9 +3,9 @@
 
 #include "common/names.h"
 #include "switch/transaction.h"
+#include "sys/io/ask-pid1.h"
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"
-#include "sys/io/pid1.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 #include "sys/udev/trigger.h"
@@ -29,7 +29,7 @@ static int arm(struct transaction *t)
         if (t->armed && now < t->armed + length(t) / 2)
                 return 0;
         if (t->pid1_error >= 0)
-                t->pid1_error = pid1_arm_release(t->pid1, awake_in(PID1_USEC), t->interface);
+                t->pid1_error = pid1_ask_and_wait(PID1_ASK_RELEASE, t->interface, awake_in(PID1_USEC));
         if (t->pid1_error < 0)
                 return t->pid1_error;
         t->armed = now_boottime();

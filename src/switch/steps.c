@@ -7,8 +7,8 @@
 #include "common/names.h"
 #include "switch/transaction.h"
 #include "sys/facts.h"
+#include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
-#include "sys/io/pid1.h"
 #include "sys/quirks/modules.h"
 #include "sys/quirks/param.h"
 #include "sys/state/attachment.h"
@@ -63,8 +63,8 @@ static int step_record(struct transaction *t)
 {
         int r = record_begin(t);
 
-        /* PID 1 accepts the connection meanwhile. It need not be asked about a disk that is held. */
-        t->pid1_error = t->hold_deadline ? -ENOENT : pid1_open(&t->roots, &t->pid1);
+        /* PID 1 need not be asked about a disk that is held. */
+        t->pid1_error = t->hold_deadline ? -ENOENT : pid1_there(&t->roots);
         if (r == -EALREADY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record of the switch: %s", strerror(-r)) : 0;
@@ -78,13 +78,13 @@ static void undo_record(struct transaction *t)
 
 /*
  * PID 1 is asked after the claim: the disk may have become free because the machine goes down. The answer is read before the
- * delete. A held disk had no user before, and during a boot PID 1 is slow: then it is not asked.
+ * delete, so that the program that asks starts beside the sync. A held disk had no user before, and during a boot PID 1 is slow:
+ * then it is not asked.
  */
 static void ask_whether_it_stops(struct transaction *t)
 {
         if (t->pid1_error >= 0)
-                t->pid1_error = pid1_ask(t->pid1, &t->stopping);
-        t->pid1_asked = t->pid1_error >= 0;
+                t->pid1_error = pid1_ask(PID1_ASK_STATE, NULL, &t->stopping);
 }
 
 int step_claim(struct transaction *t)
@@ -179,10 +179,12 @@ static void undo_prepare(struct transaction *t)
  */
 static int machine_stops(struct transaction *t)
 {
-        enum pid1_state state = PID1_RUNNING;
+        int state = PID1_RUNNING;
 
-        if (t->pid1_asked)
-                t->pid1_error = pid1_answer(t->pid1, awake_in(PID1_USEC), &t->stopping, &state);
+        if (t->stopping.pid) {
+                state = pid1_answer(&t->stopping, awake_in(PID1_USEC));
+                t->pid1_error = state < 0 ? state : 0;
+        }
         if (t->n_disks > 0 && t->pid1_error < 0 && t->pid1_error != -ENOENT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, t->pid1_error, "PID 1 does not say whether the machine is going down: %s",
                                strerror(-t->pid1_error));
@@ -392,7 +394,6 @@ int transaction_run(struct transaction *t)
                 undo_prepare(t);
         settle_unplugged(t);
         claim_drop(&t->claim);
-        t->stopping.slot = sd_bus_slot_unref(t->stopping.slot);
-        t->pid1 = sd_bus_close_unref(t->pid1);
+        pid1_forget(&t->stopping);
         return t->code;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <systemd/sd-bus.h>
 
 #include "common/exit-codes.h"
 #include "common/gettext.h"
@@ -10,8 +9,8 @@
 #include "core/config.h"
 #include "core/history.h"
 #include "sys/block/claim.h"
+#include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
-#include "sys/io/pid1.h"
 #include "sys/udev/uevents.h"
 #include "sys/usb/usbdisk.h"
 
@@ -78,9 +77,7 @@ struct transaction {
         bool to_blame; /* the step that failed has seen the disk fail: not this program, a slow machine or another disk */
         bool kept;     /* a process uses the disk on its new driver already: it stays */
         struct udev_monitor *events; /* the kernel's while udev's helper waits, else udev's */
-        sd_bus *pid1;
-        int pid1_error; /* 0: PID 1 can be asked. -ENOENT: no need to ask it, or there is none. Else no answer */
-        bool pid1_asked;
+        int pid1_error;              /* 0: PID 1 can be asked. -ENOENT: no need to ask it, or there is none. Else no answer */
         struct pid1_question stopping;
         usec_t armed; /* start of the dead man's timer, CLOCK_BOOTTIME in usec; 0: not started */
 

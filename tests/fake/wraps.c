@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -389,34 +390,44 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
 
 /* ---- PID 1 ---- */
 
-int __wrap_pid1_open(const struct roots *roots, sd_bus **ret)
+int __wrap_pid1_there(const struct roots *roots)
 {
         int r = op_begin("pid1");
 
-        *ret = NULL; /* uasd-switch does not use the bus itself, and sd-bus accepts NULL */
         return r < 0 ? r : op_end("pid1", fake->no_pid1 ? -ENOENT : 0);
 }
 
-int __wrap_pid1_ask(sd_bus *pid1, struct pid1_question *q)
+/* There is no child; its number says what it asks. */
+int __wrap_pid1_ask(const char *verb, const char *what, struct pid1_question *ret)
 {
         int r = op_begin("ask pid1");
 
-        q->state = fake->stopping ? PID1_STOPPING : PID1_RUNNING;
-        return r < 0 ? r : op_end("ask pid1", 0);
+        assert(streq(verb, PID1_ASK_STATE));
+        r = r < 0 ? r : op_end("ask pid1", 0);
+        if (r >= 0)
+                *ret = (struct pid1_question){.pid = 1, .answer = fake->stopping ? PID1_STOPPING : PID1_RUNNING};
+        return r;
 }
 
-int __wrap_pid1_answer(sd_bus *pid1, struct awake deadline, struct pid1_question *q, enum pid1_state *ret)
+int __wrap_pid1_answer(struct pid1_question *q, struct awake deadline)
 {
         int r = op_begin("answer of pid1");
 
-        *ret = q->state;
-        return r < 0 ? r : op_end("answer of pid1", 0);
+        assert(q->pid == 1);
+        q->pid = 0;
+        return r < 0 ? r : op_end("answer of pid1", q->answer);
 }
 
-int __wrap_pid1_arm_release(sd_bus *pid1, struct awake deadline, const char *interface)
+void __wrap_pid1_forget(struct pid1_question *q)
+{
+        q->pid = 0;
+}
+
+int __wrap_pid1_ask_and_wait(const char *verb, const char *what, struct awake deadline)
 {
         int r = op_begin("arm timer");
 
+        assert(streq(verb, PID1_ASK_RELEASE));
         if (r == 0)
                 fake->timers++;
         return r < 0 ? r : op_end("arm timer", 0);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,7 @@
 /*
  * uasd-hold and uasd-generator for the machine in the folder $TREE: the programs that they start and /dev/kmsg are in it, and its
  * "journal" gets what they report. They have a fourth of the time for an answer, PID 1 a tenth; "limits", if it exists, gets the
- * whole. Linked with
- * --wrap=execv,open64,pid1_state,roots_open,journal_send,timer_settime.
+ * whole. Linked with --wrap=execv,open64,pid1_state,posix_spawn,roots_open,journal_send,timer_settime.
  */
 
 static const char *in_tree(const char *path)
@@ -40,6 +40,16 @@ int __wrap_execv(const char *path, char *const argv[]);
 int __wrap_execv(const char *path, char *const argv[])
 {
         return __real_execv(in_tree(path), argv);
+}
+
+int __real_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
+                       char *const argv[], char *const env[]);
+int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
+                       char *const argv[], char *const env[]);
+int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
+                       char *const argv[], char *const env[])
+{
+        return __real_posix_spawn(ret, in_tree(path), files, attr, argv, env);
 }
 
 int __real_open64(const char *path, int flags, ...);

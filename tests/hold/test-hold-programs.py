@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd-hold and uasd-generator as udev and PID 1 run them, for a machine in a folder and a PID 1 on its private socket."""
 
+import errno
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ sys.path.insert(0, os.path.join(HERE, '../ctl'))
 import privatebus  # noqa: E402
 from tree import Tree  # noqa: E402
 
-HOLD, DECIDE, TIMER, GENERATOR, FAKE_PID1 = map(os.path.abspath, sys.argv[1:6])
+HOLD, DECIDE, PID1, GENERATOR, FAKE_PID1 = map(os.path.abspath, sys.argv[1:6])
 USB = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1'
 INTERFACE = USB + '/2-1:1.0'
 SCSI = INTERFACE + '/host3/target3:0:0/3:0:0:0'
@@ -48,7 +50,7 @@ class Programs(unittest.TestCase):
         self.tree.write('dev/kmsg', '')
         os.makedirs(self.tree.path('usr/lib/uasd'), exist_ok=True)
         os.symlink(DECIDE, self.tree.path('usr/lib/uasd/uasd-hold-decide'))
-        os.symlink(TIMER, self.tree.path('usr/lib/uasd/uasd-hold-timer'))
+        os.symlink(PID1, self.tree.path('usr/lib/uasd/uasd-pid1'))
         self.tree.write('limits', '')
         self.env = dict(os.environ, TREE=self.tree.top, LC_ALL='C')
 
@@ -137,9 +139,9 @@ class Programs(unittest.TestCase):
     def test_no_timer(self):
         "The program that arms the timer is missing or fails: no hold."
         self.pid1('state running', 'answer')
-        os.unlink(self.tree.path('usr/lib/uasd/uasd-hold-timer'))
+        os.unlink(self.tree.path('usr/lib/uasd/uasd-pid1'))
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
-        os.symlink('/bin/false', self.tree.path('usr/lib/uasd/uasd-hold-timer'))
+        os.symlink('/bin/false', self.tree.path('usr/lib/uasd/uasd-pid1'))
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/hold/2-1:1.0')))
 
@@ -150,12 +152,55 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
         self.assertIn('Cannot run /usr/lib/uasd/uasd-hold-decide: ', self.run_hold('let-go', code=1).stderr)
 
-    def test_timer_usage(self):
-        for args in (), ('../x',), ('2-1:1.0', 'x'):
+    def asks_pid1(self, *args):
+        """The answer of uasd-pid1 to its caller: a number, or -errno."""
+        p = subprocess.run([PID1, *args], env=self.env, capture_output=True, text=True, timeout=20)
+        self.assertEqual(p.stderr, '')
+        self.assertEqual(p.returncode != 0, p.stdout.startswith('-'), p.stdout)
+        return p.stdout
+
+    def test_pid1_state(self):
+        "The state of the machine as uasd-switch asks for it: starting, running or stopping."
+        for number, words in enumerate((('initializing', 'starting'), ('running', 'degraded', 'maintenance'), ('stopping',))):
+            for word in words:
+                with self.subTest(word):
+                    pid1 = self.pid1('state ' + word, 'answer')
+                    self.assertEqual(self.asks_pid1('state'), '%d\n' % number)
+                    pid1.stdin.close()
+                    pid1.wait()
+                    os.unlink(self.tree.path('run/systemd/private'))
+
+    def test_pid1_release(self):
+        "The timer of a hold that uasd-switch begins: only the order, whatever the machine does."
+        pid1 = self.pid1('state stopping', 'answer')
+        self.assertNotIn('-', self.asks_pid1('release', '2-1:1.0'))
+        self.assertEqual(self.asked(pid1), [RELEASE])
+
+    def test_pid1_load(self):
+        pid1 = self.pid1('answer')
+        loading = subprocess.Popen([PID1, 'load', 'uas'], env=self.env, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: privatebus.kill(loading))
+        self.assertEqual(pid1.stdout.readline(), 'StartUnit modprobe@uas.service\n')
+        pid1.stdin.write('job\n')
+        pid1.stdin.flush()
+        self.assertNotIn('-', loading.stdout.read())
+
+    def test_pid1_fails(self):
+        "Without systemd -ENOENT, which alone lets a switch go on. A PID 1 that cannot be reached, or is silent: another error."
+        shutil.rmtree(self.tree.path('run/systemd/system'))
+        self.assertEqual(self.asks_pid1('state'), '-%d\n' % errno.ENOENT)
+        os.makedirs(self.tree.path('run/systemd/system'))
+        self.assertEqual(self.asks_pid1('state'), '-%d\n' % errno.ENOTCONN)
+        self.pid1()
+        for args in ('state',), ('hold', '2-1:1.0'):
+            self.assertEqual(self.asks_pid1(*args), '-%d\n' % errno.ETIMEDOUT)
+
+    def test_pid1_usage(self):
+        for args in (), ('2-1:1.0',), ('state', 'x'), ('release',), ('release', '../x'), ('hold', '2-1:1.0', 'x'), ('load',):
             with self.subTest(args=args):
-                p = subprocess.run([TIMER, *args], env=self.env, capture_output=True, text=True, timeout=20)
+                p = subprocess.run([PID1, *args], env=self.env, capture_output=True, text=True, timeout=20)
                 self.assertEqual((p.returncode, p.stdout), (2, ''))
-                self.assertIn('usage: uasd-hold-timer INTERFACE', p.stderr)
+                self.assertIn('usage: uasd-pid1 state', p.stderr)
 
     def test_silent_pid1(self):
         "PID 1 does not answer: udev gets the rest of the answer a second before the helper would be killed."
@@ -172,7 +217,7 @@ class Programs(unittest.TestCase):
 
     def test_stopped(self):
         "The kernel kills the helper also while a signal has stopped it."
-        timer = 'usr/lib/uasd/uasd-hold-timer'
+        timer = 'usr/lib/uasd/uasd-pid1'
         os.unlink(self.tree.path(timer))
         self.tree.write(timer, '#!/bin/sh\nkill -STOP $PPID\n')
         os.chmod(self.tree.path(timer), 0o755)

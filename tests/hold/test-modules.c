@@ -14,7 +14,7 @@
 
 #include "common/util.h"
 #include "sys/block/opens.h"
-#include "sys/io/pid1.h"
+#include "sys/io/ask-pid1.h"
 #include "sys/quirks/modules.h"
 #include "tree.h"
 
@@ -137,7 +137,7 @@ void *__wrap_dlopen(const char *file, int mode);
 void *__real_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name);
 int __wrap_dlclose(void *library);
-int __wrap_pid1_load_module(const struct roots *r, const char *module, struct awake deadline);
+int __wrap_pid1_ask_and_wait(const char *verb, const char *what, struct awake deadline);
 
 void *__wrap_dlopen(const char *file, int mode)
 {
@@ -185,9 +185,10 @@ __attribute__((no_sanitize("address", "undefined"))) void *__wrap_dlsym(void *li
         return library == &thing ? symbol(name) : __real_dlsym(library, name);
 }
 
-int __wrap_pid1_load_module(const struct roots *r, const char *module, struct awake deadline)
+int __wrap_pid1_ask_and_wait(const char *verb, const char *what, struct awake deadline)
 {
-        assert_string_equal(module, "uas");
+        assert_string_equal(verb, PID1_ASK_LOAD);
+        assert_string_equal(what, "uas");
         assert_in_range(awake_left(deadline), USEC_PER_SEC, 60 * USEC_PER_SEC);
         asked_pid1++;
         if (have.pid1 == 0)

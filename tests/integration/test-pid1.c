@@ -50,15 +50,6 @@ static int state(sd_bus *pid1)
         return pid1_state(pid1, awake_in(SHORT), &s);
 }
 
-static int question(sd_bus *pid1)
-{
-        struct pid1_question q = {0};
-        enum pid1_state s;
-
-        assert_int_equal(pid1_ask(pid1, &q), 0);
-        return pid1_answer(pid1, awake_in(SHORT), &q, &s);
-}
-
 static int timer(sd_bus *pid1)
 {
         return pid1_arm_release(pid1, awake_in(SHORT), "2-1:1.0");
@@ -78,7 +69,7 @@ static int module(sd_bus *pid1)
 
 static void all_time_out(void)
 {
-        static int (*const calls[])(sd_bus *) = {state, question, timer, usec, module};
+        static int (*const calls[])(sd_bus *) = {state, timer, usec, module};
 
         for (size_t i = 0; i < ELEMENTSOF(calls); i++) {
                 struct awake began = now_awake();
@@ -187,7 +178,6 @@ static void test_states(void **state)
         sd_bus *pid1 = answering();
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                struct pid1_question q = {0};
                 enum pid1_state s = PID1_STOPPING;
                 char line[64];
 
@@ -198,10 +188,6 @@ static void test_states(void **state)
                         (void) usleep((useconds_t) tries * 100);
                 }
                 assert_int_equal(s, table[i].state);
-                assert_int_equal(pid1_ask(pid1, &q), 0);
-                assert_int_equal(pid1_answer(pid1, awake_in(LONG), &q, &s), 0);
-                assert_int_equal(s, table[i].state);
-                assert_null(q.slot);
         }
         over(pid1);
 }

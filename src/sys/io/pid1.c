@@ -33,9 +33,10 @@ int pid1_open(const struct roots *r, sd_bus **ret)
 {
         bool private = faccessat(r->run, RUN_PID1_SOCKET, F_OK, 0) >= 0;
         char address[128];
+        int k = pid1_there(r);
 
-        if (!private && faccessat(r->run, RUN_SYSTEMD_BOOTED, F_OK, 0) < 0)
-                return -ENOENT;
+        if (k < 0)
+                return k;
         (void) snprintf(address, sizeof(address), "unix:path=/proc/self/fd/%i/%s", r->run,
                         private ? RUN_PID1_SOCKET : RUN_SYSTEM_BUS_SOCKET);
         return open_at(address, !private, ret);
@@ -115,39 +116,6 @@ int pid1_read_state(sd_bus_message *answer, enum pid1_state *ret)
         if (r < 0)
                 return r;
         *ret = system_state(state);
-        return 0;
-}
-
-static int on_state(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-        struct pid1_question *q = data;
-
-        q->answered = true;
-        q->error = pid1_read_state(message, &q->state);
-        return 0;
-}
-
-int pid1_ask(sd_bus *pid1, struct pid1_question *q)
-{
-        int r = sd_bus_call_method_async(pid1, &q->slot, PID1_SYSTEMD, PID1_PATH, PROPERTIES, "Get", on_state, q, "ss",
-                                         PID1_MANAGER, "SystemState");
-
-        /* Runs sd-bus until it has to wait. */
-        while (r >= 0 && !q->answered && (r = sd_bus_process(pid1, NULL)) > 0)
-                ;
-        return r < 0 ? r : 0;
-}
-
-int pid1_answer(sd_bus *pid1, struct awake deadline, struct pid1_question *q, enum pid1_state *ret)
-{
-        int r = 0;
-
-        while (!q->answered && r >= 0)
-                r = process(pid1, deadline);
-        q->slot = sd_bus_slot_unref(q->slot);
-        if (r < 0 || q->error < 0)
-                return r < 0 ? r : q->error;
-        *ret = q->state;
         return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/util.h"
 #include "core/facts.h"
+#include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
 #include "sys/io/roots.h"
 
@@ -19,12 +20,6 @@
 #define PID1_SYSTEMD "org.freedesktop.systemd1"
 #define PID1_PATH "/org/freedesktop/systemd1"
 #define PID1_MANAGER PID1_SYSTEMD ".Manager"
-
-enum pid1_state {
-        PID1_STARTING,
-        PID1_RUNNING, /* running, degraded or maintenance: the boot is over */
-        PID1_STOPPING,
-};
 
 /* Begins to connect, without waiting. -ENOENT: systemd is not PID 1. Other errors: it cannot be asked now. */
 int pid1_open(const struct roots *r, sd_bus **ret);
@@ -52,15 +47,3 @@ int pid1_load_module_later(const struct roots *r, sd_event *event, const char *m
 
 /* Reads the answer to Get of the property SystemState. */
 int pid1_read_state(sd_bus_message *answer, enum pid1_state *ret);
-
-/* A question for the state whose answer is read later, so that the caller can work while PID 1 answers. */
-struct pid1_question {
-        sd_bus_slot *slot;
-        bool answered;
-        int error;
-        enum pid1_state state;
-};
-
-/* Does not wait. *q must stay in place until pid1_answer(), or until its slot is unreferenced. */
-int pid1_ask(sd_bus *pid1, struct pid1_question *q);
-int pid1_answer(sd_bus *pid1, struct awake deadline, struct pid1_question *q, enum pid1_state *ret);

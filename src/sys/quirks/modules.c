@@ -7,8 +7,8 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
-#include "sys/io/pid1.h"
 
 /* PID 1 starts a unit for it, which may take a while during boot. */
 #define LOAD_USEC (10 * USEC_PER_SEC)
@@ -143,7 +143,7 @@ int uas_module_load(const struct roots *r)
         if (k == -EPERM) {
                 if (blacklisted(&kmod, "uas"))
                         return -EACCES;
-                k = pid1_load_module(r, "uas", awake_in(LOAD_USEC));
+                k = pid1_ask_and_wait(PID1_ASK_LOAD, "uas", awake_in(LOAD_USEC));
         }
         if (k < 0)
                 return k;

@@ -7,8 +7,17 @@
 #include "core/disk.h"
 #include "hold/dropin.h"
 #include "hold/early.h"
+#include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
+
+/*
+ * uasd-pid1, the only program of a switch and of a hold that loads libsystemd. It asks PID 1 one question. uasd-switch starts it
+ * when it has the disk, uasd-hold-decide where a hold begins.
+ */
+
+/* A caller that waits ends this process sooner. One that was killed does not: then this process ends by itself. */
+#define LONGEST (25 * USEC_PER_SEC)
 
 /*
  * The jobs of a boot wait for their devices from the time at which PID 1 has loaded its units. So a device that appears late
@@ -84,24 +93,80 @@ static int timer_arm(const struct roots *roots, const char *interface, struct aw
         return pid1_arm_release(pid1, deadline, interface);
 }
 
-/* Only this program of the hold loads libsystemd, and it runs only where a hold begins: uasd-hold runs at every event. */
-int main(int argc, char **argv)
+static int ask_hold(const struct roots *r, const char *interface)
 {
         struct hold_limits limits;
+        int k = limits_read(r, &limits);
+
+        return k < 0 ? k : timer_arm(r, interface, awake_in(TIMER_BUDGET), &limits);
+}
+
+static int ask_state(const struct roots *r, const char *unused)
+{
+        _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
+        enum pid1_state state;
+        int k = pid1_open(r, &pid1);
+
+        if (k >= 0)
+                k = pid1_state(pid1, awake_in(LONGEST), &state);
+        return k < 0 ? k : (int) state;
+}
+
+static int ask_release(const struct roots *r, const char *interface)
+{
+        _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
+        int k = pid1_open(r, &pid1);
+
+        return k < 0 ? k : pid1_arm_release(pid1, awake_in(LONGEST), interface);
+}
+
+static int ask_load(const struct roots *r, const char *module)
+{
+        return pid1_load_module(r, module, awake_in(LONGEST));
+}
+
+static const struct question {
+        const char *verb;
+        int argc;
+        bool interface; /* the last argument is the name of one */
+        int (*ask)(const struct roots *r, const char *what);
+} questions[] = {
+        /* clang-format off */
+        {PID1_ASK_STATE,   2, false, ask_state},
+        {PID1_ASK_RELEASE, 3, true,  ask_release},
+        {PID1_ASK_LOAD,    3, false, ask_load},
+        {PID1_ASK_HOLD,    3, true,  ask_hold},
+        /* clang-format on */
+};
+
+static const struct question *question_find(int argc, char **argv)
+{
+        for (size_t i = 0; argc > 1 && i < ELEMENTSOF(questions); i++)
+                if (streq(argv[1], questions[i].verb) && argc == questions[i].argc &&
+                    (!questions[i].interface || interface_name_valid(argv[2])))
+                        return &questions[i];
+        return NULL;
+}
+
+/* Prints the answer as sys/io/ask-pid1.c reads it: a number, or -errno. */
+int main(int argc, char **argv)
+{
+        const struct question *q = question_find(argc, argv);
         struct roots r;
         int k;
 
-        log_open("uasd-hold-timer", LOG_INFO);
-        if (argc != 2 || !interface_name_valid(argv[1])) {
-                (void) fputs("usage: uasd-hold-timer INTERFACE (uasd-hold starts it)\n", stderr);
+        log_open("uasd-pid1", LOG_INFO);
+        if (!q) {
+                (void) fputs("usage: uasd-pid1 state | release INTERFACE | load MODULE | hold INTERFACE\n"
+                             "uasd-switch and uasd-hold start it.\n",
+                             stderr);
                 return 2;
         }
         k = roots_open(&r, NULL);
-        if (k < 0)
-                return EXIT_FAILURE;
-        k = limits_read(&r, &limits);
-        if (k >= 0)
-                k = timer_arm(&r, argv[1], awake_in(TIMER_BUDGET), &limits);
-        roots_close(&r);
+        if (k >= 0) {
+                k = q->ask(&r, argc > 2 ? argv[2] : NULL);
+                roots_close(&r);
+        }
+        (void) printf("%i\n", k);
         return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
