@@ -72,8 +72,9 @@ def processor(arch):
 def accelerator():
     if os.environ.get("UASD_VM_ACCEL") == "kvm":
         return ["-accel", "kvm", "-cpu", "host"]
-    # The guest's clock counts instructions, 4 ns each, so other load of the host does not affect it.
-    counted = ["-icount", "shift=2,sleep=on"] if os.environ.get("UASD_VM_ACCEL") == "icount" else []
+    # The guest's clock counts instructions, 2 to the power of SHIFT ns each, so other load of the host does not affect it.
+    counts = re.fullmatch("icount([0-9]?)", os.environ.get("UASD_VM_ACCEL", ""))
+    counted = ["-icount", "shift=%s,sleep=on" % (counts.group(1) or 2)] if counts else []
     # Multi-threaded TCG sometimes fails at the kernel's code patching. cpu "max" boots a third slower than a plain x86-64-v2.
     return ["-accel", "tcg,thread=single,tb-size=512", "-cpu", "Nehalem"] + counted
 
