@@ -109,8 +109,16 @@ void entry_step(struct entry *e, const struct event *event)
         machine_step(&e->life, &m->env, event, now, &actions);
         if (e->life.cancelled != cancelled)
                 request_keep_cancelled(e);
+        /*
+         * uasd-switch first: it starts while uasd reports the switch to the journal and on the bus. Its end comes as an event, so
+         * it is reported later in any case.
+         */
         for (size_t i = 0; i < actions.n; i++)
-                act(e, &actions.list[i], before);
+                if (actions.list[i].type == ACTION_SWITCH)
+                        act(e, &actions.list[i], before);
+        for (size_t i = 0; i < actions.n; i++)
+                if (actions.list[i].type != ACTION_SWITCH)
+                        act(e, &actions.list[i], before);
         lease_settle(e);
         request_settle(e);
         if (event->type == EVENT_USERS && e->life.use.busy != in_use)
