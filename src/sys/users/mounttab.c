@@ -12,6 +12,8 @@
  */
 
 #define BLANK " \t\n"
+/* stdio reads a file of procfs in pieces of 1 KiB. If a table changes between two of them, a line may be missed. */
+#define BUFFER 8192
 #define DELETED " (deleted)" /* d_path() appends it to the path of a file that has been removed */
 
 static bool is_octal(const char *s)
@@ -103,6 +105,7 @@ static bool parse(enum mount_table table, char *text, struct mount_line *ret)
 int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(const struct mount_line *line, void *data),
                 void *data)
 {
+        char buffer[BUFFER];
         _cleanup_fclose_ FILE *f = NULL;
         _cleanup_free_ char *text = NULL;
         size_t room = 0;
@@ -113,6 +116,7 @@ int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(c
                 (void) close_keep_errno(fd);
                 return -errno;
         }
+        (void) setvbuf(f, buffer, _IOFBF, sizeof(buffer));
         while (k >= 0 && getline(&text, &room, f) >= 0) {
                 struct mount_line line = {};
 
