@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -443,6 +445,58 @@ static void test_durable(void **state)
         tree_remove(&t);
 }
 
+static void assert_file(int dir, const char *name, const char *text)
+{
+        _cleanup_free_ char *read = NULL;
+        size_t size;
+
+        assert_int_equal(state_read_text(dir, name, &read, &size), 1);
+        assert_int_equal(size, strlen(text));
+        assert_string_equal(read, text);
+}
+
+/* On a full disk there is no room for a second file: only the end of a trial, in a file of one block, is still written. */
+static void test_full(void **state)
+{
+        static char large[4200];
+        struct tree t;
+        char path[PATH_MAX];
+        int dir, fd;
+
+        if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+                skip();
+        tree_make(&t);
+        (void) snprintf(path, sizeof(path), "%s/run", t.path);
+        assert_int_equal(mount("none", path, "tmpfs", 0, "size=16k"), 0);
+        dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(state_write(dir, "a", "state=trial\nB=2\n", true), 0);
+        memset(large, 'x', sizeof(large) - 1);
+        assert_int_equal(state_write(dir, "large", large, true), 0); /* two blocks */
+        fd = openat(dir, "filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        while (write(fd, large, 1024) > 0)
+                ;
+        assert_int_equal(errno, ENOSPC);
+
+        assert_int_equal(state_write(dir, "a", "state=ended\n", false), -ENOSPC);
+        assert_file(dir, "a", "state=trial\nB=2\n");
+        assert_int_equal(state_write(dir, "a", "state=ended\n", true), 0);
+        assert_file(dir, "a", "state=ended\n\n\n\n\n");
+        assert_int_equal(state_write(dir, "a", "state=ended\nB=2\nC=4\nD=4\n", true), 0);
+        assert_file(dir, "a", "state=ended\nB=2\nC=4\nD=4\n");
+        assert_int_equal(state_write(dir, "a", large, true), -ENOSPC);
+        assert_file(dir, "a", "state=ended\nB=2\nC=4\nD=4\n");
+        assert_int_equal(state_write(dir, "large", "x", true), -ENOSPC);
+        assert_int_equal(state_write(dir, "new", "x", true), -ENOSPC);
+        assert_file(dir, "large", large);
+        no_sync = synced + 1;
+        assert_int_equal(state_write(dir, "a", "state=x\n", true), -ENOSPC);
+        no_sync = 0;
+        (void) close(fd);
+        (void) close(dir);
+        assert_int_equal(umount(path), 0);
+        tree_remove(&t);
+}
+
 /* The file keeps its owner and its mode. */
 static void test_replace(void **state)
 {
@@ -529,7 +583,8 @@ int main(void)
                 cmocka_unit_test(test_link),    cmocka_unit_test(test_each),        cmocka_unit_test(test_dropins),
                 cmocka_unit_test(test_roots),   cmocka_unit_test(test_boot),        cmocka_unit_test(test_command),
                 cmocka_unit_test(test_lines),   cmocka_unit_test(test_not_written), cmocka_unit_test(test_remove),
-                cmocka_unit_test(test_durable), cmocka_unit_test(test_replace),     cmocka_unit_test(test_lock),
+                cmocka_unit_test(test_durable), cmocka_unit_test(test_full),        cmocka_unit_test(test_replace),
+                cmocka_unit_test(test_lock),
         };
 
         (void) umask(022);

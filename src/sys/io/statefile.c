@@ -9,6 +9,8 @@
 
 /* The history of all disks has a quarter of a megabyte at most. */
 #define FILE_SIZE_MAX (1024 * 1024)
+/* A write into one block neither needs another nor is torn. */
+#define BLOCK_SIZE 4096
 
 int state_mkdir(int dirfd, const char *path)
 {
@@ -95,6 +97,27 @@ int file_replace(int dir, const char *name, const char *temp, const char *text, 
         return durable && fsync(dir) < 0 ? -errno : 0;
 }
 
+/*
+ * For a full disk: writes the text over the present file, whose block the file system need not allocate. The file stays as long
+ * as it was at least: what is left of it becomes empty lines.
+ */
+static int write_over(int dir, const char *name, const char *text)
+{
+        _cleanup_close_ int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+        char block[BLOCK_SIZE];
+        size_t n = strlen(text);
+        struct stat st;
+        ssize_t written;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode) || st.st_size == 0 || st.st_size > BLOCK_SIZE || n > sizeof(block))
+                return -ENOSPC;
+        memset(mempcpy(block, text, n), '\n', sizeof(block) - n);
+        written = pwrite(fd, block, (size_t) st.st_size > n ? (size_t) st.st_size : n, 0);
+        return written < 0 || fsync(fd) < 0 ? -errno : (size_t) written < n ? -ENOSPC : 0;
+}
+
 int state_write(int dirfd, const char *path, const char *text, bool durable)
 {
         _cleanup_close_ int dir = -1;
@@ -116,7 +139,8 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
                 return dir;
         if ((size_t) snprintf(temp, sizeof(temp), ".%s.%i", name, (int) getpid()) >= sizeof(temp))
                 return -ENAMETOOLONG;
-        return file_replace(dir, name, temp, text, NULL, durable);
+        r = file_replace(dir, name, temp, text, NULL, durable);
+        return durable && (r == -ENOSPC || r == -EDQUOT) && write_over(dir, name, text) >= 0 ? 0 : r;
 }
 
 int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)

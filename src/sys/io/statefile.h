@@ -13,7 +13,10 @@
 
 /* Makes the directory (0755) and its parents. Returns 0 or -errno. */
 int state_mkdir(int dirfd, const char *path);
-/* durable: also calls fsync on file and directory, for data that must survive a power cut. */
+/*
+ * durable: also calls fsync on file and directory, for data that must survive a power cut. If the disk is full, a file of one
+ * block is written over, since a trial that cannot be ended would count against the bridge.
+ */
 int state_write(int dirfd, const char *path, const char *text, bool durable);
 /*
  * Replaces any file in the directory dir, by way of a new file `temp` beside it. The new one has the owner and the mode of
