@@ -39,7 +39,7 @@ int db_says_parse(const char *value, struct db_says *ret)
 {
         char verdict[16], firmware[16];
         struct db_says s = {0};
-        int v, n = 0;
+        int v, n;
 
         if (sscanf(value, "%15[^;];%15[^;];%31[^;];%79[^;];%15[^;]%n", verdict, firmware, s.host, s.source, s.date, &n) != 5 ||
             (v = verdict_from_string(verdict)) < 0 || !firmware_parse(firmware, &s))

@@ -57,7 +57,7 @@ static bool find(const char *string, uint16_t vid, uint16_t pid, letters_t *ret)
                 return false;
         for (; *flags && *flags != ','; flags++) {
                 int lower = *flags | 0x20;
-                if (lower >= 'a' && lower <= 'z' && strchr(KNOWN_LETTERS, lower))
+                if (strchr(KNOWN_LETTERS, lower))
                         letters |= LETTER(lower);
         }
         *ret = letters;
@@ -68,7 +68,6 @@ const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *
 {
         const char *flags, *entry;
 
-        string += *string == ',';
         entry = find_entry(string, vid, pid, &flags);
         if (entry)
                 *ret_n = strcspn(entry, ",");
@@ -133,7 +132,7 @@ int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS
         char s[QUIRKS_MAX + 1];
         int n = snprintf(s, sizeof(s), "%s%s%s", entry, *string ? "," : "", string);
 
-        if (n < 0 || (size_t) n >= sizeof(s))
+        if ((size_t) n >= sizeof(s))
                 return -ENOSPC;
         memcpy(ret, s, sizeof(s));
         return 0;

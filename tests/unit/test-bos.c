@@ -47,6 +47,8 @@ static void test_max_speed(void **state)
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(3, 255, 255)), "2.10", 480,
                  5000}, /* an impossible speed */
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(1, 255, 255)), "2.10", 480, 5000},
+                {BYTES(HEADER(18), 3, 0x10, 4, SUPERSPEED(8)), "2.10", 480, 5000}, /* behind the smallest capability */
+                {BYTES(HEADER(15), SUPERSPEED(8)), "2.10", 480, 5000},
                 /* Damaged: the part before the damage counts. */
                 {BYTES(HEADER(22)), "2.10", 480, 480},
                 {BYTES(HEADER(22), LPM, 10, 0x10, 3, 0, 8), "2.10", 480, 480},

@@ -125,7 +125,7 @@ static void test_most_particular(void **state)
         } rules[] = {
                 {"Disk 1209:5a5a:B", "ignore"}, {"Disk 1209:5a5a", "usb-storage"}, {"Disk 1209:5a5a:A", "ignore"},
                 {"Disk 1209:5a5a:A", "uas"},    {"Disk 1209:5a5b", "ignore"},      {"Disk 120a:5a5a", "ignore"},
-                {"Disk 1209:5a5a", "ignore"},   {"Disk 1209:5a5a", "usb-storage"},
+                {"Disk 1209:5a5a", "ignore"},   {"Disk 1209:5a5a", "usb-storage"}, {"Disk 1209:5a5a:B", "ignore"},
         };
         struct config c;
 

@@ -221,6 +221,15 @@ static const struct {
         {"no such configuration", BYTES(DEVICE, CONFIG(44), BOT_ALT), 2, 0, -ENOENT, {}},
         {"no such interface", BYTES(DEVICE, CONFIG(44), BOT_ALT), 1, 1, -ENOENT, {}},
         {"no interface", BYTES(DEVICE, CONFIG(9)), 1, 0, -ENOENT, {}},
+        {"no interface 0, and a configuration whose length looks like its number",
+         BYTES(DEVICE, CONFIG(256), ALT(1, 0, 0, 0x50)), 1, 0, -ENOENT, {}},
+        {"pipe usages without their last byte",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 1, 4, 0x62), ENDPOINT(4), 3, 0x24, 1, ENDPOINT(0x83), 3, 0x24, 2, ENDPOINT(0x81), 3, 0x24, 3, ENDPOINT(2), 3,
+               0x24, 4),
+         1,
+         0,
+         0,
+         {.uas = true, .pipes = true, .uas_alt = 1, .max_power = 112}},
         {"nothing", BYTES(0), 0, 0, -EBADMSG, {}},
         {"a device alone", BYTES(DEVICE), 0, 0, -EBADMSG, {}},
         {"half a device", BYTES(18, 1, 0, 3), 0, 0, -EBADMSG, {}},
@@ -232,6 +241,10 @@ static const struct {
          0,
          {.bot = true, .max_power = 112}},
         {"a device of another kind", BYTES(CONFIG(18), ALT(0, 0, 0, 0x50)), 0, 0, -EBADMSG, {}},
+        {"a device of another kind, and as long",
+         BYTES(18, 2, 0x20, 0x03, 0, 0, 0, 9, 0x09, 0x12, 0x5a, 0x5a, 0, 1, 1, 2, 3, 1, CONFIG(18), ALT(0, 0, 0, 0x50)), 0, 0, -EBADMSG, {}},
+        {"a device that claims to be shorter",
+         BYTES(17, 1, 0x20, 0x03, 0, 0, 0, 9, 0x09, 0x12, 0x5a, 0x5a, 0, 1, 1, 2, 3, 1, CONFIG(18), ALT(0, 0, 0, 0x50)), 0, 0, -EBADMSG, {}},
         {"half a configuration", BYTES(DEVICE, 9, 2, 44, 0), 0, 0, -EBADMSG, {}},
         {"a configuration that is too short", BYTES(DEVICE, 8, 2, 8, 0, 1, 1, 0, 0x80), 0, 0, -EBADMSG, {}},
         {"something else for a configuration", BYTES(DEVICE, ALT(0, 0, 0, 0x50)), 0, 0, -EBADMSG, {}},
@@ -255,6 +268,32 @@ static void test_table(void **state)
                 if (r != table[i].r || !caps_equal(&caps, &table[i].caps))
                         fail_msg("%s: %d, bot %d uas %d pipes %d alt %d power %d streams %u", table[i].what, r, caps.bot,
                                  caps.uas, caps.pipes, caps.uas_alt, caps.max_power, caps.status_streams);
+        }
+}
+
+/* USB has 30 endpoints: the fourth pipe counts as the 30th of them, and not as the 31st. */
+static void test_most_endpoints(void **state)
+{
+        static const uint8_t begin[] = {DEVICE,      CONFIG(1000), ALT(0, 1, 255, 0x62), ENDPOINT(1), PIPE(1),
+                                        ENDPOINT(2), PIPE(2),      ENDPOINT(3),          PIPE(3)},
+                             last[] = {ENDPOINT(0xff), PIPE(4)};
+
+        for (size_t n = 4; n <= 40; n++) {
+                uint8_t data[600], *end = data + sizeof(begin);
+                struct uas_caps caps;
+
+                memcpy(data, begin, sizeof(begin));
+                for (uint8_t other = 4; other < n; other++) {
+                        const uint8_t endpoint[] = {ENDPOINT(0)};
+
+                        memcpy(end, endpoint, sizeof(endpoint));
+                        end[2] = (uint8_t) ((other / 15) << 4 | (other % 15 + 1)); /* an address that no other one has */
+                        end += sizeof(endpoint);
+                }
+                memcpy(end, last, sizeof(last));
+                end += sizeof(last);
+                assert_int_equal(descriptors_parse(data, (size_t) (end - data), 1, 0, &caps), 0);
+                assert_row(n, caps.pipes == (n <= 30));
         }
 }
 
@@ -285,6 +324,7 @@ static void test_damaged(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_damaged)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_most_endpoints),
+                                           cmocka_unit_test(test_damaged)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

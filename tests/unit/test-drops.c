@@ -106,6 +106,8 @@ static const struct {
         {"two before a sleep and one after it",
          {{0, CAME, 0}, DROP(100, 0), DROP(110, 0), {120000, GONE, 0, "2-2", .asleep = 60}, DROP(141, 3)}},
         {"time asleep passes", {{0, CAME, 0}, DROP(100, 0), DROP(110, 0), {120000, GONE, 0, "2-2", .asleep = 565}, DROP(141, 0)}},
+        {"a second is a sleep",
+         {{0, GONE, 0, "2-2"}, {100000, GONE, 0, .asleep = 1}, {101000, CAME, 0}, DROP(103, 0), DROP(106, 0), DROP(109, 0)}},
         {"two clocks are not read at the same moment: no sleep",
          {{0, GONE, 0, "2-2"}, DROP(100, 0), DROP(110, 0), DROP(120, 3)}},
         /* clang-format on */

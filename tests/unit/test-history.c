@@ -199,12 +199,14 @@ static void test_malformed(void **state)
                 "state=passed rubbish",
                 "state=passed =x",
                 "averyveryverylongword=1 state=passed",
+                "sixteen-letters-=1 state=passed",
                 "state=passed boot=0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
                 "reason=state=passed",
         };
         static const char *const good[] = {"state=passed",
                                            "state=passed  ",
                                            "state=passed new=word reason=x",
+                                           "fifteen-letters=1 state=passed",
                                            "state=passed firmware=xyz",
                                            "state=passed firmware=12345",
                                            "state=passed lost=2 failed= distrusted=yes"};
@@ -275,7 +277,7 @@ static void test_id(void **state)
                 {"1209:5a5a:S1\n", NULL},
                 {"1209:5a5a:S1\x7f", NULL},
                 {"1209:5a5a:as long as all of it", "1209:5a5a:as long as all of it"},
-                {"1209:5a5a:longer than all of it.", NULL},
+                {"1209:5a5a:longer than all of it", NULL},
                 /* clang-format on */
         };
 

@@ -187,6 +187,44 @@ static void test_entry(void **state)
         }
 }
 
+/* The entry that is in force, as it is written. */
+static void test_entry_of(void **state)
+{
+        static const struct {
+                const char *string, *entry; /* NULL: none */
+        } table[] = {
+                {"", NULL},
+                {"1:2:u", NULL},
+                {"1209:5a5a:u", "1209:5a5a:u"},
+                {"1:2:u,0X1209:5a5A:zz,1209:5a5a:f", "0X1209:5a5A:zz"},
+                {"1209:5a5a:,1:2:u", "1209:5a5a:"},
+                {"1209:5a5a:abcdefghijklmnopqrstuvwxyz---", "1209:5a5a:abcdefghijklmnopqrstuvwxyz---"},
+                {"1209:5a5a:abcdefghijklmnopqrstuvwxyz----", NULL}, /* it does not fit */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char entry[QUIRK_ENTRY_MAX] = "before";
+                int r = quirks_entry_of(table[i].string, 0x1209, 0x5a5a, entry);
+
+                assert_row(i, r == (table[i].entry != NULL));
+                assert_row(i, streq(entry, table[i].entry ?: ""));
+        }
+}
+
+static void test_next(void **state)
+{
+        const char *string = ",1209:5a5a:u,1:2:f,1209:5a5a:,1209:5a5a:fu", *p;
+        size_t n;
+
+        p = quirks_next(string, 0x1209, 0x5a5a, &n);
+        assert_true(p == string + 1 && n == strlen("1209:5a5a:u"));
+        p = quirks_next(p + n, 0x1209, 0x5a5a, &n);
+        assert_true(p == strstr(string, "1209:5a5a:,") && n == strlen("1209:5a5a:"));
+        p = quirks_next(p + n, 0x1209, 0x5a5a, &n);
+        assert_true(p == strstr(string, "1209:5a5a:fu") && n == strlen("1209:5a5a:fu"));
+        assert_null(quirks_next(p + n, 0x1209, 0x5a5a, &n));
+}
+
 static void test_longest_entry(void **state)
 {
         const struct bridge b = {0x1209, 0x5a5a};
@@ -278,9 +316,9 @@ static void test_without(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_find),          cmocka_unit_test(test_kernel),  cmocka_unit_test(test_entry),
-                cmocka_unit_test(test_longest_entry), cmocka_unit_test(test_prepend), cmocka_unit_test(test_remove),
-                cmocka_unit_test(test_without),
+                cmocka_unit_test(test_find),          cmocka_unit_test(test_kernel),   cmocka_unit_test(test_entry),
+                cmocka_unit_test(test_longest_entry), cmocka_unit_test(test_prepend),  cmocka_unit_test(test_remove),
+                cmocka_unit_test(test_without),       cmocka_unit_test(test_entry_of), cmocka_unit_test(test_next),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

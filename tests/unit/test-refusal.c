@@ -80,6 +80,7 @@ static const struct {
         {"the database", {BOTH, PLAIN, ON_BOT, BAD}, POLICY_UAS, REFUSED, OK, REASON_VERDICT_BAD},
         {"the database, switched by force", {BOTH, PLAIN, ON_UAS, BAD, .override_target = DRIVER_UAS, .override_forced = true}, POLICY_UAS,
          REFUSED, OK, REASON_VERDICT_BAD},
+        {"the database, and the configuration says uas", {BOTH, PLAIN, ON_UAS, BAD, .policy = POLICY_UAS}, POLICY_UAS, OK, OK, NONE},
         {"a trial that failed", {BOTH, PLAIN, ON_BOT, BAD, .verdict_by_past = true, .distrusted = true, .trial_failed = true}, POLICY_UAS, OK, OK,
          NONE},
         {"switched to usb-storage", {BOTH, PLAIN, ON_BOT, .override_target = DRIVER_USB_STORAGE}, POLICY_UAS, OK, OK, NONE},
