@@ -9,22 +9,17 @@
 #include "sys/quirks/modprobed.h"
 #include "sys/state/conf.h"
 
-/* The line for a place, and the line that was there. */
-struct made_line {
-        struct keepoff made;
-        const struct quirk_line *base;
-};
-
+/* The lines for the two places. */
 struct lines {
         struct quirk_facts quirks;
         struct kept_disks kept;
-        struct made_line command_line, modprobe;
+        struct keepoff command_line, modprobe;
 };
 
 static void lines_done(struct lines *l)
 {
-        keepoff_done(&l->command_line.made);
-        keepoff_done(&l->modprobe.made);
+        keepoff_done(&l->command_line);
+        keepoff_done(&l->modprobe);
         kept_disks_done(&l->kept);
         quirk_facts_done(&l->quirks);
 }
@@ -73,27 +68,15 @@ static int say_too_long(const struct quirk_line *line)
                 TRANSLATED(quirk_word_who(&word, who, sizeof(who))), strlen(line->value), QUIRKS_MAX);
 }
 
-static int make(struct lines *l, const struct view *v)
+/* Makes the line of one place from the line that is there. */
+static int make(struct lines *l, enum quirk_source place, const struct view *v, struct keepoff *ret)
 {
-        const struct facts *one = v ? &v->disk.facts : NULL;
-        enum driver target = v ? v->disk.decision.target : DRIVER_NONE;
-        struct {
-                enum quirk_source place;
-                struct made_line *line;
-        } places[] = {{QUIRK_COMMAND_LINE, &l->command_line}, {QUIRK_MODPROBE, &l->modprobe}};
+        const struct quirk_line *base = kernel_line_base(&l->quirks, place);
+        int r = kernel_line_make(base, &l->kept, v ? &v->disk.facts : NULL, v ? v->disk.decision.target : DRIVER_NONE, ret);
 
-        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
-                struct made_line *line = places[i].line;
-                int r;
-
-                line->base = kernel_line_base(&l->quirks, places[i].place);
-                r = kernel_line_make(line->base, &l->kept, one, target, &line->made);
-                if (r == -E2BIG)
-                        return say_too_long(line->base);
-                if (r < 0)
-                        return UASD_EXIT_FAILED;
-        }
-        return UASD_EXIT_OK;
+        if (r == -E2BIG)
+                return say_too_long(base);
+        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
 static int read_kept(const struct ctl *c, const struct views *views, struct lines *l)
@@ -117,15 +100,15 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
 }
 
 /* Lists the disks whose entries do not fit. */
-static int say_left_out(const struct made_line *line, bool modprobe)
+static int say_left_out(const struct keepoff *line, bool modprobe)
 {
-        for (size_t i = 0; i < line->made.n_left_out; i++)
+        for (size_t i = 0; i < line->n_left_out; i++)
                 log_error(
                         modprobe
                                 ? N_("The quirks of usb-storage take %d characters, and there is no room for %s (%s) in modprobe.d: shorten the other entries.")
                                 : N_("The quirks of usb-storage take %d characters, and there is no room for %s (%s) on the kernel command line: shorten the other entries."),
-                        QUIRKS_MAX, line->made.left_out[i], line->made.left_out_disks[i]);
-        return line->made.n_left_out ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                        QUIRKS_MAX, line->left_out[i], line->left_out_disks[i]);
+        return line->n_left_out ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
 static bool speaks_uas_alone(const struct kept_disks *k, const struct kept_disk *d)
@@ -152,7 +135,7 @@ void policy_say_alike(const struct views *views, const struct view *one, enum dr
 /* The kernel cannot distinguish two disks of the same model, but their policies may differ. */
 static void say_alike(const struct lines *l, const struct views *views, const struct view *one)
 {
-        if (one && (*l->command_line.made.own || *l->modprobe.made.own))
+        if (one && (*l->command_line.own || *l->modprobe.own))
                 policy_say_alike(views, one, one->disk.decision.target);
         for (size_t i = 0; !one && i < l->kept.n; i++) {
                 const struct kept_disk *d = l->kept.list + i;
@@ -192,27 +175,18 @@ static void say_how(const struct ctl *c, const struct lines *l)
                  command);
 }
 
-static void print_json(const struct ctl *c, const struct lines *l)
-{
-        json_print(json_kernel(&(struct json_kernel){
-                .command_line = &l->command_line.made,
-                .modprobe = l->quirks.built_in ? NULL : &l->modprobe.made,
-                .initramfs = l->quirks.built_in ? NULL : initramfs_command(&c->client.roots),
-        }));
-}
-
 static void print_text(const struct ctl *c, const struct lines *l)
 {
         const struct boot_place *place = boot_place_find(&c->client.roots);
 
-        if (*l->command_line.made.quirks && c->options->legend)
+        if (*l->command_line.quirks && c->options->legend)
                 printf(_("# For the kernel command line, in %s:\n"), place ? place->path : _("the boot loader's configuration"));
-        if (*l->command_line.made.quirks)
-                printf("usb-storage.quirks=%s\n", l->command_line.made.quirks);
-        if (!l->quirks.built_in && *l->modprobe.made.quirks)
+        if (*l->command_line.quirks)
+                printf("usb-storage.quirks=%s\n", l->command_line.quirks);
+        if (!l->quirks.built_in && *l->modprobe.quirks)
                 printf("%soptions usb-storage quirks=%s\n",
                        c->options->legend ? _("# Or for a file in /etc/modprobe.d, instead of the present line:\n") : "",
-                       l->modprobe.made.quirks);
+                       l->modprobe.quirks);
 }
 
 static int choose(struct ctl *c, const char *what)
@@ -237,7 +211,9 @@ int policy_kernel(struct ctl *c, const char *what)
         if (r == UASD_EXIT_OK)
                 r = read_kept(c, &c->views, &lines);
         if (r == UASD_EXIT_OK)
-                r = make(&lines, c->v);
+                r = make(&lines, QUIRK_COMMAND_LINE, c->v, &lines.command_line);
+        if (r == UASD_EXIT_OK)
+                r = make(&lines, QUIRK_MODPROBE, c->v, &lines.modprobe);
         if (r != UASD_EXIT_OK)
                 return r;
         left_out = say_left_out(&lines.command_line, false);
@@ -246,13 +222,15 @@ int policy_kernel(struct ctl *c, const char *what)
         if (c->v && left_out != UASD_EXIT_OK)
                 return left_out; /* a line without the requested disk is useless */
         say_alike(&lines, &c->views, c->v);
-        if (!*lines.command_line.made.own && !*lines.modprobe.made.own)
+        if (!*lines.command_line.own && !*lines.modprobe.own)
                 log_info("There is no entry to add.");
         else
                 say_how(c, &lines);
-        if (c->options->json)
-                print_json(c, &lines);
-        else
+        if (!c->options->json)
                 print_text(c, &lines);
+        else if (lines.quirks.built_in)
+                json_print(json_kernel(&lines.command_line, NULL, NULL));
+        else
+                json_print(json_kernel(&lines.command_line, &lines.modprobe, initramfs_command(&c->client.roots)));
         return left_out;
 }

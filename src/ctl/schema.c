@@ -264,11 +264,10 @@ static json_object *json_kernel_line(const char *before, const struct keepoff *k
                          {"added", new_string_or_null(k->own)});
 }
 
-json_object *json_kernel(const struct json_kernel *k)
+json_object *json_kernel(const struct keepoff *command_line, const struct keepoff *modprobe, const char *initramfs)
 {
-        return json_document(
-                "kernel",
-                json_make({"command_line", json_kernel_line("usb-storage.quirks=", k->command_line)},
-                          {"modprobe", k->modprobe ? json_kernel_line("options usb-storage quirks=", k->modprobe) : NULL},
-                          {"initramfs", new_string_or_null(k->initramfs)}));
+        return json_document("kernel",
+                             json_make({"command_line", json_kernel_line("usb-storage.quirks=", command_line)},
+                                       {"modprobe", modprobe ? json_kernel_line("options usb-storage quirks=", modprobe) : NULL},
+                                       {"initramfs", new_string_or_null(initramfs)}));
 }

@@ -36,9 +36,5 @@ json_object *json_events(const struct events *e, size_t first);
 /* POLICIES OUTPUT */
 json_object *json_policies(const struct policy_rows *p);
 
-/* KERNEL OUTPUT */
-struct json_kernel {
-        const struct keepoff *command_line, *modprobe; /* modprobe is NULL if usb-storage is built in */
-        const char *initramfs;                         /* command, or NULL */
-};
-json_object *json_kernel(const struct json_kernel *k);
+/* KERNEL OUTPUT. modprobe is NULL if usb-storage is built in. initramfs: a command, or NULL. */
+json_object *json_kernel(const struct keepoff *command_line, const struct keepoff *modprobe, const char *initramfs);

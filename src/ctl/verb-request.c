@@ -15,29 +15,14 @@ static int request(struct ctl *c, const char *method, const char *done)
         return r;
 }
 
-/* A failure does not keep the others from being asked for. Returns the first one. */
-static int request_each(struct ctl *c, const char *method, const char *done)
-{
-        int ret = UASD_EXIT_OK;
-
-        for (size_t i = 0; i < c->views.n; i++) {
-                int r;
-
-                c->v = &c->views.list[i];
-                r = request(c, method, done);
-                ret = ret ?: r;
-        }
-        return ret;
-}
-
 int verb_release(struct ctl *c, char **args)
 {
-        return request_each(c, "Release", N_("released. No switch waits for it."));
+        return request(c, "Release", N_("released. No switch waits for it."));
 }
 
 int verb_cancel(struct ctl *c, char **args)
 {
-        return request_each(c, "Cancel", N_("no switch waits for it now."));
+        return request(c, "Cancel", N_("no switch waits for it now."));
 }
 
 int verb_forget(struct ctl *c, char **args)
@@ -62,8 +47,9 @@ int verb_forget(struct ctl *c, char **args)
 /* A sync of a slow disk takes minutes. A switch that is under way comes before it. */
 #define EJECT_USEC (600 * USEC_PER_SEC)
 
-static int eject(struct ctl *c, const struct view *v)
+int verb_eject(struct ctl *c, char **args)
 {
+        const struct view *v = c->v;
         _cleanup_free_ char *in_use = NULL;
         const struct remote_call call = {
                 .method = "Eject", .disk = v->disk.facts.interface, .limit_usec = EJECT_USEC, .ret_in_use = &in_use};
@@ -81,19 +67,6 @@ static int eject(struct ctl *c, const struct view *v)
         } else
                 log_error("%s", in_use);
         return r;
-}
-
-/* A failure does not keep the others from being ejected. Returns the first one. */
-int verb_eject(struct ctl *c, char **args)
-{
-        int ret = UASD_EXIT_OK;
-
-        for (size_t i = 0; i < c->views.n; i++) {
-                int r = eject(c, &c->views.list[i]);
-
-                ret = ret ?: r;
-        }
-        return ret;
 }
 
 /* ---- trim ---- */

@@ -25,10 +25,10 @@ const struct verb verbs[] = {
          N_("Switch a disk until it is unplugged; without a driver, back to its policy"), verb_switch, .group = N_("Choose the driver")},
         {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_WRITE | OPTION_DRY_RUN | OPTION_HOST, FROM_NOWHERE, "[DISK] [auto|uas|usb-storage|ignore]",
          N_("Show or set the permanent driver of a disk; without DISK, list all that are set"), verb_policy, 1},
-        {"cancel", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Cancel a switch that waits"), verb_cancel},
-        {"release", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Let a held disk be mounted now, and cancel its switch"), verb_release},
+        {"cancel", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Cancel a switch that waits"), verb_cancel, .each = true},
+        {"release", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Let a held disk be mounted now, and cancel its switch"), verb_release, .each = true},
         {"forget", 1, ANY, OPTION_HOST, FROM_NOWHERE, "DISK...", N_("Clear the history of a disk, so that uas is tried again"), verb_forget},
-        {"eject", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Stop a disk and remove it, so that you can unplug it"), verb_eject},
+        {"eject", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Stop a disk and remove it, so that you can unplug it"), verb_eject, .each = true},
         {"inhibit", 0, ANY, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, FROM_NOWHERE, "[COMMAND...]",
          N_("Run a command during which no switch begins"), verb_inhibit},
         {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, FROM_NOWHERE, "DISK [on|off]", N_("Show or set whether the kernel uses TRIM on a disk"), verb_trim, 1},
@@ -261,6 +261,20 @@ const struct verb *verb_check(const struct options *o, char **words)
         return v;
 }
 
+static int run_each(const struct verb *v, struct ctl *c, char **args)
+{
+        int ret = UASD_EXIT_OK;
+
+        for (size_t i = 0; i < c->views.n; i++) {
+                int r;
+
+                c->v = &c->views.list[i];
+                r = v->run(c, args);
+                ret = ret ?: r;
+        }
+        return ret;
+}
+
 int verb_run(const struct verb *v, struct ctl *c, char **args)
 {
         int r = ctl_read(c, v->disks, NULL);
@@ -268,7 +282,7 @@ int verb_run(const struct verb *v, struct ctl *c, char **args)
         if (r == UASD_EXIT_OK && v->disks != FROM_NOWHERE)
                 r = ctl_choose(c, args);
         if (r == UASD_EXIT_OK)
-                r = v->run(c, args);
+                r = v->each ? run_each(v, c, args) : v->run(c, args);
         if (r == UASD_EXIT_OK && c->json)
                 json_print(json_document("disks", json_object_get(c->json)));
         json_putp(&c->json);

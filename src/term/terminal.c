@@ -25,7 +25,8 @@ bool style_utf8(void)
         return streq(nl_langinfo(CODESET), "UTF-8");
 }
 
-bool style_dumb(void)
+/* A terminal without control sequences, by TERM. */
+static bool style_dumb(void)
 {
         const char *term = getenv("TERM");
 
@@ -226,7 +227,8 @@ void pager_open(bool wanted)
         (void) close(ends[1]);
 }
 
-bool pager_close(void)
+/* Waits for the end of the pager. Returns true if there was one. */
+static bool pager_close(void)
 {
         if (pager <= 0)
                 return false;

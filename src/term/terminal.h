@@ -11,8 +11,6 @@
 bool style_utf8(void);
 /* On a terminal, unless NO_COLOR is set or TERM is dumb. SYSTEMD_COLORS=, a boolean, has precedence. */
 bool style_colours(void);
-/* A terminal without control sequences, by TERM. */
-bool style_dumb(void);
 /* The width of the terminal: $COLUMNS, or its own value. 0: no terminal, lines may have any length. */
 unsigned style_width(void);
 
@@ -45,8 +43,6 @@ void progress_clear(void);
  * messages must have been printed before. Without a pager the output is printed directly.
  */
 void pager_open(bool wanted);
-/* After the last output: waits for the end of the pager. Returns true if there was one. */
-bool pager_close(void);
 
 /* ---- a program ---- */
 

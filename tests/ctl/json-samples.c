@@ -109,8 +109,8 @@ int main(void)
         json_print_line(sample_json(&f, "kernel", json_object_new_string("It chooses uas.")));
         json_print_line(sample_json(&f, "unbound", json_object_new_string("uas gave up on it.")));
         json_print_line(sample_json(&f, "initramfs", json_object_new_string("It is older than the record of this disk.")));
-        json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));
-        json_print_line(json_kernel(&(struct json_kernel){&nothing, NULL, NULL}));
+        json_print_line(json_kernel(&boot, &nothing, "update-initramfs -u"));
+        json_print_line(json_kernel(&nothing, NULL, NULL));
         json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}, 0));
         json_print_line(json_document("inhibitors", inhibitors));
         json_print_line(json_policies(&(struct policy_rows){policies, ELEMENTSOF(policies)}));
