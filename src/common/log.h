@@ -23,6 +23,8 @@ _printf_(2, 3) void log_full(int level, const char *format, ...);
 #define log_error(...) log_full(LOG_ERR, __VA_ARGS__)
 /* The same as a value: the exit status or errno of the failure. */
 #define log_failure(value, ...) (log_error(__VA_ARGS__), (value))
+/* The same for a message that is no error. */
+#define log_answer(value, ...) (log_info(__VA_ARGS__), (value))
 #define log_warning(...) log_full(LOG_WARNING, __VA_ARGS__)
 #define log_notice(...) log_full(LOG_NOTICE, __VA_ARGS__)
 #define log_info(...) log_full(LOG_INFO, __VA_ARGS__)

@@ -157,10 +157,8 @@ static int carry_out(const struct ctl *c, const struct change *ch, const char *p
         _cleanup_free_ char *text = boot_edit_text(&ch->file, *ch->value ? ch->value : NULL);
         int k;
 
-        if (ch->same) {
-                log_info("There is nothing to change in %s.", ch->file.place->path);
-                return UASD_EXIT_OK;
-        }
+        if (ch->same)
+                return log_answer(UASD_EXIT_OK, "There is nothing to change in %s.", ch->file.place->path);
         boot_edit_print(&ch->file, text);
         (void) fflush(stdout);
         if (c->options->given & OPTION_DRY_RUN)

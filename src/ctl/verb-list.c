@@ -200,10 +200,8 @@ int verb_list(struct ctl *c, char **args)
                 append(c->json, json_disk(&c->views.list[i]));
         if (c->json)
                 return UASD_EXIT_OK;
-        if (c->views.n == 0) {
-                log_info("There are no USB disks.");
-                return UASD_EXIT_OK;
-        }
+        if (c->views.n == 0)
+                return log_answer(UASD_EXIT_OK, "There are no USB disks.");
         pager_open(c->options->pager);
         return print_list(c, &c->views, &columns) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -116,10 +116,8 @@ static int show_all(const struct ctl *c)
                 json_print(json_policies(&rows));
                 return UASD_EXIT_OK;
         }
-        if (rows.n == 0) {
-                log_info("No policy is set: every disk gets the fastest driver known to be stable.");
-                return UASD_EXIT_OK;
-        }
+        if (rows.n == 0)
+                return log_answer(UASD_EXIT_OK, "No policy is set: every disk gets the fastest driver known to be stable.");
         t = table_new(columns, ELEMENTSOF(columns), c->options->legend);
         for (size_t i = 0; i < rows.n; i++)
                 add_line(t, &rows.list[i]);

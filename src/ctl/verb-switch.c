@@ -43,14 +43,11 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
                 log_info("For the reasons: uasctl explain %s", v->disk.facts.interface);
                 return p->code;
         }
-        if (!decision_wants_switch(&v->disk.facts, &p->decision)) {
-                log_info("%s: would stay on %s.", label, from);
-                return p->code;
-        }
-        if (p->code == UASD_EXIT_FAILED) {
-                log_error("%s: would stay on %s. %s", label, from, TRANSLATED(reason_sentence(REASON_UAS_KEPT_AWAY)));
-                return p->code;
-        }
+        if (!decision_wants_switch(&v->disk.facts, &p->decision))
+                return log_answer(p->code, "%s: would stay on %s.", label, from);
+        if (p->code == UASD_EXIT_FAILED)
+                return log_failure(p->code, "%s: would stay on %s. %s", label, from,
+                                   TRANSLATED(reason_sentence(REASON_UAS_KEPT_AWAY)));
         log_info(p->code == UASD_EXIT_DEFERRED
                          ? N_("%s: would be switched from %s to %s as soon as nothing uses it or inhibits it.")
                          : N_("%s: would be switched from %s to %s now."),
@@ -145,10 +142,9 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
                 v = views_find(&watch->disks, id);
                 if (!v)
                         return gone(label);
-                if (now_boottime() >= end) {
-                        log_info("%s: still %s. The request stays.", label, state_to_string(v->disk.state));
-                        return UASD_EXIT_DEFERRED;
-                }
+                if (now_boottime() >= end)
+                        return log_answer(UASD_EXIT_DEFERRED, "%s: still %s. The request stays.", label,
+                                          state_to_string(v->disk.state));
                 if (w->wait || now_boottime() < begin)
                         continue;
                 pending = !is_deferred(v);
@@ -206,8 +202,7 @@ int verb_switch(struct ctl *c, char **args)
 
 static int out_of_time(const struct view *v)
 {
-        log_info("%s: timed out. %s", v->disk.facts.interface, TRANSLATED(v->reason));
-        return UASD_EXIT_DEFERRED;
+        return log_answer(UASD_EXIT_DEFERRED, "%s: timed out. %s", v->disk.facts.interface, TRANSLATED(v->reason));
 }
 
 static int wait_remote(struct ctl *c, const char *id, uint64_t end)
@@ -251,11 +246,10 @@ static int wait_local(struct ctl *c, const char *id, uint64_t end)
                 v = views_find(&views, id);
                 if (!v)
                         return gone(id);
-                if (!state_is_pending(v->disk.state) && v->disk.unattended) {
-                        log_info("%s: uasd would switch it to %s. To start uasd: systemctl start uasd", id,
-                                 driver_to_string(v->disk.decision.target));
-                        return UASD_EXIT_DEFERRED;
-                }
+                if (!state_is_pending(v->disk.state) && v->disk.unattended)
+                        return log_answer(UASD_EXIT_DEFERRED,
+                                          "%s: uasd would switch it to %s. To start uasd: systemctl start uasd", id,
+                                          driver_to_string(v->disk.decision.target));
                 if (!state_is_pending(v->disk.state))
                         return UASD_EXIT_OK;
                 if (now_boottime() >= end)

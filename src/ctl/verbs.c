@@ -183,9 +183,8 @@ static bool fits_host(const struct options *o, const struct verb *v)
 
         if (!o->host || (v->takes & OPTION_HOST && !local))
                 return true;
-        log_error("'%s%s' reads the machine it runs on. For the other one: ssh %s uasctl %s%s ...", v->name, with, o->host,
-                  v->name, with);
-        return false;
+        return log_failure(false, "'%s%s' reads the machine it runs on. For the other one: ssh %s uasctl %s%s ...", v->name, with,
+                           o->host, v->name, with);
 }
 
 /* The values in the row of a verb that sets something: "DISK [on|off]". n: gets the length. NULL: it sets nothing. */
@@ -237,27 +236,23 @@ const struct verb *verb_check(const struct options *o, char **words)
         }
         while (words[0] && words[n + 1])
                 n++;
-        if (n < v->min_args || n > v->max_args) {
-                log_error(n < v->min_args ? N_("Too few arguments: uasctl %s%s%s") : N_("Too many arguments: uasctl %s%s%s"),
-                          v->name, *v->arguments ? " " : "", v->arguments);
-                return NULL;
-        }
+        if (n < v->min_args || n > v->max_args)
+                return log_failure(
+                        NULL, n < v->min_args ? N_("Too few arguments: uasctl %s%s%s") : N_("Too many arguments: uasctl %s%s%s"),
+                        v->name, *v->arguments ? " " : "", v->arguments);
         if (n == 2 && !fits_value(v, words[1], words[2]))
                 return NULL;
         if (!fits_host(o, v))
                 return NULL;
         refused = options_name(o->given & ~(v->takes | OPTIONS_OF_ALL | OPTION_HOST | OPTION_JSON));
-        if (refused) {
-                log_error("'%s' does not take --%s.", v->name, refused);
-                return NULL;
-        }
+        if (refused)
+                return log_failure(NULL, "'%s' does not take --%s.", v->name, refused);
         /* Every verb accepts this option, but other output must not pass for JSON. */
-        if ((o->given & OPTION_JSON) && (!(v->takes & OPTION_JSON) || (v->shows && n > v->shows))) {
-                log_error(v->shows ? N_("'%s' prints no JSON when it changes something: leave out --json.")
-                                   : N_("'%s' prints no JSON: leave out --json."),
-                          v->name);
-                return NULL;
-        }
+        if ((o->given & OPTION_JSON) && (!(v->takes & OPTION_JSON) || (v->shows && n > v->shows)))
+                return log_failure(NULL,
+                                   v->shows ? N_("'%s' prints no JSON when it changes something: leave out --json.")
+                                            : N_("'%s' prints no JSON: leave out --json."),
+                                   v->name);
         return v;
 }
 
