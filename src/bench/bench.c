@@ -109,21 +109,16 @@ const struct field conditions_fields[] = {
         {},
 };
 
-static const char *const axes[_BENCH_AXIS_MAX] = {
+const char *const bench_axes[_BENCH_AXIS_MAX] = {
         [BENCH_AXIS_NONE] = "none",       [BENCH_AXIS_DEPTH] = "depth",     [BENCH_AXIS_JOBS] = "jobs",
         [BENCH_AXIS_REGION] = "region",   [BENCH_AXIS_RUNTIME] = "runtime", [BENCH_AXIS_RAMP] = "ramp",
         [BENCH_AXIS_CLIENTS] = "clients",
 };
 
-const char *bench_axis_to_string(enum bench_axis a)
-{
-        return axes[a];
-}
-
 int bench_axis_from_string(const char *s)
 {
         for (int i = 0; i < _BENCH_AXIS_MAX; i++)
-                if (streq(axes[i], s))
+                if (streq(bench_axes[i], s))
                         return i;
         return -EINVAL;
 }

@@ -173,5 +173,5 @@ struct field {
 extern const struct field bench_fields[], finding_fields[], pattern_fields[], run_fields[], side_fields[];
 extern const struct field queue_fields[], conditions_fields[];
 
-const char *bench_axis_to_string(enum bench_axis a);
-int bench_axis_from_string(const char *s); /* -EINVAL */
+extern const char *const bench_axes[_BENCH_AXIS_MAX]; /* their words */
+int bench_axis_from_string(const char *s);            /* -EINVAL */

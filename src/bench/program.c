@@ -18,7 +18,6 @@
 #define ARG_FIRST 0x100
 
 enum option_kind {
-        OPTION_COMMON, /* a flag that other verbs of uasctl also have */
         OPTION_JSON,
         OPTION_FLAG,
         OPTION_WORD,
@@ -41,15 +40,15 @@ struct option_row {
 #define AT(m) offsetof(struct bench_options, m)
 
 static const struct option_row rows[] = {
-        {"help", "", "Show this help", NULL, AT(help), OPTION_COMMON, 'h'},
-        {"version", "", "Show the version", NULL, AT(version), OPTION_COMMON},
+        {"help", "", "Show this help", NULL, AT(help), OPTION_FLAG, 'h'},
+        {"version", "", "Show the version", NULL, AT(version), OPTION_FLAG},
         {"json", "[=short|pretty]", "Print JSON, on one line or on many", "short or pretty", AT(json), OPTION_JSON, 'j'},
-        {"no-legend", "", "Print no headings", NULL, AT(no_legend), OPTION_COMMON},
-        {"no-pager", "", "Do not show long text through a pager", NULL, AT(no_pager), OPTION_COMMON},
-        {"quiet", "", "Print only errors", NULL, AT(quiet), OPTION_COMMON, 'q'},
+        {"no-legend", "", "Print no headings", NULL, AT(no_legend), OPTION_FLAG},
+        {"no-pager", "", "Do not show long text through a pager", NULL, AT(no_pager), OPTION_FLAG},
+        {"quiet", "", "Print only errors", NULL, AT(quiet), OPTION_FLAG, 'q'},
         {"host", "[USER@]HOST", "Refused: run uasctl bench there", "a machine: [USER@]HOST", AT(host), OPTION_WORD, 'H'},
-        {"no-ask-password", "", "Do not ask for a password", NULL, AT(no_ask_password), OPTION_COMMON},
-        {"dry-run", "", "Print what would be measured, and measure nothing", NULL, AT(dry_run), OPTION_COMMON},
+        {"no-ask-password", "", "Do not ask for a password", NULL, AT(no_ask_password), OPTION_FLAG},
+        {"dry-run", "", "Print what would be measured, and measure nothing", NULL, AT(dry_run), OPTION_FLAG},
         {"driver", "DRIVER", "Measure only this driver: uas or usb-storage", DRIVER_NAME_UAS " or " DRIVER_NAME_BOT, AT(driver),
          OPTION_DRIVER, 0, true},
         {"profile", "NAME", "cdm, gcp, matrix, engines, pi, or one in " BENCH_DIR_SHOWN, "the name of a profile", AT(profile),
@@ -122,7 +121,6 @@ static int set_value(const struct option_row *row, const char *argument, void *a
         int driver;
 
         switch (row->kind) {
-        case OPTION_COMMON:
         case OPTION_FLAG:
                 *(bool *) at = true;
                 return 0;

@@ -27,7 +27,7 @@ static void check_figures(const struct bench *b)
         for (unsigned p = 0; p < b->n_patterns; p++) {
                 struct bench_verdict v;
 
-                verdict_of_pattern(b, p, &v);
+                v = verdict_of_pattern(b, p);
                 CHECK(v.p >= 0 && v.p <= 1 + FLT_EPSILON);
                 CHECK(!v.has_ratio || (v.ratio.low <= v.ratio.middle && v.ratio.middle <= v.ratio.high && v.ratio.low > 0));
                 for (enum driver d = 0; d < _DRIVER_MAX; d++)

@@ -526,7 +526,7 @@ static void halves(void **state)
                                                     : cases[i].second) *
                                            (1 + k / 1000.0))
                                 ->round = k + 1;
-                verdict_of_pattern(&b, p, &v);
+                v = verdict_of_pattern(&b, p);
                 assert_row(i, v.word == cases[i].word);
                 assert_row(i, !(doubts_of(&b, p, DRIVER_UAS, &doubts) & BIT(HALVES)));
                 assert_row(i, (doubts_of(&b, p, DRIVER_USB_STORAGE, &doubts) & BIT(HALVES)) == cases[i].doubts);

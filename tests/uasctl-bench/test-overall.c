@@ -224,7 +224,7 @@ static void single(void **state)
                         b.interrupted = table[i].interrupted;
                         b.finding.found = table[i].found;
                         b.single = alone;
-                        verdict_of_pattern(&b, p, &v);
+                        v = verdict_of_pattern(&b, p);
                         assert_row(i, v.word == (alone ? BENCH_SINGLE : table[i].otherwise));
                         assert_row(i, isempty(verdict_overall(&b, text, sizeof(text))) == (v.word == BENCH_SINGLE));
                 }

@@ -38,7 +38,7 @@ static void summaries(void **state)
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 struct summary got;
 
-                stats_summary(&table[i].s, &got);
+                got = stats_summary(&table[i].s);
                 assert_int_equal(got.n, table[i].want.n);
                 assert_near(i, got.median, table[i].want.median);
                 assert_near(i, got.min, table[i].want.min);
@@ -65,16 +65,16 @@ static void runs_that_count(void **state)
         r->order = 0; /* before the others, whatever its index */
         (void) strcpy(sample_run(&b, p, DRIVER_UAS, 6 * 4096)->host, "nas");
 
-        stats_samples(&b, p, DRIVER_UAS, STATS_IOPS, &s);
+        s = stats_samples(&b, p, DRIVER_UAS, STATS_IOPS);
         assert_int_equal(s.n, 3);
         assert_near(0, s.values[0], 2);
         assert_near(0, s.values[1], 3);
         assert_near(0, s.values[2], 1);
-        stats_samples(&b, p, DRIVER_NONE, STATS_IOPS, &s);
+        s = stats_samples(&b, p, DRIVER_NONE, STATS_IOPS);
         assert_int_equal(s.n, 0);
         for (size_t i = 0; i < 2 * STATS_SAMPLES_MAX; i++)
                 (void) sample_run(&b, p, DRIVER_UAS, 4096);
-        stats_samples(&b, p, DRIVER_UAS, STATS_BYTES, &s);
+        s = stats_samples(&b, p, DRIVER_UAS, STATS_BYTES);
         assert_int_equal(s.n, STATS_SAMPLES_MAX);
 }
 

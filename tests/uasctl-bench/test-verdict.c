@@ -42,7 +42,7 @@ static void table_of_verdicts(void **state)
                 struct bench_verdict v;
                 char text[VERDICT_TEXT_MAX];
 
-                verdict_of(&table[i].a, &table[i].b, VERDICT_PRACTICAL, &v);
+                v = verdict_of(&table[i].a, &table[i].b, VERDICT_PRACTICAL);
                 assert_row(i, v.word == table[i].word);
                 (void) verdict_text(&v, " on UAS", text);
                 if (strncmp(text, table[i].text, strlen(table[i].text)) != 0)
@@ -116,7 +116,7 @@ static size_t simulate(enum noise kind, double deviation, double ratio, size_t n
                 struct bench_verdict v;
 
                 rounds(&b, kind, deviation, ratio, (unsigned) n, &seed);
-                verdict_of_pattern(&b, 0, &v);
+                v = verdict_of_pattern(&b, 0);
                 found += v.word == word;
         }
         return found;

@@ -67,7 +67,7 @@ int sweep_parse(const char *s, struct sweep *ret, const char **ret_word)
 
         *ret_word = NULL;
         for (enum bench_axis axis = BENCH_AXIS_DEPTH; axis < BENCH_AXIS_CLIENTS; axis++)
-                if (strncmp(s, bench_axis_to_string(axis), n) == 0 && strlen(bench_axis_to_string(axis)) == n)
+                if (strncmp(s, bench_axes[axis], n) == 0 && strlen(bench_axes[axis]) == n)
                         sweep.axis = axis;
         if (sweep.axis == BENCH_AXIS_NONE)
                 return -EINVAL;
@@ -109,7 +109,7 @@ static int vary(struct bench_pattern *p, enum bench_axis axis, uint64_t value, u
         uint64_t unit = axis != BENCH_AXIS_REGION || value % MIB > 0 ? 1 : value % GIB > 0 ? MIB : GIB;
 
         p->axis = (double) value;
-        text_add(p->name, sizeof(p->name), " %s=%" PRIu64 "%s", bench_axis_to_string(axis), value / unit,
+        text_add(p->name, sizeof(p->name), " %s=%" PRIu64 "%s", bench_axes[axis], value / unit,
                  unit == GIB   ? "G"
                  : unit == MIB ? "M"
                                : "");

@@ -51,7 +51,7 @@ static void add_pairs(const struct bench *a, const struct bench *b, unsigned i, 
                 struct pair *p = &list[*n];
 
                 *p = (struct pair){.a = i, .b = k, .driver_a = single ? one : d, .driver_b = single ? other : d};
-                verdict_between(a, i, p->driver_a, b, k, p->driver_b, &p->verdict);
+                p->verdict = verdict_between(a, i, p->driver_a, b, k, p->driver_b);
                 if (p->verdict.rounds[0] > 0 && p->verdict.rounds[1] > 0)
                         ++*n;
         }
@@ -76,9 +76,8 @@ static size_t pairs_find(const struct bench *a, const struct bench *b, struct pa
 /* Bytes that all jobs together worked on. */
 static uint64_t region_of(const struct bench *b, unsigned pattern, enum driver d)
 {
-        struct rounds rounds;
+        const struct rounds rounds = stats_rounds(b, pattern, d);
 
-        stats_rounds(b, pattern, d, &rounds);
         return rounds.n > 0 ? rounds.runs[0]->region : 0;
 }
 
@@ -216,17 +215,14 @@ static json_object *json_pair(const struct bench *a, const struct bench *b, cons
 
 json_object *bench_json_diff(const struct bench *a, const struct bench *b)
 {
-        json_object *o = json_new(), *list = json_list();
+        json_object *list = json_list();
         _cleanup_free_ struct pair *pairs = NULL;
         size_t n = pairs_find(a, b, &pairs);
 
         for (size_t i = 0; i < n; i++)
                 append(list, json_pair(a, b, &pairs[i]));
-        put(o, "comparisons", list);
-        put_int(o, "version", BENCH_JSON_VERSION);
-        put_string(o, "a", a->id);
-        put_string(o, "b", b->id);
-        return o;
+        return json_make({"comparisons", list}, {"version", new_int(BENCH_JSON_VERSION)}, {"a", new_string(a->id)},
+                         {"b", new_string(b->id)});
 }
 
 int bench_diff(const struct bench_context *c, char *const *words)

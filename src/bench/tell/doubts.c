@@ -41,17 +41,12 @@ struct doubt_row {
         size_t failed, at_once;
 };
 
-static const char *const words[_BENCH_DOUBT_MAX] = {
+const char *const bench_doubts[_BENCH_DOUBT_MAX] = {
         [DOUBT_LINK] = "above-link", [DOUBT_USB2] = "usb2",     [DOUBT_DEPTH] = "depth",       [DOUBT_CACHE] = "cache",
         [DOUBT_DISK] = "disk",       [DOUBT_SPREAD] = "spread", [DOUBT_HEAT] = "falling",      [DOUBT_HALVES] = "halves",
         [DOUBT_LOAD] = "load",       [DOUBT_ERRORS] = "errors", [DOUBT_SUBMIT] = "submission", [DOUBT_MEMORY] = "memory",
         [DOUBT_REGION] = "region",   [DOUBT_SYNCS] = "syncs",
 };
-
-const char *bench_doubt_to_string(enum bench_doubt d)
-{
-        return words[d];
-}
 
 double link_ceiling(unsigned speed_mbps)
 {
@@ -122,10 +117,9 @@ static void read_rounds(struct doubt_row *row, const struct rounds *rounds)
 static void read_row(const struct bench *b, unsigned pattern, enum driver d, struct doubt_row *ret)
 {
         const struct bench_pattern *p = &b->patterns[pattern];
-        struct rounds rounds;
+        const struct rounds rounds = stats_rounds(b, pattern, d);
 
         *ret = (struct doubt_row){.b = b, .p = p, .pattern = pattern, .driver = d};
-        stats_rounds(b, pattern, d, &rounds);
         read_rounds(ret, &rounds);
         for (size_t i = 0; i < b->n_runs; i++) {
                 const struct bench_run *r = &b->runs[i];
@@ -135,8 +129,8 @@ static void read_row(const struct bench *b, unsigned pattern, enum driver d, str
         ret->asked = p->size * (p->numjobs ?: 1);
         if (ret->region == 0)
                 ret->region = ret->asked ?: b->conditions.disk_size;
-        stats_samples(b, pattern, d, STATS_BYTES, &ret->bytes);
-        stats_summary(&ret->bytes, &ret->rate);
+        ret->bytes = stats_samples(b, pattern, d, STATS_BYTES);
+        ret->rate = stats_summary(&ret->bytes);
         ret->halves = stats_halves(b, pattern, d);
         ret->at_once = (size_t) (p->sync_engine ? 1 : p->iodepth) * (p->numjobs ?: 1);
 }

@@ -127,13 +127,11 @@ static struct bench *read_all(const struct kept_results *k, size_t *ret_n)
 
 static void print_json(const struct bench *all, size_t n)
 {
-        json_object *o = json_new(), *list = json_list();
+        json_object *list = json_list();
 
         for (size_t i = 0; i < n; i++)
                 append(list, bench_json(&all[i]));
-        put(o, "benches", list);
-        put_int(o, "version", BENCH_JSON_VERSION);
-        json_print(o);
+        json_print(json_make({"benches", list}, {"version", new_int(BENCH_JSON_VERSION)}));
 }
 
 static int print_table(const struct bench_context *c, const struct bench *all, size_t n)
@@ -151,11 +149,11 @@ int bench_history(const struct bench_context *c, char *const *words)
         const char *disk = words[0];
         _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
         _cleanup_free_ struct bench *all = NULL;
-        int r = kept_open(&c->client.roots, &k), code;
+        int code = kept_open(&c->client.roots, &k);
         size_t n;
 
-        if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot read the stored results: %s", strerror(-r));
+        if (code != UASD_EXIT_OK)
+                return code;
         all = read_all(&k, &n);
         code = disk ? filter(c, disk, all, &n) : UASD_EXIT_OK;
         if (code == UASD_EXIT_OK && c->options->json)

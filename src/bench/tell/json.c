@@ -45,7 +45,7 @@ static json_object *field_value(const struct field *f, const void *at)
         case FIELD_DRIVER:
                 return new_string(driver_to_string(*(const enum driver *) at));
         case FIELD_AXIS:
-                return new_string(bench_axis_to_string(*(const enum bench_axis *) at));
+                return new_string(bench_axes[*(const enum bench_axis *) at]);
         case FIELD_SIDE:
                 return fields_object(side_fields, at);
         }
@@ -85,9 +85,8 @@ static void append_doubts(json_object *list, const struct bench *b, unsigned pat
         (void) doubts_of(b, pattern, d, &doubts);
         for (enum bench_doubt i = 0; i < _BENCH_DOUBT_MAX; i++)
                 if (*doubts.text[i])
-                        append(list,
-                               json_make({"driver", new_string(driver_to_string(d))},
-                                         {"doubt", new_string(bench_doubt_to_string(i))}, {"text", new_string(doubts.text[i])}));
+                        append(list, json_make({"driver", new_string(driver_to_string(d))},
+                                               {"doubt", new_string(bench_doubts[i])}, {"text", new_string(doubts.text[i])}));
 }
 
 json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver d)
@@ -101,7 +100,7 @@ json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum dri
 json_object *bench_json_verdict(const struct bench_verdict *v, const char *on)
 {
         char text[VERDICT_TEXT_MAX];
-        json_object *o = json_make({"verdict", new_string(bench_word_to_string(v->word))},
+        json_object *o = json_make({"verdict", new_string(bench_words[v->word])},
                                    {"text", new_string_or_null(verdict_text(v, on, text))}, {"p", new_real(v->p)});
 
         return !v->has_ratio ? o
@@ -115,7 +114,7 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
                                                               "p50_ns",        "p95_ns", "p99_ns"};
         json_object *figures = json_list(), *doubts = json_list();
         char text[PATTERN_TEXT_MAX];
-        struct bench_verdict v;
+        const struct bench_verdict v = verdict_of_pattern(b, pattern);
 
         for (enum driver d = 0; d < _DRIVER_MAX; d++) {
                 append_doubts(doubts, b, pattern, d);
@@ -130,7 +129,6 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
                                                   {"max", new_real(sum.max)}, {"spread_percent", new_real(sum.spread_percent)}));
                 }
         }
-        verdict_of_pattern(b, pattern, &v);
         return json_make({"pattern", new_int(pattern)}, {"text", new_string(pattern_text(b, pattern, text))},
                          {"figures", figures}, {"comparison", bench_json_verdict(&v, " on UAS")}, {"doubts", doubts});
 }

@@ -11,6 +11,7 @@
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 #include "term/json.h"
+#include "term/terminal.h"
 
 #define TIME_FORMAT "%Y%m%dT%H%M%SZ"
 #define TIME_LENGTH 16
@@ -20,36 +21,33 @@
 
 #define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
 
-static int name_of(const struct bench *b, char *ret, size_t size)
+static char *text_of(const struct bench *b)
 {
-        time_t t = (time_t) (b->started_usec / USEC_PER_SEC);
-        char when[TIME_LENGTH + 1];
-        struct tm tm;
+        json_object *o = bench_json(b);
+        char *text = json_text(o);
 
-        if (strlen(b->id) != ID_LENGTH || strspn(b->id, "0123456789abcdef-") != ID_LENGTH || !gmtime_r(&t, &tm) ||
-            strftime(when, sizeof(when), TIME_FORMAT, &tm) != TIME_LENGTH)
-                return -EINVAL;
-        return (size_t) snprintf(ret, size, "%s-%s" SUFFIX, when, b->id) < size ? 0 : -ENAMETOOLONG;
+        json_object_put(o);
+        return text;
 }
 
 int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name)
 {
+        time_t t = (time_t) (b->started_usec / USEC_PER_SEC);
+        char when[TIME_LENGTH + 1], name[TIME_LENGTH + ID_LENGTH + sizeof("-" SUFFIX)], path[256];
         _cleanup_free_ char *text = NULL;
-        char name[128], path[256];
-        json_object *o;
-        int r = name_of(b, name, sizeof(name));
+        struct tm tm;
+        int r;
 
-        if (r < 0)
-                return r;
-        o = bench_json(b);
-        text = json_text(o);
-        json_object_put(o);
+        if (strlen(b->id) != ID_LENGTH || strspn(b->id, "0123456789abcdef-") != ID_LENGTH || !gmtime_r(&t, &tm) ||
+            strftime(when, sizeof(when), TIME_FORMAT, &tm) != TIME_LENGTH)
+                return -EINVAL;
+        (void) snprintf(name, sizeof(name), "%s-%s" SUFFIX, when, b->id);
         (void) snprintf(path, sizeof(path), STATE_BENCH "/%s", name);
+        text = text_of(b);
         r = state_write(roots->var, path, text, true);
-        if (r < 0 || !ret_name)
-                return r;
-        *ret_name = strdup(name);
-        return *ret_name ? 0 : -ENOMEM;
+        if (r >= 0 && ret_name)
+                *ret_name = need(strdup(name));
+        return r;
 }
 
 /* Whether the name is that of a result. A leftover temporary file has another name. */
@@ -74,18 +72,19 @@ static int take_name(const char *name, void *data)
 
 int kept_open(const struct roots *roots, struct kept_results *ret)
 {
-        int r;
+        int r = 0;
 
         *ret = KEPT_NULL;
         ret->dirfd = roots->var < 0 ? -1 : openat(roots->var, STATE_BENCH, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (ret->dirfd < 0)
-                return roots->var >= 0 && errno != ENOENT ? -errno : 0;
-        r = dir_each(ret->dirfd, ".", take_name, ret);
+        if (ret->dirfd >= 0)
+                r = dir_each(ret->dirfd, ".", take_name, ret);
+        else if (roots->var >= 0 && errno != ENOENT)
+                r = -errno;
         if (r < 0)
-                return r;
+                return log_failure(UASD_EXIT_FAILED, "Cannot read the stored results: %s", strerror(-r));
         if (ret->n > 1)
                 qsort(ret->names, ret->n, sizeof(*ret->names), newest_first);
-        return 0;
+        return UASD_EXIT_OK;
 }
 
 void kept_close(struct kept_results *k)
@@ -102,21 +101,18 @@ static bool begins(const char *name, const char *what)
         return strncmp(name, what, n) == 0 || strncmp(name + TIME_LENGTH + 1, what, n) == 0;
 }
 
-/* By the beginning of its id or file name. 0, -ENOENT, or -ENOTUNIQ: more than one begins with it. */
-static int find_index(const struct kept_results *k, const char *what, size_t *ret)
+/* By the beginning of its id or file name, or the newest one. Its index, -ENOENT, or -ENOTUNIQ: more than one begins with it. */
+static int find_index(const struct kept_results *k, const char *what)
 {
-        size_t found = k->n;
+        int found = streq(what, "last") && k->n > 0 ? 0 : -ENOENT;
 
         for (size_t i = 0; *what && i < k->n; i++)
                 if (begins(k->names[i], what)) {
-                        if (found < k->n)
+                        if (found >= 0)
                                 return -ENOTUNIQ;
-                        found = i;
+                        found = (int) i;
                 }
-        if (found == k->n)
-                return -ENOENT;
-        *ret = found;
-        return 0;
+        return found;
 }
 
 static bool is_path(const char *what)
@@ -142,27 +138,25 @@ static int tell_not_found(int error, const char *what)
 int bench_load(const struct bench_context *c, const char *what, struct bench *ret)
 {
         _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
-        size_t found = 0; /* the newest one */
-        int r = kept_open(&c->client.roots, &k);
+        int r;
 
-        if (r < 0) /* a path needs no stored results */
-                log_warning("Cannot read the stored results: %s", strerror(-r));
         if (is_path(what))
                 r = bench_json_read(AT_FDCWD, what, ret);
         else {
-                r = !streq(what, "last") ? find_index(&k, what, &found) : k.n > 0 ? 0 : -ENOENT;
-                assert(r < 0 || (k.names && found < k.n));
-                r = r < 0 ? r : bench_json_read(k.dirfd, k.names[found], ret);
+                r = kept_open(&c->client.roots, &k);
+                if (r != UASD_EXIT_OK)
+                        return r;
+                r = find_index(&k, what);
+                assert(r < 0 || (k.names && (size_t) r < k.n));
+                r = r < 0 ? r : bench_json_read(k.dirfd, k.names[r], ret);
         }
         return r < 0 ? tell_not_found(r, what) : UASD_EXIT_OK;
 }
 
 static int print_json(const struct bench *b, FILE *out, bool legend)
 {
-        json_object *o = bench_json(b);
-        _cleanup_free_ char *text = json_text(o);
+        _cleanup_free_ char *text = text_of(b);
 
-        json_object_put(o);
         return fprintf(out, "%s\n", text) < 0 ? -EIO : 0;
 }
 
@@ -205,21 +199,20 @@ int bench_remove(const struct bench_context *c, char *const *words)
         const char *what = words[0];
         _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
         int r = kept_open(&c->client.roots, &k);
-        size_t i;
 
-        if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot read the stored results: %s", strerror(-r));
+        if (r != UASD_EXIT_OK)
+                return r;
         if (strlen(what) < ID_MIN)
                 return log_failure(UASD_EXIT_USAGE, "'%s' takes at least %i letters of an id.",
                                    c->options->remove ? "--remove" : "remove", ID_MIN);
-        r = find_index(&k, what, &i);
+        r = find_index(&k, what);
         if (r < 0)
                 return tell_not_found(r, what);
-        if (unlinkat(k.dirfd, k.names[i], 0) == 0) {
-                log_info("Removed %s.", k.names[i]);
+        if (unlinkat(k.dirfd, k.names[r], 0) == 0) {
+                log_info("Removed %s.", k.names[r]);
                 return UASD_EXIT_OK;
         }
         if (errno == EACCES || errno == EPERM || errno == EROFS)
                 return log_failure(UASD_EXIT_UNAUTHORIZED, "Not permitted: only root may remove results (%s).", strerror(errno));
-        return log_failure(UASD_EXIT_FAILED, "Cannot remove %s: %s", k.names[i], strerror(errno));
+        return log_failure(UASD_EXIT_FAILED, "Cannot remove %s: %s", k.names[r], strerror(errno));
 }

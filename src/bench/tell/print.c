@@ -125,12 +125,10 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
         const char *cells[_AT_MAX] = {[AT_DRIVER] = driver_label(d), [AT_MEDIAN] = "-"};
         struct bench_verdict v = {.word = BENCH_SINGLE};
         struct libscols_line *line;
-        struct samples s;
-        struct summary sum;
+        const struct samples s = stats_samples(p->b, pattern, d, m);
+        const struct summary sum = stats_summary(&s);
 
         cells[AT_PATTERN] = name_text(p, pattern, first, last, name);
-        stats_samples(p->b, pattern, d, m, &s);
-        stats_summary(&s, &sum);
         if (sum.n > 0) {
                 places_text(&s, best_round(p->b, pattern), places);
                 range_text(p, &sum, m, range, sizeof(range));
@@ -150,7 +148,7 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
         notes_of(&p->notes, p->b, pattern, d, "", notes);
         cells[AT_NOTES] = notes;
         if (last)
-                verdict_of_pattern(p->b, pattern, &v);
+                v = verdict_of_pattern(p->b, pattern);
         cells[AT_UAS] = verdict_text(&v, NULL, said);
         line = table_row(p->table, NULL, cells);
         (void) scols_cell_set_color(scols_line_get_cell(line, AT_NOTES), SGR_YELLOW);
@@ -161,13 +159,9 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
 static void make_table(struct result_printer *p, bool legend)
 {
         p->n_columns = _AT_MAX - 1;
-        for (unsigned i = 0; i < p->b->n_patterns; i++) {
-                struct bench_verdict v;
-
-                verdict_of_pattern(p->b, i, &v);
-                if (v.word != BENCH_SINGLE)
+        for (unsigned i = 0; i < p->b->n_patterns; i++)
+                if (verdict_of_pattern(p->b, i).word != BENCH_SINGLE)
                         p->n_columns = _AT_MAX;
-        }
         p->table = table_new(columns, p->n_columns, legend);
         for (unsigned pattern = 0; pattern < p->b->n_patterns; pattern++) {
                 enum driver rows[_DRIVER_MAX];

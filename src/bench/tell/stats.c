@@ -14,11 +14,6 @@
 #define ROUND_MAX 10000 /* of a unit, for blocks and regions; above it, the number is the size of a disk */
 #define NEIGHBOURS 1.5  /* times the variance; independent neighbours differ by twice the variance */
 
-static double larger(double a, double b)
-{
-        return a > b ? a : b;
-}
-
 double stats_of_run(const struct bench_run *r, enum stats_measure m)
 {
         const struct bench_side *a = &r->read, *b = &r->write;
@@ -29,15 +24,15 @@ double stats_of_run(const struct bench_run *r, enum stats_measure m)
         case STATS_IOPS:
                 return a->iops + b->iops;
         case STATS_MEAN:
-                return larger(a->mean_ns, b->mean_ns);
+                return fmax(a->mean_ns, b->mean_ns);
         case STATS_CLAT:
-                return larger(a->clat_mean_ns, b->clat_mean_ns);
+                return fmax(a->clat_mean_ns, b->clat_mean_ns);
         case STATS_P50:
-                return larger((double) a->p50_ns, (double) b->p50_ns);
+                return fmax((double) a->p50_ns, (double) b->p50_ns);
         case STATS_P95:
-                return larger((double) a->p95_ns, (double) b->p95_ns);
+                return fmax((double) a->p95_ns, (double) b->p95_ns);
         case STATS_P99:
-                return larger((double) a->p99_ns, (double) b->p99_ns);
+                return fmax((double) a->p99_ns, (double) b->p99_ns);
         case _STATS_MEASURE_MAX:
                 break;
         }
@@ -57,40 +52,39 @@ bool stats_was_run(const struct bench *b, unsigned pattern, enum driver d)
         return false;
 }
 
-void stats_rounds(const struct bench *b, unsigned pattern, enum driver d, struct rounds *ret)
+struct rounds stats_rounds(const struct bench *b, unsigned pattern, enum driver d)
 {
-        ret->n = 0;
-        for (size_t i = 0; i < b->n_runs && ret->n < STATS_SAMPLES_MAX; i++) {
+        struct rounds all = {};
+
+        for (size_t i = 0; i < b->n_runs && all.n < STATS_SAMPLES_MAX; i++) {
                 const struct bench_run *r = &b->runs[i];
-                size_t at = ret->n;
+                size_t at = all.n;
 
                 if (r->pattern != pattern || r->driver != d || !stats_run_counts(r))
                         continue;
-                for (; at > 0 && ret->runs[at - 1]->order > r->order; at--)
-                        ret->runs[at] = ret->runs[at - 1];
-                ret->runs[at] = r;
-                ret->n++;
+                for (; at > 0 && all.runs[at - 1]->order > r->order; at--)
+                        all.runs[at] = all.runs[at - 1];
+                all.runs[at] = r;
+                all.n++;
         }
+        return all;
 }
 
-void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret)
+struct samples stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
-        struct rounds rounds;
+        const struct rounds rounds = stats_rounds(b, pattern, d);
+        struct samples s = {.n = rounds.n};
 
-        stats_rounds(b, pattern, d, &rounds);
-        ret->n = rounds.n;
         for (size_t i = 0; i < rounds.n; i++)
-                ret->values[i] = stats_of_run(rounds.runs[i], m);
+                s.values[i] = stats_of_run(rounds.runs[i], m);
+        return s;
 }
 
 struct summary stats_of(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
-        struct summary sum;
-        struct samples s;
+        const struct samples s = stats_samples(b, pattern, d, m);
 
-        stats_samples(b, pattern, d, m, &s);
-        stats_summary(&s, &sum);
-        return sum;
+        return stats_summary(&s);
 }
 
 static int compare(const void *a, const void *b)
@@ -100,43 +94,41 @@ static int compare(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-void stats_summary(const struct samples *s, struct summary *ret)
+struct summary stats_summary(const struct samples *s)
 {
         struct samples sorted = *s;
         const double *values = sorted.values;
+        struct summary all = {.n = s->n};
         double sum = 0;
 
-        *ret = (struct summary){.n = s->n};
         if (s->n == 0)
-                return;
+                return all;
         qsort(sorted.values, s->n, sizeof(*values), compare);
-        ret->median = s->n % 2 ? values[s->n / 2] : (values[s->n / 2 - 1] + values[s->n / 2]) / 2;
-        ret->min = values[0];
-        ret->max = values[s->n - 1];
+        all.median = s->n % 2 ? values[s->n / 2] : (values[s->n / 2 - 1] + values[s->n / 2]) / 2;
+        all.min = values[0];
+        all.max = values[s->n - 1];
         for (size_t i = 0; i < s->n; i++)
                 sum += values[i];
-        ret->average = sum / (double) s->n;
+        all.average = sum / (double) s->n;
         if (sum > 0)
-                ret->spread_percent = 100 * (ret->max - ret->min) / ret->average;
+                all.spread_percent = 100 * (all.max - all.min) / all.average;
+        return all;
 }
 
 double stats_median(const struct samples *s, size_t from, size_t to)
 {
         struct samples part = {.n = to - from};
-        struct summary sum;
 
         memcpy(part.values, s->values + from, part.n * sizeof(*part.values));
-        stats_summary(&part, &sum);
-        return sum.median;
+        return stats_summary(&part).median;
 }
 
 void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read,
                  double *ret_write)
 {
+        const struct rounds rounds = stats_rounds(b, pattern, d);
         struct samples reads = {}, writes = {};
-        struct rounds rounds;
 
-        stats_rounds(b, pattern, d, &rounds);
         for (size_t i = 0; i < rounds.n; i++) {
                 reads.values[reads.n++] = stats_of_run(&(struct bench_run){.read = rounds.runs[i]->read}, m);
                 writes.values[writes.n++] = stats_of_run(&(struct bench_run){.write = rounds.runs[i]->write}, m);
@@ -160,12 +152,11 @@ static bool other_between(const struct bench *b, const struct bench_run *first, 
 
 double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
 {
+        const struct rounds rounds = stats_rounds(b, pattern, d);
+        const struct samples s = stats_samples(b, pattern, d, STATS_BYTES);
         size_t middle = 0, turns = 0;
         double first, second;
-        struct rounds rounds;
-        struct samples s;
 
-        stats_rounds(b, pattern, d, &rounds);
         for (size_t i = 1; i < rounds.n; i++)
                 if (other_between(b, rounds.runs[i - 1], rounds.runs[i])) {
                         middle = i;
@@ -173,7 +164,6 @@ double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
                 }
         if (turns != 1)
                 return 1;
-        stats_samples(b, pattern, d, STATS_BYTES, &s);
         first = stats_median(&s, 0, middle);
         second = stats_median(&s, middle, s.n);
         return first > second ? first / second : second / first;
@@ -203,8 +193,8 @@ static double furthest_parts(const struct samples *s)
         for (size_t i = 0; i < PARTS; i++) {
                 double median = stats_median(s, i * s->n / PARTS, (i + 1) * s->n / PARTS);
 
-                least = median < least ? median : least;
-                most = larger(most, median);
+                least = fmin(least, median);
+                most = fmax(most, median);
         }
         return most / least;
 }
@@ -217,7 +207,7 @@ double stats_wander(const struct samples *a, const struct samples *b)
                 return 1;
         add_neighbours(a, &apart, &all);
         add_neighbours(b, &apart, &all);
-        return apart < NEIGHBOURS * all ? larger(furthest_parts(a), furthest_parts(b)) : 1;
+        return apart < NEIGHBOURS * all ? fmax(furthest_parts(a), furthest_parts(b)) : 1;
 }
 
 enum stats_measure stats_figure(const struct bench_pattern *p)

@@ -39,16 +39,16 @@ enum stats_measure {
 
 double stats_of_run(const struct bench_run *r, enum stats_measure m);
 bool stats_run_counts(const struct bench_run *r);
-void stats_rounds(const struct bench *b, unsigned pattern, enum driver d, struct rounds *ret);
+struct rounds stats_rounds(const struct bench *b, unsigned pattern, enum driver d);
 /* Whether it has runs, which need not count. */
 bool stats_was_run(const struct bench *b, unsigned pattern, enum driver d);
 /* Figures of these rounds, and their summary. */
-void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret);
+struct samples stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m);
 struct summary stats_of(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m);
 /* Medians of their reads and of their writes separately. */
 void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read,
                  double *ret_write);
-void stats_summary(const struct samples *s, struct summary *ret);
+struct summary stats_summary(const struct samples *s);
 /* The median of the values from `from` up to, and without, `to`; 0 without values. */
 double stats_median(const struct samples *s, size_t from, size_t to);
 

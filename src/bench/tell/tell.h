@@ -115,7 +115,7 @@ struct kept_results {
 
 #define KEPT_NULL ((struct kept_results){.dirfd = -1})
 
-/* No result is not an error. 0 or a negative errno; ret must be closed in either case. */
+/* No result is not an error. Reports errors, and returns an enum uasd_exit. ret must be closed in either case. */
 int kept_open(const struct roots *roots, struct kept_results *ret);
 void kept_close(struct kept_results *k);
 

@@ -11,15 +11,10 @@
 #define DIFFERENCES_TOLD 4 /* the largest; the table has all */
 #define DOUBTS_TOLD 3      /* the notes of the table have all */
 
-static const char *const words[_BENCH_WORD_MAX] = {
+const char *const bench_words[_BENCH_WORD_MAX] = {
         [BENCH_SAME] = "none",     [BENCH_FASTER] = "faster", [BENCH_SLOWER] = "slower",
         [BENCH_ROUNDS] = "rounds", [BENCH_FAILED] = "failed", [BENCH_SINGLE] = "single",
 };
-
-const char *bench_word_to_string(enum bench_word w)
-{
-        return words[w];
-}
 
 static bool differs(const struct bench_verdict *v)
 {
@@ -35,49 +30,50 @@ size_t verdict_rounds_needed(void)
         return n;
 }
 
-void verdict_of(const struct samples *a, const struct samples *b, double practical, struct bench_verdict *ret)
+struct bench_verdict verdict_of(const struct samples *a, const struct samples *b, double practical)
 {
-        *ret = (struct bench_verdict){.word = BENCH_SAME, .p = 1, .rounds = {a->n, b->n}};
+        struct bench_verdict v = {.word = BENCH_SAME, .p = 1, .rounds = {a->n, b->n}};
+
         if (stats_least_p(a->n, b->n) > VERDICT_LEVEL) {
-                ret->word = BENCH_ROUNDS;
-                return;
+                v.word = BENCH_ROUNDS;
+                return v;
         }
-        ret->p = stats_rank_p(a, b);
-        ret->has_ratio = stats_ratio(a, b, VERDICT_LEVEL, &ret->ratio);
-        if (!ret->has_ratio || ret->p > VERDICT_LEVEL)
-                return;
+        v.p = stats_rank_p(a, b);
+        v.has_ratio = stats_ratio(a, b, VERDICT_LEVEL, &v.ratio);
+        if (!v.has_ratio || v.p > VERDICT_LEVEL)
+                return v;
         practical = fmax(practical, stats_wander(a, b)); /* all values are above 0, since there is a ratio */
-        if (ret->ratio.low > practical)
-                ret->word = BENCH_FASTER;
-        else if (ret->ratio.high < 1 / practical)
-                ret->word = BENCH_SLOWER;
+        if (v.ratio.low > practical)
+                v.word = BENCH_FASTER;
+        else if (v.ratio.high < 1 / practical)
+                v.word = BENCH_SLOWER;
+        return v;
 }
 
-void verdict_between(const struct bench *a, unsigned pattern_a, enum driver driver_a, const struct bench *b, unsigned pattern_b,
-                     enum driver driver_b, struct bench_verdict *ret)
+struct bench_verdict verdict_between(const struct bench *a, unsigned pattern_a, enum driver driver_a, const struct bench *b,
+                                     unsigned pattern_b, enum driver driver_b)
 {
         enum stats_measure m = stats_figure(&a->patterns[pattern_a]);
-        struct samples first, second;
+        const struct samples first = stats_samples(a, pattern_a, driver_a, m);
+        const struct samples second = stats_samples(b, pattern_b, driver_b, m);
+        double halves = fmax(stats_halves(a, pattern_a, driver_a), stats_halves(b, pattern_b, driver_b));
 
-        stats_samples(a, pattern_a, driver_a, m, &first);
-        stats_samples(b, pattern_b, driver_b, m, &second);
-        verdict_of(&first, &second,
-                   fmax(VERDICT_PRACTICAL, fmax(stats_halves(a, pattern_a, driver_a), stats_halves(b, pattern_b, driver_b))),
-                   ret);
+        return verdict_of(&first, &second, fmax(VERDICT_PRACTICAL, halves));
 }
 
-void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret)
+struct bench_verdict verdict_of_pattern(const struct bench *b, unsigned pattern)
 {
-        *ret = (struct bench_verdict){.word = BENCH_SINGLE, .p = 1};
-        if (b->single)
-                return;
-        verdict_between(b, pattern, DRIVER_USB_STORAGE, b, pattern, DRIVER_UAS, ret);
-        if (ret->word != BENCH_ROUNDS)
-                return;
+        struct bench_verdict v = {.word = BENCH_SINGLE, .p = 1};
+
+        if (!b->single)
+                v = verdict_between(b, pattern, DRIVER_USB_STORAGE, b, pattern, DRIVER_UAS);
+        if (v.word != BENCH_ROUNDS)
+                return v;
         if (b->finding.found)
-                ret->word = BENCH_FAILED;
+                v.word = BENCH_FAILED;
         else if (!b->interrupted && (!stats_was_run(b, pattern, DRIVER_USB_STORAGE) || !stats_was_run(b, pattern, DRIVER_UAS)))
-                ret->word = BENCH_SINGLE;
+                v.word = BENCH_SINGLE;
+        return v;
 }
 
 char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATTERN_TEXT_MAX])
@@ -212,7 +208,7 @@ static void add_doubts(const struct bench *b, const struct bench_verdict *v, cha
                 if (told == DOUBTS_TOLD)
                         left++;
                 else
-                        text_add(ret, size, "%s%s", told++ > 0 ? ", " : "; with doubts: ", bench_doubt_to_string(d));
+                        text_add(ret, size, "%s%s", told++ > 0 ? ", " : "; with doubts: ", bench_doubts[d]);
         }
         if (left > 0)
                 text_add(ret, size, " and %zu more", left);
@@ -225,7 +221,7 @@ char *verdict_overall(const struct bench *b, char *ret, size_t size)
 
         ret[0] = '\0';
         for (size_t i = 0; i < b->n_patterns; i++)
-                verdict_of_pattern(b, (unsigned) i, &v[i]);
+                v[i] = verdict_of_pattern(b, (unsigned) i);
         if (b->n_patterns == 0)
                 return ret;
         add_differences(b, v, ret, size);

@@ -22,7 +22,7 @@ enum bench_word {
         BENCH_SINGLE, /* there is nothing to compare */
         _BENCH_WORD_MAX,
 };
-const char *bench_word_to_string(enum bench_word w);
+extern const char *const bench_words[_BENCH_WORD_MAX];
 
 struct bench_verdict {
         enum bench_word word;
@@ -36,12 +36,12 @@ struct bench_verdict {
 size_t verdict_rounds_needed(void);
 
 /* Compares b with a. practical: the smallest ratio that counts, VERDICT_PRACTICAL or more. */
-void verdict_of(const struct samples *a, const struct samples *b, double practical, struct bench_verdict *ret);
+struct bench_verdict verdict_of(const struct samples *a, const struct samples *b, double practical);
 /* Compares a pattern under a driver with another one. A difference as small as that between the halves of one does not count. */
-void verdict_between(const struct bench *a, unsigned pattern_a, enum driver driver_a, const struct bench *b, unsigned pattern_b,
-                     enum driver driver_b, struct bench_verdict *ret);
+struct bench_verdict verdict_between(const struct bench *a, unsigned pattern_a, enum driver driver_a, const struct bench *b,
+                                     unsigned pattern_b, enum driver driver_b);
 /* Compares uas with usb-storage. */
-void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret);
+struct bench_verdict verdict_of_pattern(const struct bench *b, unsigned pattern);
 
 /* "random read, 4 KiB, depth 32". Without names from a profile. */
 #define PATTERN_TEXT_MAX 128
@@ -85,7 +85,7 @@ enum bench_doubt {
         DOUBT_ERRORS, /* "errors": some runs failed and do not count */
         _BENCH_DOUBT_MAX,
 };
-const char *bench_doubt_to_string(enum bench_doubt d);
+extern const char *const bench_doubts[_BENCH_DOUBT_MAX];
 
 #define DOUBT_TEXT_MAX 256
 /* A sentence with its numbers for each doubt, "" for the others. */
