@@ -55,40 +55,6 @@ static int read_again(struct subject *s)
         return 0;
 }
 
-int bench_lease_begin(struct subject *s)
-{
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int k, fd;
-
-        s->watch.disk = s->interface;
-        s->watch.on_step = progress_show;
-        k = daemon_watch_open(&s->watch, &s->remote);
-        if (k < 0)
-                return source_lost(k);
-        s->block[0] = '\0';
-        take_view(s, s->view);
-        s->distrusted = false; /* an earlier record is not new */
-        if (!s->block[0])
-                return UASD_EXIT_NO_DISK;
-        if (s->remounts)
-                return UASD_EXIT_OK;
-        k = request_reply(&s->context->client, &s->remote, &(struct remote_call){.method = "Lease", .disk = s->interface},
-                          &reply);
-        if (k != UASD_EXIT_OK)
-                return k;
-        if (sd_bus_message_read(reply, "h", &fd) >= 0)
-                s->lease = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
-        return s->lease >= 0 ? UASD_EXIT_OK : log_failure(UASD_EXIT_FAILED, "Cannot read the answer of uasd.");
-}
-
-void lease_end(struct subject *s)
-{
-        if (s->watch.remote)
-                daemon_watch_close(&s->watch);
-        s->watch = DAEMON_WATCH_NULL;
-        s->lease = close_keep_errno(s->lease);
-}
-
 int lease_look(struct subject *s)
 {
         struct pollfd end = {s->lease, 0, 0}; /* without a lease it is -1, which poll() ignores */
@@ -139,7 +105,7 @@ static bool await_node(struct subject *s)
         return true;
 }
 
-int lease_switch(struct subject *s, enum driver to)
+static int switch_disk(struct subject *s, enum driver to)
 {
         _cleanup_free_ char *job = NULL;
         int code;
@@ -348,7 +314,8 @@ static int take_away(struct remount *m)
         return r;
 }
 
-int remount_try(struct subject *s)
+/* Whether that is possible. */
+static int try_once(struct subject *s)
 {
         if (take_away(&s->remount) < 0)
                 return log_failure(UASD_EXIT_REFUSED, "Cannot unmount '%s', so the drivers cannot be compared.",
@@ -356,7 +323,7 @@ int remount_try(struct subject *s)
         return bring_back(s) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
-int remount_switch(struct subject *s, enum driver to)
+static int switch_mounted(struct subject *s, enum driver to)
 {
         const char *target = s->remount.target;
         int code;
@@ -365,9 +332,60 @@ int remount_switch(struct subject *s, enum driver to)
                 (void) snprintf(s->why, sizeof(s->why), "'%.200s' cannot be unmounted", target);
                 return UASD_EXIT_REFUSED;
         }
-        code = lease_switch(s, to);
+        code = switch_disk(s, to);
         if (bring_back(s) < 0 && code == UASD_EXIT_OK) {
                 (void) snprintf(s->why, sizeof(s->why), "'%.200s' is not mounted again", target);
+                code = UASD_EXIT_FAILED;
+        }
+        return code;
+}
+
+/* ---- both ---- */
+
+int bench_lease_begin(struct subject *s)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int k, fd;
+
+        s->watch.disk = s->interface;
+        s->watch.on_step = progress_show;
+        k = daemon_watch_open(&s->watch, &s->remote);
+        if (k < 0)
+                return source_lost(k);
+        s->block[0] = '\0';
+        take_view(s, s->view);
+        s->distrusted = false; /* an earlier record is not new */
+        if (!s->block[0])
+                return UASD_EXIT_NO_DISK;
+        if (s->remounts)
+                return try_once(s);
+        k = request_reply(&s->context->client, &s->remote, &(struct remote_call){.method = "Lease", .disk = s->interface},
+                          &reply);
+        if (k != UASD_EXIT_OK)
+                return k;
+        if (sd_bus_message_read(reply, "h", &fd) >= 0)
+                s->lease = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
+        return s->lease >= 0 ? UASD_EXIT_OK : log_failure(UASD_EXIT_FAILED, "Cannot read the answer of uasd.");
+}
+
+void lease_end(struct subject *s)
+{
+        if (s->watch.remote)
+                daemon_watch_close(&s->watch);
+        s->watch = DAEMON_WATCH_NULL;
+        s->lease = close_keep_errno(s->lease);
+}
+
+int lease_switch(struct subject *s, enum driver to)
+{
+        int code;
+
+        if (!s->remounts)
+                return switch_disk(s, to);
+        s->scratch = close_keep_errno(s->scratch); /* it ends with its mount */
+        code = switch_mounted(s, to);
+        if (!s->remount.away && make_scratch(s) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
+                (void) copy_string(s->why, sizeof(s->why), "there is no new scratch file");
                 code = UASD_EXIT_FAILED;
         }
         return code;

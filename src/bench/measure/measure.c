@@ -162,8 +162,6 @@ static int measure(struct session *s, struct step *steps, size_t n_steps)
         run_catch_signals();
         if (raw || f->remounts)
                 code = bench_lease_begin(f);
-        if (code == UASD_EXIT_OK && f->remounts)
-                code = remount_try(f);
         if (code == UASD_EXIT_OK && shared) {
                 _cleanup_free_ char *directory = f->path;
 

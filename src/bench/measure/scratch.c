@@ -2,10 +2,13 @@
 #include "bench/measure/subject.h"
 
 #include <fcntl.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "common/log.h"
 #include "common/util.h"
+#include "term/terminal.h"
 
 #define NAME ".uasctl-bench-XXXXXX"
 
@@ -69,4 +72,41 @@ int scratch_make(const char *directory, uint64_t size, uint64_t *ret_free)
         if (fd < 0)
                 return fd;
         return ftruncate(fd, (off_t) size) < 0 ? -errno : TAKE_FD(fd);
+}
+
+void size_scratch(struct subject *s, const struct profile *profile)
+{
+        const struct bench_options *o = s->context->options;
+        uint64_t wanted = 0;
+
+        if (!s->lay_out || o->size)
+                return;
+        for (size_t i = 0; i < profile->n_patterns; i++) {
+                const struct bench_pattern *p = &profile->patterns[i];
+                uint64_t asked = p->size <= UINT64_MAX / p->numjobs ? p->size * p->numjobs : UINT64_MAX;
+
+                if (asked > wanted && (!o->pattern || strcasecmp(o->pattern, p->name) == 0))
+                        wanted = asked;
+        }
+        s->available = scratch_fitting(o->file, wanted, SCRATCH_SIZE);
+}
+
+int make_scratch(struct subject *s)
+{
+        const char *directory = s->context->options->file;
+        char wanted[32], there[32];
+        uint64_t room = 0;
+
+        s->scratch = scratch_make(directory, s->available, &room);
+        if (s->scratch == -ENOSPC)
+                return log_failure(
+                        UASD_EXIT_FAILED,
+                        "Cannot make a scratch file of %s in '%s': %s are free, and a twentieth stays free. --size= limits it.",
+                        size_text(s->available, wanted, sizeof(wanted)), directory, size_text(room, there, sizeof(there)));
+        if (s->scratch < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot make a scratch file in '%s': %s", directory, strerror(-s->scratch));
+        free(s->path);
+        if (asprintf(&s->path, "/proc/%i/fd/%i", getpid(), s->scratch) < 0) /* fio opens it through our descriptor */
+                no_memory();
+        return UASD_EXIT_OK;
 }

@@ -193,20 +193,6 @@ static void arrive(struct session *s, enum driver d)
         subject->distrusted = false;
 }
 
-/* A scratch file ends with its mount. The next one is written again. */
-static int switch_and_mount(struct subject *f, enum driver to)
-{
-        int code;
-
-        f->scratch = close_keep_errno(f->scratch);
-        code = remount_switch(f, to);
-        if (!f->remount.away && make_scratch(f) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
-                (void) copy_string(f->why, sizeof(f->why), "there is no new scratch file");
-                code = UASD_EXIT_FAILED;
-        }
-        return code;
-}
-
 int session_switch(struct session *s, enum driver to)
 {
         struct subject *f = s->subject;
@@ -218,7 +204,7 @@ int session_switch(struct session *s, enum driver to)
                 return UASD_EXIT_OK;
         if (lease_look(f) < 0)
                 return run_lost(s);
-        code = f->remounts ? switch_and_mount(f, to) : lease_switch(f, to);
+        code = lease_switch(f, to);
         if (code == UASD_EXIT_OK) {
                 arrive(s, to);
                 log_info("Switched to %s.", driver_to_string(to));

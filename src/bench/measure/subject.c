@@ -2,7 +2,6 @@
 #include "bench/measure/subject.h"
 
 #include <fcntl.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 #include "bench/measure/fio.h"
@@ -11,9 +10,6 @@
 #include "common/util.h"
 #include "core/policy.h"
 #include "term/terminal.h"
-
-/* Minimum of a scratch file, unless the user sets a size. Below that, caches of hard disks answered. */
-#define SCRATCH_SIZE (5ULL << 30)
 
 void subject_done(struct subject *s)
 {
@@ -298,43 +294,6 @@ int find_mounted(struct subject *s, const char *what)
         s->remounts = true;
         code = choose_drivers(s);
         return code == UASD_EXIT_OK ? look_at_switch(s) : code;
-}
-
-void size_scratch(struct subject *s, const struct profile *profile)
-{
-        const struct bench_options *o = s->context->options;
-        uint64_t wanted = 0;
-
-        if (!s->lay_out || o->size)
-                return;
-        for (size_t i = 0; i < profile->n_patterns; i++) {
-                const struct bench_pattern *p = &profile->patterns[i];
-                uint64_t asked = p->size <= UINT64_MAX / p->numjobs ? p->size * p->numjobs : UINT64_MAX;
-
-                if (asked > wanted && (!o->pattern || strcasecmp(o->pattern, p->name) == 0))
-                        wanted = asked;
-        }
-        s->available = scratch_fitting(o->file, wanted, SCRATCH_SIZE);
-}
-
-int make_scratch(struct subject *s)
-{
-        const char *directory = s->context->options->file;
-        char wanted[32], there[32];
-        uint64_t room = 0;
-
-        s->scratch = scratch_make(directory, s->available, &room);
-        if (s->scratch == -ENOSPC)
-                return log_failure(
-                        UASD_EXIT_FAILED,
-                        "Cannot make a scratch file of %s in '%s': %s are free, and a twentieth stays free. --size= limits it.",
-                        size_text(s->available, wanted, sizeof(wanted)), directory, size_text(room, there, sizeof(there)));
-        if (s->scratch < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot make a scratch file in '%s': %s", directory, strerror(-s->scratch));
-        free(s->path);
-        if (asprintf(&s->path, "/proc/%i/fd/%i", getpid(), s->scratch) < 0) /* fio opens it through our descriptor */
-                no_memory();
-        return UASD_EXIT_OK;
 }
 
 bool ask_destroy(const struct view *v)

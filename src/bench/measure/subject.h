@@ -58,6 +58,9 @@ bool ask_destroy(const struct view *v);
 
 /* ---- scratch files ---- */
 
+/* Minimum of a scratch file, unless the user sets a size. Below that, caches of hard disks answered. */
+#define SCRATCH_SIZE (5ULL << 30)
+
 /*
  * Makes a file to write to, empty and `size` long, in a directory of the user. It never has a name, so it disappears with its
  * last descriptor in every case. Returns the descriptor, or -errno. -ENOSPC: too little room, ret_free is the free space.
@@ -70,20 +73,21 @@ void size_scratch(struct subject *s, const struct profile *profile);
 /* --write: makes the scratch file, after all questions. Reports errors, and returns an enum uasd_exit. */
 int make_scratch(struct subject *s);
 
-/* ---- a lease of the daemon ---- */
+/* ---- the way to the other driver ---- */
 
 /*
- * While a descriptor is open, the daemon reserves the disk for us. Its claim stays, no program mounts the disk, and the daemon
- * restores the driver when the descriptor is closed in any way. This begins to watch the disk, and takes the lease unless the
- * disk is mounted between its switches. Reports errors. Returns an enum uasd_exit, for example REFUSED with the users of the
- * disk, or UNAUTHORIZED. s must keep its address.
+ * Begins to watch the disk. For the raw disk it takes a lease of the daemon. While its descriptor is open, the daemon's claim
+ * stays, no program mounts the disk, and the daemon restores the driver when the descriptor is closed in any way. With --remount
+ * the file system is unmounted and mounted once instead, before hours of measuring. Reports errors. Returns an enum uasd_exit,
+ * for example REFUSED with the users of the disk, or UNAUTHORIZED. s must keep its address.
  */
 int bench_lease_begin(struct subject *s);
 void lease_end(struct subject *s);
 
 /*
- * Switches the disk under the lease and waits for its node, in spite of signals. Returns the exit status of the switch; s->why is
- * the reason.
+ * Switches the disk and waits for its node, in spite of signals. A switch needs an unused disk, so with --remount the file system
+ * is unmounted before it and mounted after it, with the same type and options, in every case in which that is possible. Its new
+ * scratch file is empty. Returns the exit status of the switch; s->why is the reason. REFUSED: the file system is in use.
  */
 int lease_switch(struct subject *s, enum driver to);
 
@@ -99,14 +103,6 @@ void lease_keep_off_uas(struct subject *s);
 /* Reports that the disk stays on usb-storage. */
 void lease_tell_kept_off(const struct subject *s);
 
-/* ---- --remount: a file system that is measured under both drivers ---- */
-
-/*
- * Each switch needs an unused disk, so the file system is unmounted before it and mounted after it, with the same type and
- * options.
- */
-
-void remount_done(struct remount *m);
 /*
  * Finds the file system of a path, which must be directly on one of `views` (of the kernel, with partitions). ret_name: the
  * disk's node. Reports errors. Returns an enum uasd_exit.
@@ -115,10 +111,4 @@ int remount_find(const char *path, const struct views *views, struct remount *re
                  const char **ret_name);
 /* Whether the file system is the only user of the disk in the daemon's view. Reports others. */
 bool remount_is_alone(const struct remount *m, const struct view *v);
-/* Unmounts and mounts it once, before hours of measuring. Reports errors. Returns an enum uasd_exit. */
-int remount_try(struct subject *s);
-/*
- * Switches the disk. Returns the exit status of the switch, as lease_switch(). REFUSED: the file system is in use. In every case
- * the file system is mounted again if that is possible; remount.away shows it.
- */
-int remount_switch(struct subject *s, enum driver to);
+void remount_done(struct remount *m);
