@@ -80,3 +80,10 @@ int spawn(const struct spawn *s, struct rusage *ret_usage)
                 return r;
         return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_PROGRAM ? -ENOENT : status;
 }
+
+int spawn_simple(char *const *arguments, int in, int out, int errors)
+{
+        int r = spawn(&(struct spawn){.program = arguments[0], arguments, .fds = (int[]){in, out, errors}, .n_fds = 3}, NULL);
+
+        return r > 0 ? -EPROTO : r;
+}

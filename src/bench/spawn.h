@@ -20,6 +20,9 @@ struct spawn {
 /*
  * Runs a program without a shell, and waits until its last thread has ended. Signals of the terminal do not reach it, and it dies
  * with us. If tick() returns an error it gets SIGINT, and after three seconds SIGKILL; tick() is called until it has ended.
- * Returns its status as from waitpid(), or the error of tick(), -ENOENT (no such program), or another -errno.
+ * ret_usage may be NULL. Returns its status as from waitpid(), or the error of tick(), -ENOENT (no such program), or another
+ * -errno.
  */
 int spawn(const struct spawn *s, struct rusage *ret_usage);
+/* Runs one with these standard streams, without a callback. Returns 0, -EPROTO: it failed, or as spawn(). */
+int spawn_simple(char *const *arguments, int in, int out, int errors);

@@ -261,14 +261,7 @@ bool remount_is_alone(const struct remount *m, const struct view *v)
 }
 
 /* Runs mount(8) or umount(8), which print their own errors. Ctrl+C does not stop it halfway. Returns 0, or -errno. */
-static int run(char *const *arguments)
-{
-        static const int fds[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-        struct rusage usage;
-        int r = spawn(&(struct spawn){.program = arguments[0], arguments, .fds = fds, .n_fds = ELEMENTSOF(fds)}, &usage);
-
-        return r > 0 ? -EPROTO : r;
-}
+#define RUN(...) spawn_simple((char *[]){__VA_ARGS__, NULL}, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO)
 
 static bool is_mounted(const struct remount *m, const char *node)
 {
@@ -294,8 +287,7 @@ static int bring_back(struct subject *s)
                 (void) usleep(100 * USEC_PER_MSEC);
         for (unsigned i = 0; i < ATTEMPTS && access(node, F_OK) == 0; i++) {
                 /* Another program may mount it at the same time, or have it claimed for a moment. */
-                r = is_mounted(m, node) ? 0
-                                        : run((char *[]){"/bin/mount", "-t", m->type, "-o", m->options, node, m->target, NULL});
+                r = is_mounted(m, node) ? 0 : RUN("/bin/mount", "-t", m->type, "-o", m->options, node, m->target);
                 (void) usleep(LASTS_USEC);
                 if (is_mounted(m, node)) {
                         m->away = false;
@@ -308,7 +300,7 @@ static int bring_back(struct subject *s)
 
 static int take_away(struct remount *m)
 {
-        int r = m->away ? 0 : run((char *[]){"/bin/umount", m->target, NULL});
+        int r = m->away ? 0 : RUN("/bin/umount", m->target);
 
         m->away = m->away || r >= 0;
         return r;

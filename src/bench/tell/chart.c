@@ -208,16 +208,6 @@ static bool ends_with(const char *s, const char *end)
         return n > m && strcasecmp(s + n - m, end) == 0;
 }
 
-/* Returns 0. -ENOENT: gnuplot is not installed. -EPROTO: it failed. Or -errno. */
-static int run(const char *first, const char *second, int in, int out, int words)
-{
-        char *arguments[] = {PROGRAM, (char *) first, (char *) second, NULL};
-        struct rusage usage;
-        int r = spawn(&(struct spawn){.program = PROGRAM, arguments, .fds = (int[]){in, out, words}, .n_fds = 3}, &usage);
-
-        return r > 0 ? -EPROTO : r;
-}
-
 static int tell_not_written(const char *path, int error)
 {
         log_error("Cannot write the chart %s: %s", path, strerror(-error));
@@ -255,7 +245,7 @@ int bench_chart_possible(const char *path)
 
         if (!ends_with(path, ".svg") && !ends_with(path, ".png"))
                 return log_failure(UASD_EXIT_USAGE, "'%s': the name of a chart must end with .svg or .png.", path);
-        if (none < 0 || run("--version", NULL, none, none, none) == -ENOENT)
+        if (none < 0 || spawn_simple((char *[]){PROGRAM, "--version", NULL}, none, none, none) == -ENOENT)
                 return log_failure(UASD_EXIT_TOOL_MISSING,
                                    "gnuplot is not installed. Install it for charts (Debian: gnuplot-nox), or use --csv.");
         r = try_to_make(path);
@@ -272,7 +262,8 @@ static int draw(const char *path, int script, int words)
         picture = make_beside(path, temp);
         if (picture < 0)
                 return picture;
-        r = run("--default-settings", "-", script, picture, words); /* no start-up files */
+        /* Without start-up files. */
+        r = spawn_simple((char *[]){PROGRAM, "--default-settings", "-", NULL}, script, picture, words);
         if (r == 0 && fstat(picture, &st) == 0 && st.st_size == 0)
                 r = -EPROTO;
         if (r == 0 && rename(temp, path) < 0)
