@@ -115,14 +115,6 @@ const char *const bench_axes[_BENCH_AXIS_MAX] = {
         [BENCH_AXIS_CLIENTS] = "clients",
 };
 
-int bench_axis_from_string(const char *s)
-{
-        for (int i = 0; i < _BENCH_AXIS_MAX; i++)
-                if (streq(bench_axes[i], s))
-                        return i;
-        return -EINVAL;
-}
-
 void bench_done(struct bench *b)
 {
         free(b->patterns);

@@ -174,4 +174,3 @@ extern const struct field bench_fields[], finding_fields[], pattern_fields[], ru
 extern const struct field queue_fields[], conditions_fields[];
 
 extern const char *const bench_axes[_BENCH_AXIS_MAX]; /* their words */
-int bench_axis_from_string(const char *s);            /* -EINVAL */

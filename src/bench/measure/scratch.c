@@ -34,29 +34,20 @@ uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least)
         return wanted < space / 2 ? wanted : space / 2;
 }
 
-/* For file systems without O_TMPFILE: makes a file and removes its name at once. */
-static int make_and_unlink(const char *directory)
+/* Without O_TMPFILE, the file loses its name at once. */
+static int open_nameless(const char *directory)
 {
+        _cleanup_close_ int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         _cleanup_free_ char *path = NULL;
-        _cleanup_close_ int fd = -1;
 
+        if (fd >= 0)
+                return TAKE_FD(fd);
+        if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT)
+                return -errno;
         if (asprintf(&path, "%s/" NAME, directory) < 0)
                 return -ENOMEM;
         fd = mkostemp(path, O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        return unlink(path) < 0 ? -errno : TAKE_FD(fd);
-}
-
-static int open_nameless(const char *directory)
-{
-        int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-        if (fd >= 0)
-                return fd;
-        if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)
-                return make_and_unlink(directory);
-        return -errno;
+        return fd < 0 || unlink(path) < 0 ? -errno : TAKE_FD(fd);
 }
 
 int scratch_make(const char *directory, uint64_t size, uint64_t *ret_free)

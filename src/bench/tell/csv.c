@@ -20,22 +20,18 @@ static void text(FILE *out, const char *s)
         (void) fputs(quotes ? "\"" : "", out);
 }
 
-static void time_of(FILE *out, uint64_t usec)
+static void value(FILE *out, const struct field *f, json_object *v)
 {
+        uint64_t usec = json_object_get_uint64(v);
         time_t t = (time_t) (usec / USEC_PER_SEC);
         char when[32] = "";
         struct tm tm;
 
-        if (usec > 0 && gmtime_r(&t, &tm))
-                (void) strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-        (void) fputs(when, out);
-}
-
-static void value(FILE *out, const struct field *f, json_object *v)
-{
-        if (f->type == FIELD_TIME)
-                time_of(out, json_object_get_uint64(v));
-        else if (json_object_is_type(v, json_type_boolean))
+        if (f->type == FIELD_TIME) {
+                if (usec > 0 && gmtime_r(&t, &tm))
+                        (void) strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+                (void) fputs(when, out);
+        } else if (json_object_is_type(v, json_type_boolean))
                 (void) fprintf(out, "%i", json_object_get_boolean(v));
         else if (json_object_is_type(v, json_type_double))
                 (void) fprintf(out, "%.15g", json_object_get_double(v));

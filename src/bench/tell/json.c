@@ -174,17 +174,16 @@ static bool get_real(json_object *value, double *ret)
         return true;
 }
 
-static int get_word(json_object *value, int (*from_string)(const char *s))
+/* Finds the value of an enum by its word. */
+static bool get_word(json_object *value, const struct field *f, unsigned n, unsigned *ret)
 {
-        const char *s = json_object_get_string(value);
-        int word = s ? from_string(s) : 0;
+        for (*ret = 0; *ret < n; ++*ret) {
+                _cleanup_(json_putp) json_object *word = field_value(f, ret);
 
-        return word < 0 ? 0 : word;
-}
-
-static int driver_of(const char *s)
-{
-        return driver_from_string(s);
+                if (json_object_equal(value, word))
+                        return true;
+        }
+        return false;
 }
 
 /* json-c converts a value of any type. It is the right one if it is the same after it has been written again. */
@@ -221,11 +220,9 @@ static bool get_field(json_object *o, const struct field *f, void *at)
                         return false;
                 break;
         case FIELD_DRIVER:
-                *(enum driver *) at = (enum driver) get_word(value, driver_of);
-                break;
+                return get_word(value, f, _DRIVER_MAX, at);
         case FIELD_AXIS:
-                *(enum bench_axis *) at = (enum bench_axis) get_word(value, bench_axis_from_string);
-                break;
+                return get_word(value, f, _BENCH_AXIS_MAX, at);
         case FIELD_SIDE:
                 return get_fields(value, side_fields, at);
         }

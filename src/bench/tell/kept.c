@@ -18,6 +18,7 @@
 #define TIME_FORMAT "%Y%m%dT%H%M%SZ"
 #define TIME_LENGTH 16
 #define ID_LENGTH 36
+#define ID_CHARACTERS "0123456789abcdef-"
 #define SUFFIX ".json"
 #define RESULT_MAX 1024
 #define ID_MIN 8 /* as the list shows it; a shorter word could remove the wrong result */
@@ -41,7 +42,7 @@ int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name
         struct tm tm;
         int r;
 
-        if (strlen(b->id) != ID_LENGTH || strspn(b->id, "0123456789abcdef-") != ID_LENGTH || !gmtime_r(&t, &tm) ||
+        if (strlen(b->id) != ID_LENGTH || strspn(b->id, ID_CHARACTERS) != ID_LENGTH || !gmtime_r(&t, &tm) ||
             strftime(when, sizeof(when), TIME_FORMAT, &tm) != TIME_LENGTH)
                 return -EINVAL;
         (void) snprintf(name, sizeof(name), "%s-%s" SUFFIX, when, b->id);
@@ -53,14 +54,6 @@ int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name
         return r;
 }
 
-/* Whether the name is that of a result. A leftover temporary file has another name. */
-static bool is_ours(const char *name)
-{
-        return strlen(name) == TIME_LENGTH + 1 + ID_LENGTH + strlen(SUFFIX) && strspn(name, "0123456789TZ") == TIME_LENGTH &&
-               name[TIME_LENGTH] == '-' && strspn(name + TIME_LENGTH + 1, "0123456789abcdef-") == ID_LENGTH &&
-               streq(name + TIME_LENGTH + 1 + ID_LENGTH, SUFFIX);
-}
-
 static int newest_first(const void *a, const void *b)
 {
         return -strcmp(*(char *const *) a, *(char *const *) b);
@@ -69,8 +62,13 @@ static int newest_first(const void *a, const void *b)
 static int take_name(const char *name, void *data)
 {
         struct kept_results *k = data;
+        const char *id = name + TIME_LENGTH + 1;
 
-        return is_ours(name) ? strv_push(&k->names, &k->n, name) : 0;
+        /* A leftover temporary file has another name. */
+        if (strlen(name) != TIME_LENGTH + 1 + ID_LENGTH + strlen(SUFFIX) || strspn(name, "0123456789TZ") != TIME_LENGTH ||
+            id[-1] != '-' || strspn(id, ID_CHARACTERS) != ID_LENGTH || !streq(id + ID_LENGTH, SUFFIX))
+                return 0;
+        return strv_push(&k->names, &k->n, name);
 }
 
 int kept_open(const struct roots *roots, struct kept_results *ret)
