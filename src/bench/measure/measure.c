@@ -11,16 +11,6 @@
 
 #define PROFILE_DEFAULT "cdm"
 
-static void tell_profiles(const struct bench_context *c, const char *name)
-{
-        char **names = profile_names(&c->client.roots);
-
-        log_error("There is no profile '%s'. The profiles are:", name);
-        for (char **i = names; i && *i; i++)
-                log_error("  %s", *i);
-        strv_free(names);
-}
-
 /* fio knows more options than bench does. */
 static int check_profile(const struct profile *p)
 {
@@ -45,9 +35,14 @@ static int load_profile(const struct bench_context *c, bool writes, struct profi
                 *ret_dropped = !writes && profile_drop_writes(*ret) > 0;
                 return check_profile(*ret);
         }
-        if (k == -ENOENT)
-                tell_profiles(c, name);
-        else if (k == -EINVAL)
+        if (k == -ENOENT) {
+                char **names = profile_names(&c->client.roots);
+
+                log_error("There is no profile '%s'. The profiles are:", name);
+                for (char **i = names; i && *i; i++)
+                        log_error("  %s", *i);
+                strv_free(names);
+        } else if (k == -EINVAL)
                 log_error("'%s' is not a valid name of a profile.", name);
         else if (k == -EBADMSG)
                 log_error("%s", fault);

@@ -221,7 +221,7 @@ static int add_pattern(struct bench_pattern base, const struct bench_options *o,
         return UASD_EXIT_OK;
 }
 
-static bool is_asked_for(const struct bench_options *o, const struct bench_pattern *p)
+bool pattern_is_asked_for(const struct bench_options *o, const struct bench_pattern *p)
 {
         return !o->pattern || strcasecmp(o->pattern, p->name) == 0;
 }
@@ -231,7 +231,7 @@ static int nothing_left(const struct profile *profile, const struct bench_option
         bool found = false;
 
         for (size_t i = 0; i < profile->n_patterns; i++)
-                found = found || is_asked_for(o, &profile->patterns[i]);
+                found = found || pattern_is_asked_for(o, &profile->patterns[i]);
         if (o->pattern && !found) {
                 log_error("The profile '%s' has no pattern '%s'%s:", profile->name, o->pattern,
                           o->write || o->destroy_data ? "" : " that only reads");
@@ -258,7 +258,7 @@ int patterns_make(const struct profile *profile, const struct bench_options *o, 
         b->patterns = need(calloc(profile->n_patterns * s.n + 1, sizeof(*b->patterns)));
         for (size_t i = 0; i < profile->n_patterns; i++) {
                 const struct bench_pattern *p = &profile->patterns[i];
-                int code = is_asked_for(o, p) ? add_pattern(*p, o, available, &s, b) : UASD_EXIT_OK;
+                int code = pattern_is_asked_for(o, p) ? add_pattern(*p, o, available, &s, b) : UASD_EXIT_OK;
 
                 if (code != UASD_EXIT_OK)
                         return code;

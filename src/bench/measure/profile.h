@@ -56,6 +56,9 @@ const char *profile_pattern_finish(struct bench_pattern *p);
  */
 int patterns_make(const struct profile *p, const struct bench_options *o, uint64_t available, size_t n_clients, struct bench *b);
 
+/* --pattern= */
+bool pattern_is_asked_for(const struct bench_options *o, const struct bench_pattern *p);
+
 /* One pattern repeated with different values of one figure, which shows how the result depends on that figure. */
 
 #define SWEEP_VALUES_MAX 32

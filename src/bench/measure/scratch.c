@@ -2,7 +2,6 @@
 #include "bench/measure/subject.h"
 
 #include <fcntl.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -76,7 +75,7 @@ void size_scratch(struct subject *s, const struct profile *profile)
                 const struct bench_pattern *p = &profile->patterns[i];
                 uint64_t asked = p->size <= UINT64_MAX / p->numjobs ? p->size * p->numjobs : UINT64_MAX;
 
-                if (asked > wanted && (!o->pattern || strcasecmp(o->pattern, p->name) == 0))
+                if (asked > wanted && pattern_is_asked_for(o, p))
                         wanted = asked;
         }
         s->available = scratch_fitting(o->file, wanted, SCRATCH_SIZE);
