@@ -46,33 +46,33 @@ static const struct option_row rows[] = {
         {"no-legend", "", "Print no headings", NULL, AT(no_legend), OPTION_FLAG},
         {"no-pager", "", "Do not show long text through a pager", NULL, AT(no_pager), OPTION_FLAG},
         {"quiet", "", "Print only errors", NULL, AT(quiet), OPTION_FLAG, 'q'},
-        {"host", "[USER@]HOST", "Refused: run uasctl bench there", "a machine: [USER@]HOST", AT(host), OPTION_WORD, 'H'},
+        {"host", "=[USER@]HOST", "Refused: run uasctl bench there", "a machine: [USER@]HOST", AT(host), OPTION_WORD, 'H'},
         {"no-ask-password", "", "Do not ask for a password", NULL, AT(no_ask_password), OPTION_FLAG},
         {"dry-run", "", "Print what would be measured, and measure nothing", NULL, AT(dry_run), OPTION_FLAG},
-        {"driver", "DRIVER", "Measure only this driver: uas or usb-storage", DRIVER_NAME_UAS " or " DRIVER_NAME_BOT, AT(driver),
+        {"driver", "=DRIVER", "Measure only this driver: uas or usb-storage", DRIVER_NAME_UAS " or " DRIVER_NAME_BOT, AT(driver),
          OPTION_DRIVER, 0, true},
-        {"profile", "NAME", "cdm, gcp, matrix, engines, pi, or one in " BENCH_DIR_SHOWN, "the name of a profile", AT(profile),
+        {"profile", "=NAME", "cdm, gcp, matrix, engines, pi, or one in " BENCH_DIR_SHOWN, "the name of a profile", AT(profile),
          OPTION_WORD, 0, true},
-        {"pattern", "NAME", "One pattern of the profile", "a section of the profile", AT(pattern), OPTION_WORD, 0, true},
-        {"sweep", "AXIS[=LIST]", "Vary one figure: depth, jobs, region, runtime or ramp",
+        {"pattern", "=NAME", "One pattern of the profile", "a section of the profile", AT(pattern), OPTION_WORD, 0, true},
+        {"sweep", "=AXIS[=LIST]", "Vary one figure: depth, jobs, region, runtime or ramp",
          "depth, jobs, region, runtime or ramp, and perhaps a list: depth=1,8,32", AT(sweep), OPTION_WORD, 0, true},
-        {"rounds", "N", "Number of rounds that count; 5", "a number from 1 to 60", AT(rounds), OPTION_ROUNDS, 'n', true},
-        {"runtime", "SECONDS", "Duration of each run of fio", "whole seconds, from 1 s to 24 h", AT(runtime_sec), OPTION_RUNTIME,
+        {"rounds", "=N", "Number of rounds that count; 5", "a number from 1 to 60", AT(rounds), OPTION_ROUNDS, 'n', true},
+        {"runtime", "=SECONDS", "Duration of each run of fio", "whole seconds, from 1 s to 24 h", AT(runtime_sec), OPTION_RUNTIME,
          0, true},
-        {"pause", "SECONDS", "Pause between two runs; 5", "a time", AT(pause_usec), OPTION_TIME, 0, true},
-        {"size", "SIZE", "Maximum size of the region", "a size of 1M or more: 512M, 4G", AT(size), OPTION_SIZE, 0, true},
-        {"file", "PATH", "Measure a file, or with --write a scratch file in a directory", "a file or a directory", AT(file),
+        {"pause", "=SECONDS", "Pause between two runs; 5", "a time", AT(pause_usec), OPTION_TIME, 0, true},
+        {"size", "=SIZE", "Maximum size of the region", "a size of 1M or more: 512M, 4G", AT(size), OPTION_SIZE, 0, true},
+        {"file", "=PATH", "Measure a file, or with --write a scratch file in a directory", "a file or a directory", AT(file),
          OPTION_WORD, 0, true},
         {"write", "", "Write as well, to a scratch file", NULL, AT(write), OPTION_FLAG, 0, true},
         {"remount", "", "With --write: compare both drivers, and unmount the file system for each switch", NULL, AT(remount),
          OPTION_FLAG, 0, true},
         {"destroy-data", "", "Write to the raw disk; its serial number has to be typed", NULL, AT(destroy_data), OPTION_FLAG, 0,
          true},
-        {"clients", "HOST,...", "Measure from several machines that run fio --server", "hosts that run fio --server", AT(clients),
-         OPTION_WORD, 0, true},
+        {"clients", "=HOST,...", "Measure from several machines that run fio --server", "hosts that run fio --server",
+         AT(clients), OPTION_WORD, 0, true},
         {"csv", "", "Print a line for each run", NULL, AT(csv), OPTION_FLAG},
         {"markdown", "", "Print a table for a forum", NULL, AT(markdown), OPTION_FLAG},
-        {"chart", "FILE", "Draw the result, as .svg or .png", "a file: result.svg", AT(chart), OPTION_WORD},
+        {"chart", "=FILE", "Draw the result, as .svg or .png", "a file: result.svg", AT(chart), OPTION_WORD},
         {"history", "", "As the verb list", NULL, AT(history), OPTION_FLAG},
         {"diff", "", "As the verb diff", NULL, AT(diff), OPTION_FLAG},
         {"show", "", "As the verb show", NULL, AT(show), OPTION_FLAG},
@@ -104,10 +104,8 @@ static void print_help(void)
         }
         printf("\nOptions:\n");
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                const char *argument = rows[i].argument;
-
-                (void) snprintf(left, sizeof(left), rows[i].letter ? "-%c, --%s%s%s" : "%c   --%s%s%s", rows[i].letter ?: ' ',
-                                rows[i].name, !*argument || strncmp(argument, "[=", 2) == 0 ? "" : "=", argument);
+                (void) snprintf(left, sizeof(left), rows[i].letter ? "-%c, --%s%s" : "%c   --%s%s", rows[i].letter ?: ' ',
+                                rows[i].name, rows[i].argument);
                 fold_row(left, rows[i].help, HELP_COLUMN);
         }
         printf("\n");
@@ -158,12 +156,12 @@ int bench_options_parse(int argc, char **argv, struct bench_options *ret)
         struct option longs[ELEMENTSOF(rows) + 1] = {};
         int c;
 
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                longs[i] = (struct option){rows[i].name,
-                                           !*rows[i].argument                        ? no_argument
-                                           : strncmp(rows[i].argument, "[=", 2) == 0 ? optional_argument
-                                                                                     : required_argument,
-                                           NULL, rows[i].letter ?: ARG_FIRST + (int) i};
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const char *argument = rows[i].argument;
+                int takes = !*argument ? no_argument : *argument == '[' ? optional_argument : required_argument;
+
+                longs[i] = (struct option){rows[i].name, takes, NULL, rows[i].letter ?: ARG_FIRST + (int) i};
+        }
         optind = 0;
         if (argc > 0)
                 argv[0] = (char *) "uasctl"; /* getopt prints it */

@@ -279,10 +279,7 @@ static void tell_words(FILE *words)
         char line[256] = "";
 
         rewind(words);
-        do
-                line[0] = '\0';
-        while (fgets(line, sizeof(line), words) && line[0] == '\n');
-        line[strcspn(line, "\n")] = '\0';
+        (void) fscanf(words, " %255[^\n]", line);
         log_error("gnuplot could not draw the chart%s%s", *line ? ": " : ".", make_harmless(line, (char[1024]){}, 1024));
 }
 
