@@ -151,11 +151,10 @@ struct step *session_plan(struct session *s, size_t *ret_n)
 
 /* ---- running them ---- */
 
-/* Ends the half of the present driver early. */
-static void end_half(struct session *s, const char *what)
+/* Ends the half of a driver early. */
+static void end_half(struct session *s, enum driver d, const char *what)
 {
         struct bench_finding *f = &s->bench->finding;
-        enum driver d = s->subject->driver;
 
         s->ended[d] = true;
         log_error("%s: %s. Its half ends here.", driver_to_string(d), what);
@@ -177,20 +176,20 @@ static void trouble(struct session *s)
                 (void) snprintf(what, sizeof(what), "%s%suasd has it as %s", seen, seen[0] ? "; " : "", s->subject->history);
         else
                 (void) snprintf(what, sizeof(what), "%s", seen[0] ? seen : "I/O failed");
-        end_half(s, what);
+        end_half(s, s->subject->driver, what);
 }
 
 /* The disk is on its new driver, or still on the old one. */
 static void arrive(struct session *s, enum driver d)
 {
-        struct subject *subject = s->subject;
+        const struct roots *roots = &s->subject->context->client.roots;
+        struct subject *f = s->subject;
 
-        subject->driver = d;
-        conditions_driver(&s->subject->context->client.roots, subject->block, d, &s->bench->conditions);
-        if (subject->interface &&
-            errors_begin(&s->errors, &s->subject->context->client.roots, subject->interface, subject->block) < 0)
+        f->driver = d;
+        conditions_driver(roots, f->block, d, &s->bench->conditions);
+        if (f->interface && errors_begin(&s->errors, roots, f->interface, f->block) < 0)
                 log_info("Cannot watch the disk for errors.");
-        subject->distrusted = false;
+        f->distrusted = false;
 }
 
 int session_switch(struct session *s, enum driver to)
@@ -216,9 +215,7 @@ int session_switch(struct session *s, enum driver to)
         }
         arrive(s, from);
         (void) snprintf(what, sizeof(what), "the switch to it was rolled back: %s", f->why);
-        f->driver = to; /* the failure belongs to the half of that driver */
-        end_half(s, what);
-        f->driver = from;
+        end_half(s, to, what);
         return UASD_EXIT_OK;
 }
 
