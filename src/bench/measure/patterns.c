@@ -13,17 +13,20 @@
 #define MIB (1ULL << 20)
 #define GIB (1ULL << 30)
 
+#define AT(m) offsetof(struct bench_pattern, m)
+
 /* The values of the study behind the profile cdm, and the limits for others. */
 static const struct {
         uint64_t min, max;
+        size_t member; /* of struct bench_pattern: an unsigned that gets the value */
         size_t n;
         uint64_t usual[8];
 } axes[_BENCH_AXIS_MAX] = {
-        [BENCH_AXIS_DEPTH] = {1, 32, 6, {1, 2, 4, 8, 16, 32}},
-        [BENCH_AXIS_JOBS] = {1, 32, 6, {1, 2, 4, 8, 16, 32}},
-        [BENCH_AXIS_REGION] = {MIB, UINT64_MAX, 7, {256 * MIB, 512 * MIB, GIB, 3 * GIB, 5 * GIB, 8 * GIB, 10 * GIB}},
-        [BENCH_AXIS_RUNTIME] = {1, 3600, 3, {5, 10, 20}},
-        [BENCH_AXIS_RAMP] = {0, 3600, 3, {0, 5, 10}},
+        [BENCH_AXIS_DEPTH] = {1, 32, AT(iodepth), 6, {1, 2, 4, 8, 16, 32}},
+        [BENCH_AXIS_JOBS] = {1, 32, AT(numjobs), 6, {1, 2, 4, 8, 16, 32}},
+        [BENCH_AXIS_REGION] = {MIB, UINT64_MAX, 0, 7, {256 * MIB, 512 * MIB, GIB, 3 * GIB, 5 * GIB, 8 * GIB, 10 * GIB}},
+        [BENCH_AXIS_RUNTIME] = {1, 3600, AT(runtime_sec), 3, {5, 10, 20}},
+        [BENCH_AXIS_RAMP] = {0, 3600, AT(ramp_sec), 3, {0, 5, 10}},
 };
 
 static int parse_value(enum bench_axis axis, const char *word, size_t n, uint64_t *ret)
@@ -113,29 +116,13 @@ static int vary(struct bench_pattern *p, enum bench_axis axis, uint64_t value, u
                  unit == GIB   ? "G"
                  : unit == MIB ? "M"
                                : "");
-        switch (axis) {
-        case BENCH_AXIS_DEPTH:
-                p->iodepth = (unsigned) value;
-                break;
-        case BENCH_AXIS_JOBS:
-                p->numjobs = (unsigned) value;
-                p->size = region / p->numjobs;
-                break;
-        case BENCH_AXIS_REGION:
-                p->size = region / p->numjobs;
-                break;
-        case BENCH_AXIS_RUNTIME:
-                p->runtime_sec = (unsigned) value;
-                p->time_based = true;
-                break;
-        case BENCH_AXIS_RAMP:
-                p->ramp_sec = (unsigned) value;
-                break;
-        case BENCH_AXIS_NONE:
-        case BENCH_AXIS_CLIENTS: /* all points have the same job, and none of them needs more room */
-        case _BENCH_AXIS_MAX:
+        if (axis == BENCH_AXIS_CLIENTS) /* all points have the same job, and none of them needs more room */
                 return 0;
-        }
+        if (axes[axis].member > 0)
+                *(unsigned *) ((char *) p + axes[axis].member) = (unsigned) value;
+        if (axis == BENCH_AXIS_JOBS || axis == BENCH_AXIS_REGION)
+                p->size = region / p->numjobs;
+        p->time_based = p->time_based || axis == BENCH_AXIS_RUNTIME;
         return region > available || (p->size ? p->size < p->block_size : region < p->block_size) ? -ENOSPC : 0;
 }
 

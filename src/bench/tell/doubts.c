@@ -90,7 +90,7 @@ static void most_syncs(struct doubt_row *row, const struct bench_run *r)
 
 static void read_rounds(struct doubt_row *row, const struct rounds *rounds)
 {
-        struct samples shares = {.n = rounds->n}, lats = shares, slats = shares;
+        struct samples shares = {.n = rounds->n}, slats = shares;
 
         row->load = -1;
         row->device_share = 1;
@@ -106,11 +106,10 @@ static void read_rounds(struct doubt_row *row, const struct rounds *rounds)
                 if (r->other_bytes_per_sec > row->load)
                         row->load = r->other_bytes_per_sec;
                 shares.values[i] = r->depth_share;
-                lats.values[i] = worse->mean_ns;
                 slats.values[i] = worse->slat_mean_ns;
         }
         row->depth_share = stats_median(&shares, 0, shares.n);
-        row->lat = stats_median(&lats, 0, lats.n);
+        row->lat = stats_of(row->b, row->pattern, row->driver, STATS_MEAN).median;
         row->slat = stats_median(&slats, 0, slats.n);
 }
 
