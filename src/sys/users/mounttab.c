@@ -47,23 +47,35 @@ static const char *path_or_null(char *field)
         return field && field[0] == '/' ? unmangle(field) : NULL;
 }
 
+/* Cuts off the text before the next blank. mountinfo has a single blank between two fields. */
+static char *take_field(char **rest)
+{
+        char *field = *rest, *end = strchrnul(field, ' ');
+
+        *rest = *end ? end + 1 : end;
+        *end = '\0';
+        return field;
+}
+
 /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
 static bool parse_mountinfo(char *text, struct mount_line *ret)
 {
-        unsigned major, minor;
-        char *field, *save;
+        unsigned id, devno[2];
+        char *fields[5];
 
-        if (sscanf(text, "%i %*u %u:%u", &ret->id, &major, &minor) != 3)
+        for (size_t i = 0; i < ELEMENTSOF(fields); i++)
+                fields[i] = take_field(&text);
+        if (!parse_numbers(fields[0], '\0', &id, 1) || !parse_numbers(fields[2], ':', devno, 2) || !*fields[4])
                 return false;
-        ret->devno = makedev(major, minor);
-        field = strtok_r(text, BLANK, &save);
-        for (size_t i = 1; i < 5 && field; i++)
-                field = strtok_r(NULL, BLANK, &save);
-        ret->target = unmangle(field);
-        while (field && !streq(field, "-"))
-                field = strtok_r(NULL, BLANK, &save);
-        if (field && strtok_r(NULL, BLANK, &save)) /* the type */
-                ret->source = path_or_null(strtok_r(NULL, BLANK, &save));
+        ret->id = (int) id;
+        ret->devno = makedev(devno[0], devno[1]);
+        ret->target = unmangle(fields[4]);
+        text = strstr(text, " - ");
+        if (text) {
+                text += strlen(" - ");
+                (void) take_field(&text); /* the type */
+                ret->source = path_or_null(take_field(&text));
+        }
         return true;
 }
 
