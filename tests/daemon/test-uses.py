@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: events of the kernel, and how uasd hears that a disk is not in use any more."""
 
+import ctypes
 import os
-import subprocess
+import re
 import time
 
 from machine import INTERFACE, Machine, main, until
@@ -26,10 +27,11 @@ class Uses(Machine):
         self.tree.write('sys/module/uas/refcnt', f'{count}\n')
 
     def waits(self):
-        self.both()
+        daemon = self.both()
         os.mkdir(self.tree.path(HOLDER))
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
         self.disk()
+        return daemon
 
     def looks(self):
         self.disk()  # an answer shows that uasd has processed the earlier events
@@ -122,16 +124,44 @@ class Uses(Machine):
         self.event('remove block dm-9')
         self.driver_is('usb-storage')
 
-    def test_unmounted(self):
-        "Any change of PID 1's mount table makes uasd look."
+    def mounter(self):
+        """Functions that mount a tmpfs, and unmount it."""
         at = self.tree.path('at')
         os.mkdir(at)
-        if subprocess.run(['mount', '-t', 'tmpfs', 'none', at], capture_output=True).returncode:
+        libc = ctypes.CDLL(None)
+        if libc.mount(b'none', at.encode(), b'tmpfs', 0, None):
             self.skipTest('no right to mount')
-        self.addCleanup(lambda: subprocess.run(['umount', at], capture_output=True))
+        libc.umount2(at.encode(), 0)
+        self.addCleanup(lambda: libc.umount2(at.encode(), 0))
+        return lambda: libc.mount(b'none', at.encode(), b'tmpfs', 0, None), lambda: libc.umount2(at.encode(), 0)
+
+    def test_unmounted(self):
+        "Any change of PID 1's mount table makes uasd look."
+        mount, unmount = self.mounter()
+        mount()
         self.waits()
         os.rmdir(self.tree.path(HOLDER))
-        subprocess.run(['umount', at], check=True)
+        unmount()
+        self.driver_is('usb-storage')
+
+    def test_storm(self):
+        "Two checks are at least 5 ms apart, and between them uasd wakes up once. The last change of a storm is not lost."
+        mount, unmount = self.mounter()
+        daemon = self.waits()
+
+        def wakeups():
+            with open(f'/proc/{daemon.pid}/status') as status:
+                return int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)', status.read(), re.M).group(1))
+        looks, woken, began = self.looks(), wakeups(), time.monotonic()
+        for _event in range(500):
+            mount()
+            unmount()
+        checks = (time.monotonic() - began) / 0.005 + 1
+        self.assertLessEqual(wakeups() - woken, 2 * checks + 10)  # a client's end wakes uasd, too
+        self.assertLessEqual(self.looks() - looks, checks + 1)
+        mount()
+        os.rmdir(self.tree.path(HOLDER))
+        unmount()
         self.driver_is('usb-storage')
 
     def test_new_partition(self):

@@ -21,11 +21,12 @@
 #define AGAIN_MOST 10
 
 /*
- * The checks take at most a fiftieth of the time, so that a storm of mounts costs little, however long the table is. A change
- * after a pause is checked at once.
+ * The checks take at most an eightieth of the time, so that a storm of mounts costs little, however long the table is. In a pause
+ * uasd does not listen to the tables. A change after a pause is checked at once.
  */
-#define PAUSE_FACTOR 50
-#define PAUSE_MOST_USEC USEC_PER_SEC
+#define PAUSE_FACTOR 80
+#define PAUSE_LEAST_USEC AGAIN_FIRST_USEC
+#define PAUSE_MOST_USEC (10 * USEC_PER_SEC)
 
 static uint64_t reference_count(struct use_watch *w)
 {
@@ -41,11 +42,22 @@ static uint64_t reference_count(struct use_watch *w)
         return storage << 32 | uas;
 }
 
+/*
+ * The kernel reports a change of a table once, to the next poll. epoll_ctl() polls, too, when sd-event begins to listen: earlier
+ * changes are no event.
+ */
+static void listen_to_tables(struct use_watch *w, bool on)
+{
+        for (size_t i = 0; i < ELEMENTSOF(w->tables) && w->tables[i]; i++)
+                (void) sd_event_source_set_enabled(w->tables[i], on ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
 /* Called when the disks have been checked. */
 static void set_pause(struct manager *m)
 {
         usec_t now = now_monotonic(), pause = (now - m->uses.began) * PAUSE_FACTOR;
 
+        pause = pause > PAUSE_LEAST_USEC ? pause : PAUSE_LEAST_USEC;
         m->uses.next = now + (pause < PAUSE_MOST_USEC ? pause : PAUSE_MOST_USEC);
 }
 
@@ -76,9 +88,11 @@ static void changed(struct use_watch *w)
         uint64_t count;
 
         if (now < w->next) {
+                listen_to_tables(w, false);
                 check_later(w, w->next - now);
                 return;
         }
+        w->next = now + PAUSE_LEAST_USEC;
         count = reference_count(w);
         /* After the last repeat the mount is detached, but processes still use it. */
         if (count != UINT64_MAX && count == w->count && w->repeats++ < AGAIN_MOST)
@@ -105,8 +119,12 @@ void use_watch_lost(struct use_watch *w)
 
 static int on_again(sd_event_source *s, usec_t usec, void *data)
 {
-        if (((struct use_watch *) data)->n > 0)
-                changed(data);
+        struct use_watch *w = data;
+
+        if (w->n == 0)
+                return 0;
+        listen_to_tables(w, true);
+        changed(w);
         return 0;
 }
 
@@ -200,15 +218,9 @@ int use_watch_start(struct manager *m)
 
 static void arm(struct use_watch *w, bool on)
 {
-        char byte;
-
         if (!on)
                 forget_ends(w);
-        for (size_t i = 0; i < ELEMENTSOF(w->tables) && w->tables[i]; i++) {
-                if (on) /* read once, so that earlier changes are no event */
-                        (void) !pread(sd_event_source_get_io_fd(w->tables[i]), &byte, 1, 0);
-                (void) sd_event_source_set_enabled(w->tables[i], on ? SD_EVENT_ON : SD_EVENT_OFF);
-        }
+        listen_to_tables(w, on);
 }
 
 static bool watch_node(struct use_watch *w, struct entry *e, const char *name)
