@@ -11,6 +11,7 @@
 #include "ctl/output.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
+#include "sys/state/settings.h"
 #include "sys/state/switch-record.h"
 #include "sys/state/trims.h"
 #include "sys/usb/link.h"
@@ -176,6 +177,12 @@ static void read_protocol(const struct roots *r, const char *interface, char *re
                         (unsigned) values[0], (unsigned) values[1], (unsigned) values[2], (unsigned) values[3]);
 }
 
+/* For settings_each(). */
+static int is_stored(const char *key, const char *words, void *data)
+{
+        return -EEXIST;
+}
+
 void health_read(const struct roots *r, const struct view *v, struct health *ret)
 {
         struct health h = {.luns = need(calloc(v->disk.n_luns + 1, sizeof(*h.luns)))};
@@ -183,7 +190,7 @@ void health_read(const struct roots *r, const struct view *v, struct health *ret
         const struct facts *f = &v->disk.facts;
 
         /* Stored settings may be known by port and controller, which the daemon does not report. */
-        if (usb_disk_read(r, f->interface, true, &u) > 0)
+        if (settings_each(r, STATE_TRIM, is_stored, NULL) == -EEXIST && usb_disk_read(r, f->interface, true, &u) > 0)
                 f = &u.facts;
         link_read(r, &v->disk.facts, &h.link);
         read_protocol(r, v->disk.facts.interface, h.protocol, sizeof(h.protocol));

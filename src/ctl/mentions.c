@@ -14,9 +14,19 @@
 
 struct mention_search {
         const struct roots *roots;
-        const struct usb_disk *disk;
+        const char *interface;
+        struct usb_disk *disk; /* read when the first name needs it: most files have only names that last */
+        bool asked, readable;
         json_object *found;
 };
+
+static bool read_once(struct mention_search *s)
+{
+        if (!s->asked)
+                s->readable = usb_disk_read(s->roots, s->interface, true, s->disk) > 0;
+        s->asked = true;
+        return s->readable;
+}
 
 static const struct block *block_by_name(const struct usb_disk *d, const char *name)
 {
@@ -68,13 +78,13 @@ static char *lasting_name(const struct roots *r, const struct block *b, char *re
         return ret;
 }
 
-static void look_at(const struct mention_search *s, const char *file, const char *where, const char *name)
+static void look_at(struct mention_search *s, const char *file, const char *where, const char *name)
 {
         enum devname kind = devname_of(name);
         const struct block *b;
         char instead[160];
 
-        if (kind == DEVNAME_LASTS)
+        if (kind == DEVNAME_LASTS || !read_once(s))
                 return;
         b = resolve(s, name);
         if (b || (kind == DEVNAME_DRIVER && has_serial(s, name)))
@@ -88,7 +98,7 @@ static int look_at_mount(const struct mount_line *line, void *data)
         return 0;
 }
 
-static void look_at_crypttab(const struct mention_search *s)
+static void look_at_crypttab(struct mention_search *s)
 {
         _cleanup_close_ int fd = openat(s->roots->etc, "crypttab", O_RDONLY | O_CLOEXEC);
         _cleanup_free_ char *text = NULL;
@@ -108,12 +118,10 @@ static void look_at_crypttab(const struct mention_search *s)
 json_object *mentions_read(const struct roots *r, const char *interface)
 {
         _cleanup_(usb_disk_done) struct usb_disk d = {};
-        struct mention_search s = {r, &d, json_list()};
+        struct mention_search s = {.roots = r, .interface = interface, .disk = &d, .found = json_list()};
 
-        if (usb_disk_read(r, interface, true, &d) > 0) {
-                (void) mount_lines(r->etc, "fstab", TABLE_FSTAB, look_at_mount, &s);
-                look_at_crypttab(&s);
-        }
+        (void) mount_lines(r->etc, "fstab", TABLE_FSTAB, look_at_mount, &s);
+        look_at_crypttab(&s);
         return s.found;
 }
 

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <locale.h>
 
 #include "common/names.h"
 #include "ctl/output.h"
@@ -322,11 +323,14 @@ static void choose_language(const char *root)
 {
         char path[PATH_MAX];
 
-        if (!style_utf8())
-                return;
-        (void) snprintf(path, sizeof(path), "%s" LOCALEDIR, root ?: "");
-        (void) bindtextdomain("uasd", path);
-        (void) textdomain("uasd");
+        if (style_utf8()) {
+                (void) snprintf(path, sizeof(path), "%s" LOCALEDIR, root ?: "");
+                (void) bindtextdomain("uasd", path);
+                (void) textdomain("uasd");
+        }
+        /* Without a catalog libc searches the files again for each text, unless the locale is "C". */
+        if (!*gettext("") && !*dgettext("libc", ""))
+                (void) setlocale(LC_MESSAGES, "C");
 }
 
 static int run(int argc, char **argv, const char *root)

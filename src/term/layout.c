@@ -18,6 +18,11 @@ static unsigned width_of(const char *s, size_t length)
         wchar_t c;
 
         for (size_t n; length > 0; s += n, length -= n) {
+                if (*s >= ' ' && *s <= '~') {
+                        n = 1;
+                        width++;
+                        continue;
+                }
                 n = mbrtowc(&c, s, length, &state);
                 if (n == 0 || n > length) /* invalid: a cell for each byte */
                         return width + (unsigned) length;
