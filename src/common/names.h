@@ -42,9 +42,7 @@
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */
 #define KEY_QUIRKS "quirks"
-#define KEY_PARAMETER "parameter"              /* the inode of the parameter that has them */
-#define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind" /* our entry in it for a bind, by the process with the lock */
-#define KEY_ENTRY "ENTRY"
+#define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind"         /* our entry in it for a bind, by the process with the lock */
 #define RUN_KMSG RUN_DIR "/kmsg"                       /* position up to which the kernel's messages have been evaluated */
 #define RUN_INITRAMFS RUN_DIR "/initramfs"             /* the history in the initramfs of this kernel */
 #define RUN_WAITED_FOR RUN_DIR "/waited-for"           /* in the initramfs: a device is waited for, so nothing is held any more */

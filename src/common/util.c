@@ -63,12 +63,10 @@ bool copy_string(char *ret, size_t size, const char *s)
         return fits;
 }
 
-bool concat_list(char *ret, size_t size, ...)
+static bool concat_valist(char *ret, size_t size, va_list ap)
 {
         bool fits = true;
-        va_list ap;
 
-        va_start(ap, size);
         ret[0] = '\0';
         for (const char *s = va_arg(ap, const char *); s && fits; s = va_arg(ap, const char *)) {
                 size_t n = strlen(s);
@@ -77,8 +75,29 @@ bool concat_list(char *ret, size_t size, ...)
                 ret += n;
                 size -= n;
         }
+        return fits;
+}
+
+bool concat_list(char *ret, size_t size, ...)
+{
+        va_list ap;
+        bool fits;
+
+        va_start(ap, size);
+        fits = concat_valist(ret, size, ap);
         va_end(ap);
         return fits;
+}
+
+const char *path_join_list(char ret[static PATH_JOIN_MAX], ...)
+{
+        va_list ap;
+
+        va_start(ap, ret);
+        if (!concat_valist(ret, PATH_JOIN_MAX, ap))
+                ret[0] = '\0';
+        va_end(ap);
+        return ret;
 }
 
 int strv_push(char ***list, size_t *n, const char *s)
@@ -162,6 +181,29 @@ char *make_harmless(const char *s, char *ret, size_t size)
         }
         ret[used] = '\0';
         return ret;
+}
+
+static unsigned hex_digit(char c)
+{
+        return (unsigned) (isdigit((unsigned char) c) ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
+void unescape(char *s)
+{
+        char *out = s;
+
+        while (*s) {
+                /* Exactly two digits: a truncated value must not be read past its end. And a string cannot contain NUL. */
+                bool escape = s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char) s[2]) && isxdigit((unsigned char) s[3]);
+                unsigned c = escape ? hex_digit(s[2]) << 4 | hex_digit(s[3]) : 0;
+
+                if (c) {
+                        *out++ = (char) c;
+                        s += 4;
+                } else
+                        *out++ = *s++;
+        }
+        *out = '\0';
 }
 
 char *harmless_sentence(const char *s, char *ret, size_t size)

@@ -54,9 +54,17 @@ static inline void fclosep(FILE **f)
         if (*f)
                 (void) fclose(*f);
 }
+/* Adds to a NULL-terminated list of strings; and frees all of it. */
+int strv_push(char ***list, size_t *n, const char *s);
+void strv_free(char **list);
+static inline void strvp(char ***list)
+{
+        strv_free(*list);
+}
 #define _cleanup_free_ _cleanup_(freep)
 #define _cleanup_close_ _cleanup_(closep)
 #define _cleanup_fclose_ _cleanup_(fclosep)
+#define _cleanup_strv_ _cleanup_(strvp)
 
 static inline bool streq(const char *a, const char *b)
 {
@@ -65,6 +73,12 @@ static inline bool streq(const char *a, const char *b)
 static inline bool isempty(const char *s)
 {
         return !s || !*s;
+}
+static inline bool has_suffix(const char *s, const char *suffix)
+{
+        size_t n = strlen(s), m = strlen(suffix);
+
+        return n >= m && streq(s + n - m, suffix);
 }
 
 /* Reads up to `size` bytes, until the end of the file. Returns the count, or a negative errno. */
@@ -76,6 +90,10 @@ bool copy_string(char *ret, size_t size, const char *s);
 /* Writes strings one after the other: many times as fast as snprintf(). Returns true if all of them fitted. */
 #define concat(ret, size, ...) concat_list(ret, size, __VA_ARGS__, (const char *) NULL)
 bool concat_list(char *ret, size_t size, ...) __attribute__((sentinel));
+/* The path that the strings make, good until the end of the block. A longer one is "", and no file has that name. */
+#define PATH_JOIN_MAX 512
+#define path_join(...) path_join_list((char[PATH_JOIN_MAX]){}, __VA_ARGS__, (const char *) NULL)
+const char *path_join_list(char ret[static PATH_JOIN_MAX], ...) __attribute__((sentinel));
 /* Adds an item to a list of `n`. False: no memory, and the list is as before. */
 #define list_push(list, n, item)                                                                                                 \
         ({                                                                                                                       \
@@ -86,15 +104,14 @@ bool concat_list(char *ret, size_t size, ...) __attribute__((sentinel));
                 }                                                                                                                \
                 _grown != NULL;                                                                                                  \
         })
-/* Adds to a NULL-terminated list of strings; and frees all of it. */
-int strv_push(char ***list, size_t *n, const char *s);
-void strv_free(char **list);
 /* Length of the well-formed UTF-8 character at s; 0: none. */
 size_t utf8_decode(const char *s, uint32_t *ret);
 /* Makes control and format characters and invalid UTF-8 visible as \xNN. For all names from a device or user. */
 char *make_harmless(const char *s, char *ret, size_t size);
 /* The same for our own sentences. Names in them may already be harmless: "\x1b" must not become "\x5cx1b". */
 char *harmless_sentence(const char *s, char *ret, size_t size);
+/* Decodes "\x20" to " ", in place, as make_harmless() and udev (ID_MODEL_ENC) encode. Other backslashes stay. */
+void unescape(char *s);
 /* Only digits of `base`, no sign, no space. 0, -EINVAL or -ERANGE. */
 int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned long long *ret);
 /* Reads exactly n decimal numbers with a character between them: "8:16". Returns false if s is something else. */

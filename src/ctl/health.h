@@ -5,7 +5,7 @@
 #include "core/link.h"
 #include "core/smart.h"
 #include "core/trim.h"
-#include "sys/block/scsicount.h"
+#include "sys/block/counts.h"
 #include "sys/io/roots.h"
 
 /* The part of status about the condition of a disk. Read from sysfs, even if the rest comes from the daemon. */

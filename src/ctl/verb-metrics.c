@@ -6,7 +6,7 @@
 
 #include "common/names.h"
 #include "ctl/schema.h"
-#include "sys/block/scsicount.h"
+#include "sys/block/counts.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/param.h"

@@ -97,7 +97,7 @@ void strings_from_udev(const struct roots *r, struct facts *f)
         record = udevdb_read(r, id);
         for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
                 if (udevdb_get(record, strings[i].key, strings[i].to, USB_STRING_MAX) > 0)
-                        udevdb_decode(strings[i].to);
+                        unescape(strings[i].to);
                 else
                         strings[i].to[0] = '\0';
         }

@@ -145,23 +145,16 @@ static int read_system_conf(int dirfd, usec_t *min)
 
 #define UNITS "systemd/system"
 
-static bool ends_with(const char *s, const char *end)
-{
-        size_t n = strlen(s), m = strlen(end);
-
-        return n >= m && streq(s + n - m, end);
-}
-
 /* Reads x.device, x.device.d, and device.d, which is for all devices. */
 static int read_device(const char *name, void *data)
 {
         char path[512];
 
-        if (ends_with(name, ".device")) {
+        if (has_suffix(name, ".device")) {
                 (void) snprintf(path, sizeof(path), UNITS "/%s", name);
                 return read_file(data, path);
         }
-        return streq(name, "device.d") || ends_with(name, ".device.d") ? read_dropins(data, UNITS, name) : 0;
+        return streq(name, "device.d") || has_suffix(name, ".device.d") ? read_dropins(data, UNITS, name) : 0;
 }
 
 /* systemd's generators run at the same time and convert fstab and the command line, so these are read here as well. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -19,8 +18,6 @@
 
 void child_begin(struct transaction *t, pid_t parent, int other_end)
 {
-        char path[PATH_MAX];
-
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) /* the parent died before prctl() */
                 _exit(0);
@@ -28,7 +25,7 @@ void child_begin(struct transaction *t, pid_t parent, int other_end)
         uevents_close(TAKE_PTR(t->events));
         /* A child that hangs stays behind. It must not keep the lock of the switch. */
         (void) close_keep_errno(t->lock);
-        t->lock = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        t->lock = openat(t->roots.run, SWITCH_LOCK_PATH(t->interface), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (t->lock >= 0)
                 (void) switch_lock_take(t->lock, SWITCH_LOCK_CHILDREN);
 }

@@ -18,11 +18,6 @@
 #define UDEV_BUDGET (5 * USEC_PER_SEC)
 #define LOOK_AGAIN_MSEC 100
 
-static int is_another(const char *name, void *data)
-{
-        return !streq(name, data);
-}
-
 static int eject_identify(struct transaction *t)
 {
         t->to = DRIVER_USB_STORAGE; /* so a LUN that is offline is not claimed */
@@ -32,16 +27,17 @@ static int eject_identify(struct transaction *t)
 /* Called with the lock: during a switch the disk may have no driver and no LUN. */
 static int may_go(struct transaction *t)
 {
+        _cleanup_strv_ char **interfaces = NULL;
         char of_device[INTERFACE_NAME_MAX];
-        int r;
+        int n;
 
         (void) snprintf(of_device, sizeof(of_device), "%.*s", (int) strcspn(t->interface, ":") + 1, t->interface);
-        r = dir_each_of(t->roots.sys, SYSFS_USB_DEVICES, of_device, is_another, (void *) t->interface);
-        if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the interfaces of its device: %s", strerror(-r));
+        n = dir_list(t->roots.sys, SYSFS_USB_DEVICES, of_device, &interfaces);
+        if (n < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, n, "cannot read the interfaces of its device: %s", strerror(-n));
         if (t->from == DRIVER_OTHER)
                 return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s", t->disk.facts.driver_name);
-        if (r > 0)
+        if (n > 1 || (n == 1 && !streq(interfaces[0], t->interface)))
                 return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the USB device has other interfaces, which would go as well");
         if (t->from != DRIVER_NONE && t->disk.n_luns == 0)
                 return tx_fail(t, UASD_EXIT_DEFERRED, -EAGAIN, "the kernel is still looking for its disk");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/gettext.h"
 #include "switch/transaction.h"
-#include "sys/block/fingerprint.h"
-#include "sys/block/opens.h"
+#include "sys/block/claim.h"
+#include "sys/block/counts.h"
 #include "sys/users/users.h"
 
 /* Finds the users of a disk while it is synced and read, up to the claim. */

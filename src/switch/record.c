@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <limits.h>
 
 #include "common/names.h"
 #include "switch/transaction.h"
@@ -10,14 +9,12 @@
 
 static int take_lock(struct transaction *t)
 {
-        char path[PATH_MAX];
         _cleanup_close_ int fd = -1;
         int r = state_mkdir(t->roots.run, RUN_SWITCH);
 
         if (r < 0)
                 return r;
-        fd = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                    0600);
+        fd = openat(t->roots.run, SWITCH_LOCK_PATH(t->interface), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
                 return -errno;
         r = switch_lock_take(fd, SWITCH_LOCK);

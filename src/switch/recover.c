@@ -4,7 +4,7 @@
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
-#include "sys/usb/strings.h"
+#include "sys/usb/usbdisk.h"
 
 /*
  * The present driver becomes `from`: the disk stays there, also if LUNs have to be brought back. If they do not come back, the

@@ -7,7 +7,7 @@
 #include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
-#include "sys/usb/luns.h"
+#include "sys/usb/usbdisk.h"
 
 /*
  * The rule protects a LUN from `delete`, an interface from `unbind`, and a USB device from `remove`. Each block device below the

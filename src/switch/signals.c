@@ -38,7 +38,7 @@ void signals_begin(const struct transaction *t)
 
         at_once.run = t->roots.run;
         at_once.out = t->machine ? STDOUT_FILENO : STDERR_FILENO;
-        (void) switch_record_path(t->interface, at_once.record, sizeof(at_once.record));
+        (void) copy_string(at_once.record, sizeof(at_once.record), SWITCH_RECORD_PATH(t->interface));
         (void) sigemptyset(&at_once.set);
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
                 struct sigaction before;

@@ -13,7 +13,7 @@
 #include "sys/quirks/param.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
-#include "sys/usb/strings.h"
+#include "sys/usb/usbdisk.h"
 
 /* Budgets, usec. The spin-up of a large disk needs most time. An undo is an unbind, a bind and delay_use. */
 #define LOCK_BUDGET (10 * USEC_PER_SEC)

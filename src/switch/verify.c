@@ -7,9 +7,8 @@
 #include "common/gettext.h"
 #include "common/names.h"
 #include "switch/transaction.h"
-#include "sys/block/fingerprint.h"
-#include "sys/block/readcheck.h"
-#include "sys/block/scsicount.h"
+#include "sys/block/claim.h"
+#include "sys/block/counts.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 

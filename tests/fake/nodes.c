@@ -12,7 +12,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "fake.h"
-#include "sys/block/opens.h"
+#include "sys/block/counts.h"
 #include "wraps.h"
 
 /* ---- nodes: openat(2), fstat(2), flock(2), fsync(2) on the folder's dev ---- */

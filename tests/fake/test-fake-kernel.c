@@ -10,7 +10,7 @@
 
 #include "play.h"
 #include "sys/block/claim.h"
-#include "sys/block/opens.h"
+#include "sys/block/counts.h"
 
 /* Each reaction in REACTIONS has its test here, and its case on a real kernel. */
 

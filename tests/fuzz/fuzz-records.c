@@ -11,7 +11,7 @@
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
 #include "sys/state/policies.h"
-#include "sys/usb/strings.h"
+#include "sys/usb/usbdisk.h"
 
 #define INTERFACE "2-1:1.0"
 

@@ -16,7 +16,7 @@
 
 #include "common/util.h"
 #include "sys/block/claim.h"
-#include "sys/block/opens.h"
+#include "sys/block/counts.h"
 #include "tree.h"
 
 static struct tree tree;

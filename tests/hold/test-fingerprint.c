@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/block/fingerprint.h"
+#include "sys/block/claim.h"
 
 #define LUN0 "LUN0_SIZE=100\nLUN0_SECTOR=512\n"
 #define PROTECTED0 "LUN0_PROTECTED=1\n"

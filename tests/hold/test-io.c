@@ -20,8 +20,6 @@
 
 #include "common/util.h"
 #include "sys/io/boot.h"
-#include "sys/io/dropins.h"
-#include "sys/io/lock.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 #include "tree.h"
@@ -167,10 +165,12 @@ static void test_each(void **state)
         static const struct {
                 const char *prefix, *stop;
                 int result;
-                const char *seen;
+                const char *seen, *listed;
         } table[] = {
-                {"", NULL, 0, "a b10 b2 c "}, {"b", NULL, 0, "b10 b2 "}, {"", "b10", 1, "a b10 "},
-                {"", "a", -EBUSY, "a "},      {"x", NULL, 0, ""},
+                {"", NULL, 0, "a b10 b2 c ", "a b10 b2 c "},
+                {"b", NULL, 0, "a b10 b2 c ", "b10 b2 "},
+                {"", "b10", 1, "a b10 ", "a b10 b2 c "},
+                {"x", "a", -EBUSY, "a ", ""},
         };
         struct tree t;
 
@@ -182,11 +182,19 @@ static void test_each(void **state)
                 tree_write(&t, path, "");
         }
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                struct seen s = {.stop = table[i].stop, .result = table[i].result};
+                struct seen s = {.stop = table[i].stop, .result = table[i].result}, listed = {};
+                char **names = NULL;
+                int n = dir_list(t.roots.sys, "d", table[i].prefix, &names);
 
-                assert_int_equal(dir_each_of(t.roots.sys, "d", table[i].prefix, see, &s), table[i].result);
+                assert_true(n >= 0);
+                for (int at = 0; at < n; at++)
+                        (void) see(names[at], &listed);
+                strv_free(names);
+                assert_string_equal(listed.text, table[i].listed);
+                assert_int_equal(dir_each(t.roots.sys, "d", see, &s), table[i].result);
                 assert_string_equal(s.text, table[i].seen);
         }
+        assert_int_equal(dir_list(t.roots.sys, "nothing", "", &(char **){NULL}), -ENOENT);
         assert_int_equal(dir_each(t.roots.sys, "nothing", see, NULL), -ENOENT);
         assert_int_equal(dir_each(t.roots.sys, "d/a/x", see, NULL), -ENOTDIR);
         tree_remove(&t);

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/block/opens.h"
+#include "sys/block/counts.h"
 #include "sys/io/ask-pid1.h"
 #include "sys/quirks/modules.h"
 #include "tree.h"

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/block/readcheck.h"
+#include "sys/block/claim.h"
 #include "tree.h"
 
 #define READ_SIZE 4096U

@@ -149,7 +149,7 @@ static void test_decode(void **state)
                 char *s = strdup(table[i].text); /* of the exact size: ASan detects a read past the end */
 
                 assert_non_null(s);
-                udevdb_decode(s);
+                unescape(s);
                 assert_string_equal(s, table[i].decoded);
                 free(s);
         }

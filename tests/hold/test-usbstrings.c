@@ -12,7 +12,6 @@
 
 #include "common/util.h"
 #include "sys/state/attachment.h"
-#include "sys/usb/strings.h"
 #include "sys/usb/usbdisk.h"
 #include "tree.h"
 

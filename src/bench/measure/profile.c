@@ -8,7 +8,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/dropins.h"
+#include "sys/io/sysfs.h"
 #include "term/terminal.h"
 
 #define FILE_SIZE_MAX (256 * 1024)

@@ -4,7 +4,7 @@
 #include "bench/bench.h"
 #include "client/view.h"
 #include "core/kmsg.h"
-#include "sys/block/scsicount.h"
+#include "sys/block/counts.h"
 #include "sys/io/roots.h"
 
 /* ---- the conditions of a measurement, without which a result means nothing: from sysfs, /proc and udev's record ---- */

@@ -2,7 +2,6 @@
 #include "daemon/feature/features.h"
 
 #include <fcntl.h>
-#include <limits.h>
 
 #include "common/exit-codes.h"
 #include "common/log.h"
@@ -19,11 +18,10 @@
 /* Returns true if a foreign uasd-switch has the lock of the interface. ret_stale: it does not, and has left a record. */
 static bool lock_held(const struct manager *m, const char *interface, bool *ret_stale)
 {
-        char path[PATH_MAX];
         _cleanup_close_ int fd = -1;
 
         *ret_stale = false;
-        fd = openat(m->roots.run, switch_lock_path(interface, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        fd = openat(m->roots.run, SWITCH_LOCK_PATH(interface), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
                 return false;
         if (switch_lock_held(fd, SWITCH_LOCK))

@@ -3,7 +3,7 @@
 
 #include "common/log.h"
 #include "daemon/work/work.h"
-#include "sys/block/scsicount.h"
+#include "sys/block/counts.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"

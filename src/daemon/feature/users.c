@@ -111,7 +111,7 @@ static char *pool_of(const struct roots *r, const struct block *b)
         if (udevdb_property(r, id, "ID_FS_TYPE", text, sizeof(text)) <= 0 || !streq(text, "zfs_member") ||
             udevdb_property(r, id, "ID_FS_LABEL_ENC", text, sizeof(text)) <= 0)
                 return NULL;
-        udevdb_decode(text);
+        unescape(text);
         (void) snprintf(path, sizeof(path), "spl/kstat/zfs/%s/state", text);
         if (strchr(text, '/') || faccessat(r->proc, path, F_OK, 0) < 0)
                 return NULL;

@@ -3,7 +3,6 @@
 
 #include "common/log.h"
 #include "sys/io/clock.h"
-#include "sys/usb/strings.h"
 #include "sys/usb/usbdisk.h"
 
 /*

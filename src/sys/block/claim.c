@@ -11,9 +11,9 @@
 #include <sys/sysmacros.h>
 
 #include "common/util.h"
-#include "sys/block/opens.h"
+#include "sys/block/counts.h"
 #include "sys/io/clock.h"
-#include "sys/io/lock.h"
+#include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 
 #define STRANGER_TRIES 10
@@ -244,12 +244,12 @@ uint64_t claim_written(const struct roots *r, const struct claim *c)
         uint64_t sum = 0;
 
         for (size_t i = 0; i < c->n; i++) {
-                char path[BLOCK_NAME_MAX + 32], text[256];
+                char text[256];
                 unsigned long long written, discarded = 0;
 
-                (void) snprintf(path, sizeof(path), "class/block/%s/stat", c->nodes[i].name);
                 /* A flush counts as a write without sectors. dumpe2fs sends one, and udisks runs dumpe2fs after each change. */
-                if (c->nodes[i].whole && attr_read(r->sys, path, text, sizeof(text)) > 0 &&
+                if (c->nodes[i].whole &&
+                    attr_read(r->sys, path_join("class/block/", c->nodes[i].name, "/stat"), text, sizeof(text)) > 0 &&
                     sscanf(text, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written, &discarded) >= 1)
                         sum += written + discarded;
         }

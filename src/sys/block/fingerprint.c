@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/block/fingerprint.h"
+#include "sys/block/claim.h"
 
 #include <blkid/blkid.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/block/readcheck.h"
+#include "sys/block/claim.h"
 
 #include <fcntl.h>
 #include <libaio.h>
@@ -17,11 +17,9 @@
 
 static unsigned queue_depth(const struct roots *r, const char *disk)
 {
-        char path[64];
         uint64_t depth;
 
-        (void) snprintf(path, sizeof(path), "block/%.31s/device/queue_depth", disk);
-        if (attr_read_uint(r->sys, path, 10, &depth) < 0 || depth == 0)
+        if (attr_read_uint(r->sys, path_join("block/", disk, "/device/queue_depth"), 10, &depth) < 0 || depth == 0)
                 return 1;
         return depth < DEPTH_MAX ? (unsigned) depth : DEPTH_MAX;
 }

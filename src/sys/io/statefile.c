@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "common/names.h"
@@ -11,6 +13,7 @@
 #define FILE_SIZE_MAX (1024 * 1024)
 /* A write into one block neither needs another nor is torn. */
 #define BLOCK_SIZE 4096
+#define LOCK_PAUSE_MSEC 2
 
 int state_mkdir(int dirfd, const char *path)
 {
@@ -192,4 +195,31 @@ int state_remove(int dirfd, const char *path)
         if (dir < 0)
                 return dir == -ENOENT || dir == -ENOTDIR ? 0 : dir;
         return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* Locks are held for milliseconds: polling costs less than a timer, and disturbs no signal of the caller. */
+int lock_until(int fd, struct awake deadline)
+{
+        while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                if (errno != EWOULDBLOCK && errno != EINTR)
+                        return -errno;
+                if (awake_left(deadline) == 0)
+                        return -ETIMEDOUT;
+                (void) poll(NULL, 0, LOCK_PAUSE_MSEC);
+        }
+        return 0;
+}
+
+int state_lock(int dirfd, const char *name, struct awake deadline)
+{
+        _cleanup_close_ int fd = -1;
+        int r = state_mkdir(dirfd, RUN_DIR);
+
+        if (r < 0)
+                return r;
+        fd = openat(dirfd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+                return -errno;
+        r = lock_until(fd, deadline);
+        return r < 0 ? r : TAKE_FD(fd);
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include "common/util.h"
+#include "sys/io/clock.h"
 
 /*
  * Small text files of KEY=VALUE lines, replaced as a whole: a reader sees either the old or the new file. No symlink is followed
@@ -29,3 +31,8 @@ int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size);
 int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data);
 /* Returns 0 also if there was nothing to remove. */
 int state_remove(int dirfd, const char *path);
+
+/* Takes flock(LOCK_EX), and waits until `deadline`. Returns 0, -ETIMEDOUT, or another -errno. */
+int lock_until(int fd, struct awake deadline);
+/* The same for a file in RUN_DIR that only root can open: any user could lock a directory that he may read. Returns it. */
+int state_lock(int dirfd, const char *name, struct awake deadline);

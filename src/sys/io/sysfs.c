@@ -97,15 +97,13 @@ static int by_name(const void *a, const void *b)
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-int dir_each_of(int dirfd, const char *path, const char *prefix, int (*fn)(const char *name, void *data), void *data)
+int dir_list(int dirfd, const char *path, const char *prefix, char ***ret)
 {
-        size_t length = strlen(prefix);
-        int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        char **names = NULL;
-        size_t n = 0;
+        _cleanup_strv_ char **names = NULL;
+        int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+        size_t length = strlen(prefix), n = 0;
         struct dirent *e;
         DIR *d;
-        int r = 0;
 
         if (fd < 0)
                 return -errno;
@@ -120,15 +118,56 @@ int dir_each_of(int dirfd, const char *path, const char *prefix, int (*fn)(const
         if (r >= 0 && errno)
                 r = -errno;
         (void) closedir(d);
+        if (r < 0)
+                return r;
         if (n)
                 qsort(names, n, sizeof(*names), by_name);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = fn(names[i], data);
-        strv_free(names);
-        return r;
+        *ret = TAKE_PTR(names);
+        return (int) n;
 }
 
 int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data), void *data)
 {
-        return dir_each_of(dirfd, path, "", fn, data);
+        _cleanup_strv_ char **names = NULL;
+        int n = dir_list(dirfd, path, "", &names), r = n < 0 ? n : 0;
+
+        for (int i = 0; r == 0 && i < n; i++)
+                r = fn(names[i], data);
+        return r;
+}
+
+int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int (*fn)(int root, const char *path, void *data),
+               void *data)
+{
+        _cleanup_strv_ char **names = NULL;
+        size_t n_names = 0;
+        int k = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_strv_ char **here = NULL;
+                int n_here = dir_list(dirs[i].root, dirs[i].path, "", &here);
+
+                for (int at = 0; at < n_here; at++)
+                        if (has_suffix(here[at], suffix) && strv_push(&names, &n_names, here[at]) < 0)
+                                return -ENOMEM;
+                if (n_here == -ENOMEM)
+                        return n_here;
+        }
+        if (n_names)
+                qsort(names, n_names, sizeof(*names), by_name);
+        for (size_t i = 0; i < n_names && k >= 0; i++)
+                for (size_t j = 0; j < n && (i == 0 || !streq(names[i], names[i - 1])); j++) {
+                        const char *path = path_join(dirs[j].path, "/", names[i]);
+
+                        if (faccessat(dirs[j].root, path, F_OK, 0) < 0)
+                                continue;
+                        k = fn(dirs[j].root, path, data);
+                        break;
+                }
+        return k < 0 ? k : 0;
+}
+
+int dropins_each(const struct roots *r, const char *dir, int (*fn)(int root, const char *path, void *data), void *data)
+{
+        return dropins_of((const struct dropin_dir[]){{r->etc, dir}, {r->lib, dir}}, 2, ".conf", fn, data);
 }

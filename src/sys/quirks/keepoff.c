@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/quirks/keepoff.h"
 
-#include <inttypes.h>
-
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/statefile.h"
+#include "sys/io/record.h"
 #include "sys/quirks/param.h"
 #include "sys/state/history.h"
 #include "sys/state/policies.h"
@@ -107,22 +105,18 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
         return 0;
 }
 
+/* Our entries in the parameter. */
 struct own {
         char entries[QUIRKS_MAX + 1];
-        uint64_t parameter; /* 0: from the initramfs, which loads usb_storage only once */
+        uint64_t parameter; /* its inode; 0: from the initramfs, which loads usb_storage only once */
 };
-
-static int take_own(const char *key, const char *value, void *data)
-{
-        struct own *own = data;
-        unsigned long long inode;
-
-        if (streq(key, KEY_QUIRKS))
-                (void) copy_string(own->entries, sizeof(own->entries), value);
-        else if (streq(key, KEY_PARAMETER) && parse_uint(value, 10, UINT64_MAX, &inode) >= 0)
-                own->parameter = inode;
-        return 0;
-}
+static const struct state_type own_type = {
+        (const struct state_field[]){
+                STATE_FIELD(KEY_QUIRKS, VALUE_TEXT, own, entries),
+                STATE_FIELD("parameter", VALUE_NUMBER, own, parameter),
+        },
+        .n = 2,
+};
 
 bool keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1])
 {
@@ -130,11 +124,11 @@ bool keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1])
         bool same;
 
         ret[0] = '\0';
-        if (state_read(r->run, RUN_QUIRKS, take_own, &own) <= 0 || !own.entries[0])
+        if (state_load(r->run, RUN_QUIRKS, &own_type, &own) <= 0 || !own.entries[0])
                 return true;
         same = own.parameter == quirks_param_inode(r);
         if (same || own.parameter == 0)
-                (void) copy_string(ret, QUIRKS_MAX + 1, own.entries);
+                memcpy(ret, own.entries, sizeof(own.entries));
         return same;
 }
 
@@ -146,12 +140,12 @@ void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[sta
         (void) quirks_entry_of(own, vid, pid, ret);
 }
 
-static int own_write(const struct roots *r, const char *own)
+static int own_write(const struct roots *r, const char *entries)
 {
-        char text[QUIRKS_MAX + 64];
+        struct own own = {.parameter = quirks_param_inode(r)};
 
-        (void) snprintf(text, sizeof(text), KEY_QUIRKS "=%s\n" KEY_PARAMETER "=%" PRIu64 "\n", own, quirks_param_inode(r));
-        return state_write(r->run, RUN_QUIRKS, text, false);
+        (void) copy_string(own.entries, sizeof(own.entries), entries);
+        return state_store(r->run, RUN_QUIRKS, &own_type, &own);
 }
 
 /* From the last to the first, since each is put before the others. */

@@ -6,7 +6,6 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "core/quirks.h"
-#include "sys/io/dropins.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/keepoff.h"
 #include "sys/quirks/param.h"

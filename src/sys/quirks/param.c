@@ -2,37 +2,22 @@
 #include "sys/quirks/param.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
+#include "sys/io/record.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 
 int quirks_lock(const struct roots *r, usec_t usec)
 {
-        struct awake deadline = awake_in(usec);
-        _cleanup_close_ int fd = -1;
-        int k = state_mkdir(r->run, RUN_DIR);
+        int fd = state_lock(r->run, RUN_QUIRKS_LOCK, awake_in(usec));
 
-        if (k < 0)
-                return k;
-        fd = openat(r->run, RUN_QUIRKS_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0)
-                return -errno;
-        /* Binds hold the lock for milliseconds: polling costs less than a timer. */
-        while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-                if (errno != EWOULDBLOCK)
-                        return -errno;
-                if (awake_left(deadline) == 0)
-                        return -ETIMEDOUT;
-                (void) poll(NULL, 0, 5);
-        }
-        (void) quirks_bind_end(r);
-        return TAKE_FD(fd);
+        if (fd >= 0)
+                (void) quirks_bind_end(r);
+        return fd;
 }
 
 int quirks_param_read(const struct roots *r, char ret[static QUIRKS_MAX + 1])
@@ -111,31 +96,33 @@ int quirks_param_pop(const struct roots *r, const char *entry)
         return k;
 }
 
-static int take_entry(const char *key, const char *value, void *data)
-{
-        if (streq(key, KEY_ENTRY))
-                (void) copy_string(data, QUIRK_ENTRY_MAX, value);
-        return 0;
-}
+/* The file with our entry for a bind. */
+struct bind_record {
+        char entry[QUIRK_ENTRY_MAX];
+};
+static const struct state_type bind_type = {
+        (const struct state_field[]){STATE_FIELD("ENTRY", VALUE_TEXT, bind_record, entry)},
+        .n = 1,
+};
 
 int quirks_bind_read(const struct roots *r, char ret[static QUIRK_ENTRY_MAX])
 {
-        int k;
+        struct bind_record b = {};
+        int k = state_load(r->run, RUN_QUIRKS_BIND, &bind_type, &b);
 
-        ret[0] = '\0';
-        k = state_read(r->run, RUN_QUIRKS_BIND, take_entry, ret);
-        return k < 0 ? k : ret[0] != '\0';
+        memcpy(ret, b.entry, sizeof(b.entry));
+        return k < 0 ? k : b.entry[0] != '\0';
 }
 
 int quirks_bind_begin(const struct roots *r, const char *entry)
 {
-        char text[QUIRK_ENTRY_MAX + 16], left[QUIRK_ENTRY_MAX];
-        int k = quirks_bind_read(r, left);
+        struct bind_record b = {};
+        int k = quirks_bind_read(r, b.entry);
 
         if (k != 0)
                 return k < 0 ? k : -EBUSY;
-        (void) snprintf(text, sizeof(text), KEY_ENTRY "=%s\n", entry);
-        k = state_write(r->run, RUN_QUIRKS_BIND, text, false);
+        (void) copy_string(b.entry, sizeof(b.entry), entry);
+        k = state_store(r->run, RUN_QUIRKS_BIND, &bind_type, &b);
         return k < 0 ? k : quirks_param_push(r, entry);
 }
 

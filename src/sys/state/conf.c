@@ -7,7 +7,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/dropins.h"
+#include "sys/io/sysfs.h"
 
 #define BOM "\xef\xbb\xbf"
 #define NOT_UNDERSTOOD "not a KEY=VALUE line"

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 #include "common/names.h"
@@ -11,18 +10,11 @@
 #include "core/history.h"
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"
-#include "sys/io/lock.h"
 #include "sys/io/statefile.h"
 
 #define GENERATION "generation"
 /* The process with the lock writes two small files; it may hang in an fsync. */
 #define LOCK_USEC (10 * USEC_PER_SEC)
-
-static char *path_in(const char *dir, const char *name, char ret[static PATH_MAX])
-{
-        (void) concat(ret, PATH_MAX, dir, "/", name);
-        return ret;
-}
 
 void store_done(struct store *s)
 {
@@ -107,10 +99,9 @@ int store_each(const struct store *s, const char *key, int (*fn)(const char *key
 /* An unreadable file counts as a missing one: no disk is refused because of it. */
 static int read_newer(const struct roots *r, const char *name, struct store *ret)
 {
-        char path[PATH_MAX];
         struct store etc, var;
-        int e = store_read_file(r->etc, path_in(ETC_DIR, name, path), &etc),
-            v = store_read_file(r->var, path_in(STATE_DIR, name, path), &var);
+        int e = store_read_file(r->etc, path_join(ETC_DIR "/", name), &etc),
+            v = store_read_file(r->var, path_join(STATE_DIR "/", name), &var);
         bool newer = v > 0 && (e <= 0 || var.generation > etc.generation);
 
         store_done(newer ? &etc : &var);
@@ -154,9 +145,8 @@ struct kept {
 static struct kept *keep(const struct roots *r, const char *name)
 {
         static struct kept kept[4]; /* one for each file of the project */
-        char path[PATH_MAX];
-        struct file_id etc = identify(r->etc, path_in(ETC_DIR, name, path)),
-                       var = identify(r->var, path_in(STATE_DIR, name, path));
+        struct file_id etc = identify(r->etc, path_join(ETC_DIR "/", name)),
+                       var = identify(r->var, path_join(STATE_DIR "/", name));
         struct kept *k = kept;
 
         while (k->name[0] && !streq(k->name, name))
@@ -193,27 +183,11 @@ const char *store_value(const char *line, const char *key)
         return strncmp(line, key, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
 }
 
-static int lock(const struct roots *r, const char *name)
-{
-        _cleanup_close_ int fd = -1;
-        char path[PATH_MAX];
-        int k = state_mkdir(r->run, RUN_DIR);
-
-        if (k < 0)
-                return k;
-        (void) snprintf(path, sizeof(path), RUN_DIR "/%s.lock", name);
-        fd = openat(r->run, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0)
-                return -errno;
-        k = lock_until(fd, awake_in(LOCK_USEC));
-        return k < 0 ? k : TAKE_FD(fd);
-}
-
 static int write_both(const struct roots *r, const struct store_change *c, const struct store_lines *lines,
                       unsigned long long generation)
 {
         _cleanup_free_ char *text = NULL;
-        char *stream_text = NULL, path[PATH_MAX];
+        char *stream_text = NULL;
         int e = -ENOENT, v = -ENOENT;
         size_t size;
         FILE *out = open_memstream(&stream_text, &size);
@@ -230,9 +204,9 @@ static int write_both(const struct roots *r, const struct store_change *c, const
         if (e == -ENOMEM)
                 return e;
         if (r->etc >= 0)
-                e = state_write(r->etc, path_in(ETC_DIR, c->name, path), text, true);
+                e = state_write(r->etc, path_join(ETC_DIR "/", c->name), text, true);
         if (r->var >= 0)
-                v = state_write(r->var, path_in(STATE_DIR, c->name, path), text, true);
+                v = state_write(r->var, path_join(STATE_DIR "/", c->name), text, true);
         return e >= 0 || v >= 0 ? 0 : e;
 }
 
@@ -258,7 +232,8 @@ static int change_line(char **line, void *data)
 int store_change(const struct roots *r, const struct store_change *c)
 {
         /* A file that is written in the initramfs is lost with it, so it is no record. */
-        _cleanup_close_ int locked = in_initramfs(r) ? -EROFS : lock(r, c->name);
+        _cleanup_close_ int locked =
+                in_initramfs(r) ? -EROFS : state_lock(r->run, path_join(RUN_DIR "/", c->name, ".lock"), awake_in(LOCK_USEC));
         struct changing to = {.change = c};
         const struct store *old;
         int k;

@@ -2,7 +2,6 @@
 #include "sys/state/switch-record.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
@@ -10,21 +9,10 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
+#include "sys/io/record.h"
 #include "sys/io/statefile.h"
 
 #define LOOK_AGAIN_MSEC 100 /* no event reports the death of a uasd-switch */
-
-char *switch_record_path(const char *interface, char *ret, size_t size)
-{
-        (void) concat(ret, size, RUN_SWITCH "/", interface);
-        return ret;
-}
-
-char *switch_lock_path(const char *interface, char *ret, size_t size)
-{
-        (void) concat(ret, size, RUN_SWITCH "/", interface, ".lock");
-        return ret;
-}
 
 int switch_lock_take(int fd, enum switch_lock which)
 {
@@ -43,68 +31,33 @@ bool switch_lock_held(int fd, enum switch_lock which)
 
 bool switch_recorded(const struct roots *r, const char *interface)
 {
-        char path[PATH_MAX];
-
-        return faccessat(r->run, switch_record_path(interface, path, sizeof(path)), F_OK, 0) == 0;
+        return faccessat(r->run, SWITCH_RECORD_PATH(interface), F_OK, 0) == 0;
 }
 
-static int take_line(const char *key, const char *value, void *data)
-{
-        struct switch_record *record = data;
-        unsigned long long v = 0;
-        bool number = parse_uint(value, 10, INT_MAX, &v) >= 0;
-        int d = driver_from_string(value);
-
-        if (streq(key, "PID"))
-                record->pid = (pid_t) v;
-        else if (streq(key, "BUSNUM") && number)
-                record->busnum = (unsigned) v;
-        else if (streq(key, "DEVNUM") && number)
-                record->devnum = (unsigned) v;
-        else if (streq(key, "FROM") && d >= 0)
-                record->from = (enum driver) d;
-        else if (streq(key, "TO") && d >= 0)
-                record->to = (enum driver) d;
-        else if (streq(key, "STEP"))
-                (void) copy_string(record->step, sizeof(record->step), value);
-        else if (streq(key, "DISKS") && number)
-                record->n_disks = (size_t) v;
-        else if (streq(key, "MOVED"))
-                record->moved = v == 1;
-        else if (streq(key, "FAILED"))
-                record->failed = v == 1;
-        else if (streq(key, "HOLDING"))
-                record->holding = v == 1;
-        else if (streq(key, "AWAIT"))
-                record->awaited = v == 1;
-        return 0;
-}
+static const struct state_field record_fields[] = {
+        STATE_FIELD("PID", VALUE_NUMBER, switch_record, pid),       STATE_FIELD("BUSNUM", VALUE_NUMBER, switch_record, busnum),
+        STATE_FIELD("DEVNUM", VALUE_NUMBER, switch_record, devnum), STATE_FIELD("FROM", VALUE_DRIVER, switch_record, from),
+        STATE_FIELD("TO", VALUE_DRIVER, switch_record, to),         STATE_FIELD("STEP", VALUE_TEXT, switch_record, step),
+        STATE_FIELD("DISKS", VALUE_NUMBER, switch_record, n_disks), STATE_FIELD("MOVED", VALUE_FLAG, switch_record, moved),
+        STATE_FIELD("FAILED", VALUE_FLAG, switch_record, failed),   STATE_FIELD("HOLDING", VALUE_FLAG, switch_record, holding),
+        STATE_FIELD("AWAIT", VALUE_FLAG, switch_record, awaited),
+};
+static const struct state_type record_type = {record_fields, ELEMENTSOF(record_fields), false};
 
 int switch_record_read(const struct roots *r, const char *interface, struct switch_record *ret)
 {
-        char path[PATH_MAX];
-
         *ret = (struct switch_record){};
-        return state_read(r->run, switch_record_path(interface, path, sizeof(path)), take_line, ret);
+        return state_load(r->run, SWITCH_RECORD_PATH(interface), &record_type, ret);
 }
 
 int switch_record_write(const struct roots *r, const char *interface, const struct switch_record *record)
 {
-        char path[PATH_MAX], text[512];
-
-        (void) snprintf(
-                text, sizeof(text),
-                "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nFAILED=%i\nHOLDING=%i\nAWAIT=%i\n",
-                (int) record->pid, record->busnum, record->devnum, driver_to_string(record->from), driver_to_string(record->to),
-                record->step, record->n_disks, record->moved, record->failed, record->holding, record->awaited);
-        return state_write(r->run, switch_record_path(interface, path, sizeof(path)), text, false);
+        return state_store(r->run, SWITCH_RECORD_PATH(interface), &record_type, record);
 }
 
 int switch_record_remove(const struct roots *r, const char *interface)
 {
-        char path[PATH_MAX];
-
-        return state_remove(r->run, switch_record_path(interface, path, sizeof(path)));
+        return state_remove(r->run, SWITCH_RECORD_PATH(interface));
 }
 
 /* Returns true and the record. The record of a killed uasd-switch stays until a recovery. */

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/names.h"
+#include "common/util.h"
 #include "core/facts.h"
 #include "sys/io/clock.h"
 #include "sys/io/roots.h"
@@ -35,9 +37,9 @@ int switch_record_read(const struct roots *r, const char *interface, struct swit
 int switch_record_write(const struct roots *r, const char *interface, const struct switch_record *record);
 int switch_record_remove(const struct roots *r, const char *interface);
 
-/* Paths below roots.run: the record of a switch, and the lock that its uasd-switch keeps for life. Both return RET. */
-char *switch_record_path(const char *interface, char *ret, size_t size);
-char *switch_lock_path(const char *interface, char *ret, size_t size);
+/* Paths below roots.run: the record of a switch, and the lock that its uasd-switch keeps for life. */
+#define SWITCH_RECORD_PATH(interface) path_join(RUN_SWITCH "/", interface)
+#define SWITCH_LOCK_PATH(interface) path_join(RUN_SWITCH "/", interface, ".lock")
 /*
  * The lock file has two locks, each on a byte: one of uasd-switch, and one that its children share, since a child may hang and
  * outlive it. Both belong to the open file (F_OFD_SETLK). A process can check them without taking them, so a check never keeps a

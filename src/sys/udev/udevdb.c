@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/udev/udevdb.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 
 #include "common/names.h"
@@ -88,27 +87,4 @@ int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec)
                 return k;
         *ret_usec = usec;
         return 1;
-}
-
-static unsigned hex_digit(char c)
-{
-        return (unsigned) (isdigit((unsigned char) c) ? c - '0' : (c | 0x20) - 'a' + 10);
-}
-
-void udevdb_decode(char *s)
-{
-        char *out = s;
-
-        while (*s) {
-                /* Exactly two digits: a truncated value must not be read past its end. And a string cannot contain NUL. */
-                bool escape = s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char) s[2]) && isxdigit((unsigned char) s[3]);
-                unsigned c = escape ? hex_digit(s[2]) << 4 | hex_digit(s[3]) : 0;
-
-                if (c) {
-                        *out++ = (char) c;
-                        s += 4;
-                } else
-                        *out++ = *s++;
-        }
-        *out = '\0';
 }

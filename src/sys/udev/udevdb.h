@@ -30,5 +30,3 @@ int udevdb_property(const struct roots *r, const char *id, const char *key, char
  * has not yet, or -errno.
  */
 int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec);
-/* Decodes "\x20" to " ", in place: udev encodes ID_MODEL_ENC and others so. Other backslashes stay. */
-void udevdb_decode(char *s);

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <limits.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -40,7 +39,7 @@ static void read_product(const struct roots *r, const char *name, struct hub *h)
 
 void hub_read(const struct roots *r, const char *name, struct hub *ret)
 {
-        char path[INTERFACE_NAME_MAX + 64], above[INTERFACE_NAME_MAX];
+        char above[INTERFACE_NAME_MAX];
         bool root = !hub_above(name, above);
         struct hub h = {0};
 
@@ -51,8 +50,7 @@ void hub_read(const struct roots *r, const char *name, struct hub *ret)
         }
         h.speed_mbps = usb_speed(r, name);
         if (root) {
-                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/../driver", name);
-                (void) link_basename(r->sys, path, h.driver, sizeof(h.driver));
+                (void) link_basename(r->sys, path_join(SYSFS_USB_DEVICES "/", name, "/../driver"), h.driver, sizeof(h.driver));
                 (void) usb_controller(r, name, h.product, sizeof(h.product));
         } else {
                 (void) copy_string(h.driver, sizeof(h.driver), "hub");
@@ -63,50 +61,38 @@ void hub_read(const struct roots *r, const char *name, struct hub *ret)
 
 static unsigned read_bcd_usb(const struct roots *r, const char *device)
 {
-        char path[PATH_MAX], version[16];
+        char version[16];
+        ssize_t n = attr_read(r->sys, path_join(SYSFS_USB_DEVICES "/", device, "/version"), version, sizeof(version));
 
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/version", device);
-        return attr_read(r->sys, path, version, sizeof(version)) < 0 ? 0 : usb_version_bcd(version);
+        return n < 0 ? 0 : usb_version_bcd(version);
 }
 
-struct fastest {
-        const struct roots *roots;
-        char controller[USB_STRING_MAX];
-        unsigned mbps;
-};
-
-static int look_at_root_hub(const char *name, void *data)
-{
-        struct fastest *f = data;
-        char controller[USB_STRING_MAX];
-        unsigned mbps;
-
-        if (!usb_controller(f->roots, name, controller, sizeof(controller)) || !streq(controller, f->controller))
-                return 0;
-        mbps = usb_speed(f->roots, name);
-        if (mbps > f->mbps)
-                f->mbps = mbps;
-        return 0;
-}
-
+/* The fastest root hub of the controller. */
 static unsigned read_controller_speed(const struct roots *r, const char *root_hub)
 {
-        struct fastest f = {.roots = r};
+        char controller[USB_STRING_MAX], its[USB_STRING_MAX];
+        _cleanup_strv_ char **names = NULL;
+        unsigned fastest = 0;
+        int n;
 
-        if (usb_controller(r, root_hub, f.controller, sizeof(f.controller)))
-                (void) dir_each_of(r->sys, SYSFS_USB_DEVICES, "usb", look_at_root_hub, &f);
-        return f.mbps;
+        if (!usb_controller(r, root_hub, controller, sizeof(controller)))
+                return 0;
+        n = dir_list(r->sys, SYSFS_USB_DEVICES, "usb", &names);
+        for (int i = 0; i < n; i++) {
+                unsigned mbps = usb_speed(r, names[i]);
+
+                if (mbps > fastest && usb_controller(r, names[i], its, sizeof(its)) && streq(its, controller))
+                        fastest = mbps;
+        }
+        return fastest;
 }
 
 static enum link_peer read_peer(const struct roots *r, const char *device)
 {
-        char path[PATH_MAX];
-
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/port/peer", device);
-        if (faccessat(r->sys, path, F_OK, 0) == 0)
+        if (faccessat(r->sys, path_join(SYSFS_USB_DEVICES "/", device, "/port/peer"), F_OK, 0) == 0)
                 return LINK_PEER_THERE;
-        path[strlen(path) - strlen("/peer")] = '\0';
-        return faccessat(r->sys, path, F_OK, 0) == 0 ? LINK_PEER_NONE : LINK_PEER_UNKNOWN;
+        return faccessat(r->sys, path_join(SYSFS_USB_DEVICES "/", device, "/port"), F_OK, 0) == 0 ? LINK_PEER_NONE
+                                                                                                  : LINK_PEER_UNKNOWN;
 }
 
 void link_read(const struct roots *r, const struct facts *f, struct link_facts *ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/usb/luns.h"
+#include "sys/usb/usbdisk.h"
 
 #include <fcntl.h>
 
@@ -12,63 +12,53 @@ static int gone_is_none(int r)
         return r == -ENOENT || r == -ENODEV ? 0 : r;
 }
 
-struct block_walk {
-        int dirfd; /* .../block/sda */
-        struct lun *lun;
-};
-
-static int add_partition(const char *name, void *data)
+/* Calls fn for the names in a directory that begin with `prefix`, with its descriptor, until fn returns non-zero. */
+static int each(int at, const char *path, const char *prefix, int (*fn)(int dir, const char *name, void *data), void *data)
 {
-        struct block_walk *w = data;
-        char path[BLOCK_NAME_MAX + 16];
-        struct block b = {0};
-        int r;
+        _cleanup_close_ int dir = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_strv_ char **names = NULL;
+        int n = dir < 0 ? -errno : dir_list(dir, ".", prefix, &names), r = gone_is_none(n < 0 ? n : 0);
 
-        if (strlen(name) >= BLOCK_NAME_MAX)
-                return 0;
-        (void) concat(path, sizeof(path), name, "/partition");
-        if (faccessat(w->dirfd, path, F_OK, 0) < 0)
-                return 0;
-        (void) concat(path, sizeof(path), name, "/dev");
-        r = attr_read_devno(w->dirfd, path, &b.major, &b.minor);
-        if (r < 0)
-                return gone_is_none(r);
-        (void) copy_string(b.name, sizeof(b.name), name);
-        return list_push(w->lun->parts, w->lun->n_parts, b) ? 0 : -ENOMEM;
+        for (int i = 0; i < n && r == 0; i++)
+                r = fn(dir, names[i], data);
+        return r;
 }
 
-struct lun_walk {
-        int scsi; /* directory of the SCSI device */
-        struct lun *lun;
-};
-
-static int read_block(const char *name, void *data)
+static int add_partition(int disk, const char *name, void *data)
 {
-        struct lun_walk *w = data;
-        char path[BLOCK_NAME_MAX + 8];
-        _cleanup_close_ int fd = -1;
+        struct lun *l = data;
+        struct block b = {};
+        int r;
+
+        if (!copy_string(b.name, sizeof(b.name), name) || faccessat(disk, path_join(name, "/partition"), F_OK, 0) < 0)
+                return 0;
+        r = attr_read_devno(disk, path_join(name, "/dev"), &b.major, &b.minor);
+        if (r < 0)
+                return gone_is_none(r);
+        return list_push(l->parts, l->n_parts, b) ? 0 : -ENOMEM;
+}
+
+static int read_block(int dir, const char *name, void *data)
+{
+        struct lun *l = data;
         uint64_t v;
         int r;
 
         if (strlen(name) >= BLOCK_NAME_MAX)
                 return 0;
-        (void) concat(path, sizeof(path), "block/", name);
-        fd = openat(w->scsi, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return gone_is_none(-errno);
-        r = attr_read_devno(fd, "dev", &w->lun->disk.major, &w->lun->disk.minor);
+        r = attr_read_devno(dir, path_join(name, "/dev"), &l->disk.major, &l->disk.minor);
         if (r < 0)
                 return gone_is_none(r);
-        (void) copy_string(w->lun->disk.name, sizeof(w->lun->disk.name), name);
-        if (attr_read_uint(fd, "size", 10, &v) >= 0)
-                w->lun->size = v * 512; /* always in sectors of 512 bytes */
-        if (attr_read_uint(fd, "diskseq", 10, &v) >= 0)
-                w->lun->diskseq = v;
-        r = gone_is_none(dir_each_of(fd, ".", name, add_partition, &(struct block_walk){fd, w->lun}));
+        (void) copy_string(l->disk.name, sizeof(l->disk.name), name);
+        if (attr_read_uint(dir, path_join(name, "/size"), 10, &v) >= 0)
+                l->size = v * 512; /* always in sectors of 512 bytes */
+        if (attr_read_uint(dir, path_join(name, "/diskseq"), 10, &v) >= 0)
+                l->diskseq = v;
+        r = each(dir, name, name, add_partition, l);
         return r < 0 ? r : 1; /* one disk a LUN */
 }
 
-static int read_sg(const char *name, void *data)
+static int read_sg(int dir, const char *name, void *data)
 {
         struct lun *l = data;
 
@@ -76,16 +66,15 @@ static int read_sg(const char *name, void *data)
         return 1;
 }
 
-struct host_walk {
-        int host; /* then the target's directory */
-        struct lun *luns;
+struct luns {
+        struct lun *list;
         size_t n;
 };
 
-static int add_lun(const char *name, void *data)
+static int add_lun(int target, const char *name, void *data)
 {
-        struct host_walk *w = data;
         _cleanup_close_ int fd = -1;
+        struct luns *luns = data;
         unsigned numbers[4]; /* host, channel, target, LUN */
         struct lun l = {0};
         uint64_t type;
@@ -93,44 +82,33 @@ static int add_lun(const char *name, void *data)
 
         if (!parse_numbers(name, ':', numbers, ELEMENTSOF(numbers)) || !copy_string(l.scsi, sizeof(l.scsi), name))
                 return 0;
-        fd = openat(w->host, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        fd = openat(target, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return gone_is_none(-errno);
         l.lun = numbers[3];
         if (attr_read_uint(fd, "type", 10, &type) >= 0)
                 l.scsi_type = (unsigned) type;
-        r = gone_is_none(dir_each(fd, "block", read_block, &(struct lun_walk){fd, &l}));
+        r = each(fd, "block", "", read_block, &l);
         /*
          * The link exists from before the driver's probe() until it fails (drivers/base/dd.c:really_probe). It is read after
          * block/: a disk that appears in between counts as being probed.
          */
         l.probing = lun_awaited(&l) && (faccessat(fd, "driver", F_OK, AT_SYMLINK_NOFOLLOW) >= 0 || errno != ENOENT);
         if (r >= 0)
-                r = gone_is_none(dir_each(fd, "scsi_generic", read_sg, &l));
+                r = each(fd, "scsi_generic", "", read_sg, &l);
         if (r >= 0)
-                r = list_push(w->luns, w->n, l) ? 0 : -ENOMEM;
+                r = list_push(luns->list, luns->n, l) ? 0 : -ENOMEM;
         if (r < 0)
                 free(l.parts);
         return r;
 }
 
-static int walk_target(const char *name, void *data)
+static int add_target(int host, const char *name, void *data)
 {
-        struct host_walk *w = data;
-        int host = w->host, r;
-
-        w->host = openat(host, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (w->host < 0)
-                r = gone_is_none(-errno);
-        else {
-                r = gone_is_none(dir_each(w->host, ".", add_lun, w));
-                (void) close(w->host);
-        }
-        w->host = host;
-        return r;
+        return each(host, name, "", add_lun, data);
 }
 
-static int find_host(const char *name, void *data)
+static int find_host(int interface, const char *name, void *data)
 {
         unsigned number;
 
@@ -146,27 +124,20 @@ static int by_lun(const void *a, const void *b)
 
 int luns_read(int interface_fd, char ret_host[static 16], struct lun **ret, size_t *ret_n)
 {
-        struct host_walk w = {-1, NULL, 0};
+        struct luns luns = {};
         char host[16] = "";
-        int r;
+        int r = each(interface_fd, ".", "host", find_host, host);
 
-        r = gone_is_none(dir_each_of(interface_fd, ".", "host", find_host, host));
-        if (r < 0)
+        if (r > 0)
+                r = each(interface_fd, host, "target", add_target, &luns);
+        if (r < 0) {
+                luns_free(luns.list, luns.n);
                 return r;
-        if (host[0]) {
-                _cleanup_close_ int fd = openat(interface_fd, host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-                w.host = fd;
-                r = fd < 0 ? gone_is_none(-errno) : gone_is_none(dir_each_of(fd, ".", "target", walk_target, &w));
-                if (r < 0) {
-                        luns_free(w.luns, w.n);
-                        return r;
-                }
         }
-        if (w.n)
-                qsort(w.luns, w.n, sizeof(*w.luns), by_lun);
+        if (luns.n)
+                qsort(luns.list, luns.n, sizeof(*luns.list), by_lun);
         memcpy(ret_host, host, sizeof(host));
-        *ret = w.luns;
-        *ret_n = w.n;
+        *ret = luns.list;
+        *ret_n = luns.n;
         return 0;
 }

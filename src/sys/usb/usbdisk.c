@@ -7,9 +7,8 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "core/link.h"
+#include "sys/io/record.h"
 #include "sys/io/sysfs.h"
-#include "sys/usb/luns.h"
-#include "sys/usb/strings.h"
 
 /* Device descriptor and all configurations; usbcore accepts no configuration above 64 KiB. */
 #define DESCRIPTORS_MAX (256 * 1024)
@@ -21,13 +20,39 @@ void usb_disk_done(struct usb_disk *d)
         d->n_luns = 0;
 }
 
+/* ---- the strings of a device that are kept ---- */
+
+#define STRINGS_PATH(f) path_join(RUN_STRINGS "/", facts_attachment(f, (char[ATTACHMENT_MAX]){}))
+static const struct state_field strings_fields[] = {
+        STATE_FIELD("VID", VALUE_HEX, facts, vid),
+        STATE_FIELD("PID", VALUE_HEX, facts, pid),
+        STATE_FIELD("MANUFACTURER", VALUE_TEXT, facts, manufacturer),
+        STATE_FIELD("PRODUCT", VALUE_TEXT, facts, product),
+        STATE_FIELD("SERIAL", VALUE_TEXT, facts, serial),
+};
+static const struct state_type strings_type = {strings_fields, ELEMENTSOF(strings_fields), .whole = true};
+
+bool strings_kept(const struct roots *r, struct facts *f)
+{
+        struct facts kept = {};
+
+        if (state_load(r->run, STRINGS_PATH(f), &strings_type, &kept) <= 0 || kept.vid != f->vid || kept.pid != f->pid)
+                return false;
+        facts_copy_strings(&kept, f);
+        return true;
+}
+
+int strings_keep(const struct roots *r, const struct facts *f)
+{
+        return state_store(r->run, STRINGS_PATH(f), &strings_type, f);
+}
+
+/* ---- the interface and its device ---- */
+
 static int device_open(const struct roots *r, const char *name)
 {
-        char path[PATH_MAX];
-        int fd;
+        int fd = openat(r->sys, path_join(SYSFS_USB_DEVICES "/", name), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", name);
-        fd = openat(r->sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         return fd < 0 ? (errno == ENOENT ? -ENODEV : -errno) : fd;
 }
 
@@ -72,11 +97,10 @@ static void read_max_speed(int usb, struct facts *f)
 
 bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size)
 {
-        char path[INTERFACE_NAME_MAX + 32], target[PATH_MAX], *slash;
-        ssize_t n;
+        char target[PATH_MAX], *slash;
+        /* ".../0000:00:14.0/usb2" */
+        ssize_t n = readlinkat(r->sys, path_join(SYSFS_USB_DEVICES "/", root_hub), target, sizeof(target) - 1);
 
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", root_hub);
-        n = readlinkat(r->sys, path, target, sizeof(target) - 1); /* ".../0000:00:14.0/usb2" */
         if (n < 0)
                 return false;
         target[n] = '\0';
@@ -91,22 +115,20 @@ bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size
 
 unsigned usb_speed(const struct roots *r, const char *device)
 {
-        char path[INTERFACE_NAME_MAX + 32];
         uint64_t v;
+        int k = attr_read_uint(r->sys, path_join(SYSFS_USB_DEVICES "/", device, "/speed"), 10, &v);
 
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", device, "/speed");
-        return attr_read_uint(r->sys, path, 10, &v) < 0 || v > UINT_MAX ? 0 : (unsigned) v;
+        return k < 0 || v > UINT_MAX ? 0 : (unsigned) v;
 }
 
 /* Reads the driver of the controller, which is above the root hub "usbN". */
 static void read_controller(const struct roots *r, struct facts *f)
 {
-        char path[64], name[32], root_hub[16];
+        char name[32], root_hub[16];
 
         (void) snprintf(root_hub, sizeof(root_hub), "usb%u", f->busnum);
         (void) usb_controller(r, root_hub, f->controller_device, sizeof(f->controller_device));
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", root_hub, "/../driver");
-        if (link_basename(r->sys, path, name, sizeof(name)) <= 0)
+        if (link_basename(r->sys, path_join(SYSFS_USB_DEVICES "/", root_hub, "/../driver"), name, sizeof(name)) <= 0)
                 return;
         (void) copy_string(f->controller, sizeof(f->controller), name);
         /* No attribute shows these two limits. The host controller drivers with a limit are known by name. */
@@ -230,29 +252,19 @@ int usb_disk_read(const struct roots *r, const char *interface, bool strings, st
         return 1;
 }
 
-struct names {
-        char **list;
-        size_t n;
-};
-
-static int collect_interface(const char *name, void *data)
-{
-        struct names *names = data;
-
-        return interface_name_valid(name) ? strv_push(&names->list, &names->n, name) : 0;
-}
-
 int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces)
 {
-        struct names names = {0};
-        int k = dir_each(r->sys, SYSFS_USB_DEVICES, collect_interface, &names);
+        _cleanup_strv_ char **names = NULL, **interfaces = NULL;
+        int n = dir_list(r->sys, SYSFS_USB_DEVICES, "", &names);
+        size_t n_interfaces = 0;
 
-        if (k < 0 && k != -ENOENT) { /* a machine without USB is no error */
-                strv_free(names.list);
-                return k;
-        }
-        *ret_interfaces = names.list;
-        return (int) names.n;
+        if (n < 0 && n != -ENOENT) /* a machine without USB is no error */
+                return n;
+        for (int i = 0; i < n; i++)
+                if (interface_name_valid(names[i]) && strv_push(&interfaces, &n_interfaces, names[i]) < 0)
+                        return -ENOMEM;
+        *ret_interfaces = TAKE_PTR(interfaces);
+        return (int) n_interfaces;
 }
 
 int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX])

@@ -6,7 +6,7 @@
 
 /*
  * USB mass storage interfaces as sysfs shows them now. Reads only attributes that take no device lock. The only exceptions are
- * the three USB strings, if they are requested (`strings`) and not kept yet (sys/usb/strings.h).
+ * the three USB strings, if they are requested (`strings`) and not kept yet (strings_kept()).
  */
 
 struct usb_disk { /* one interface and the disk behind it */
@@ -39,3 +39,22 @@ int usb_disk_of_block(const struct roots *r, const char *block, char ret_interfa
 bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size);
 /* Returns the link speed of a USB device ("2-1") or root hub, in Mbit/s; 0: unknown. Takes no device lock. */
 unsigned usb_speed(const struct roots *r, const char *device);
+
+/*
+ * Reads the SCSI devices below an interface's directory: hostN/targetN:C:T/N:C:T:L, with their block devices and partitions. An
+ * interface without a host has none. Returns 0 or -errno; the list is to be freed with luns_free().
+ */
+int luns_read(int interface_fd, char ret_host[static 16], struct lun **ret, size_t *ret_n);
+
+/*
+ * The three strings of a USB device, kept in /run/uasd/strings as long as it stays at its address. They never change there, and
+ * reading its attributes may hang. A file of another device, or an incomplete one, does not count.
+ */
+
+/*
+ * Fills manufacturer, product and serial of the device with this busnum, devnum, vid and pid. Returns false and changes nothing
+ * if they are not kept.
+ */
+bool strings_kept(const struct roots *r, struct facts *f);
+/* Returns 0, or -errno: then the next read asks sysfs again. attachments_prune() of sys/state/attachment.h removes the file. */
+int strings_keep(const struct roots *r, const struct facts *f);

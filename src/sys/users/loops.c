@@ -46,18 +46,22 @@ struct loops {
         size_t n;
 };
 
-static int push_loop(const char *name, void *data)
+static int list_loops(struct loops *l)
 {
-        struct loops *l = data;
-        struct loop new = {.answer.error = -EINPROGRESS};
-        char path[64];
+        _cleanup_strv_ char **names = NULL;
+        int n = dir_list(l->r->sys, "block", "loop", &names);
 
-        if (strncmp(name, "loop", 4) != 0 || !copy_string(new.name, sizeof(new.name), name))
-                return 0;
-        (void) snprintf(path, sizeof(path), "block/%.31s/loop/backing_file", name);
-        if (attr_read(l->r->sys, path, new.file, sizeof(new.file)) < 0) /* nothing is attached */
-                return 0;
-        return list_push(l->list, l->n, new) ? 0 : -ENOMEM;
+        for (int i = 0; i < n; i++) {
+                struct loop new = {.answer.error = -EINPROGRESS};
+                const char *path = path_join("block/", names[i], "/loop/backing_file");
+
+                if (!copy_string(new.name, sizeof(new.name), names[i]) ||
+                    attr_read(l->r->sys, path, new.file, sizeof(new.file)) < 0) /* nothing is attached */
+                        continue;
+                if (!list_push(l->list, l->n, new))
+                        return -ENOMEM;
+        }
+        return n < 0 && n != -ENOENT ? n : 0;
 }
 
 static int ask_kernel(int dev, const char *name, struct loop_answer *ret)
@@ -166,10 +170,8 @@ static int add_loop(struct user_search *s, const struct loop *l, bool asked)
 int search_loops(struct user_search *list, size_t n, bool ask)
 {
         struct loops l = {.r = list->r};
-        int k = dir_each_of(l.r->sys, "block", "loop", push_loop, &l);
+        int k = list_loops(&l);
 
-        if (k == -ENOENT)
-                k = 0;
         if (k >= 0 && ask && l.n > 0)
                 ask_all(&l);
         for (size_t i = 0; i < n; i++)

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/block/counts.h"
+
+#include <limits.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "core/disk.h"
+#include "sys/io/sysfs.h"
+
+int driver_opens(const struct roots *r, enum driver d)
+{
+        const char *module = d == DRIVER_UAS ? "uas" : d == DRIVER_USB_STORAGE ? "usb_storage" : NULL;
+        _cleanup_strv_ char **dependents = NULL;
+        uint64_t references;
+        int k, n;
+
+        if (!module)
+                return -ENOENT;
+        k = attr_read_uint(r->sys, path_join("module/", module, "/refcnt"), 10, &references);
+        if (k < 0)
+                return k;
+        n = dir_list(r->sys, path_join("module/", module, "/holders"), "", &dependents);
+        if (n < 0)
+                return n;
+        return references > INT_MAX || (int) references < n ? -ERANGE : (int) references - n;
+}
+
+bool driver_has_one(const struct roots *r, enum driver d, const char *interface)
+{
+        _cleanup_strv_ char **names = NULL;
+        int n = dir_list(r->sys, path_join(SYSFS_USB_DRIVERS "/", driver_to_string(d)), "", &names);
+
+        for (int i = 0; i < n; i++)
+                if (interface_name_valid(names[i]) && !streq(names[i], interface))
+                        return false;
+        return n >= 0;
+}
+
+static const char *const attributes[_SCSI_COUNT_MAX] = {
+        [SCSI_COUNT_REQUESTS] = "iorequest_cnt",
+        [SCSI_COUNT_DONE] = "iodone_cnt",
+        [SCSI_COUNT_ERRORS] = "ioerr_cnt",
+        [SCSI_COUNT_TIMEOUTS] = "iotmo_cnt",
+};
+
+int scsi_count_read(const struct roots *r, const char *block, enum scsi_count which, uint64_t *ret)
+{
+        return attr_read_uint(r->sys, path_join("block/", block, "/device/", attributes[which]), 16, ret);
+}
+
+void scsi_counts_read(const struct roots *r, const char *block, struct scsi_counts *ret)
+{
+        *ret = (struct scsi_counts){};
+        for (enum scsi_count i = 0; i < _SCSI_COUNT_MAX; i++)
+                ret->known[i] = scsi_count_read(r, block, i, &ret->value[i]) >= 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/io/record.h"
+
+#include <limits.h>
+
+#include "core/facts.h"
+#include "sys/io/statefile.h"
+
+#define ESCAPED_MAX (4 * USB_STRING_MAX) /* "\x1b" for each byte */
+
+static bool take_number(const struct state_field *f, unsigned base, const char *value, void *ret)
+{
+        unsigned long long v, max = f->size == sizeof(uint16_t) ? UINT16_MAX : f->size == sizeof(int) ? INT_MAX : UINT64_MAX;
+        bool valid = parse_uint(value, base, max, &v) >= 0;
+
+        if (!valid)
+                v = 0;
+        if (f->size == sizeof(uint16_t))
+                *(uint16_t *) ret = (uint16_t) v;
+        else if (f->size == sizeof(int))
+                *(unsigned *) ret = (unsigned) v;
+        else
+                *(uint64_t *) ret = v;
+        return valid;
+}
+
+static unsigned long long number_of(const struct state_field *f, const void *at)
+{
+        return f->size == sizeof(uint16_t) ? *(const uint16_t *) at
+               : f->size == sizeof(int)    ? *(const unsigned *) at
+                                           : *(const uint64_t *) at;
+}
+
+/* Returns false if the value is none for this field. */
+static bool take_value(const struct state_field *f, const char *value, void *ret)
+{
+        char text[ESCAPED_MAX];
+        int driver;
+
+        switch (f->type) {
+        case VALUE_FLAG:
+                *(bool *) ret = streq(value, "1");
+                return true;
+        case VALUE_NUMBER:
+                return take_number(f, 10, value, ret);
+        case VALUE_HEX:
+                return take_number(f, 16, value, ret);
+        case VALUE_DRIVER:
+                driver = driver_from_string(value);
+                if (driver >= 0)
+                        *(enum driver *) ret = (enum driver) driver;
+                return driver >= 0;
+        case VALUE_TEXT:
+                if (!copy_string(text, sizeof(text), value))
+                        return false;
+                unescape(text);
+                return copy_string(ret, f->size, text);
+        }
+        return false;
+}
+
+static void print_value(FILE *out, const struct state_field *f, const void *at)
+{
+        char text[ESCAPED_MAX];
+
+        switch (f->type) {
+        case VALUE_FLAG:
+                (void) fprintf(out, "%s=%i\n", f->key, *(const bool *) at);
+                break;
+        case VALUE_NUMBER:
+                (void) fprintf(out, "%s=%llu\n", f->key, number_of(f, at));
+                break;
+        case VALUE_HEX:
+                (void) fprintf(out, "%s=%04llx\n", f->key, number_of(f, at));
+                break;
+        case VALUE_DRIVER:
+                (void) fprintf(out, "%s=%s\n", f->key, driver_to_string(*(const enum driver *) at));
+                break;
+        case VALUE_TEXT:
+                (void) fprintf(out, "%s=%s\n", f->key, make_harmless(at, text, sizeof(text)));
+                break;
+        }
+}
+
+char *state_text(const struct state_type *type, const void *record)
+{
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        if (!out)
+                return NULL;
+        for (size_t i = 0; i < type->n; i++)
+                print_value(out, type->fields + i, (const char *) record + type->fields[i].offset);
+        if (fclose(out) == 0)
+                return text;
+        free(text);
+        return NULL;
+}
+
+int state_store(int dirfd, const char *path, const struct state_type *type, const void *record)
+{
+        _cleanup_free_ char *text = state_text(type, record);
+
+        return text ? state_write(dirfd, path, text, false) : -ENOMEM;
+}
+
+struct record_reading {
+        const struct state_type *type;
+        char *record;
+        unsigned found; /* a bit for each field */
+};
+
+static int take_field(const char *key, const char *value, void *data)
+{
+        struct record_reading *d = data;
+
+        for (size_t i = 0; i < d->type->n; i++) {
+                const struct state_field *f = d->type->fields + i;
+
+                if (streq(f->key, key) && take_value(f, value, d->record + f->offset))
+                        d->found |= 1U << i;
+        }
+        return 0;
+}
+
+int state_load(int dirfd, const char *path, const struct state_type *type, void *record)
+{
+        struct record_reading d = {type, record, 0};
+        int r = state_read(dirfd, path, take_field, &d);
+
+        return r > 0 && type->whole && d.found != (1U << type->n) - 1 ? -EBADMSG : r;
+}
