@@ -275,15 +275,20 @@ static int read_file(const struct roots *r, const char *at, struct boot_edit *e,
         return *ret_why ? -EUCLEAN : k;
 }
 
-static int read_and_parse(const struct roots *r, const struct boot_place *p, const char *at, struct boot_edit *ret,
-                          const char **ret_why)
+int boot_edit_read(const struct roots *r, const struct boot_place *p, bool backup, struct boot_edit *ret, const char **ret_why)
 {
         static const char *(*const parse[])(struct boot_edit * e) = {
                 [BOOT_ONE_LINE] = parse_one_line, [BOOT_GRUB] = parse_grub, [BOOT_MODPROBE] = parse_modprobe};
         _cleanup_(boot_edit_done) struct boot_edit e = {.place = p, .like.st_mode = 0644};
-        int k = read_file(r, at, &e, ret_why);
+        char at[PATH_MAX];
+        int k;
 
-        if (k == -ENOENT && p->form == BOOT_MODPROBE && streq(at, p->at)) {
+        *ret_why = backup ? NULL : made_by_others(r, p);
+        if (*ret_why)
+                return -EUCLEAN;
+        (void) snprintf(at, sizeof(at), "%s%s", p->at, backup ? BOOT_BACKUP : "");
+        k = read_file(r, at, &e, ret_why);
+        if (k == -ENOENT && p->form == BOOT_MODPROBE && !backup) {
                 e.text = need(strdup(""));
                 k = 0;
         }
@@ -296,20 +301,6 @@ static int read_and_parse(const struct roots *r, const struct boot_place *p, con
         *ret = e;
         e = (struct boot_edit){};
         return 0;
-}
-
-int boot_edit_read(const struct roots *r, const struct boot_place *p, struct boot_edit *ret, const char **ret_why)
-{
-        *ret_why = made_by_others(r, p);
-        return *ret_why ? -EUCLEAN : read_and_parse(r, p, p->at, ret, ret_why);
-}
-
-int boot_edit_read_backup(const struct roots *r, const struct boot_place *p, struct boot_edit *ret, const char **ret_why)
-{
-        char at[PATH_MAX];
-
-        (void) snprintf(at, sizeof(at), "%s" BOOT_BACKUP, p->at);
-        return read_and_parse(r, p, at, ret, ret_why);
 }
 
 /* ---- the change ---- */

@@ -48,12 +48,10 @@ struct boot_edit {
 void boot_edit_done(struct boot_edit *e);
 
 /*
- * Reads the file. Returns 0 or -errno. -EUCLEAN: the form is not known, and ret_why is a clause with the reason. -ENOENT: there
- * is no file.
+ * Reads the file; backup: its first version, which boot_edit_write() has kept. Returns 0 or -errno. -EUCLEAN: the form is not
+ * known, and ret_why is a clause with the reason. -ENOENT: there is no file.
  */
-int boot_edit_read(const struct roots *r, const struct boot_place *p, struct boot_edit *ret, const char **ret_why);
-/* The same for the first version of the file, which boot_edit_write() has kept. Returns -ENOENT if it has kept none. */
-int boot_edit_read_backup(const struct roots *r, const struct boot_place *p, struct boot_edit *ret, const char **ret_why);
+int boot_edit_read(const struct roots *r, const struct boot_place *p, bool backup, struct boot_edit *ret, const char **ret_why);
 
 /* Returns the text with this value of the word; NULL: without the word. */
 char *boot_edit_text(const struct boot_edit *e, const char *value);

@@ -49,7 +49,7 @@ static int read_place(const struct ctl *c, struct change *ch)
                 return refuse(c, N_("The kernel command line"), N_("uasctl does not know the file that this machine boots with"));
         if (!p)
                 p = &boot_place_modprobe;
-        k = boot_edit_read(&c->client.roots, p, &ch->file, &why);
+        k = boot_edit_read(&c->client.roots, p, false, &ch->file, &why);
         if (k == -EUCLEAN)
                 return refuse(c, p->path, why);
         return k < 0 ? refuse_access(p->path, k) : UASD_EXIT_OK;
@@ -88,7 +88,7 @@ static int make(const struct ctl *c, struct change *ch, const struct facts *f, e
         const char *path = ch->file.place->path, *why;
 
         /* The file has none, and none by us was there: the boot loader adds the word itself, or it is in another file. */
-        if (now && !ch->file.value && boot_edit_read_backup(&c->client.roots, ch->file.place, &backup, &why) < 0)
+        if (now && !ch->file.value && boot_edit_read(&c->client.roots, ch->file.place, true, &backup, &why) < 0)
                 return refuse(c, path, N_("this boot has usb-storage.quirks= from another place"));
         if (strspn(base.value, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") != strlen(base.value))
                 return refuse(c, path, N_("the present entries have characters that uasctl does not know"));
@@ -108,8 +108,8 @@ static int unmake(const struct ctl *c, struct change *ch, const struct facts *f)
         _cleanup_(boot_edit_done) struct boot_edit backup = {};
         char rest[QUIRKS_MAX + 1], first_rest[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX];
         const char *why, *first, *now = ch->file.value ?: "";
-        bool changed = p->form == BOOT_MODPROBE ? ch->file.value != NULL
-                                                : boot_edit_read_backup(&c->client.roots, p, &backup, &why) >= 0;
+        bool changed =
+                p->form == BOOT_MODPROBE ? ch->file.value != NULL : boot_edit_read(&c->client.roots, p, true, &backup, &why) >= 0;
 
         if (!changed) {
                 ch->same = true;
