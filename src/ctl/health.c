@@ -228,19 +228,21 @@ void health_done(struct health *h)
 }
 
 /* "sda: 4660 since the driver took it; 5 failed, 3 timed out" */
-static void print_commands(const char *key, const struct lun_health *l)
+void health_print_commands(const struct health *h)
 {
-        const struct scsi_counts *c = &l->counts;
+        for (size_t i = 0; i < h->n_luns; i++) {
+                const struct scsi_counts *c = &h->luns[i].counts;
 
-        if (c->known[SCSI_COUNT_REQUESTS])
-                output_format(key, "",
-                              !c->known[SCSI_COUNT_ERRORS] ? _("%s: %llu since the driver took it")
-                              : !c->known[SCSI_COUNT_TIMEOUTS]
-                                      ? _("%s: %llu since the driver took it; %llu failed") /* of older kernels */
-                                      : _("%s: %llu since the driver took it; %llu failed, %llu timed out"),
-                              l->lun->disk.name, (unsigned long long) c->value[SCSI_COUNT_REQUESTS],
-                              (unsigned long long) c->value[SCSI_COUNT_ERRORS],
-                              (unsigned long long) c->value[SCSI_COUNT_TIMEOUTS]);
+                if (c->known[SCSI_COUNT_REQUESTS])
+                        output_format(i == 0 ? N_("Commands") : "", "",
+                                      !c->known[SCSI_COUNT_ERRORS] ? _("%s: %llu since the driver took it")
+                                      : !c->known[SCSI_COUNT_TIMEOUTS]
+                                              ? _("%s: %llu since the driver took it; %llu failed") /* of older kernels */
+                                              : _("%s: %llu since the driver took it; %llu failed, %llu timed out"),
+                                      h->luns[i].lun->disk.name, (unsigned long long) c->value[SCSI_COUNT_REQUESTS],
+                                      (unsigned long long) c->value[SCSI_COUNT_ERRORS],
+                                      (unsigned long long) c->value[SCSI_COUNT_TIMEOUTS]);
+        }
 }
 
 bool health_print_trim(const struct health *h, const struct view *v)
@@ -262,27 +264,17 @@ bool health_print_trim(const struct health *h, const struct view *v)
         return !first;
 }
 
-static void print_smart(const struct lun_health *l)
-{
-        char sentence[512], text[600];
-
-        if (!l->smart.told)
-                return;
-        (void) snprintf(text, sizeof(text), "%s: %s", l->lun->disk.name,
-                        smart_sentence(&l->smart, l->lun->disk.name, sentence, sizeof(sentence)));
-        output_sentence("SMART", text);
-}
-
-void health_print_commands(const struct health *h)
-{
-        for (size_t i = 0; i < h->n_luns; i++)
-                print_commands(i == 0 ? N_("Commands") : "", h->luns + i);
-}
-
 void health_print(const struct health *h, const struct view *v)
 {
         health_print_commands(h);
         (void) health_print_trim(h, v);
-        for (size_t i = 0; i < h->n_luns; i++)
-                print_smart(h->luns + i);
+        for (const struct lun_health *l = h->luns; l < h->luns + h->n_luns; l++) {
+                char sentence[512], text[600];
+
+                if (!l->smart.told)
+                        continue;
+                (void) snprintf(text, sizeof(text), "%s: %s", l->lun->disk.name,
+                                smart_sentence(&l->smart, l->lun->disk.name, sentence, sizeof(sentence)));
+                output_sentence("SMART", text);
+        }
 }

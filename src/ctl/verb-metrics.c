@@ -81,15 +81,6 @@ struct measured {
 
 /* ---- the machine ---- */
 
-static const struct metric_family build_info = {"uasd_build_info", false, "The version of uasctl."},
-                                  up = {"uasd_up", false, "1 if uasd answers; 0 if all data is from the kernel."},
-                                  quirks_used = {"uasd_quirks_used_bytes", false,
-                                                 "Used length of the quirks parameter of usb_storage."},
-                                  quirks_size = {"uasd_quirks_size_bytes", false,
-                                                 "Total length of the quirks parameter of usb_storage."},
-                                  endings = {"uasd_endings_total", true,
-                                             "Journal entries of uasd in this boot: switches, roll-backs, distrust."};
-
 static uint64_t count_endings(const struct events *e, const char *word)
 {
         uint64_t n = 0;
@@ -99,18 +90,27 @@ static uint64_t count_endings(const struct events *e, const char *word)
         return n;
 }
 
+/* FAMILY("name", counter, "help") */
+#define FAMILY(...) (&(const struct metric_family){__VA_ARGS__})
+
 static void write_machine(struct metrics_writer *w, const struct measured *m)
 {
         char quirks[QUIRKS_MAX + 1];
 
-        metrics_sample(w, &build_info, 1, (const struct metric_label[]){{"version", UASD_VERSION}, {}});
-        metrics_sample(w, &up, m->daemon, NULL);
+        metrics_sample(w, FAMILY("uasd_build_info", false, "The version of uasctl."), 1,
+                       (const struct metric_label[]){{"version", UASD_VERSION}, {}});
+        metrics_sample(w, FAMILY("uasd_up", false, "1 if uasd answers; 0 if all data is from the kernel."), m->daemon, NULL);
         if (quirks_param_read(m->roots, quirks) >= 0) {
-                metrics_sample(w, &quirks_used, strlen(quirks), NULL);
-                metrics_sample(w, &quirks_size, QUIRKS_MAX, NULL);
+                metrics_sample(w, FAMILY("uasd_quirks_used_bytes", false, "Used length of the quirks parameter of usb_storage."),
+                               strlen(quirks), NULL);
+                metrics_sample(w, FAMILY("uasd_quirks_size_bytes", false, "Total length of the quirks parameter of usb_storage."),
+                               QUIRKS_MAX, NULL);
         }
         for (size_t i = 0; m->events->journal && events_word(i); i++)
-                metrics_sample(w, &endings, count_endings(m->events, events_word(i)),
+                metrics_sample(w,
+                               FAMILY("uasd_endings_total", true,
+                                      "Journal entries of uasd in this boot: switches, roll-backs, distrust."),
+                               count_endings(m->events, events_word(i)),
                                (const struct metric_label[]){{"event", events_word(i)}, {}});
 }
 
@@ -121,7 +121,6 @@ static void write_machine(struct metrics_writer *w, const struct measured *m)
 /* Labels that have the names and values of members of JSON. */
 static void write_info(struct metrics_writer *w, const struct view *v)
 {
-        static const struct metric_family info = {"uasd_disk_info", false, "Identity, driver and target of a disk."};
         static const char *const names[] = {"interface", "vendor_id", "product_id", "revision", "manufacturer", "product",
                                             "serial",    "driver",    "target",     "policy",   "verdict",      "reason_id"};
         struct metric_label labels[ELEMENTSOF(names) + 1] = {};
@@ -129,16 +128,14 @@ static void write_info(struct metrics_writer *w, const struct view *v)
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 labels[i] = (struct metric_label){names[i], member(o, names[i])};
-        metrics_sample(w, &info, 1, labels);
+        metrics_sample(w, FAMILY("uasd_disk_info", false, "Identity, driver and target of a disk."), 1, labels);
 }
 
 static void write_state(struct metrics_writer *w, const struct view *v)
 {
-        static const struct metric_family present = {"uasd_disk_state", false,
-                                                     "1 for the present state of a disk, 0 for all others."};
-
         for (enum state s = 0; s < _STATE_MAX; s++)
-                metrics_sample(w, &present, s == v->disk.state,
+                metrics_sample(w, FAMILY("uasd_disk_state", false, "1 for the present state of a disk, 0 for all others."),
+                               s == v->disk.state,
                                (const struct metric_label[]){{OF_DISK(v)}, {"state", state_to_string(s)}, {}});
 }
 
