@@ -23,7 +23,7 @@ static json_object *json_luns(const struct disk *d)
 static void put_if_said(json_object *o, const char *key, const char *s)
 {
         if (s)
-                put_string(o, key, s);
+                put(o, key, new_string(s));
 }
 
 static json_object *json_users(const struct disk *d)
@@ -37,7 +37,7 @@ static json_object *json_users(const struct disk *d)
                 put_if_said(o, "where", u->where);
                 put_if_said(o, "namespace", u->namespace);
                 if (u->pid > 0)
-                        put_int(o, "pid", u->pid);
+                        put(o, "pid", new_int(u->pid));
                 put_if_said(o, "command", u->command);
                 put_if_said(o, "unit", u->unit);
                 append(list, o);
@@ -100,7 +100,7 @@ json_object *json_quirks(const struct quirk_word *words, size_t n)
                                   {"remedy", new_string(quirk_word_remedy(w, remedy, sizeof(remedy)))});
 
                 if (file)
-                        put_int(o, "line", w->line->line);
+                        put(o, "line", new_int(w->line->line));
                 append(list, o);
         }
         return list;
@@ -228,10 +228,10 @@ json_object *json_events(const struct events *e, size_t first)
                                            {"source", new_string(e->list[i].record ? "record" : "journal")});
 
                 for (enum event_value v = 0; v < _EVENT_VALUE_MAX; v++)
-                        put_string_or_null(o, event_fields[v].json, e->list[i].values[v]);
+                        put(o, event_fields[v].json, new_string_or_null(e->list[i].values[v]));
                 append(list, o);
         }
-        put_bool(document, "journal", e->journal);
+        put(document, "journal", new_bool(e->journal));
         return document;
 }
 

@@ -12,7 +12,7 @@
 
 static int read_row(sd_bus_message *m, struct policy_rows *rows)
 {
-        const char *id, *policy, *source, *disk;
+        const char *id, *policy, *source;
         struct policy_row *row;
         int forced, p, s, r = sd_bus_message_read(m, "ssbs", &id, &policy, &forced, &source);
 
@@ -23,10 +23,10 @@ static int read_row(sd_bus_message *m, struct policy_rows *rows)
         if (p < 0 || s < 0)
                 return -EBADMSG;
         row = policy_rows_add(rows, id, (enum policy) p, forced, (enum policy_source) s);
-        r = row ? sd_bus_message_enter_container(m, 'a', "s") : -ENOMEM;
-        while (r >= 0 && (r = sd_bus_message_read(m, "s", &disk)) > 0)
-                r = strv_push(&row->disks, &row->n_disks, disk);
-        return r < 0 ? r : sd_bus_message_exit_container(m);
+        r = row ? sd_bus_message_read_strv(m, &row->disks) : -ENOMEM;
+        while (r >= 0 && row->disks && row->disks[row->n_disks])
+                row->n_disks++;
+        return r;
 }
 
 static int read_remote(const struct ctl *c, struct remote *remote, struct policy_rows *ret)

@@ -23,13 +23,6 @@ json_object *new_int(int64_t value);
 json_object *new_uint(uint64_t value);
 json_object *new_bool(bool value);
 
-#define put_string(o, key, s) put(o, key, new_string(s))
-#define put_string_or_null(o, key, s) put(o, key, new_string_or_null(s))
-#define put_int(o, key, value) put(o, key, new_int(value))
-#define put_uint(o, key, value) put(o, key, new_uint(value))
-#define put_bool(o, key, value) put(o, key, new_bool(value))
-#define append_string(list, s) append(list, new_string(s))
-
 /* Adds members to an object, and returns it: put_members(o, {"name", new_string(name)}, {"size", new_uint(size)}) */
 struct json_member {
         const char *key;

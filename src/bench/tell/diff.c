@@ -205,7 +205,7 @@ static json_object *json_pair(const struct bench *a, const struct bench *b, cons
         size_t n = pair_differs(a, b, p, differs);
 
         for (size_t i = 0; i < n; i++)
-                append_string(list, differs[i]);
+                append(list, new_string(differs[i]));
         return json_make(
                 {"text", new_string(pattern_text(a, p->a, text))}, {"driver_a", new_string(driver_to_string(p->driver_a))},
                 {"driver_b", new_string(driver_to_string(p->driver_b))}, {"comparison", bench_json_verdict(&p->verdict, "")},
