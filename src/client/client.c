@@ -24,12 +24,10 @@ static const char *private_socket(const struct client *c, char ret[static SOCKET
 
 static int open_remote(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret)
 {
-        uint64_t limit = use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC;
         char path[SOCKET_MAX];
 
-        if (c->host)
-                return remote_open_host(c->host, ORDER_USEC, ret_remote, ret);
-        return remote_open(private_socket(c, path), use, limit, ret_remote, ret);
+        return remote_open(c->host, private_socket(c, path), use, use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC, ret_remote,
+                           ret);
 }
 
 #define WHY_MAX 256

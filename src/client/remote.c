@@ -128,22 +128,18 @@ static int open_and_read(const char *host, const char *socket, bool brief, uint6
         return 0;
 }
 
-int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
+int remote_open(const char *host, const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret,
+                struct views *ret_disks)
 {
         const char *first = use == REMOTE_ORDER ? NULL : private_socket, *second = use == REMOTE_ORDER ? private_socket : NULL;
         bool brief = use == REMOTE_LOOK_BRIEF;
         uint64_t start = now_boottime(), used;
-        int r = open_and_read(NULL, first, brief, limit_usec, ret, ret_disks);
+        int r = open_and_read(host, first, brief, limit_usec, ret, ret_disks);
 
         if (r != -ENOTCONN || !private_socket)
                 return r;
         used = now_boottime() - start;
         return open_and_read(NULL, second, brief, used < limit_usec ? limit_usec - used : 0, ret, ret_disks);
-}
-
-int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
-{
-        return open_and_read(host, NULL, false, limit_usec, ret, ret_disks);
 }
 
 void remote_close(struct remote *r)

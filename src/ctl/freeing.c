@@ -5,7 +5,6 @@
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "sys/io/sysfs.h"
-#include "term/layout.h"
 
 #define COMMAND_MAX 1200
 #define STACK_DEPTH 8 /* of the recursion: real stacks have three */

@@ -7,7 +7,6 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "term/layout.h"
 #include "term/terminal.h"
 
 const char *const sgr_of_state[_STATE_MAX] = {
@@ -87,33 +86,39 @@ void output_line(int used, const char *text)
 
 /* ---- columns ---- */
 
+#define BRIEF true
+
+/* Texts of people and devices are folded. Other columns are left out of the default table if it is too wide. */
 static const struct {
         const char *name;
-        unsigned is; /* enum column_flag */
+        bool brief; /* part of ListDisks, which uasd answers without reading anything */
+        enum fit_fold folds;
+        unsigned goes;
+        int flags;
 } rows[_COLUMN_MAX] = {
-        [COLUMN_ID] = {"ID", COLUMN_BRIEF},
-        [COLUMN_BUS] = {"BUS", COLUMN_BRIEF | COLUMN_NUMBER},
-        [COLUMN_PORT] = {"PORT", COLUMN_BRIEF},
-        [COLUMN_DISKS] = {"DISKS", COLUMN_BRIEF},
-        [COLUMN_SIZE] = {"SIZE", COLUMN_BRIEF | COLUMN_NUMBER},
-        [COLUMN_SPEED] = {"SPEED", COLUMN_BRIEF | COLUMN_NUMBER},
-        [COLUMN_DRIVER] = {"DRIVER", COLUMN_BRIEF},
-        [COLUMN_TARGET] = {"TARGET", COLUMN_BRIEF},
-        [COLUMN_STATE] = {"STATE", COLUMN_BRIEF},
-        [COLUMN_WHY] = {"WHY", COLUMN_BRIEF},
-        [COLUMN_PRODUCT] = {"PRODUCT", COLUMN_BRIEF},
+        [COLUMN_ID] = {"ID", BRIEF},
+        [COLUMN_BUS] = {"BUS", BRIEF, .flags = SCOLS_FL_RIGHT},
+        [COLUMN_PORT] = {"PORT", BRIEF},
+        [COLUMN_DISKS] = {"DISKS", BRIEF, FIT_BLANKS, 5},
+        [COLUMN_SIZE] = {"SIZE", BRIEF, FIT_WHOLE, 2, SCOLS_FL_RIGHT},
+        [COLUMN_SPEED] = {"SPEED", BRIEF, FIT_WHOLE, 3, SCOLS_FL_RIGHT},
+        [COLUMN_DRIVER] = {"DRIVER", BRIEF},
+        [COLUMN_TARGET] = {"TARGET", BRIEF},
+        [COLUMN_STATE] = {"STATE", BRIEF, FIT_WHOLE, 4},
+        [COLUMN_WHY] = {"WHY", BRIEF, FIT_CUT},
+        [COLUMN_PRODUCT] = {"PRODUCT", BRIEF, FIT_CUT, 1},
         [COLUMN_BRIDGE] = {"BRIDGE"},
         [COLUMN_REVISION] = {"REVISION"},
         [COLUMN_SERIAL] = {"SERIAL"},
         [COLUMN_USB] = {"USB"},
         [COLUMN_CAPABLE] = {"CAPABLE"},
         [COLUMN_POLICY] = {"POLICY"},
-        [COLUMN_VERDICT] = {"VERDICT", COLUMN_BRIEF},
-        [COLUMN_HISTORY] = {"HISTORY"},
+        [COLUMN_VERDICT] = {"VERDICT", BRIEF},
+        [COLUMN_HISTORY] = {"HISTORY", .folds = FIT_CUT},
         [COLUMN_HOST] = {"HOST"},
-        [COLUMN_BUSY] = {"BUSY"},
-        [COLUMN_REASON] = {"REASON"},
-        [COLUMN_REASON_ID] = {"REASON-ID", COLUMN_BRIEF},
+        [COLUMN_BUSY] = {"BUSY", .folds = FIT_CUT},
+        [COLUMN_REASON] = {"REASON", .folds = FIT_CUT},
+        [COLUMN_REASON_ID] = {"REASON-ID", BRIEF},
 };
 
 static const struct columns shown = {
@@ -121,14 +126,18 @@ static const struct columns shown = {
         8,
 };
 
-const char *column_name(enum column c)
+struct table_column column_describe(enum column c, bool named)
 {
-        return rows[c].name;
+        return (struct table_column){.name = rows[c].name,
+                                     .fixed = true,
+                                     .flags = rows[c].flags,
+                                     .folds = rows[c].folds,
+                                     .goes = named ? 0 : rows[c].goes};
 }
 
-bool column_is(enum column c, enum column_flag flag)
+bool column_is_brief(enum column c)
 {
-        return rows[c].is & flag;
+        return rows[c].brief;
 }
 
 static int find(const char *name, size_t length)

@@ -3,6 +3,7 @@
 
 #include "client/view.h"
 #include "common/util.h"
+#include "term/layout.h"
 #include "term/terminal.h"
 
 /* Text for people, on stdout. Names from a device or user are made harmless. */
@@ -84,13 +85,10 @@ struct columns {
  */
 int columns_parse(const char *spec, struct columns *ret);
 
-enum column_flag {
-        COLUMN_NUMBER = 1 << 0, /* aligned to the right */
-        COLUMN_BRIEF = 1 << 1,  /* part of ListDisks, which uasd answers without reading anything */
-};
-
-const char *column_name(enum column c);
-bool column_is(enum column c, enum column_flag flag);
+/* named: the user asked for it, so it is not left out. */
+struct table_column column_describe(enum column c, bool named);
+/* True: ListDisks has it, which uasd answers without reading anything. */
+bool column_is_brief(enum column c);
 
 #define CELL_MAX 4096
 /* The text of a cell, made harmless; "" is shown as "-". Returns ret or a static string. */

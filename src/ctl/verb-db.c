@@ -5,7 +5,6 @@
 #include "ctl/schema.h"
 #include "sys/udev/bridgedb.h"
 #include "sys/udev/hwdb.h"
-#include "term/layout.h"
 
 /* A bridge, and what is known of it. */
 struct known_bridge {

@@ -14,7 +14,6 @@
 #include "sys/io/sysfs.h"
 #include "sys/quirks/modprobed.h"
 #include "sys/usb/link.h"
-#include "term/layout.h"
 
 #define CONFIG_MAX ((size_t) 4 * 1024 * 1024)
 

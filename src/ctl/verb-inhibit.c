@@ -11,7 +11,6 @@
 #include "common/names.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "term/layout.h"
 
 static void add_inhibitor(const char *disk, const char *who, const char *why, void *data)
 {

@@ -4,7 +4,6 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/usb/link.h"
-#include "term/layout.h"
 
 /* ---- buses, hubs and LUNs ---- */
 
@@ -137,24 +136,6 @@ static void add_disk(struct tree *t, const struct view *v, bool tree)
                 tree_luns(t, line, v);
 }
 
-/* Texts of people and devices are folded. Other columns are left out of the default table if it is too wide. */
-static struct table_column describe(enum column c, bool named)
-{
-        static const unsigned goes[_COLUMN_MAX] = {
-                [COLUMN_PRODUCT] = 1, [COLUMN_SIZE] = 2, [COLUMN_SPEED] = 3, [COLUMN_STATE] = 4, [COLUMN_DISKS] = 5};
-        bool folds = c == COLUMN_WHY || c == COLUMN_PRODUCT || c == COLUMN_HISTORY || c == COLUMN_BUSY || c == COLUMN_REASON;
-
-        return (struct table_column){
-                .name = column_name(c),
-                .fixed = true,
-                .flags = column_is(c, COLUMN_NUMBER) ? SCOLS_FL_RIGHT : 0,
-                .folds = folds               ? FIT_CUT
-                         : c == COLUMN_DISKS ? FIT_BLANKS
-                                             : FIT_WHOLE,
-                .goes = named ? 0 : goes[c],
-        };
-}
-
 static int print_list(const struct ctl *ctl, const struct views *v, const struct columns *c)
 {
         struct table_column columns[COLUMNS_MAX];
@@ -162,7 +143,7 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         bool tree = ctl->options->given & OPTION_TREE;
 
         for (size_t i = 0; i < c->n; i++)
-                columns[i] = describe(c->list[i], ctl->options->columns);
+                columns[i] = column_describe(c->list[i], ctl->options->columns);
         if (tree)
                 columns[0].flags = SCOLS_FL_TREE;
         t.table = table_new(columns, c->n, ctl->options->legend);
@@ -179,7 +160,7 @@ static int read_for(const struct ctl *ctl, const struct columns *c, struct views
 
         for (size_t i = 0; i < c->n; i++) {
                 users = users || c->list[i] == COLUMN_BUSY;
-                brief = brief && column_is(c->list[i], COLUMN_BRIEF);
+                brief = brief && column_is_brief(c->list[i]);
         }
         return source_read(&ctl->client, users ? DETAIL_ALL : brief ? DETAIL_BRIEF : DETAIL_NO_USERS, ret);
 }

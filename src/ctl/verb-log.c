@@ -3,7 +3,6 @@
 
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "term/layout.h"
 
 #define CLOCK_WIDTH 19
 #define WORD_WIDTH 12

@@ -7,7 +7,6 @@
 #include "common/names.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "term/layout.h"
 
 /* ---- differences ---- */
 

@@ -6,7 +6,6 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/state/conf.h"
-#include "term/layout.h"
 
 /* ---- sources ---- */
 

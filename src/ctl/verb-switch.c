@@ -6,7 +6,6 @@
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "sys/io/clock.h"
-#include "term/layout.h"
 
 /* uasd takes a free disk at once: one that still waits after this is in use. */
 #define BEGIN_USEC (1 * USEC_PER_SEC)

@@ -7,7 +7,6 @@
 
 #include "common/names.h"
 #include "ctl/output.h"
-#include "term/layout.h"
 
 #define ANY UINT_MAX
 
