@@ -11,31 +11,23 @@
  */
 struct property {
         const char *name, *contents;
-        int (*read)(sd_bus_message *m, const struct property *p, void *to);
+        int (*take)(const char *s, const struct property *p, void *to); /* for texts */
         size_t offset, size;
-        int (*from_string)(const char *); /* for the names of an enum in core/types.h */
-        int otherwise;                    /* value of ""; negative: "" is not allowed */
+        int (*from_string)(const char *);               /* for the names of an enum in core/types.h */
+        int otherwise;                                  /* value of ""; negative: "" is not allowed */
+        int (*read)(sd_bus_message *m, struct disk *d); /* NULL for texts and numbers */
 };
 
-static int read_buffer(sd_bus_message *m, const struct property *p, void *to)
+static int take_buffer(const char *s, const struct property *p, void *to)
 {
-        const char *s;
-        int r = sd_bus_message_read_basic(m, 's', &s);
-
-        if (r >= 0)
-                (void) copy_string((char *) to + p->offset, p->size, s);
-        return r;
+        (void) copy_string((char *) to + p->offset, p->size, s);
+        return 0;
 }
 
-static int read_allocated(sd_bus_message *m, const struct property *p, void *to)
+static int take_allocated(const char *s, const struct property *p, void *to)
 {
-        char **field = (char **) (void *) ((char *) to + p->offset), *copy;
-        const char *s;
-        int r = sd_bus_message_read_basic(m, 's', &s);
+        char **field = (char **) (void *) ((char *) to + p->offset), *copy = strdup(s);
 
-        if (r < 0)
-                return r;
-        copy = strdup(s);
         if (!copy)
                 return -ENOMEM;
         free(*field);
@@ -43,19 +35,10 @@ static int read_allocated(sd_bus_message *m, const struct property *p, void *to)
         return 0;
 }
 
-static int read_number(sd_bus_message *m, const struct property *p, void *to)
-{
-        return sd_bus_message_read_basic(m, *p->contents, (char *) to + p->offset);
-}
-
-static int read_driver(sd_bus_message *m, const struct property *p, void *to)
+static int take_driver(const char *s, const struct property *p, void *to)
 {
         struct facts *f = &((struct view *) to)->disk.facts;
-        const char *s;
-        int r = sd_bus_message_read_basic(m, 's', &s);
 
-        if (r < 0)
-                return r;
         (void) copy_string(f->driver_name, sizeof(f->driver_name), s);
         f->driver = isempty(s)                  ? DRIVER_NONE
                     : streq(s, DRIVER_NAME_UAS) ? DRIVER_UAS
@@ -64,33 +47,27 @@ static int read_driver(sd_bus_message *m, const struct property *p, void *to)
         return 0;
 }
 
-static int read_capable(sd_bus_message *m, const struct property *p, void *to)
+static int take_word(const char *s, const struct property *p, void *to)
 {
-        struct facts *f = &((struct view *) to)->disk.facts;
-        int b, r = sd_bus_message_read_basic(m, 'b', &b);
+        int word = isempty(s) ? p->otherwise : p->from_string(s);
 
-        if (r >= 0)
-                f->caps.uas = f->caps.pipes = b;
-        return r;
-}
-
-static int read_word(sd_bus_message *m, const struct property *p, void *to)
-{
-        const char *s;
-        int word, r = sd_bus_message_read_basic(m, 's', &s);
-
-        if (r < 0)
-                return r;
-        word = isempty(s) ? p->otherwise : p->from_string(s);
         if (word < 0)
                 return -EBADMSG;
         memcpy((char *) to + p->offset, &word, p->size);
         return 0;
 }
 
-static int read_disks(sd_bus_message *m, const struct property *p, void *to)
+static int read_capable(sd_bus_message *m, struct disk *d)
 {
-        struct disk *d = &((struct view *) to)->disk;
+        int b, r = sd_bus_message_read_basic(m, 'b', &b);
+
+        if (r >= 0)
+                d->facts.caps.uas = d->facts.caps.pipes = b;
+        return r;
+}
+
+static int read_disks(sd_bus_message *m, struct disk *d)
+{
         const char *name;
         uint64_t size;
         uint32_t lun;
@@ -102,13 +79,11 @@ static int read_disks(sd_bus_message *m, const struct property *p, void *to)
         luns_free(TAKE_PTR(d->luns), d->n_luns);
         d->n_luns = 0;
         while ((r = sd_bus_message_read(m, "(sut)", &name, &lun, &size)) > 0) {
-                struct lun *grown = reallocarray(d->luns, d->n_luns + 1, sizeof(*grown));
+                struct lun l = {.lun = lun, .size = size};
 
-                if (!grown)
+                (void) copy_string(l.disk.name, sizeof(l.disk.name), name);
+                if (!list_push(d->luns, d->n_luns, l))
                         return -ENOMEM;
-                d->luns = grown;
-                grown[d->n_luns] = (struct lun){.lun = lun, .size = size};
-                (void) copy_string(grown[d->n_luns++].disk.name, BLOCK_NAME_MAX, name);
         }
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }
@@ -121,10 +96,9 @@ static int copy_if_said(const char *s, char **ret)
         return *ret ? 0 : -ENOMEM;
 }
 
-static int read_busy(sd_bus_message *m, const struct property *p, void *to)
+static int read_busy(sd_bus_message *m, struct disk *d)
 {
         const char *kind, *device, *where, *namespace, *command, *unit;
-        struct disk *d = &((struct view *) to)->disk;
         uint32_t pid;
         int r;
 
@@ -134,16 +108,15 @@ static int read_busy(sd_bus_message *m, const struct property *p, void *to)
         users_free(TAKE_PTR(d->users), d->n_users);
         d->n_users = 0;
         while ((r = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace, &command, &pid, &unit)) > 0) {
-                struct user *grown = reallocarray(d->users, d->n_users + 1, sizeof(*grown)), *u;
                 int type = user_kind_from_string(kind);
+                const struct user user = {.kind = (enum user_kind) type, .pid = (pid_t) pid};
+                struct user *u;
 
-                if (!grown)
-                        return -ENOMEM;
-                d->users = grown;
                 if (type < 0)
                         return -EBADMSG;
-                u = &grown[d->n_users++];
-                *u = (struct user){.kind = (enum user_kind) type, .pid = (pid_t) pid};
+                if (!list_push(d->users, d->n_users, user))
+                        return -ENOMEM;
+                u = &d->users[d->n_users - 1];
                 (void) copy_string(u->device, sizeof(u->device), device);
                 if (copy_if_said(where, &u->where) < 0 || copy_if_said(namespace, &u->namespace) < 0 ||
                     copy_if_said(command, &u->command) < 0 || copy_if_said(unit, &u->unit) < 0)
@@ -154,9 +127,9 @@ static int read_busy(sd_bus_message *m, const struct property *p, void *to)
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
-static int read_outcome(sd_bus_message *m, const struct property *p, void *to)
+static int read_outcome(sd_bus_message *m, struct disk *d)
 {
-        struct outcome *o = &((struct view *) to)->disk.outcome;
+        struct outcome *o = &d->outcome;
         const char *step, *text;
         int r = sd_bus_message_read(m, "(iss)", &o->code, &step, &text);
 
@@ -170,37 +143,37 @@ static int read_outcome(sd_bus_message *m, const struct property *p, void *to)
 #define AT(field) offsetof(struct view, field), sizeof(((struct view *) NULL)->field)
 
 static const struct property properties[] = {
-        {"Id", "s", read_buffer, AT(disk.facts.interface)},
-        {"VendorId", "q", read_number, AT(disk.facts.vid)},
-        {"ProductId", "q", read_number, AT(disk.facts.pid)},
-        {"Revision", "q", read_number, AT(disk.facts.bcd)},
-        {"Manufacturer", "s", read_buffer, AT(disk.facts.manufacturer)},
-        {"Product", "s", read_buffer, AT(disk.facts.product)},
-        {"Serial", "s", read_buffer, AT(disk.facts.serial)},
-        {"SpeedMbps", "u", read_number, AT(disk.facts.speed_mbps)},
-        {"MaxSpeedMbps", "u", read_number, AT(disk.facts.max_speed_mbps)},
-        {"UsbVersion", "s", read_buffer, AT(disk.facts.usb_version)},
-        {"Driver", "s", read_driver},
-        {"Capable", "b", read_capable},
-        {"Policy", "s", read_word, AT(disk.facts.policy), policy_from_string, -EINVAL},
-        {"Target", "s", read_word, AT(disk.decision.target), driver_from_string, DRIVER_NONE},
-        {"State", "s", read_word, AT(disk.state), state_from_string, -EINVAL},
-        {"Reason", "s", read_allocated, AT(reason)},
-        {"ReasonId", "s", read_allocated, AT(reason_id)},
-        {"Verdict", "s", read_word, AT(disk.facts.verdict), verdict_from_string, -EINVAL},
-        {"History", "s", read_buffer, AT(history)},
-        {"Host", "s", read_buffer, AT(disk.host)},
-        {"Disks", "a(sut)", read_disks},
-        {"Busy", "a(sssssus)", read_busy},
-        {"Outcome", "(iss)", read_outcome},
-        {"Lease", "s", read_buffer, AT(disk.lease)},
+        {"Id", "s", take_buffer, AT(disk.facts.interface)},
+        {"VendorId", "q", NULL, AT(disk.facts.vid)},
+        {"ProductId", "q", NULL, AT(disk.facts.pid)},
+        {"Revision", "q", NULL, AT(disk.facts.bcd)},
+        {"Manufacturer", "s", take_buffer, AT(disk.facts.manufacturer)},
+        {"Product", "s", take_buffer, AT(disk.facts.product)},
+        {"Serial", "s", take_buffer, AT(disk.facts.serial)},
+        {"SpeedMbps", "u", NULL, AT(disk.facts.speed_mbps)},
+        {"MaxSpeedMbps", "u", NULL, AT(disk.facts.max_speed_mbps)},
+        {"UsbVersion", "s", take_buffer, AT(disk.facts.usb_version)},
+        {"Driver", "s", take_driver},
+        {"Capable", "b", .read = read_capable},
+        {"Policy", "s", take_word, AT(disk.facts.policy), policy_from_string, -EINVAL},
+        {"Target", "s", take_word, AT(disk.decision.target), driver_from_string, DRIVER_NONE},
+        {"State", "s", take_word, AT(disk.state), state_from_string, -EINVAL},
+        {"Reason", "s", take_allocated, AT(reason)},
+        {"ReasonId", "s", take_allocated, AT(reason_id)},
+        {"Verdict", "s", take_word, AT(disk.facts.verdict), verdict_from_string, -EINVAL},
+        {"History", "s", take_buffer, AT(history)},
+        {"Host", "s", take_buffer, AT(disk.host)},
+        {"Disks", "a(sut)", .read = read_disks},
+        {"Busy", "a(sssssus)", .read = read_busy},
+        {"Outcome", "(iss)", .read = read_outcome},
+        {"Lease", "s", take_buffer, AT(disk.lease)},
         {},
 };
 
 static const struct property job_properties[] = {
-        {"Disk", "s", read_buffer, offsetof(struct job_step, disk), INTERFACE_NAME_MAX},
-        {"State", "s", read_buffer, offsetof(struct job_step, state), JOB_WORD_MAX},
-        {"Step", "s", read_buffer, offsetof(struct job_step, step), JOB_WORD_MAX},
+        {"Disk", "s", take_buffer, offsetof(struct job_step, disk), INTERFACE_NAME_MAX},
+        {"State", "s", take_buffer, offsetof(struct job_step, state), JOB_WORD_MAX},
+        {"Step", "s", take_buffer, offsetof(struct job_step, step), JOB_WORD_MAX},
         {},
 };
 
@@ -209,6 +182,17 @@ static const struct property *property_find(const struct property *table, const 
         while (table->name && !streq(table->name, name))
                 table++;
         return table->name ? table : NULL;
+}
+
+static int read_value(sd_bus_message *m, const struct property *p, void *to)
+{
+        const char *s;
+        int r;
+
+        if (p->read)
+                return p->read(m, &((struct view *) to)->disk);
+        r = sd_bus_message_read_basic(m, *p->contents, p->take ? (void *) &s : (char *) to + p->offset);
+        return r >= 0 && p->take ? p->take(s, p, to) : r;
 }
 
 static int read_property(sd_bus_message *m, const struct property *table, void *to)
@@ -224,7 +208,7 @@ static int read_property(sd_bus_message *m, const struct property *table, void *
                 return sd_bus_message_skip(m, "v");
         r = sd_bus_message_enter_container(m, 'v', p->contents);
         if (r >= 0)
-                r = p->read(m, p, to);
+                r = read_value(m, p, to);
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
@@ -290,11 +274,8 @@ static int read_brief(sd_bus_message *m, struct view *v)
 {
         int r = 1;
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(brief); i++) {
-                const struct property *p = property_find(properties, brief[i]);
-
-                r = p->read(m, p, v);
-        }
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(brief); i++)
+                r = read_value(m, property_find(properties, brief[i]), v);
         return r < 0 ? r : 1;
 }
 

@@ -26,12 +26,8 @@ void views_done(struct views *v)
 
 int views_add(struct views *v, struct view *item)
 {
-        struct view *grown = reallocarray(v->list, v->n + 1, sizeof(*grown));
-
-        if (!grown)
+        if (!list_push(v->list, v->n, *item))
                 return -ENOMEM;
-        v->list = grown;
-        grown[v->n++] = *item;
         *item = (struct view){};
         return 0;
 }
