@@ -72,6 +72,9 @@ void events_sort(struct events *e);
 /* After events_from_journal(): passes each further entry to `tell`, until the reader of stdout is gone. 0 or -errno. */
 int events_follow(struct events *e, const struct events_filter *f, void (*tell)(const struct log_entry *e));
 
+/* For a report: prints the title and the newest lines, up to a limit. Nothing without any. */
+void events_print(const char *title, const struct events *e);
+
 /* The words of endings by index; NULL: after the last one. */
 const char *events_word(size_t i);
 

@@ -92,3 +92,36 @@ int verb_log(struct ctl *c, char **args)
                 print_event(&events.list[i]);
         return c->options->given & OPTION_FOLLOW ? follow(&events, &filter) : UASD_EXIT_OK;
 }
+
+/* ---- in a report ---- */
+
+/* Characters of a list. A report of five disks then fits an issue of 65,536 characters. */
+#define LIST_MAX 15000
+
+/* "2026-11-20 15:45:07  switched, 152d:0578:SERIAL at 2-1:1.0, usb-storage to uas, fastest, step bind: ..." */
+static const char *event_line(const struct log_entry *e, char *ret, size_t size)
+{
+        char clock[CLOCK_MAX], text[2048] = "";
+        size_t n = 0;
+
+        for (enum event_value i = 0; i < _EVENT_VALUE_MAX && n < sizeof(text); i++)
+                if (event_fields[i].before && !isempty(e->values[i]))
+                        n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s", n ? event_fields[i].before : "", e->values[i]);
+        (void) snprintf(ret, size, "%s  %s", output_clock(e->usec, clock), SENTENCE(text));
+        return ret;
+}
+
+void events_print(const char *title, const struct events *e)
+{
+        size_t first = e->n, used = 0;
+        char line[4096];
+
+        while (first > 0 && (used += strlen(event_line(&e->list[first - 1], line, sizeof(line))) + 1) <= LIST_MAX)
+                first--;
+        if (e->n > 0)
+                printf("\n%s:\n", title);
+        if (first > 0)
+                printf("(%zu older ones are left out)\n", first);
+        for (; first < e->n; first++)
+                puts(event_line(&e->list[first], line, sizeof(line)));
+}

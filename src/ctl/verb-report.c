@@ -291,8 +291,6 @@ static void report_machine(const struct ctl *c, bool daemon)
 
 #define WORDS_MAX 32
 #define USERS_MAX 3
-/* Characters of a list. A report of five disks then fits an issue of 65,536 characters. */
-#define LIST_MAX 15000
 
 /* ---- the summary ---- */
 
@@ -376,36 +374,7 @@ static int print_disks(const struct ctl *c)
         return r;
 }
 
-/* ---- events and messages ---- */
-
-/* "2026-11-20 15:45:07  switched, 152d:0578:SERIAL at 2-1:1.0, usb-storage to uas, fastest, step bind: ..." */
-static const char *event_line(const struct log_entry *e, char *ret, size_t size)
-{
-        char clock[CLOCK_MAX], text[2048] = "";
-        size_t n = 0;
-
-        for (enum event_value i = 0; i < _EVENT_VALUE_MAX && n < sizeof(text); i++)
-                if (event_fields[i].before && !isempty(e->values[i]))
-                        n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s", n ? event_fields[i].before : "", e->values[i]);
-        (void) snprintf(ret, size, "%s  %s", output_clock(e->usec, clock), SENTENCE(text));
-        return ret;
-}
-
-/* The newest lines, up to LIST_MAX characters. */
-static void print_events(const char *title, const struct events *e)
-{
-        size_t first = e->n, used = 0;
-        char line[4096];
-
-        while (first > 0 && (used += strlen(event_line(&e->list[first - 1], line, sizeof(line))) + 1) <= LIST_MAX)
-                first--;
-        if (e->n > 0)
-                printf("\n%s:\n", title);
-        if (first > 0)
-                printf("(%zu older ones are left out)\n", first);
-        for (; first < e->n; first++)
-                puts(event_line(&e->list[first], line, sizeof(line)));
-}
+/* ---- all of it ---- */
 
 int verb_report(struct ctl *c, char **args)
 {
@@ -431,7 +400,7 @@ int verb_report(struct ctl *c, char **args)
                 redact_all(&c->views, &events, &kernel);
         report_machine(c, answers);
         r = print_disks(c);
-        print_events("Events", &events);
-        print_events("Kernel messages of this boot", &kernel);
+        events_print("Events", &events);
+        events_print("Kernel messages of this boot", &kernel);
         return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
