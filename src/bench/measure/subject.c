@@ -157,8 +157,8 @@ static int look_at_path(struct subject *s, struct stat *ret)
         return UASD_EXIT_OK;
 }
 
-/* The servers see the file. st: as this machine sees it, or empty. */
-static int look_at_clients(struct subject *s, const struct stat *st)
+/* The servers see the file. size: as this machine sees it; 0: it does not. */
+static int look_at_clients(struct subject *s, off_t size)
 {
         const struct bench_options *o = s->context->options;
 
@@ -173,44 +173,15 @@ static int look_at_clients(struct subject *s, const struct stat *st)
                         o->file);
         if (o->write)
                 return take_scratch(s);
-        s->available = o->size ?: (uint64_t) st->st_size;
+        s->available = o->size ?: (uint64_t) size;
         if (s->available > 0)
                 return UASD_EXIT_OK;
         return log_failure(UASD_EXIT_USAGE, "The size of '%s' is not known here. Add --size=SIZE.", o->file);
 }
 
-/* The disks of this machine below a file. */
-struct below {
-        struct views views;
-        const struct view **list;
-        int n;
-        bool known, others; /* as from select_below() */
-};
-
-static void below_done(struct below *b)
-{
-        views_done(&b->views);
-        free(b->list);
-}
-
-/* Only the kernel knows the partition of a file system. uasd names only whole disks. st: NULL: this machine does not see it. */
-static void below_read(const struct roots *r, const struct stat *st, struct below *ret)
-{
-        if (local_read(r, false, &ret->views) < 0)
-                return;
-        ret->list = need(calloc(ret->views.n + 1, sizeof(*ret->list)));
-        if (st)
-                ret->n = select_below(r, &ret->views, st->st_dev, ret->list, &ret->known, &ret->others);
-}
-
-/* The only disk, or NULL: several links, drivers or queues. */
-static const struct view *below_one(const struct below *b)
-{
-        return b->n == 1 && b->known && !b->others ? b->list[0] : NULL;
-}
-
 /* The user names the disk, and the result is stored under its name. So the disk is refused only if it is known to be wrong. */
-static int find_named_disk(struct subject *s, const char *what, const struct below *below)
+static int find_named_disk(struct subject *s, const char *what, const struct view *const *below, int n, bool known,
+                           const struct view *only)
 {
         bool asked = false;
         int code;
@@ -220,12 +191,12 @@ static int find_named_disk(struct subject *s, const char *what, const struct bel
                 code = source_select(&s->context->client, &s->views, what, &s->view);
         if (code != UASD_EXIT_OK)
                 return code;
-        for (int i = 0; i < below->n; i++)
-                asked = asked || streq(below->list[i]->disk.facts.interface, s->view->disk.facts.interface);
-        if (!below->known || asked)
+        for (int i = 0; i < n; i++)
+                asked = asked || streq(below[i]->disk.facts.interface, s->view->disk.facts.interface);
+        if (!known || asked)
                 return UASD_EXIT_OK;
         log_error("'%s' is not on %s but on %s.", s->context->options->file, VIEW_LABEL(s->view),
-                  below_one(below) ? VIEW_LABEL(below_one(below)) : "another disk");
+                  only ? VIEW_LABEL(only) : "another disk");
         log_info(s->context->options->clients ? "Omit the disk: the result then names none."
                                               : "Omit the disk: uasctl then finds it.");
         return UASD_EXIT_USAGE;
@@ -234,27 +205,35 @@ static int find_named_disk(struct subject *s, const char *what, const struct bel
 /* The file may be on any file system. Its disk is needed only for the record. */
 int find_file(struct subject *s, const char *what)
 {
-        _cleanup_(below_done) struct below below = {};
         const struct bench_options *o = s->context->options;
+        const struct roots *r = &s->context->client.roots;
+        _cleanup_(views_done) struct views views = {};
+        _cleanup_free_ const struct view **below = NULL;
+        bool seen = true, read, known = false, others = false;
+        const struct view *only;
         struct stat st = {};
-        bool seen = true;
-        int code;
+        int n = 0, code;
 
         s->path = need(strdup(o->file));
         /* With --clients the file may exist only on other machines. If this machine sees it, it is the same file. */
         if (o->clients)
                 seen = stat(o->file, &st) == 0 && S_ISREG(st.st_mode);
-        code = o->clients ? look_at_clients(s, seen ? &st : &(struct stat){}) : look_at_path(s, &st);
+        code = o->clients ? look_at_clients(s, seen ? st.st_size : 0) : look_at_path(s, &st);
         if (code != UASD_EXIT_OK)
                 return code;
-        below_read(&s->context->client.roots, (what ? seen : !o->clients) ? &st : NULL, &below);
+        /* Only the kernel knows the partition of a file system. uasd names only whole disks. */
+        read = local_read(r, false, &views) >= 0;
+        below = need(calloc(views.n + 1, sizeof(*below)));
+        if (read && (what ? seen : !o->clients))
+                n = select_below(r, &views, st.st_dev, below, &known, &others);
+        only = n == 1 && known && !others ? below[0] : NULL; /* several have several links, drivers and queues */
         if (what)
-                code = find_named_disk(s, what, &below);
-        else if (below_one(&below)) {
-                s->view = below_one(&below);
-                s->views = below.views;
-                below.views = (struct views){};
-        } else if (below.list && (!below.known || below.n > 0))
+                code = find_named_disk(s, what, below, n, known, only);
+        else if (only) {
+                s->view = only;
+                s->views = views;
+                views = (struct views){};
+        } else if (read && (!known || n > 0))
                 log_info("The file is on an unknown disk, or on more than one. Name a disk to get its link, driver and errors.");
         if (code == UASD_EXIT_OK && s->view)
                 (void) take_disk(s, what ?: "");
