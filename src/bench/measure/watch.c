@@ -98,8 +98,8 @@ int stat_bytes(const char *line, uint64_t *ret_read, uint64_t *ret_written)
         return 0;
 }
 
-/* Adds the disks of one interface to t, which is empty. */
-static void moved(const struct roots *r, const char *interface, const char *block, struct traffic *t)
+/* Adds the disks of one interface to t. block: the measured LUN; NULL: it is another interface. */
+static void add_moved(const struct roots *r, const char *interface, const char *block, struct traffic *t)
 {
         struct usb_disk d = {};
         uint64_t in, out;
@@ -113,9 +113,10 @@ static void moved(const struct roots *r, const char *interface, const char *bloc
                 (void) snprintf(path, sizeof(path), "block/%s/stat", name);
                 if (!name[0] || attr_read(r->sys, path, text, sizeof(text)) <= 0 || stat_bytes(text, &in, &out) < 0)
                         continue;
-                t->read += in;
-                t->written += out;
-                if (streq(name, block)) {
+                t->others += block ? 0 : in + out;
+                t->read += block ? in : 0;
+                t->written += block ? out : 0;
+                if (block && streq(name, block)) {
                         t->lun_read = in;
                         t->lun_written = out;
                 }
@@ -125,20 +126,15 @@ static void moved(const struct roots *r, const char *interface, const char *bloc
 
 void traffic_read(const struct roots *r, const char *interface, const char *block, struct traffic *ret)
 {
+        size_t bus = interface ? strcspn(interface, "-") + 1 : 0;
         char **all = NULL;
 
         *ret = (struct traffic){};
         if (!interface || usb_disk_enumerate(r, &all) < 0)
                 return;
-        for (char **i = all; i && *i; i++) {
-                struct traffic one = {};
-
-                if (strncmp(*i, interface, strcspn(interface, "-") + 1) != 0 || streq(*i, interface))
-                        continue;
-                moved(r, *i, "", &one);
-                ret->others += one.read + one.written;
-        }
-        moved(r, interface, block, ret);
+        for (char **i = all; i && *i; i++)
+                if (strncmp(*i, interface, bus) == 0)
+                        add_moved(r, *i, streq(*i, interface) ? block : NULL, ret);
         ret->known = true;
         strv_free(all);
 }
