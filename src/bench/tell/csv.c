@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "common/util.h"
+#include "term/json.h"
 
 /* RFC 4180. Text that a spreadsheet would read as a formula gets an apostrophe in front. */
 static void text(FILE *out, const char *s)
@@ -44,7 +45,7 @@ static void value(FILE *out, const struct field *f, json_object *v)
 /* from: NULL prints the names of the columns. */
 static void columns(FILE *out, const struct field *fields, const char *prefix, const void *from)
 {
-        json_object *values = from ? fields_object(fields, from) : NULL;
+        json_object *values = from ? put_fields(json_new(), fields, from) : NULL;
 
         for (const struct field *f = fields; f->name; f++) {
                 char inner[32];

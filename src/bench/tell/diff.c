@@ -209,8 +209,8 @@ static json_object *json_pair(const struct bench *a, const struct bench *b, cons
         return json_make(
                 {"text", new_string(pattern_text(a, p->a, text))}, {"driver_a", new_string(driver_to_string(p->driver_a))},
                 {"driver_b", new_string(driver_to_string(p->driver_b))}, {"comparison", bench_json_verdict(&p->verdict, "")},
-                {"differs", list}, {"doubts_a", bench_json_doubts(a, p->a, p->driver_a)},
-                {"doubts_b", bench_json_doubts(b, p->b, p->driver_b)});
+                {"differs", list}, {"doubts_a", bench_json_doubts(json_list(), a, p->a, p->driver_a)},
+                {"doubts_b", bench_json_doubts(json_list(), b, p->b, p->driver_b)});
 }
 
 json_object *bench_json_diff(const struct bench *a, const struct bench *b)

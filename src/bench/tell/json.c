@@ -47,22 +47,15 @@ static json_object *field_value(const struct field *f, const void *at)
         case FIELD_AXIS:
                 return new_string(bench_axes[*(const enum bench_axis *) at]);
         case FIELD_SIDE:
-                return fields_object(side_fields, at);
+                return put_fields(json_new(), side_fields, at);
         }
         return NULL;
 }
 
-static void put_fields(json_object *o, const struct field *fields, const void *from)
+json_object *put_fields(json_object *o, const struct field *fields, const void *from)
 {
         for (const struct field *f = fields; f->name; f++)
                 put(o, f->name, field_value(f, (const char *) from + f->offset));
-}
-
-json_object *fields_object(const struct field *fields, const void *from)
-{
-        json_object *o = json_new();
-
-        put_fields(o, fields, from);
         return o;
 }
 
@@ -72,13 +65,13 @@ static json_object *fields_list(const struct field *fields, size_t size, const v
         json_object *list = json_list();
 
         for (size_t i = 0; i < n; i++)
-                append(list, fields_object(fields, (const char *) from + i * size));
+                append(list, put_fields(json_new(), fields, (const char *) from + i * size));
         return list;
 }
 
 /* ---- a result ---- */
 
-static void append_doubts(json_object *list, const struct bench *b, unsigned pattern, enum driver d)
+json_object *bench_json_doubts(json_object *list, const struct bench *b, unsigned pattern, enum driver d)
 {
         struct doubts doubts;
 
@@ -87,13 +80,6 @@ static void append_doubts(json_object *list, const struct bench *b, unsigned pat
                 if (*doubts.text[i])
                         append(list, json_make({"driver", new_string(driver_to_string(d))},
                                                {"doubt", new_string(bench_doubts[i])}, {"text", new_string(doubts.text[i])}));
-}
-
-json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver d)
-{
-        json_object *list = json_list();
-
-        append_doubts(list, b, pattern, d);
         return list;
 }
 
@@ -117,7 +103,7 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
         const struct bench_verdict v = verdict_of_pattern(b, pattern);
 
         for (enum driver d = 0; d < _DRIVER_MAX; d++) {
-                append_doubts(doubts, b, pattern, d);
+                (void) bench_json_doubts(doubts, b, pattern, d);
                 for (enum stats_measure m = 0; m < _STATS_MEASURE_MAX; m++) {
                         struct summary sum = stats_of(b, pattern, d, m);
 
@@ -139,13 +125,13 @@ static json_object *json_conditions(const struct bench_conditions *c)
 
         queues[0].driver = DRIVER_USB_STORAGE;
         queues[1].driver = DRIVER_UAS;
-        return put_members(fields_object(conditions_fields, c),
+        return put_members(put_fields(json_new(), conditions_fields, c),
                            {"drivers", fields_list(queue_fields, sizeof(*queues), queues, ELEMENTSOF(queues))});
 }
 
 json_object *bench_json(const struct bench *b)
 {
-        json_object *finding = b->finding.found ? fields_object(finding_fields, &b->finding) : NULL;
+        json_object *finding = b->finding.found ? put_fields(json_new(), finding_fields, &b->finding) : NULL;
         json_object *o = json_make({"finding", finding}, {"version", new_int(BENCH_JSON_VERSION)}), *results = json_list();
         char overall[2048];
 
@@ -289,29 +275,13 @@ static bool get_bench(json_object *o, struct bench *ret)
         return true;
 }
 
-static int read_bench(json_object *o, struct bench *ret)
-{
-        json_object *version = json_object_object_get(o, "version");
-        struct bench b = {};
-
-        if (!json_object_is_type(version, json_type_int) || json_object_get_int64(version) <= 0)
-                return -EBADMSG;
-        if (json_object_get_int64(version) != BENCH_JSON_VERSION)
-                return -EPROTONOSUPPORT;
-        if (!get_bench(o, &b)) {
-                bench_done(&b);
-                return -EBADMSG;
-        }
-        *ret = b;
-        return 0;
-}
-
 int bench_json_parse(const char *text, size_t size, struct bench *ret)
 {
+        _cleanup_(json_putp) json_object *o = NULL;
+        _cleanup_(bench_done) struct bench b = {};
+        json_object *version;
         json_tokener *tokener;
-        json_object *o;
         size_t end;
-        int r = -EBADMSG;
 
         if (size > BENCH_JSON_SIZE_MAX)
                 return -EFBIG;
@@ -319,11 +289,18 @@ int bench_json_parse(const char *text, size_t size, struct bench *ret)
         json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS | JSON_TOKENER_VALIDATE_UTF8);
         o = json_tokener_parse_ex(tokener, text, (int) size);
         end = json_tokener_get_parse_end(tokener);
-        if (json_object_is_type(o, json_type_object) && strspn(text + end, " \n") == size - end)
-                r = read_bench(o, ret);
-        json_object_put(o);
         json_tokener_free(tokener);
-        return r;
+        version = json_object_object_get(o, "version");
+        if (strspn(text + end, " \n") != size - end || !json_object_is_type(version, json_type_int) ||
+            json_object_get_int64(version) <= 0)
+                return -EBADMSG;
+        if (json_object_get_int64(version) != BENCH_JSON_VERSION)
+                return -EPROTONOSUPPORT;
+        if (!get_bench(o, &b))
+                return -EBADMSG;
+        *ret = b;
+        b = (struct bench){};
+        return 0;
 }
 
 int bench_json_read(int dirfd, const char *path, struct bench *ret)

@@ -84,11 +84,10 @@ int chart_script(const struct bench *b, bool svg, FILE *f);
 #define BENCH_JSON_VERSION 1
 #define BENCH_JSON_SIZE_MAX (16U << 20) /* largest file that is read, in bytes */
 
-/* NULL: out of memory. */
 json_object *bench_json(const struct bench *b);
-/* A part of it, for comparisons of two results. on: as for verdict_text(). */
+/* Parts of it, for comparisons of two results. on: as for verdict_text(). Doubts are added to a list, which is returned. */
 json_object *bench_json_verdict(const struct bench_verdict *v, const char *on);
-json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver d);
+json_object *bench_json_doubts(json_object *list, const struct bench *b, unsigned pattern, enum driver d);
 json_object *bench_json_diff(const struct bench *a, const struct bench *b);
 
 /* text has a NUL after `size` bytes, and may have any content. Returns 0. -EBADMSG: not a result. -EPROTONOSUPPORT: a later
@@ -97,8 +96,8 @@ int bench_json_parse(const char *text, size_t size, struct bench *ret);
 /* The same for a file. -EFBIG: too large. dirfd is AT_FDCWD for a path of the user; otherwise no link in dirfd is followed. */
 int bench_json_read(int dirfd, const char *path, struct bench *ret);
 
-/* A struct with the members of its table (bench.h). */
-json_object *fields_object(const struct field *fields, const void *from);
+/* Adds the members of a struct, by its table (bench.h), and returns o. */
+json_object *put_fields(json_object *o, const struct field *fields, const void *from);
 
 /* ---- stored results ---- */
 
