@@ -19,25 +19,19 @@
 
 /* ---- members ---- */
 
-static json_object *member(json_object *o, const char *key)
-{
-        json_object *value = NULL;
-
-        return o && json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &value) ? value : NULL;
-}
+/* NULL if there is none, or if o is no object. A missing number is 0. */
+#define member(o, key) json_object_object_get(o, key)
 
 static uint64_t get_count(json_object *o, const char *key)
 {
-        json_object *value = member(o, key);
-        int64_t n = value ? json_object_get_int64(value) : 0;
+        int64_t n = json_object_get_int64(member(o, key));
 
         return n <= 0 ? 0 : n < COUNT_MAX ? (uint64_t) n : COUNT_MAX;
 }
 
 static double get_number(json_object *o, const char *key)
 {
-        json_object *value = member(o, key);
-        double d = value ? json_object_get_double(value) : 0;
+        double d = json_object_get_double(member(o, key));
 
         return isfinite(d) && d > 0 && d < NUMBER_MAX ? d : 0;
 }

@@ -306,15 +306,6 @@ static int take_away(struct remount *m)
         return r;
 }
 
-/* Whether that is possible. */
-static int try_once(struct subject *s)
-{
-        if (take_away(&s->remount) < 0)
-                return log_failure(UASD_EXIT_REFUSED, "Cannot unmount '%s', so the drivers cannot be compared.",
-                                   s->remount.target);
-        return bring_back(s) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
-}
-
 static int switch_mounted(struct subject *s, enum driver to)
 {
         const char *target = s->remount.target;
@@ -349,8 +340,11 @@ int bench_lease_begin(struct subject *s)
         s->distrusted = false; /* an earlier record is not new */
         if (!s->block[0])
                 return UASD_EXIT_NO_DISK;
+        if (s->remounts && take_away(&s->remount) < 0)
+                return log_failure(UASD_EXIT_REFUSED, "Cannot unmount '%s', so the drivers cannot be compared.",
+                                   s->remount.target);
         if (s->remounts)
-                return try_once(s);
+                return bring_back(s) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         k = request_reply(&s->context->client, &s->remote, &(struct remote_call){.method = "Lease", .disk = s->interface},
                           &reply);
         if (k != UASD_EXIT_OK)

@@ -139,11 +139,6 @@ void traffic_read(const struct roots *r, const char *interface, const char *bloc
         strv_free(all);
 }
 
-bool traffic_is_counted(const struct roots *r)
-{
-        return faccessat(r->proc, "self/io", F_OK, 0) == 0;
-}
-
 static uint64_t more(uint64_t after, uint64_t before)
 {
         return after > before ? after - before : 0;

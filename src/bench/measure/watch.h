@@ -30,8 +30,6 @@ struct traffic {
 
 /* interface: NULL: the disk is not known. */
 void traffic_read(const struct roots *r, const char *interface, const char *block, struct traffic *ret);
-/* Whether this kernel counts the I/O of a process. Otherwise fio_run() has no such counts. */
-bool traffic_is_counted(const struct roots *r);
 
 /*
  * Sets the results: bytes per second of others on the bus and on the disk itself, and the parts of fio's reads and writes that
