@@ -22,10 +22,14 @@ uint64_t fio_region(const struct bench_pattern *p, uint64_t available)
         return fio_region_each(p, available) * p->numjobs;
 }
 
-static void print_ours(const struct fio_job *job, const char *filename, uint64_t each, FILE *f)
+char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t each)
 {
         const struct bench_pattern *p = job->pattern;
+        char *text = NULL;
+        size_t size;
+        FILE *f = need(open_memstream(&text, &size));
 
+        (void) fprintf(f, "[bench]\n%s", p->section ?: "");
         (void) fprintf(f, "filename=%s\nallow_file_create=%i\nrw=%s\n", filename, job->creates, p->rw);
         (void) fprintf(f, "iodepth=%u\nnumjobs=%u\nsize=%" PRIu64 "\noffset=%" PRIu64 "\n", p->iodepth, p->numjobs, each,
                        job->offset);
@@ -39,16 +43,6 @@ static void print_ours(const struct fio_job *job, const char *filename, uint64_t
         /* With randrepeat=1, the default, fio uses its own seed instead of this one. */
         (void) fprintf(f, "randrepeat=0\nrandseed=%" PRIu64 "\n", job->seed + 1);
         (void) fprintf(f, "runtime=%u\ntime_based=%i\nramp_time=%u\n", p->runtime_sec, p->time_based, p->ramp_sec);
-}
-
-char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t each)
-{
-        char *text = NULL;
-        size_t size;
-        FILE *f = need(open_memstream(&text, &size));
-
-        (void) fprintf(f, "[bench]\n%s", job->pattern->section ?: "");
-        print_ours(job, filename, each, f);
         if (fclose(f) != 0)
                 no_memory();
         return text;
