@@ -96,57 +96,43 @@ static int find(const char *const *first, size_t size, size_t n, const char *wan
         return -EINVAL;
 }
 
-/* Splits "10g" into a number and its unit. 0, -EINVAL or -ERANGE. */
-static int parse_number(const char *s, uint64_t *ret, const char **ret_unit)
+/* Reads "10g": a number, and perhaps one of the units. 0, -EINVAL or -ERANGE. */
+static int parse_scaled(const char *s, const char *units, const uint64_t *factors, uint64_t *ret, const char **ret_rest)
 {
-        char *end;
+        unsigned long long value;
+        const char *unit;
+        int r = take_uint(&s, 10, UINT64_MAX, &value);
 
-        if (!isdigit((unsigned char) *s))
-                return -EINVAL;
-        errno = 0;
-        *ret = strtoull(s, &end, 10);
-        *ret_unit = end;
-        return -errno;
+        if (r < 0)
+                return r;
+        unit = *s ? strchr(units, tolower((unsigned char) *s)) : NULL;
+        *ret_rest = s + (unit != NULL);
+        return __builtin_mul_overflow(value, unit ? factors[unit - units] : 1, ret) ? -ERANGE : 0;
 }
 
 int profile_size(const char *s, uint64_t *ret)
 {
-        static const char units[] = "kmgt";
-        const char *rest, *unit;
-        unsigned shift = 0;
+        static const uint64_t factors[] = {1ULL << 10, 1ULL << 20, 1ULL << 30, 1ULL << 40};
+        const char *rest;
         uint64_t value;
-        int r = parse_number(s, &value, &rest);
+        int r = parse_scaled(s, "kmgt", factors, &value, &rest);
 
         if (r < 0)
                 return r;
-        if (*rest && (unit = strchr(units, tolower((unsigned char) *rest)))) {
-                shift = 10 * (unsigned) (unit - units + 1);
-                rest++;
-        }
         /* fio reads "KiB" as 1000 unless kb_base= is set: refuse it. */
         if (*rest && strcasecmp(rest, "b") != 0)
                 return -EINVAL;
-        if (value > UINT64_MAX >> shift)
-                return -ERANGE;
-        *ret = value << shift;
+        *ret = value;
         return 0;
 }
 
 /* In seconds, fio's default unit. */
 static int parse_time(const char *s, uint64_t *ret)
 {
-        static const char units[] = "smh";
-        static const unsigned seconds[] = {1, 60, 3600};
-        const char *unit, *found;
-        uint64_t value;
+        static const uint64_t factors[] = {1, 60, 3600};
+        const char *rest;
 
-        if (parse_number(s, &value, &unit) < 0 || value > UINT_MAX / 3600)
-                return -EINVAL;
-        found = *unit ? strchr(units, tolower((unsigned char) *unit)) : units;
-        if (!found || (*unit && unit[1]))
-                return -EINVAL;
-        *ret = value * seconds[found - units];
-        return 0;
+        return parse_scaled(s, "smh", factors, ret, &rest) < 0 || *rest || *ret > UINT_MAX ? -EINVAL : 0;
 }
 
 const struct bench_pattern profile_default = {
