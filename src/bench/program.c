@@ -152,7 +152,7 @@ static int set_value(const struct option_row *row, const char *argument, void *a
 
 int bench_options_parse(int argc, char **argv, struct bench_options *ret)
 {
-        struct bench_options o = {.pause_usec = UINT64_MAX};
+        struct bench_options o = {.profile = "cdm", .rounds = 5, .pause_usec = 5 * USEC_PER_SEC};
         struct option longs[ELEMENTSOF(rows) + 1] = {};
         int c;
 

@@ -19,17 +19,17 @@ struct bench_options {
         bool help, version;
         const char *host; /* of --host=, which is refused; NULL: not given */
         bool json, no_legend, no_pager, quiet, no_ask_password, dry_run;
-        enum driver driver;  /* DRIVER_NONE: compare both */
-        const char *profile; /* NULL: the default */
+        enum driver driver; /* DRIVER_NONE: compare both */
+        const char *profile;
         const char *pattern; /* of the profile; NULL: all of them */
         const char *sweep;   /* "depth", "jobs=1,4" */
         const char *clients; /* "HOST,..." */
         const char *file;    /* a file, or the directory for one */
         const char *chart;
         bool write, remount, destroy_data, csv, markdown, history, diff, show, remove;
-        unsigned rounds;      /* number that counts; 0: the default */
+        unsigned rounds;      /* number that counts */
         unsigned runtime_sec; /* of one run; 0: as in the profile */
-        uint64_t pause_usec;  /* UINT64_MAX: the default */
+        uint64_t pause_usec;  /* between two runs */
         uint64_t size;        /* of the region, in bytes; 0: as in the profile */
         const char *measures; /* an option about measuring; NULL: none was given */
 };

@@ -155,7 +155,7 @@ static void values(void **state)
         assert_true(o.size == 2ULL << 30);
         assert_int_equal(o.rounds, 7);
         assert_int_equal(o.runtime_sec, 60);
-        assert_true(o.pause_usec == UINT64_MAX);
+        assert_true(o.pause_usec == 5 * USEC_PER_SEC);
         assert_int_equal(o.driver, DRIVER_USB_STORAGE);
         assert_string_equal(o.sweep, "jobs=1,4");
         assert_non_null(o.measures);

@@ -9,8 +9,6 @@
 #include "sys/io/clock.h"
 #include "term/terminal.h"
 
-#define PROFILE_DEFAULT "cdm"
-
 /* fio knows more options than bench does. */
 static int check_profile(const struct profile *p)
 {
@@ -27,7 +25,7 @@ static int check_profile(const struct profile *p)
 /* ret_dropped: patterns that write were removed from it. */
 static int load_profile(const struct bench_context *c, bool writes, struct profile **ret, bool *ret_dropped)
 {
-        const char *name = c->options->profile ?: PROFILE_DEFAULT;
+        const char *name = c->options->profile;
         char fault[PROFILE_FAULT_MAX];
         int k = profile_load(&c->client.roots, name, fault, ret);
 
@@ -105,7 +103,7 @@ static void tell_plan(const struct session *s, const struct subject *f, size_t n
                          f->remounts ? ", and after each switch" : "");
         if (f->remounts)
                 log_info("'%s' is unmounted for each switch, and mounted again.", f->remount.target);
-        if (f->second != DRIVER_NONE && session_rounds(s) < verdict_rounds_needed())
+        if (f->second != DRIVER_NONE && f->context->options->rounds < verdict_rounds_needed())
                 log_info("With fewer than %zu rounds for each driver, any difference could be chance. There will be no verdict.",
                          verdict_rounds_needed());
         for (size_t i = 0; i < s->bench->n_patterns; i++)

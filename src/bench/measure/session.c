@@ -14,8 +14,6 @@
 /* The first estimates of a switch, of reading, and of a pause, before the first one of them was measured. */
 #define SWITCH_USEC (8 * USEC_PER_SEC)
 #define READ_RATE 100 /* bytes per microsecond */
-#define ROUNDS_DEFAULT 5
-#define PAUSE_DEFAULT_USEC (5 * USEC_PER_SEC)
 /* The start and end of fio. */
 #define RUN_MORE_USEC (1 * USEC_PER_SEC)
 /* First estimate of a pattern that ends with its region, not with a time: the rates of hard disks. */
@@ -97,11 +95,6 @@ uint64_t steps_usec(const struct step *steps, size_t n, size_t at, const bool en
         return sum;
 }
 
-unsigned session_rounds(const struct session *s)
-{
-        return s->subject->context->options->rounds ?: ROUNDS_DEFAULT;
-}
-
 /* available: bytes that can be used. */
 uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
 {
@@ -124,21 +117,21 @@ uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
 
 struct step *session_plan(struct session *s, size_t *ret_n)
 {
+        const struct bench_options *o = s->subject->context->options;
         const struct bench *b = s->bench;
         struct steps_shape shape = {
                 .now = s->subject->driver,
                 .first = s->subject->first,
                 .second = s->subject->second,
                 .n_patterns = (unsigned) b->n_patterns,
-                .rounds = session_rounds(s),
+                .rounds = o->rounds,
                 .read_all = !s->subject->hosts || s->subject->lay_out,
                 .read_again = s->subject->remounts,
         };
-        uint64_t pause = s->subject->context->options->pause_usec;
         const uint64_t usec[_STEP_KIND_MAX] = {
                 [STEP_SWITCH] = SWITCH_USEC,
                 [STEP_READ_ALL] = run_region_once(s) / READ_RATE,
-                [STEP_PAUSE] = pause == UINT64_MAX ? PAUSE_DEFAULT_USEC : pause,
+                [STEP_PAUSE] = o->pause_usec,
         };
         struct step *steps = steps_make(&shape, ret_n);
 
@@ -232,7 +225,7 @@ static void describe(struct session *s, const struct step *step)
         char pattern[PATTERN_TEXT_MAX], round[32] = "warming up";
 
         if (step->round > 0)
-                (void) snprintf(round, sizeof(round), "round %u of %u", step->round, session_rounds(s));
+                (void) snprintf(round, sizeof(round), "round %u of %u", step->round, s->subject->context->options->rounds);
         (void) snprintf(s->what, sizeof(s->what), "%s%s", words[step->kind],
                         step->kind == STEP_SWITCH || step->kind == STEP_RUN ? driver : "");
         if (step->kind == STEP_RUN)

@@ -64,8 +64,6 @@ struct session {
 
 /* The steps of the session, with their expected durations, in a list to be freed. */
 struct step *session_plan(struct session *s, size_t *ret_n);
-/* Number of rounds that count, for each pattern and driver. */
-unsigned session_rounds(const struct session *s);
 /* Expected duration of a run. It is an estimate if the run ends with its region, not with a time. */
 uint64_t session_expected(const struct bench_pattern *p, uint64_t available);
 
