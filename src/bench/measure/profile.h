@@ -32,7 +32,7 @@ int profile_parse(const char *name, const char *file, const char *text, size_t s
                   struct profile **ret);
 /* Removes the patterns that write. Returns their number. */
 size_t profile_drop_writes(struct profile *p);
-void profile_freep(struct profile **p);
+void profile_freep(struct profile **at);
 /* All names, sorted, with NULL at the end; NULL: none. Free with strv_free(). */
 char **profile_names(const struct roots *r);
 
