@@ -7,7 +7,7 @@ from inside import move, plugged, python
 BOTH = ("uas", "usb-storage")
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def unbind_takes_all(vm):
     "When unbind returns, LUNs, host and link are gone, and alternate setting 0 is back."
     guest, disk = plugged(vm, "uas", luns=2, label="DATA")
@@ -25,7 +25,7 @@ answer = [look(), unbind(driver()), look()]
         assert after == [0, 0, None, 0, 0], after
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def unbind_not_bound(vm):
     "unbind of a driver that does not have the interface: ENODEV."
     guest, disk = plugged(vm, "uas")
@@ -35,7 +35,7 @@ def unbind_not_bound(vm):
     assert python(guest, disk, 'answer = unbind("uas")') == "ENODEV"
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def not_refused(vm):
     "unbind and delete of a mounted disk succeed, and destroy."
     guest, disk = plugged(vm, "uas", luns=2, label="DATA")
@@ -62,7 +62,7 @@ subprocess.run("umount -l /run/sd?", shell=True)
             assert not media.cat("late", 1)
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def delete_takes_one_lun(vm):
     "delete takes that LUN alone and leaves the driver bound."
     guest, disk = plugged(vm, "uas", luns=2)
@@ -77,7 +77,7 @@ answer = [write(scsi + "/delete", "1"), disks() == [second], driver(), len(at("h
         assert answer == [None, True, driver, 1, False, "ENOENT"], answer
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def scan_brings_back(vm):
     "- - - to the host's scan brings a deleted LUN back without a rebind."
     guest, disk = plugged(vm, "uas", luns=2)
@@ -99,7 +99,7 @@ settle()
 SPINS_UP = {"name": "fail", "op": 0x00, "key": 2, "asc": 4, "ascq": 1}
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def disk_comes_late(vm):
     "While a disk spins up its SCSI device is there, with its driver and state running, and no block device; unbind takes it all the same."
     guest, disk = plugged(vm, "uas")
@@ -125,7 +125,7 @@ answer += [seen()]
         guest.wait_disk(disk.interface, driver=driver)
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def bind_busy(vm):
     "bind of the driver that has the interface: EBUSY."
     guest, disk = plugged(vm, "uas")
@@ -134,7 +134,7 @@ def bind_busy(vm):
     assert python(guest, disk, 'answer = [bind("usb-storage"), bind("uas")]') == ["EBUSY", "EBUSY"]
 
 
-@case(image=("bookworm", "vendor"), product=False)
+@case(tier="full", image=("bookworm", "vendor"), product=False)
 def bind_uas_with_u(vm):
     "uas/bind with the quirk u: ENODEV, on the vendor kernel too."
     for image in vm.case.images:
@@ -143,14 +143,14 @@ def bind_uas_with_u(vm):
         assert answer == [None, None, "ENODEV", None], (image, answer)
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def bind_bot_declines(vm):
     "usb-storage/bind of a disk that uas would take: ENXIO."
     guest, disk = plugged(vm, "uas")
     assert python(guest, disk, 'answer = [unbind("uas"), bind("usb-storage"), driver()]') == [None, "ENXIO", None]
 
 
-@case(image=("bookworm", "vendor"), product=False)
+@case(tier="full", image=("bookworm", "vendor"), product=False)
 def alt_1_is_not_bot(vm):
     "usb-storage/bind while uas has the interface: ENODEV."
     for image in vm.case.images:
@@ -159,7 +159,7 @@ def alt_1_is_not_bot(vm):
         assert answer == [1, None, "ENODEV", "uas"], (image, answer)
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def gone_is_enodev(vm):
     "bind and unbind of what is not there, no interface, or not authorized: ENODEV."
     guest, disk = plugged(vm, "uas")
@@ -177,7 +177,7 @@ answer = [write(device + "/authorized", "0"), bind("uas"), unbind("uas"), write(
         ["ENODEV"] * 4
 
 
-@case(image="vendor", product=False)
+@case(tier="full", image="vendor", product=False)
 def vendor_never_declines(vm):
     "usb-storage without UAS takes every disk; uas/bind works, but not with the quirk u."
     guest, disk = plugged(vm, "uas")
@@ -188,7 +188,7 @@ answer = [unbind("uas"), bind("usb-storage"), driver(), unbind("usb-storage"), q
     assert answer == [None, None, "usb-storage", None, None, "ENODEV", None, None, "uas"], answer
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def bind_does_not_wait(vm):
     "When bind returns, link and alternate setting are there, the disks are not."
     guest, disk = plugged(vm, "uas")
@@ -202,7 +202,7 @@ appear()
     assert answer == [None, "uas", 1, 1, []], answer
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def uas_scans_at_once(vm):
     "Under uas the disk is there within 0.2 s of the bind."
     guest, disk = plugged(vm, "uas")
@@ -217,7 +217,7 @@ for one in range(4):
     assert min(took) < 0.2, took
 
 
-@case(image=("bookworm", "vendor"), product=False)
+@case(tier="full", image=("bookworm", "vendor"), product=False)
 def bot_waits_delay_use(vm):
     "Under usb-storage the disk is there a second after the bind, not before 0.5 s."
     for image in vm.case.images:
@@ -235,7 +235,7 @@ for one in range(2):
         assert 0.5 < min(took) < 1.5, took
 
 
-@case(image=("bookworm", "vendor"), product=False)
+@case(tier="full", image=("bookworm", "vendor"), product=False)
 def module_takes_unbound(vm):
     "A driver that is loaded takes an interface without a driver by itself."
     for image in vm.case.images:
@@ -250,7 +250,7 @@ answer.append(driver())
         guest.wait_disk(disk.interface, driver="uas")
 
 
-@case(image=("bookworm", "vendor"), product=False)
+@case(tier="full", image=("bookworm", "vendor"), product=False)
 def probe_any_driver(vm):
     "drivers_probe gives an interface without a driver to one that takes it; success also if there is nothing to be done."
     for image in vm.case.images:

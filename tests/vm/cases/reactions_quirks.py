@@ -7,7 +7,7 @@ from inside import plugged, python
 READ = 'open("/sys/module/usb_storage/parameters/quirks").read()'
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def first_entry_wins(vm):
     "The first entry that matches decides, and replaces the kernel's table."
     guest, disk = plugged(vm, "uas")
@@ -25,7 +25,7 @@ answer = [unbind("usb-storage"), quirks("\\n"), bind("uas"), quirks("4971:1012:"
 """) == [None, None, "ENODEV", None, None, "uas"]
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def two_tables(vm):
     "A disk that usb-storage's table alone keeps off UAS is taken by uas/bind without a quirk."
     # VIA VL817, unusual_devs.h.
@@ -37,7 +37,7 @@ answer = [%s.strip(), unbind("usb-storage"), bind("usb-storage"), unbind("usb-st
 """ % READ) == ["", None, None, None, None, "uas"]
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def quirks_127(vm):
     "The quirks parameter takes 127 characters; 128: ENOSPC, and the old string stays."
     guest, disk = plugged(vm, "uas")
@@ -46,7 +46,7 @@ answer = [quirks("1:2:u"), quirks(128 * "x"), %s, quirks(127 * "x"), %s]
 """ % (READ, READ)) == [None, "ENOSPC", "1:2:u\n", None, 127 * "x" + "\n"]
 
 
-@case(product=False)
+@case(tier="full", product=False)
 def quirks_empty(vm):
     "A write of no bytes changes nothing; a newline empties the string."
     guest, disk = plugged(vm, "uas")
