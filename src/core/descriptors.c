@@ -26,7 +26,6 @@ enum {
         PROTOCOL_UAS = 0x62,
         ENDPOINTS_MAX = 30,
         PIPE_STATUS = 2,
-        PIPE_LAST = 4,
         STREAMS_LOG2_MAX = 16,
 };
 
@@ -61,7 +60,7 @@ static struct bytes take_until(struct bytes *b, uint8_t type, uint8_t other)
 }
 
 /* The first pipe usage descriptor counts, as in uas_find_endpoints(), which does not check its length. */
-static unsigned pipe_id(struct bytes extra)
+static uint8_t pipe_id(struct bytes extra)
 {
         for (; extra.n >= 3; skip(&extra))
                 if (extra.p[1] == DT_PIPE_USAGE)
@@ -86,7 +85,7 @@ static unsigned streams(const uint8_t *endpoint, struct bytes extra)
 /* Reads the endpoints of one alternate setting: usbcore takes at most the announced number, and each address once. */
 static void parse_endpoints(struct bytes b, unsigned announced, struct uas_caps *caps)
 {
-        bool seen[256] = {}, have[PIPE_LAST + 1] = {};
+        bool seen[256] = {}, have[256] = {};
         unsigned n = 0;
 
         if (announced > ENDPOINTS_MAX)
@@ -95,7 +94,7 @@ static void parse_endpoints(struct bytes b, unsigned announced, struct uas_caps 
         while (valid(b)) {
                 const uint8_t *e = b.p;
                 struct bytes extra;
-                unsigned id;
+                uint8_t id;
 
                 skip(&b);
                 extra = take_until(&b, DT_ENDPOINT, DT_INTERFACE);
@@ -104,8 +103,6 @@ static void parse_endpoints(struct bytes b, unsigned announced, struct uas_caps 
                 seen[e[2]] = true;
                 n++;
                 id = pipe_id(extra);
-                if (id < 1 || id > PIPE_LAST)
-                        continue;
                 have[id] = true;
                 if (id == PIPE_STATUS)
                         caps->status_streams = streams(e, extra);

@@ -259,7 +259,7 @@ char *kernel_next_arg(char *args, char **ret_name, char **ret_value)
         }
         p = *end ? end + 1 : end;
         *end = '\0';
-        if (quoted && end > name && end[-1] == '"')
+        if (quoted && end[-1] == '"') /* without a name it is the first one again, which does no harm */
                 *--end = '\0';
         if (value) {
                 value[-1] = '\0';

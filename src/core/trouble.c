@@ -265,8 +265,7 @@ static bool just_woken(struct drops *d, usec_t now, usec_t asleep)
 {
         if (d->begun && asleep >= d->asleep + ASLEEP_LEAST_USEC)
                 d->woken = now;
-        if (!d->begun || asleep > d->asleep)
-                d->asleep = asleep;
+        d->asleep = asleep > d->asleep ? asleep : d->asleep;
         d->begun = true;
         return d->woken && now < d->woken + DROPS_WOKEN_USEC;
 }
@@ -293,10 +292,8 @@ void drops_gone(struct drops *d, const struct facts *f, bool explained, usec_t n
 
 static unsigned add_drop(struct dropping *p, usec_t now)
 {
-        if (p->n > 0 && now > p->at[p->n - 1] + DROPS_MEMORY_USEC) {
-                p->n = 0;
+        if (p->n > 0 && now > p->at[p->n - 1] + DROPS_MEMORY_USEC)
                 p->told = false;
-        }
         if (p->n == DROPS_ENOUGH)
                 memmove(p->at, p->at + 1, --p->n * sizeof(*p->at));
         p->at[p->n++] = now;

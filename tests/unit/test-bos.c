@@ -49,6 +49,10 @@ static void test_max_speed(void **state)
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(1, 255, 255)), "2.10", 480, 5000},
                 {BYTES(HEADER(18), 3, 0x10, 4, SUPERSPEED(8)), "2.10", 480, 5000}, /* behind the smallest capability */
                 {BYTES(HEADER(15), SUPERSPEED(8)), "2.10", 480, 5000},
+                {BYTES(HEADER(31), SUPERSPEED(8), 16, 0x10, 11, 0, 0, 0, 0, 0, 0, 0x11, 0, 0, SUBLINK(3, 10, 0)), "2.10", 480,
+                 5000}, /* no PLUS */
+                {BYTES(HEADER(27), SUPERSPEED(8), 12, 0x10, 10, 0, 0, 0, 0, 0, 0, 0x11, 0, 0), "2.10", 480, 5000},
+                {BYTES(HEADER(21), PLUS(16, 0), SUBLINK(2, 1, 0)), "2.10", 12, 12},
                 /* Damaged: the part before the damage counts. */
                 {BYTES(HEADER(22)), "2.10", 480, 480},
                 {BYTES(HEADER(22), LPM, 10, 0x10, 3, 0, 8), "2.10", 480, 480},

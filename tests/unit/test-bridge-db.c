@@ -44,6 +44,81 @@ static void test_parse(void **state)
         }
 }
 
+/* The properties of a disk in udev's record. NULL: no such property; "" is one that cannot be read. */
+struct properties {
+        const char *verdict, *chip, *says[DB_SAYS_MAX + 1];
+};
+
+static int get(const void *from, const char *key, char *ret, size_t size)
+{
+        const struct properties *p = from;
+        const char *value = streq(key, "UASD_VERDICT") ? p->verdict : streq(key, "UASD_DB_CHIP") ? p->chip : NULL;
+        char name[32];
+
+        for (size_t i = 0; i < ELEMENTSOF(p->says); i++) {
+                (void) snprintf(name, sizeof(name), "UASD_DB_%zu", i + 1);
+                if (streq(key, name))
+                        value = p->says[i];
+        }
+        (void) copy_string(ret, size, value && *value ? value : "rubbish");
+        return !value ? 0 : *value ? 1 : -EIO;
+}
+
+static void test_fill(void **state)
+{
+#define SAYS "bad;*;*;A;-"
+        static const struct {
+                struct properties properties;
+                int r;
+                bool ruled;
+                enum verdict rule;
+                const char *chip;
+                size_t n_says;
+        } table[] = {
+                {{NULL}, 0, false, VERDICT_UNKNOWN, "", 0},
+                {{.verdict = "unknown"}, 1, true, VERDICT_UNKNOWN, "", 0},
+                {{.verdict = "bad"}, 1, true, VERDICT_BAD, "", 0},
+                {{.verdict = "worse"}, 0, false, VERDICT_UNKNOWN, "", 0},
+                {{.verdict = ""}, 0, false, VERDICT_UNKNOWN, "", 0},
+                {{.chip = "JMS567"}, 1, false, VERDICT_UNKNOWN, "JMS567", 0},
+                {{.chip = ""}, 0, false, VERDICT_UNKNOWN, "", 0},
+                {{.says = {SAYS}}, 1, false, VERDICT_UNKNOWN, "", 1},
+                {{.says = {"bad", "", SAYS}}, 1, false, VERDICT_UNKNOWN, "", 1}, /* a malformed one does not count */
+                {{.says = {SAYS, SAYS, NULL, SAYS}}, 1, false, VERDICT_UNKNOWN, "", 2},
+                {{"good", "JMS567", {SAYS}}, 1, true, VERDICT_GOOD, "JMS567", 1},
+        };
+        struct properties full;
+        struct db_entry e;
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                memset(&e, 0x55, sizeof(e));
+                assert_row(i, db_fill(&e, get, &table[i].properties) == table[i].r);
+                assert_row(i, e.ruled == table[i].ruled && e.rule == table[i].rule);
+                assert_row(i, streq(e.chip, table[i].chip) && e.n_says == table[i].n_says);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(full.says); i++)
+                full.says[i] = SAYS;
+        full.verdict = full.chip = NULL;
+        assert_int_equal(db_fill(&e, get, &full), 1);
+        assert_int_equal(e.n_says, DB_SAYS_MAX);
+}
+
+static void test_any_firmware(void **state)
+{
+        static const struct {
+                struct db_says s;
+                bool any;
+        } table[] = {
+                {{.bcd_min = 0, .bcd_max = 0xffff}, true},
+                {{.bcd_min = 0, .bcd_max = 0x9999}, true},
+                {{.bcd_min = 0, .bcd_max = 0x9998}, false},
+                {{.bcd_min = 1, .bcd_max = 0xffff}, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                assert_row(i, db_any_firmware(&table[i].s) == table[i].any);
+}
+
 /* A field takes its size less the end of the string. */
 static void test_size(void **state)
 {
@@ -153,6 +228,7 @@ static void test_weigh_all(void **state)
                 {{"good;*;*;A;-", "bad;*;*;B;-"}, PC, VERDICT_UNKNOWN, true},
                 /* The verdict changes where a range begins, or behind its end. */
                 {{"bad;0100-9999;*;A;-"}, PC, VERDICT_UNKNOWN, false},
+                {{"bad;0001-9999;*;A;-"}, PC, VERDICT_UNKNOWN, false},
                 {{"bad;0000-0100;*;A;-"}, PC, VERDICT_UNKNOWN, false},
                 {{"good;*;*;A;-", "bad;0128-0128;*;B;-"}, PC, VERDICT_UNKNOWN, false},
                 {{"bad;0000-0113;*;A;-", "bad;0114-9999;*;B;-"}, PC, VERDICT_BAD, true},
@@ -175,8 +251,9 @@ static void test_weigh_all(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_parse), cmocka_unit_test(test_size),      cmocka_unit_test(test_host),
-                cmocka_unit_test(test_weigh), cmocka_unit_test(test_weigh_all),
+                cmocka_unit_test(test_parse),        cmocka_unit_test(test_size),      cmocka_unit_test(test_host),
+                cmocka_unit_test(test_weigh),        cmocka_unit_test(test_weigh_all), cmocka_unit_test(test_fill),
+                cmocka_unit_test(test_any_firmware),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,7 @@ static void test_set(void **state)
                 {"Disk :5a5a", "Policy", "uas", -ENOENT},
                 {"Disk 1209-5a5a", "Policy", "uas", -ENOENT},
                 {"Disk  0BDA:9210:A:B", "Policy", "ignore", 0},
+                {"Disk 1:2", "Policy", "auto", 0},
         };
         struct config c;
 
@@ -110,9 +111,12 @@ static void test_set(void **state)
         assert_int_equal(c.quiet_usec, 5 * USEC_PER_SEC);
         assert_int_equal(c.hold_usec, 0);
         assert_int_equal(c.unknown_target, DRIVER_USB_STORAGE);
-        assert_int_equal(c.n_rules, 2);
+        assert_int_equal(c.n_rules, 3);
+        assert_int_equal(config_policy(&c, 1, 2, NULL), POLICY_AUTO);
         assert_int_equal(config_policy(&c, 0x0bda, 0x9210, "A:B"), POLICY_IGNORE);
         assert_int_equal(config_policy(&c, 0x0bda, 0x9210, "A"), POLICY_USB_STORAGE);
+        assert_int_equal(config_set(&c, "uasd", "Policy", "auto"), 0);
+        assert_int_equal(c.policy, POLICY_AUTO);
         config_done(&c);
         assert_int_equal(c.n_rules, 0);
         config_done(&c);

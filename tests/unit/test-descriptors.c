@@ -223,6 +223,12 @@ static const struct {
         {"no interface", BYTES(DEVICE, CONFIG(9)), 1, 0, -ENOENT, {}},
         {"no interface 0, and a configuration whose length looks like its number",
          BYTES(DEVICE, CONFIG(256), ALT(1, 0, 0, 0x50)), 1, 0, -ENOENT, {}},
+        {"descriptors as short as can be",
+         BYTES(DEVICE, CONFIG(255), 2, 0x41, ALT(0, 1, 4, 0x62), 2, 0x21, UAS_PIPES(3)),
+         1,
+         0,
+         0,
+         {.uas = true, .pipes = true, .uas_alt = 1, .max_power = 112, .status_streams = 8}},
         {"pipe usages without their last byte",
          BYTES(DEVICE, CONFIG(255), ALT(0, 1, 4, 0x62), ENDPOINT(4), 3, 0x24, 1, ENDPOINT(0x83), 3, 0x24, 2, ENDPOINT(0x81), 3, 0x24, 3, ENDPOINT(2), 3,
                0x24, 4),
@@ -297,6 +303,23 @@ static void test_most_endpoints(void **state)
         }
 }
 
+/* The length of a configuration has two bytes: the next one begins behind it. */
+static void test_long_configuration(void **state)
+{
+        static const uint8_t begin[] = {DEVICE, CONFIG_POWER(9 + 9 + 255 + 27, 1, 1), ALT(0, 0, 0, 0x50), 255, 0x41},
+                             other[] = {27, 0x41}, next[] = {CONFIG_POWER(86, 2, 2), UAS_ALT(2)};
+        uint8_t data[18 + 9 + 9 + 255 + 27 + sizeof(next)] = {};
+        struct uas_caps caps;
+
+        memcpy(data, begin, sizeof(begin));
+        memcpy(data + 18 + 9 + 9 + 255, other, sizeof(other));
+        memcpy(data + sizeof(data) - sizeof(next), next, sizeof(next));
+        assert_int_equal(descriptors_parse(data, sizeof(data), 2, 0, &caps), 0);
+        assert_true(caps.uas && caps.pipes && !caps.bot && caps.max_power == 2);
+        assert_int_equal(descriptors_parse(data, sizeof(data), 1, 0, &caps), 0);
+        assert_true(caps.bot && !caps.uas && caps.max_power == 1);
+}
+
 /* Descriptors cut off or damaged anywhere: the parser reads no byte past the end (the sanitizers detect it), and it ends. */
 static void test_damaged(void **state)
 {
@@ -325,6 +348,6 @@ static void test_damaged(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_most_endpoints),
-                                           cmocka_unit_test(test_damaged)};
+                                           cmocka_unit_test(test_long_configuration), cmocka_unit_test(test_damaged)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static void test_luns_have(void **state)
 static void test_luns_same(void **state)
 {
         static struct block one[] = {{"sda1", 8, 1}}, turned[] = {{"sda2", 8, 2}, {"sda1", 8, 1}},
-                            others[] = {{"sda1", 8, 1}, {"sda3", 8, 3}};
+                            others[] = {{"sda1", 8, 1}, {"sda3", 8, 3}}, first[] = {{"sda3", 8, 3}, {"sda2", 8, 2}};
         static const struct lun was = {
                 .scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2};
         static const struct {
@@ -51,6 +51,7 @@ static void test_luns_same(void **state)
                 {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 0, .diskseq = 9, .parts = sda_parts, .n_parts = 2}, false},
                 {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = one, .n_parts = 1}, false},
                 {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = others, .n_parts = 2}, false},
+                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = first, .n_parts = 2}, false},
                 {{.scsi = "0:0:0:0", .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2}, false},
                 {{.scsi = "0:0:0:1", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2}, false},
         };
@@ -256,6 +257,32 @@ static void test_many_users(void **state)
         assert_non_null(strstr(ret, ", and 1 more."));
 }
 
+/* The last user that is listed fills the room, with the number of the others if there are any. */
+static void test_room_for_users(void **state)
+{
+        char a[96] = "", b[96] = "", ret[512];
+        struct user three[] = {{.kind = USER_MOUNT, .device = "sda1", .where = a},
+                               {.kind = USER_MOUNT, .device = "sda1", .where = a},
+                               {.kind = USER_MOUNT, .device = "sda1", .where = b}};
+        struct disk d = {.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = three, .n_users = 3};
+
+        memset(a, 'a', 76);
+        for (size_t n = 1; n < sizeof(b); n++) {
+                memset(b, 'b', n);
+                (void) disk_reason(&d, ret, sizeof(ret));
+                assert_row(n, !strstr(ret, ", and 1 more.") == (n <= 76) && !strstr(ret, "and 2 more"));
+        }
+        memset(a, 'a', sizeof(a) - 1);
+        memset(b, 0, sizeof(b));
+        three[0].namespace = a;
+        three[1].where = b;
+        for (size_t n = 1; n < sizeof(b); n++) {
+                memset(b, 'b', n);
+                (void) disk_reason(&d, ret, sizeof(ret));
+                assert_row(n, !strstr(ret, ", and 2 more.") == (n <= 32));
+        }
+}
+
 static void test_claimed(void **state)
 {
         static const struct {
@@ -380,12 +407,14 @@ static void test_users_without(void **state)
         users[0].command = strdup("uasd-switch");
         users_without(users, &n, 0); /* 0 is no process: a user with an unknown pid stays */
         assert_int_equal(n, 4);
+        users[3].pid = 1;
+        users_without(users, &n, 1);
+        assert_int_equal(n, 3);
         users_without(users, &n, 9);
-        assert_int_equal(n, 4);
+        assert_int_equal(n, 3);
         users_without(users, &n, 7);
-        assert_int_equal(n, 2);
+        assert_int_equal(n, 1);
         assert_string_equal(users[0].device, "sdb");
-        assert_string_equal(users[1].device, "sdd");
         users_free(users, n);
 }
 
@@ -415,6 +444,7 @@ static void test_names(void **state)
         assert_string_equal(luns_names(named, 0, ret, sizeof(ret)), "");
         assert_string_equal(luns_names(named, ELEMENTSOF(named), ret, sizeof(ret)), "sda sdaa");
         for (size_t size = 1; size < sizeof(ret); size++) {
+                memset(ret, '#', sizeof(ret));
                 (void) luns_names(named, ELEMENTSOF(named), ret, size);
                 assert_row(size, streq(ret, "") || streq(ret, "sda") || streq(ret, "sda sdaa"));
                 assert_row(size, size <= BLOCK_NAME_MAX + 2 || *ret);
@@ -446,6 +476,8 @@ static void test_interface_names(void **state)
                 {" 2-1:1.0", false},   {"2-1:+1.0", false},
                 {"2-1: 1.0", false},   {"2-1x:1.0", false},
                 {"usb2:1.0", false},   {"", false},
+                {"2--1:1.0", false},   {"2-1::1.0", false},
+                {"2-1:1..0", false},
         };
         char name[2 * INTERFACE_NAME_MAX];
 
@@ -472,11 +504,14 @@ static void test_copy_strings(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_luns_have),    cmocka_unit_test(test_luns_same),       cmocka_unit_test(test_done),
-                cmocka_unit_test(test_history),      cmocka_unit_test(test_reason),          cmocka_unit_test(test_many_users),
-                cmocka_unit_test(test_cut),          cmocka_unit_test(test_claimed),         cmocka_unit_test(test_opened),
-                cmocka_unit_test(test_user_is_udev), cmocka_unit_test(test_users_without),   cmocka_unit_test(test_awaited),
-                cmocka_unit_test(test_names),        cmocka_unit_test(test_interface_names), cmocka_unit_test(test_copy_strings),
+                cmocka_unit_test(test_luns_have),     cmocka_unit_test(test_luns_same),
+                cmocka_unit_test(test_done),          cmocka_unit_test(test_history),
+                cmocka_unit_test(test_reason),        cmocka_unit_test(test_many_users),
+                cmocka_unit_test(test_cut),           cmocka_unit_test(test_claimed),
+                cmocka_unit_test(test_opened),        cmocka_unit_test(test_user_is_udev),
+                cmocka_unit_test(test_users_without), cmocka_unit_test(test_awaited),
+                cmocka_unit_test(test_names),         cmocka_unit_test(test_interface_names),
+                cmocka_unit_test(test_copy_strings),  cmocka_unit_test(test_room_for_users),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -352,6 +352,40 @@ static void test_kernel(void **state)
 }
 
 /* A word for each reason, short enough for 80 columns. The state replaces it where it says more. */
+static void test_initramfs(void **state)
+{
+        char text[400] = "of another disk";
+        struct facts f = {.vid = 0x1209};
+
+        assert_string_equal(explain_initramfs(&f, "dracut -f", text, sizeof(text)), "");
+        f.initramfs_old = true;
+        assert_string_equal(
+                explain_initramfs(&f, "dracut -f", text, sizeof(text)),
+                "It is older than the record of this disk and may move the disk to uas at the next boot. Update it: dracut -f");
+        assert_string_equal(explain_initramfs(&f, NULL, text, sizeof(text)),
+                            "It is older than the record of this disk and may move the disk to uas at the next boot. Update it.");
+}
+
+/* Only the given rows count, and a sentence is cut off where the buffer ends. */
+static void test_bounds(void **state)
+{
+        const struct facts f = {BOTH, PLAIN, GOOD, .driver = DRIVER_UAS, .quirks_own = "1209:5a5a:u"};
+        struct explain_row rows[_REASON_MAX];
+        char whole[400], text[420];
+        size_t n = explain(&f, rows, ELEMENTSOF(rows)), first = 0;
+
+        while (!rows[first].decides)
+                first++;
+        assert_null(explain_deciding(rows, first));
+        assert_ptr_equal(explain_deciding(rows, first + 1), rows + first);
+        assert_non_null(strstr(explain_kernel(&f, rows, n, -1, whole, sizeof(whole)), "A switch has moved the disk to uas."));
+        for (size_t size = 1; size <= strlen(whole); size++) {
+                memset(text, '#', sizeof(text));
+                (void) explain_kernel(&f, rows, n, -1, text, size);
+                assert_row(size, strlen(text) == size - 1 && strncmp(text, whole, size - 1) == 0 && text[size] == '#');
+        }
+}
+
 static void test_why_words(void **state)
 {
         for (int r = 0; r < _REASON_MAX; r++) {
@@ -373,6 +407,7 @@ int main(void)
                 cmocka_unit_test(test_found),     cmocka_unit_test(test_same_as_decide), cmocka_unit_test(test_answers),
                 cmocka_unit_test(test_remedies),  cmocka_unit_test(test_unbound),        cmocka_unit_test(test_room),
                 cmocka_unit_test(test_sentences), cmocka_unit_test(test_why_words),      cmocka_unit_test(test_kernel),
+                cmocka_unit_test(test_initramfs), cmocka_unit_test(test_bounds),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,7 @@ static void test_users(void **state)
                 {{.kind = USER_OPEN, .device = "sda", .pid = 42, .unit = (char *) "smartd.service"}, false, "systemctl stop smartd.service"},
                 {{.kind = USER_OPEN, .device = "sda", .pid = 42, .unit = (char *) "user@1000.service"}, false, "kill 42"},
                 {{.kind = USER_OPEN, .device = "sda", .pid = 42, .unit = (char *) "session-3.scope"}, false, "kill 42"},
+                {{.kind = USER_OPEN, .device = "sda", .pid = 42, .unit = (char *) ".service"}, false, "kill 42"},
                 {{.kind = USER_OPEN, .device = "sda"}, false, ""},
                 {{.kind = USER_OPEN, .device = "sda", .pid = 42, .command = (char *) "(udev-worker)", .unit = (char *) "systemd-udevd.service"}, false, ""},
                 {{.kind = USER_OPEN, .device = "sda", .pid = 1, .command = (char *) "systemd"}, false, ""},

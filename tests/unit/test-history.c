@@ -65,6 +65,15 @@ static void test_end_trial(void **state)
         }
 }
 
+static void test_matters(void **state)
+{
+        for (int s = 0; s < _HISTORY_MAX; s++) {
+                const struct history h = {.state = (enum history_state) s};
+
+                assert_row(s, history_matters(&h) == (s == HISTORY_DISTRUSTED || s == HISTORY_TRIAL));
+        }
+}
+
 static void test_judge(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(judged); i++) {
@@ -248,8 +257,15 @@ static void test_key(void **state)
         struct facts f = {.port = "2-1"};
 
         memset(f.serial, '@', sizeof(f.serial) - 1);
-        for (size_t size = 16; size < HISTORY_KEY_MAX; size++)
-                assert_true(strlen(history_key(&f, key, size)) < size);
+        for (size_t size = 16; size < HISTORY_KEY_MAX; size++) {
+                memset(key, '!', sizeof(key));
+                assert_row(size, strlen(history_key(&f, key, size)) < size && key[size] == '!');
+                memset(key, '!', sizeof(key));
+                assert_row(size, strlen(history_key_disk(&f, key, size)) < size && key[size] == '!');
+        }
+        memset(f.serial, 'a', sizeof(f.serial) - 1);
+        for (size_t size = 17; size < 60; size++) /* there is always room for the rest of one character */
+                assert_row(size, strlen(history_usb_id(&f, key, size)) == size - 6);
 }
 
 /* A disk that is not plugged in, as a user writes it. */
@@ -295,6 +311,7 @@ int main(void)
                 cmocka_unit_test(test_end_trial), cmocka_unit_test(test_judge),      cmocka_unit_test(test_sentence),
                 cmocka_unit_test(test_dashes),    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed),
                 cmocka_unit_test(test_key),       cmocka_unit_test(test_id),         cmocka_unit_test(test_ended),
+                cmocka_unit_test(test_matters),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

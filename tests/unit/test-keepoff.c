@@ -95,14 +95,18 @@ static void test_room(void **state)
         disk->distrusted = true;
         assert_ptr_equal(kept_disk(&k, 0x1209, 1, "distrusted"), disk);
         kept_disk(&k, 0x1209, 1, "alike")->distrusted = true;
+        kept_disk(&k, 0x1209, 3, "@1.4")->distrusted = true;
+        kept_disk(&k, 0x1209, 4, "")->distrusted = true;
         kept_disk(&k, 0x1209, 2, "policy")->policy = POLICY_USB_STORAGE;
-        assert_int_equal(k.n, 3);
+        assert_int_equal(k.n, 5);
         assert_int_equal(keepoff_entries(&k, others, false, &made), 0);
         assert_string_equal(made.own, "1209:0002:u");
         assert_int_equal(strlen(made.quirks), strlen(others) + strlen("1209:0002:u,"));
-        assert_int_equal(made.n_left_out, 1);
+        assert_int_equal(made.n_left_out, 3);
         assert_string_equal(made.left_out[0], "1209:0001:u");
         assert_string_equal(made.left_out_disks[0], "1209:0001:distrusted");
+        assert_string_equal(made.left_out_disks[1], "1209:0003@1.4");
+        assert_string_equal(made.left_out_disks[2], "1209:0004");
         keepoff_done(&made);
         kept_disks_done(&k);
 }

@@ -264,6 +264,8 @@ static void test_probe(void **state)
                 {"4,1,2,-;uas: probe of 2-1:1.1 failed with error -28\n", 0, 0},
                 {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -28x\n", 0, 0},
                 {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -99999\n", 0, 0},
+                {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -4096\n", 0, 0}, /* no error number is larger than 4095 */
+                {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -4095\n", 0, -4095},
                 {"4,1,2,-;usb-storage: probe of 2-1:1.0 failed with error -5\n", 0, 0},
                 {"12,1,2,-;uas: probe of 2-1:1.0 failed with error -28\n", 0, 0}, /* a line from a program */
                 {"6,1,2,-;usb 2-1: new SuperSpeed USB device number 7 using xhci_hcd\n", -28, 0},

@@ -48,7 +48,12 @@ static const struct {
          "its link has 12 Mbit/s."},
         {{SLOW, .steps = {ROOT(NONE)}, .n_steps = 1}, LINK_LIMIT_PORT, "", "plug it into a USB 3 port."},
         {{SLOW, .steps = {ROOT(UNKNOWN)}, .n_steps = 1}, LINK_LIMIT_UNKNOWN, "", "the cable, the port or a hub"},
+        {{SLOW, .steps = {HUB3(NONE, "1-2"), ROOT(THERE)}, .n_steps = 1}, LINK_LIMIT_UNKNOWN, "", "the cable, the port or a hub"},
         {{SLOW}, LINK_LIMIT_UNKNOWN, "", "the cable, the port or a hub"},
+        {{.speed_mbps = 1, .able = LINK_ABLE, .controller_mbps = 1},
+         LINK_LIMIT_CONTROLLER,
+         "",
+         "Its USB controller has no SuperSpeed"},
         {{.speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 480, .steps = {ROOT(NONE)}, .n_steps = 1},
          LINK_LIMIT_CONTROLLER,
          "",
@@ -88,7 +93,7 @@ static void test_limits(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 enum link_limit limit;
-                char advice[512];
+                char advice[512] = "of another disk";
                 const char *hub;
 
                 limit = link_limit(&table[i].l, &hub);

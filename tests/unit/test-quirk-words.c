@@ -54,6 +54,9 @@ static void test_args(void **state)
 #define LONG                                                                                                                     \
         "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,"                 \
         "4444:4444:abcdefghijklmnopqrstuwy,1209:5a5a:u"
+#define U13 "uuuuuuuuuuuuu"
+#define LONGEST_ENTRY "1209:5a5a:" U13 U13 U13 U13 U13 U13 U13 U13 U13 /* alone in the parameter, which it fills */
+_Static_assert(sizeof(LONGEST_ENTRY) == QUIRKS_MAX + 1, "");
 
 /* "ENTRY|who|effect", one string per word. */
 static const struct {
@@ -104,6 +107,9 @@ static const struct {
          .words = {"1209:5a5a:f|the kernel command line|in force",
                    "1209:5a5a:u|" A ", line 7|not read: usb-storage is built into this kernel"}},
         {"too long", "", LONG, .words = {"1209:5a5a:u|" A ", line 7|refused: 147 characters, and the kernel takes 127"}},
+        {"as long as the kernel takes it", LONGEST_ENTRY, LONGEST_ENTRY, .words = {LONGEST_ENTRY "|" A ", line 7|in force"}},
+        {"as long, and not in the parameter", "", LONGEST_ENTRY,
+         .words = {LONGEST_ENTRY "|" A ", line 7|not in the parameter now"}},
         {"too long, and not the last one", "", LONG, "1:1:u",
          .words = {"1209:5a5a:u|" A ", line 7|refused: 147 characters, and the kernel takes 127"}},
 };
@@ -126,7 +132,7 @@ static void test_words(void **state)
                         assert_int_equal(quirk_lines_add(&q.lines, QUIRK_COMMAND_LINE, NULL, 0, table[i].command_line), 0);
                 n = quirk_words(&q, 0x1209, 0x5a5a, words, ELEMENTSOF(words));
                 for (size_t j = 0; j < n; j++) {
-                        char who[400], effect[400], remedy[600], text[1400];
+                        char who[400] = "", effect[400] = "", remedy[600] = "", text[1400];
 
                         (void) snprintf(text, sizeof(text), "%s|%s|%s", words[j].entry,
                                         quirk_word_who(words + j, who, sizeof(who)),
@@ -135,6 +141,7 @@ static void test_words(void **state)
                                 fail_msg("%s: word %zu is %s", table[i].what, j, text);
                         (void) quirk_word_remedy(words + j, remedy, sizeof(remedy));
                         assert_row(i, *remedy);
+                        assert_row(i, !words[j].line || words[j].source == words[j].line->source);
                         assert_row(i, *quirk_source_to_string(words[j].source) && *quirk_effect_to_string(words[j].effect));
                 }
                 if (table[i].words[n])

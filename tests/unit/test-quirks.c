@@ -290,6 +290,9 @@ static void test_remove(void **state)
         "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abc,"   \
         "1209:5a5a:u"
 _Static_assert(sizeof(FULL) == QUIRKS_MAX + 1, "");
+#define U13 "uuuuuuuuuuuuu"
+#define LONGEST_ENTRY "1209:5a5a:" U13 U13 U13 U13 U13 U13 U13 U13 U13
+_Static_assert(sizeof(LONGEST_ENTRY) == QUIRKS_MAX + 1, "");
 
 static void test_without(void **state)
 {
@@ -303,6 +306,7 @@ static void test_without(void **state)
                 {"1:2:u", "", "1:2:u"},
                 {"", "1:2:u", ""},
                 {FULL, "1:2:u", FULL},
+                {LONGEST_ENTRY, LONGEST_ENTRY, ""},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {

@@ -28,6 +28,7 @@ static const struct {
          NULL},
         {"nothing", "", NULL},
         {"no word", "USB Type\n", NULL},
+        {"from the first letter on", "USB Type            a\n", "a"},
         {"an option", "USB Type            --set=standby,now\n", NULL},
         {"what no type is made of", "USB Type            sat;reboot\n", NULL},
         {"too long", "USB Type            satsatsatsatsatsatsatsatsatsatsatsatsat\n", NULL},
