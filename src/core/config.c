@@ -93,7 +93,7 @@ static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const
 
 static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *serial, enum policy policy)
 {
-        struct disk_rule rule = {.vid = vid, .pid = pid, .policy = policy}, *grown;
+        struct disk_rule rule = {.vid = vid, .pid = pid, .policy = policy};
 
         for (size_t i = 0; i < c->n_rules; i++) {
                 struct disk_rule *r = c->rules + i;
@@ -103,15 +103,11 @@ static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *se
                         return 0;
                 }
         }
-        grown = realloc(c->rules, (c->n_rules + 1) * sizeof(*grown));
-        if (!grown)
-                return -ENOMEM;
-        c->rules = grown;
         rule.serial = strdup(serial);
-        if (!rule.serial)
-                return -ENOMEM;
-        c->rules[c->n_rules++] = rule;
-        return 0;
+        if (rule.serial && list_push(c->rules, c->n_rules, rule))
+                return 0;
+        free(rule.serial);
+        return -ENOMEM;
 }
 
 static int set_disk(struct config *c, const char *disk, const char *key, const char *value)

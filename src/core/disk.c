@@ -82,14 +82,10 @@ void users_free(struct user *users, size_t n)
 
 static void add_unnamed(struct user **users, size_t *n, enum user_kind kind, const char *node)
 {
-        struct user *grown = realloc(*users, (*n + 1) * sizeof(*grown));
+        struct user u = {.kind = kind};
 
-        if (!grown)
-                return;
-        *users = grown;
-        grown[*n] = (struct user){.kind = kind};
-        (void) copy_string(grown[*n].device, sizeof(grown[*n].device), node);
-        ++*n;
+        (void) copy_string(u.device, sizeof(u.device), node);
+        (void) list_push(*users, *n, u);
 }
 
 void users_opened(struct user **users, size_t *n, const char *node)

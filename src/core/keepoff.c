@@ -24,20 +24,15 @@ struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint1
 
 struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name)
 {
-        struct kept_disk *grown = kept_disk_find(k, vid, pid, name);
-        char *copy;
+        struct kept_disk *known = kept_disk_find(k, vid, pid, name), new = {.vid = vid, .pid = pid, .policy = POLICY_AUTO};
 
-        if (grown)
-                return grown;
-        grown = realloc(k->list, (k->n + 1) * sizeof(*grown));
-        if (!grown)
-                return NULL;
-        k->list = grown;
-        copy = strdup(name);
-        if (!copy)
-                return NULL;
-        k->list[k->n] = (struct kept_disk){.vid = vid, .pid = pid, .name = copy, .policy = POLICY_AUTO};
-        return k->list + k->n++;
+        if (known)
+                return known;
+        new.name = strdup(name);
+        if (new.name && list_push(k->list, k->n, new))
+                return k->list + k->n - 1;
+        free(new.name);
+        return NULL;
 }
 
 int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid)

@@ -10,6 +10,17 @@
 
 /* ---- the record ---- */
 
+static bool starts(const char *s, const char *with, const char **ret_rest)
+{
+        size_t n = strlen(with);
+
+        if (strncmp(s, with, n) != 0)
+                return false;
+        if (ret_rest)
+                *ret_rest = s + n;
+        return true;
+}
+
 static void take_text(char *ret, size_t room, const char *s, size_t n)
 {
         (void) snprintf(ret, room, "%.*s", (int) n, s);
@@ -17,12 +28,12 @@ static void take_text(char *ret, size_t room, const char *s, size_t n)
 
 static void take_property(struct kmsg *k, const char *line, size_t n)
 {
-        static const char subsystem[] = " SUBSYSTEM=", device[] = " DEVICE=";
+        const char *value;
 
-        if (strncmp(line, subsystem, strlen(subsystem)) == 0)
-                take_text(k->subsystem, sizeof(k->subsystem), line + strlen(subsystem), n - strlen(subsystem));
-        else if (strncmp(line, device, strlen(device)) == 0)
-                take_text(k->device, sizeof(k->device), line + strlen(device), n - strlen(device));
+        if (starts(line, " SUBSYSTEM=", &value))
+                take_text(k->subsystem, sizeof(k->subsystem), value, n - (size_t) (value - line));
+        else if (starts(line, " DEVICE=", &value))
+                take_text(k->device, sizeof(k->device), value, n - (size_t) (value - line));
 }
 
 int kmsg_parse(const char *record, struct kmsg *ret)
@@ -52,17 +63,6 @@ int kmsg_parse(const char *record, struct kmsg *ret)
 }
 
 /* ---- its meaning ---- */
-
-static bool starts(const char *s, const char *with, const char **ret_rest)
-{
-        size_t n = strlen(with);
-
-        if (strncmp(s, with, n) != 0)
-                return false;
-        if (ret_rest)
-                *ret_rest = s + n;
-        return true;
-}
 
 enum source {
         FROM_SCSI,       /* a host or one of its devices */
@@ -309,17 +309,10 @@ const char *blame_sentence(enum blame b)
         return sentences[b] ?: N_("the bridge");
 }
 
-/* Returns the text behind these words if it begins with them, or NULL. */
-static const char *after(const char *text, const char *const words[3])
+/* Returns true if the text begins with these three; ret_rest: the text behind them. */
+static bool begins(const char *text, const char *driver, const char *name, const char *event, const char **ret_rest)
 {
-        for (size_t i = 0; i < 3; i++) {
-                size_t n = strlen(words[i]);
-
-                if (strncmp(text, words[i], n) != 0)
-                        return NULL;
-                text += n;
-        }
-        return text;
+        return starts(text, driver, &text) && starts(text, name, &text) && starts(text, event, ret_rest);
 }
 
 void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
@@ -332,11 +325,10 @@ void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
                 return;
         (void) snprintf(port, sizeof(port), "%.*s", (int) strcspn(interface, ":"), interface);
         /* The first form is of Linux up to 6.8, the second of later ones. */
-        number = after(k->text, (const char *const[]){"uas: probe of ", interface, " failed with error -"});
-        if (!number)
-                number = after(k->text, (const char *const[]){"uas ", interface, ": probe with driver uas failed with error -"});
-        if (number && parse_uint(number, 10, 4095, &v) >= 0)
-                *error = -(int) v;
-        else if (after(k->text, (const char *const[]){"usb ", port, ": new "}))
+        if (begins(k->text, "uas: probe of ", interface, " failed with error -", &number) ||
+            begins(k->text, "uas ", interface, ": probe with driver uas failed with error -", &number)) {
+                if (parse_uint(number, 10, 4095, &v) >= 0)
+                        *error = -(int) v;
+        } else if (begins(k->text, "usb ", port, ": new ", NULL))
                 *error = 0;
 }

@@ -18,20 +18,13 @@ DEFINE_TO_STRING(quirk_effect)
 
 int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file, unsigned line, const char *value)
 {
-        struct quirk_line *grown = realloc(l->list, (l->n + 1) * sizeof(*grown)), made = {.source = source, .line = line};
+        struct quirk_line made = {.source = source, .line = line, .value = strdup(value), .file = file ? strdup(file) : NULL};
 
-        if (!grown)
-                return -ENOMEM;
-        l->list = grown;
-        made.value = strdup(value);
-        made.file = file ? strdup(file) : NULL;
-        if (!made.value || (file && !made.file)) {
-                free(made.value);
-                free(made.file);
-                return -ENOMEM;
-        }
-        grown[l->n++] = made;
-        return 0;
+        if (made.value && (!file || made.file) && list_push(l->list, l->n, made))
+                return 0;
+        free(made.value);
+        free(made.file);
+        return -ENOMEM;
 }
 
 void quirk_lines_done(struct quirk_lines *l)

@@ -11,7 +11,9 @@
 
 static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
 {
-        manager_stop(data);
+        struct manager *m = data;
+
+        m->env.stopping = true; /* no switch begins; uasd-switch finishes the present ones */
         return sd_event_exit(sd_event_source_get_event(s), 0);
 }
 

@@ -183,11 +183,6 @@ int manager_start(struct manager *m)
         return 0;
 }
 
-void manager_stop(struct manager *m)
-{
-        m->env.stopping = true;
-}
-
 void manager_end(struct manager *m)
 {
         if (!m)

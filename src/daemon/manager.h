@@ -111,8 +111,6 @@ struct manager {
 int manager_new(const char *root, struct manager **ret);
 /* Reads what is plugged in and what an earlier uasd left, and listens from then on. */
 int manager_start(struct manager *m);
-/* Begins no more switches; uasd-switch finishes the present ones. */
-void manager_stop(struct manager *m);
 /* Writes what is not written yet. The end of the process frees everything else. */
 void manager_end(struct manager *m);
 

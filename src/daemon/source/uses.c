@@ -226,7 +226,7 @@ static void arm(struct use_watch *w, bool on)
 static bool watch_node(struct use_watch *w, struct entry *e, const char *name)
 {
         char path[64];
-        int wd, *grown;
+        int wd;
 
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", w->manager->roots.dev, name);
         wd = inotify_add_watch(w->inotify, path, IN_CLOSE);
@@ -237,12 +237,7 @@ static bool watch_node(struct use_watch *w, struct entry *e, const char *name)
         for (size_t i = 0; i < e->watches.n; i++)
                 if (e->watches.list[i] == wd)
                         return true;
-        grown = realloc(e->watches.list, (e->watches.n + 1) * sizeof(*grown));
-        if (!grown)
-                return false;
-        e->watches.list = grown;
-        grown[e->watches.n++] = wd;
-        return true;
+        return list_push(e->watches.list, e->watches.n, wd);
 }
 
 void use_watch_nodes(struct entry *e)
