@@ -30,7 +30,7 @@ static void print_decision(void)
         for (size_t i = 0; i < ELEMENTSOF(policy_rows); i++) {
                 const struct decision_row *row = policy_rows + i;
 
-                printf("%s*%s*\n\t", i ? "\n" : "", reason_to_string(row->reason));
+                printf("%s*%s*\n\t", i ? "\n" : "", row->word);
                 print_text(row->means);
                 printf(" Driver: ");
                 print_driver(row);

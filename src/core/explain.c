@@ -16,8 +16,8 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
                 const char *words;
 
                 *e = (struct explain_row){
-                        .reason = row->reason,
-                        .fits = in.fits[row->reason],
+                        .reason = (enum reason) n,
+                        .fits = in.fits[n],
                         .means = row->means,
                         .remedy = (row->advise ? row->advise(&in) : NULL) ?: row->remedy,
                 };
@@ -40,27 +40,31 @@ const struct explain_row *explain_deciding(const struct explain_row *rows, size_
         return NULL;
 }
 
+const char *reason_to_string(enum reason r)
+{
+        return r < _REASON_MAX ? policy_rows[r].word : NULL;
+}
+
+int reason_from_string(const char *s)
+{
+        for (int r = 0; s && r < _REASON_MAX; r++)
+                if (streq(policy_rows[r].word, s))
+                        return r;
+        return -EINVAL;
+}
+
 const char *reason_sentence(enum reason r)
 {
-        for (size_t i = 0; i < ELEMENTSOF(policy_rows); i++)
-                if (policy_rows[i].reason == r)
-                        return policy_rows[i].means;
-        return "The reason is not known.";
+        return r < _REASON_MAX ? policy_rows[r].means : "The reason is not known.";
 }
 
 const char *why_word(enum state s, enum reason r)
 {
-        static const char *const shorter[_REASON_MAX] = {
-                [REASON_NO_PIPES] = "no-pipes",     [REASON_BAD_DESCRIPTORS] = "unreadable",
-                [REASON_POLICY_IGNORE] = "ignored", [REASON_UAS_KEPT_AWAY] = "no-module",
-                [REASON_NO_SG] = "no-sg",           [REASON_UNKNOWN_BRIDGE] = "no-verdict",
-        };
-
         if (s == STATE_WAITING)
                 return "in-use";
         if (s == STATE_FAILED)
                 return "rolled-back";
-        return shorter[r] ?: reason_to_string(r);
+        return policy_rows[r].brief ?: policy_rows[r].word;
 }
 
 const char *state_sentence(enum state s)

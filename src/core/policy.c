@@ -100,7 +100,7 @@ static enum driver choose_uas_alone(const struct policy_input *in)
         return f->driver == DRIVER_NONE && !objected ? DRIVER_UAS : DRIVER_NONE;
 }
 
-static enum driver target_of(const struct decision_row *row, const struct policy_input *in)
+static enum driver target_of(enum reason r, const struct policy_input *in)
 {
         enum driver bot = in->f->caps.bot ? DRIVER_USB_STORAGE : DRIVER_NONE;
         const enum driver chosen[_REASON_MAX] = {
@@ -113,7 +113,7 @@ static enum driver target_of(const struct decision_row *row, const struct policy
                 [REASON_UNKNOWN_BRIDGE] = in->f->unknown_target,
         };
 
-        return row->choice ? chosen[row->reason] : row->target;
+        return policy_rows[r].choice ? chosen[r] : policy_rows[r].target;
 }
 
 /* ---- the facts in words ---- */
@@ -294,87 +294,87 @@ static const char *advise_policy(const struct policy_input *in)
 
 const struct decision_row policy_rows[_REASON_MAX] = {
         /* clang-format off */
-        {.reason = REASON_BAD_DESCRIPTORS, .rest = STATE_INCAPABLE,
+        [REASON_BAD_DESCRIPTORS] = {.word = "bad-descriptors", .brief = "unreadable", .rest = STATE_INCAPABLE,
          .yes = "the descriptors cannot be read", .no = "the descriptors can be read",
          .means = "uasd cannot read its descriptors, so its capabilities are unknown."},
-        {.reason = REASON_NO_UAS, .rest = STATE_INCAPABLE,
+        [REASON_NO_UAS] = {.word = "no-uas", .rest = STATE_INCAPABLE,
          .yes = "no alternate setting is 08/06/62", .found = found_no_uas,
          .means = "It does not offer UAS."},
-        {.reason = REASON_NO_PIPES, .rest = STATE_INCAPABLE,
+        [REASON_NO_PIPES] = {.word = "no-pipe-usage", .brief = "no-pipes", .rest = STATE_INCAPABLE,
          .yes = "pipe usage descriptors are missing", .no = "all four pipe usage descriptors are there",
          .means = "Its UAS descriptors lack the pipe usage, so the kernel cannot use UAS."},
-        {.reason = REASON_OTHER_DRIVER, .rest = STATE_IGNORED,
+        [REASON_OTHER_DRIVER] = {.word = "other-driver", .rest = STATE_IGNORED,
          .found = found_driver,
          .means = "Another driver, a program or a virtual machine has it.",
          .remedy = "Release it there. uasd notices when the interface is free."},
-        {.reason = REASON_UNAUTHORIZED, .rest = STATE_IGNORED,
+        [REASON_UNAUTHORIZED] = {.word = "unauthorized", .rest = STATE_IGNORED,
          .yes = "not authorized", .no = N_("authorized"),
          .means = "The USB device or its interface is not authorized.",
          .remedy = "Authorize it: write 1 to `authorized` in sysfs, or use usbguard."},
-        {.reason = REASON_JUST_UNBOUND, .rest = STATE_IGNORED,
+        [REASON_JUST_UNBOUND] = {.word = "just-unbound", .rest = STATE_IGNORED,
          .yes = "it lost its driver a moment ago", .found = found_driver,
          .means = "It lost its driver a moment ago: the kernel or another program may be switching it."},
-        {.reason = REASON_POLICY_IGNORE, .rest = STATE_IGNORED,
+        [REASON_POLICY_IGNORE] = {.word = "policy-ignore", .brief = "ignored", .rest = STATE_IGNORED,
          .found = found_policy,
          .means = "The policy is ignore, so uasd leaves it on its driver.",
          .remedy = "uasctl policy DISK auto", .advise = advise_policy},
-        {.reason = REASON_NO_BOT, .choice = "uas, if it has no driver and nothing keeps it off uas",
+        [REASON_NO_BOT] = {.word = "no-bot", .choice = "uas, if it has no driver and nothing keeps it off uas",
          .found = found_no_bot,
          .means = "It speaks only UAS, so there is no choice."},
-        {.reason = REASON_FORCE_NEEDED, .choice = "usb-storage, if it speaks BOT",
+        [REASON_FORCE_NEEDED] = {.word = "force-needed", .choice = "usb-storage, if it speaks BOT",
          .found = found_force_needed,
          .means = "The kernel disables UAS for this bridge, and --force was not given.",
          .remedy = "uasctl --force policy DISK uas"},
-        {.reason = REASON_OVERRIDE, .choice = "the requested one",
+        [REASON_OVERRIDE] = {.word = "override", .choice = "the requested one",
          .no = "no user requested a driver", .found = found_override,
          .means = "A user requested this driver with uasctl switch, until the disk is unplugged or the machine restarts.",
          .remedy = "uasctl switch DISK"},
-        {.reason = REASON_TRIAL_FAILED, .choice = "usb-storage, if it speaks BOT",
+        [REASON_TRIAL_FAILED] = {.word = "trial-failed", .choice = "usb-storage, if it speaks BOT",
          .found = found_trial,
          .means = "The policy is uas, but the trial failed, and uasd starts no other trial by itself.",
          .remedy = "uasctl policy DISK uas, once more, or: uasctl forget DISK"},
-        {.reason = REASON_POLICY, .choice = "the one of the policy",
+        [REASON_POLICY] = {.word = "policy", .choice = "the one of the policy",
          .found = found_policy,
          .means = "The policy for this disk decides.",
          .remedy = "uasctl policy DISK auto", .advise = advise_policy},
-        {.reason = REASON_UAS_KEPT_AWAY, .choice = "usb-storage, if it speaks BOT",
+        [REASON_UAS_KEPT_AWAY] = {.word = "uas-kept-away", .brief = "no-module", .choice = "usb-storage, if it speaks BOT",
          .found = found_uas_kept_away,
          .means = "The module uas is blacklisted, replaced by an install line, or missing.",
          .remedy = "Remove the blacklist or install line from modprobe.d, or install the module. To keep one disk off uas: uasctl policy DISK usb-storage"},
-        {.reason = REASON_DISTRUSTED, .target = DRIVER_USB_STORAGE,
+        [REASON_DISTRUSTED] = {.word = "distrusted", .target = DRIVER_USB_STORAGE,
          .no = "no error is on record", .found = found_distrusted,
          .means = "UAS has failed with this disk before.",
          .remedy = "uasctl forget DISK"},
-        {.reason = REASON_VERDICT_BAD, .target = DRIVER_USB_STORAGE,
+        [REASON_VERDICT_BAD] = {.word = "verdict-bad", .target = DRIVER_USB_STORAGE,
          .found = found_verdict,
          .means = "This bridge is known to be bad at UAS. uasctl db shows the sources.",
          .remedy = "uasctl --force policy DISK uas"},
-        {.reason = REASON_QUIRK, .target = DRIVER_USB_STORAGE,
+        [REASON_QUIRK] = {.word = "quirk", .target = DRIVER_USB_STORAGE,
          .found = found_quirk,
          .means = "An entry in the quirks parameter of usb-storage keeps it off UAS.",
          .remedy = "Remove the entry from the kernel command line or modprobe.d, or: uasctl policy DISK uas"},
-        {.reason = REASON_KERNEL_TABLE, .target = DRIVER_USB_STORAGE,
+        [REASON_KERNEL_TABLE] = {.word = "kernel-table", .target = DRIVER_USB_STORAGE,
          .found = found_kernel_table,
          .means = "The kernel's own table keeps this bridge off UAS.",
          .remedy = "uasctl --force policy DISK uas"},
-        {.reason = REASON_KERNEL_RULE, .target = DRIVER_USB_STORAGE,
+        [REASON_KERNEL_RULE] = {.word = "kernel-rule", .target = DRIVER_USB_STORAGE,
          .found = found_kernel_rule,
          .means = "A rule of the kernel keeps this bridge off UAS.",
          .remedy = "uasctl --force policy DISK uas"},
-        {.reason = REASON_NO_STREAMS, .target = DRIVER_USB_STORAGE,
+        [REASON_NO_STREAMS] = {.word = "no-streams", .target = DRIVER_USB_STORAGE,
          .found = found_no_streams,
          .means = "The USB controller has no streams, which UAS needs at this speed.",
          .remedy = "Plug it into a port of another controller, or into a USB 2 port."},
-        {.reason = REASON_NO_SG, .target = DRIVER_USB_STORAGE,
+        [REASON_NO_SG] = {.word = "no-scatter-gather", .brief = "no-sg", .target = DRIVER_USB_STORAGE,
          .found = found_no_sg,
          .means = "The USB controller has no scatter-gather, which UAS needs.",
          .remedy = "Plug it into a port of another controller."},
-        {.reason = REASON_UNKNOWN_BRIDGE, .choice = "what Unknown= says",
+        [REASON_UNKNOWN_BRIDGE] = {.word = "unknown-bridge", .brief = "no-verdict", .choice = "what Unknown= says",
          .found = found_verdict,
          .means = "The database has no verdict on this bridge, so Unknown= in uasd.conf decides.",
          .remedy = "Set Unknown= in uasd.conf, or: uasctl policy DISK uas|usb-storage"},
         /* Fits every disk, also one with a bad bridge: an earlier row decides for that one. */
-        {.reason = REASON_FASTEST, .target = DRIVER_UAS,
+        [REASON_FASTEST] = {.word = "fastest", .target = DRIVER_UAS,
          .yes = "uas is the faster of the two drivers",
          .means = "UAS is the faster one, and nothing speaks against it.",
          .remedy = "uasctl policy DISK usb-storage"},
@@ -385,16 +385,18 @@ const struct decision_row policy_rows[_REASON_MAX] = {
 
 void decide(const struct facts *f, struct decision *ret)
 {
-        const struct decision_row *row = policy_rows;
         struct policy_input in;
+        enum reason r = 0;
+        enum state rest;
 
         policy_input_read(f, &in);
-        while (!in.fits[row->reason])
-                row++; /* the last row always fits */
+        while (!in.fits[r])
+                r++; /* the last row always fits */
+        rest = policy_rows[r].rest;
         *ret = (struct decision){
-                .target = target_of(row, &in),
-                .rest = row->rest == STATE_SETTLED && f->driver == DRIVER_NONE ? STATE_UNBOUND : row->rest,
-                .reason = row->reason,
+                .target = target_of(r, &in),
+                .rest = rest == STATE_SETTLED && f->driver == DRIVER_NONE ? STATE_UNBOUND : rest,
+                .reason = r,
         };
         assert(ret->target != DRIVER_OTHER);
         assert(ret->target != DRIVER_USB_STORAGE || f->caps.bot);

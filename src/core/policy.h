@@ -43,7 +43,8 @@ struct policy_input {
 void policy_input_read(const struct facts *f, struct policy_input *ret);
 
 struct decision_row {
-        enum reason reason;
+        const char *word;  /* the stable word of the reason */
+        const char *brief; /* the same in at most 12 characters, for the table of `uasctl list`; NULL: the word */
         enum driver target;
         const char *choice;   /* in words: the facts decide instead of `target` */
         enum state rest;      /* STATE_SETTLED (0) becomes STATE_UNBOUND without a driver */
@@ -53,7 +54,7 @@ struct decision_row {
         const char *remedy;
         const char *(*advise)(const struct policy_input *in); /* replaces `remedy`, or NULL */
 };
-/* One row for each reason. The last one always fits. */
+/* One row for each reason, in the order of the enum. The last one always fits. */
 extern const struct decision_row policy_rows[_REASON_MAX];
 
 /* ---- explain.c ---- */

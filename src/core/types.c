@@ -29,31 +29,6 @@ static const char *const verdict_names[_VERDICT_MAX] = {
         [VERDICT_BAD] = "bad",
 };
 
-static const char *const reason_names[_REASON_MAX] = {
-        [REASON_NO_UAS] = "no-uas",
-        [REASON_NO_PIPES] = "no-pipe-usage",
-        [REASON_NO_BOT] = "no-bot",
-        [REASON_BAD_DESCRIPTORS] = "bad-descriptors",
-        [REASON_OTHER_DRIVER] = "other-driver",
-        [REASON_UNAUTHORIZED] = "unauthorized",
-        [REASON_JUST_UNBOUND] = "just-unbound",
-        [REASON_POLICY_IGNORE] = "policy-ignore",
-        [REASON_OVERRIDE] = "override",
-        [REASON_TRIAL_FAILED] = "trial-failed",
-        [REASON_POLICY] = "policy",
-        [REASON_FORCE_NEEDED] = "force-needed",
-        [REASON_UAS_KEPT_AWAY] = "uas-kept-away",
-        [REASON_DISTRUSTED] = "distrusted",
-        [REASON_VERDICT_BAD] = "verdict-bad",
-        [REASON_QUIRK] = "quirk",
-        [REASON_KERNEL_TABLE] = "kernel-table",
-        [REASON_KERNEL_RULE] = "kernel-rule",
-        [REASON_NO_STREAMS] = "no-streams",
-        [REASON_NO_SG] = "no-scatter-gather",
-        [REASON_UNKNOWN_BRIDGE] = "unknown-bridge",
-        [REASON_FASTEST] = "fastest",
-};
-
 static const char *const user_kind_names[_USER_KIND_MAX] = {
         [USER_MOUNT] = "mount", [USER_SWAP] = "swap", [USER_HOLDER] = "holder",
         [USER_OPEN] = "open",   [USER_LOOP] = "loop", [USER_CLAIM] = "claim",
@@ -84,7 +59,6 @@ DEFINE_STRINGS(policy)
 DEFINE_STRINGS(policy_source)
 DEFINE_STRINGS(state)
 DEFINE_STRINGS(verdict)
-DEFINE_STRINGS(reason)
 DEFINE_STRINGS(user_kind)
 
 const char *driver_or_empty(enum driver v)

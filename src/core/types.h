@@ -60,30 +60,30 @@ enum verdict {
         _VERDICT_MAX,
 };
 
-/* Why the target was chosen: stable words (`reason_id`), each with a sentence in core/policy.c. */
+/* Why the target was chosen: the rows of core/policy.c, the first that fits counts. Stable words (`reason_id`). */
 enum reason {
-        REASON_NO_UAS,          /* "no-uas": no 08/06/62 alternate setting */
-        REASON_NO_PIPES,        /* "no-pipe-usage": UAS alternate setting without all four pipe usage descriptors */
-        REASON_NO_BOT,          /* "no-bot": supports only UAS, so there is no choice */
-        REASON_BAD_DESCRIPTORS, /* "bad-descriptors" */
-        REASON_OTHER_DRIVER,    /* "other-driver" */
-        REASON_UNAUTHORIZED,    /* "unauthorized": the USB device or interface is not authorized */
-        REASON_JUST_UNBOUND,    /* "just-unbound": without a driver for a moment */
-        REASON_POLICY_IGNORE,   /* "policy-ignore" */
-        REASON_OVERRIDE,        /* "override": uasctl switch, until it is unplugged */
-        REASON_TRIAL_FAILED,    /* "trial-failed": policy uas, but a trial failed */
-        REASON_POLICY,          /* "policy": uas or usb-storage by policy */
-        REASON_FORCE_NEEDED,    /* "force-needed": policy uas, but the kernel's own table forbids it */
-        REASON_UAS_KEPT_AWAY,   /* "uas-kept-away": blacklist, install line or missing module */
-        REASON_DISTRUSTED,      /* "distrusted": by our history */
-        REASON_VERDICT_BAD,     /* "verdict-bad": hwdb */
-        REASON_QUIRK,           /* "quirk": the user's quirks string contains u */
-        REASON_KERNEL_TABLE,    /* "kernel-table" */
-        REASON_KERNEL_RULE,     /* "kernel-rule": a rule in uas-detect.h */
-        REASON_NO_STREAMS,      /* "no-streams": SuperSpeed controller without streams */
-        REASON_NO_SG,           /* "no-scatter-gather" */
-        REASON_UNKNOWN_BRIDGE,  /* "unknown-bridge": Unknown= decides */
-        REASON_FASTEST,         /* "fastest": uas, nothing forbids it */
+        REASON_BAD_DESCRIPTORS,
+        REASON_NO_UAS,   /* no 08/06/62 alternate setting */
+        REASON_NO_PIPES, /* UAS alternate setting without all four pipe usage descriptors */
+        REASON_OTHER_DRIVER,
+        REASON_UNAUTHORIZED, /* the USB device or interface is not authorized */
+        REASON_JUST_UNBOUND, /* without a driver for a moment */
+        REASON_POLICY_IGNORE,
+        REASON_NO_BOT,        /* supports only UAS, so there is no choice */
+        REASON_FORCE_NEEDED,  /* policy uas, but the kernel's own table forbids it */
+        REASON_OVERRIDE,      /* uasctl switch, until it is unplugged */
+        REASON_TRIAL_FAILED,  /* policy uas, but a trial failed */
+        REASON_POLICY,        /* uas or usb-storage by policy */
+        REASON_UAS_KEPT_AWAY, /* blacklist, install line or missing module */
+        REASON_DISTRUSTED,    /* by our history */
+        REASON_VERDICT_BAD,   /* hwdb */
+        REASON_QUIRK,         /* the user's quirks string contains u */
+        REASON_KERNEL_TABLE,
+        REASON_KERNEL_RULE, /* a rule in uas-detect.h */
+        REASON_NO_STREAMS,  /* SuperSpeed controller without streams */
+        REASON_NO_SG,
+        REASON_UNKNOWN_BRIDGE, /* Unknown= decides */
+        REASON_FASTEST,        /* uas, nothing forbids it */
         _REASON_MAX,
 };
 

@@ -109,7 +109,7 @@ class Documents(unittest.TestCase):
 
     def test_rows(self):
         """Rows of the decision table that a page names exist, and each row against uas has its advice."""
-        known = set(re.findall(r'\[REASON_\w+\] = "([a-z-]+)"', read('src/core/types.c')))
+        known = set(re.findall(r'\[REASON_\w+\] = \{\.word = "([a-z-]+)"', read('src/core/policy.c')))
         named = {row for line in re.findall(r'(?m)^\| (rows? .*) decides? \|', read('docs/troubleshooting.md')) for row in re.findall('`([a-z-]+)`', line)}
         chosen = {'policy', 'policy-ignore', 'override', 'force-needed', 'no-bot', 'fastest'}  # by the user, or no choice
         self.assertEqual(named, known - chosen - {'just-unbound'})  # which lasts a moment

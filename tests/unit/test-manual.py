@@ -66,12 +66,12 @@ class Manual(unittest.TestCase):
 
     def test_reasons(self):
         """Each reason with its sentence, in the order of the checks."""
-        words = names('reason_names')
-        rows = re.findall(r'\.reason = (\w+),.*?\.means = ((?:"[^"]*"\s*)+)[,}]', source('src/core/policy.c'), re.S)
-        self.assertEqual({row for row, _ in rows}, set(words))
+        rows = re.findall(r'\[(REASON_\w+)\] = \{\.word = "([a-z-]+)",.*?\.means = ((?:"[^"]*"\s*)+)[,}]',
+                          source('src/core/policy.c'), re.S)
+        self.assertEqual([row for row, _, _ in rows], re.findall(r'(?m)^ +(REASON_\w+),', source('src/core/types.h')))
         told = terms(section('uasd.8', 'WHAT DECIDES'))
-        self.assertEqual([word for word, _ in told], [words[row] for row, _ in rows])
-        for (_, means), (word, said) in zip(rows, told):
+        self.assertEqual([word for word, _ in told], [word for _, word, _ in rows])
+        for (_, _, means), (word, said) in zip(rows, told):
             sentence = ' '.join(''.join(re.findall(r'"([^"]*)"', means)).split())
             self.assertTrue(said.startswith(sentence + ' Driver: '), (sentence, said))
             self.assertRegex(said, r' Driver: [a-zU][\w =;,-]+\.', word)
