@@ -150,44 +150,17 @@ enum link_limit link_limit(const struct link_facts *l, const char **ret_hub)
         return LINK_LIMIT_UNKNOWN;
 }
 
-/* The remedy, with the name of the hub; empty: there is no limit. */
-static void link_remedy(enum link_limit limit, const char *hub, char *ret, size_t size)
-{
-        switch (limit) {
-        case LINK_LIMIT_CABLE:
-                (void) snprintf(ret, size,
-                                "Its port has a SuperSpeed side: try another USB 3 cable, and plug it in all the way.");
-                break;
-        case LINK_LIMIT_PORT:
-                (void) snprintf(ret, size, "Its port has no SuperSpeed side: plug it into a USB 3 port.");
-                break;
-        case LINK_LIMIT_HUB:
-                (void) snprintf(ret, size,
-                                "It is behind the USB 2 hub %s: plug it into a USB 3 port of the machine, or use a USB 3 hub.",
-                                hub);
-                break;
-        case LINK_LIMIT_HUB_CABLE:
-                (void) snprintf(
-                        ret, size,
-                        "The link of hub %s is as slow, although its port has a SuperSpeed side: try another USB 3 cable between hub and machine.",
-                        hub);
-                break;
-        case LINK_LIMIT_HUB_PORT:
-                (void) snprintf(ret, size, "The port of hub %s has no SuperSpeed side: plug the hub into a USB 3 port.", hub);
-                break;
-        case LINK_LIMIT_CONTROLLER:
-                (void) snprintf(ret, size, "Its USB controller has no SuperSpeed: plug it into a port of another controller.");
-                break;
-        case LINK_LIMIT_UNKNOWN:
-                (void) snprintf(ret, size,
-                                "The cause is the cable, the port or a hub: try a USB 3 port of the machine and another cable.");
-                break;
-        case LINK_LIMIT_NONE:
-        case _LINK_LIMIT_MAX:
-                ret[0] = '\0';
-                break;
-        }
-}
+/* %s: the hub that limits it. */
+static const char *const remedies[_LINK_LIMIT_MAX] = {
+        [LINK_LIMIT_CABLE] = "Its port has a SuperSpeed side: try another USB 3 cable, and plug it in all the way.",
+        [LINK_LIMIT_PORT] = "Its port has no SuperSpeed side: plug it into a USB 3 port.",
+        [LINK_LIMIT_HUB] = "It is behind the USB 2 hub %s: plug it into a USB 3 port of the machine, or use a USB 3 hub.",
+        [LINK_LIMIT_HUB_CABLE] =
+                "The link of hub %s is as slow, although its port has a SuperSpeed side: try another USB 3 cable between hub and machine.",
+        [LINK_LIMIT_HUB_PORT] = "The port of hub %s has no SuperSpeed side: plug the hub into a USB 3 port.",
+        [LINK_LIMIT_CONTROLLER] = "Its USB controller has no SuperSpeed: plug it into a port of another controller.",
+        [LINK_LIMIT_UNKNOWN] = "The cause is the cable, the port or a hub: try a USB 3 port of the machine and another cable.",
+};
 
 char *link_advice(const struct link_facts *l, char *ret, size_t size)
 {
@@ -195,12 +168,11 @@ char *link_advice(const struct link_facts *l, char *ret, size_t size)
         const char *hub;
         enum link_limit limit = link_limit(l, &hub);
 
-        link_remedy(limit, hub, remedy, sizeof(remedy));
         ret[0] = '\0';
-        if (*remedy)
+        if (remedies[limit])
                 (void) snprintf(ret, size,
                                 l->able == LINK_ABLE ? "It can do SuperSpeed, but its link has %u Mbit/s. %s"
                                                      : "It seems able to do SuperSpeed, but its link has %u Mbit/s. %s",
-                                l->speed_mbps, remedy);
+                                l->speed_mbps, sentence_with(remedies[limit], hub, remedy, sizeof(remedy)));
         return ret;
 }

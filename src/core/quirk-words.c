@@ -180,54 +180,29 @@ char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
         return ret;
 }
 
-/* The remedy against an entry of the parameter. */
-static void remedy_of_source(const struct quirk_word *w, char *ret, size_t size)
-{
-        char who[320];
-
-        switch (w->source) {
-        case QUIRK_COMMAND_LINE:
-                (void) snprintf(ret, size,
-                                "Remove %s from the kernel command line in the boot loader's configuration, and restart.",
-                                w->entry);
-                break;
-        case QUIRK_MODPROBE:
-                (void) snprintf(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.", w->entry,
-                                quirk_word_who(w, who, sizeof(who)));
-                break;
-        case QUIRK_KEPT:
-                (void) snprintf(
-                        ret, size,
-                        "uasd keeps it because of the policy, configuration or history of a disk, and removes it with that.");
-                break;
-        case QUIRK_UASD:
-                (void) snprintf(ret, size, "uasd removes it when that switch has ended.");
-                break;
-        case QUIRK_RUN_TIME:
-                (void) snprintf(
-                        ret, size,
-                        "Write the string without %s to /sys/module/usb_storage/parameters/quirks. If it is there again after a restart, rebuild the initramfs.",
-                        w->entry);
-                break;
-        case _QUIRK_SOURCE_MAX:
-                break;
-        }
-}
-
 char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
 {
-        static const char *const sentences[_QUIRK_EFFECT_MAX] = {
+        static const char *const by_effect[_QUIRK_EFFECT_MAX] = {
                 [QUIRK_OVERRULED] = "Put all entries into that one string: uasctl policy --kernel prints it.",
+                [QUIRK_NOT_READ] = "Put it on the kernel command line: usb-storage.quirks=%s",
                 [QUIRK_TOO_LONG] = "Shorten the string: the kernel cannot load usb-storage with it.",
                 [QUIRK_NOT_LOADED] = "It takes effect when usb-storage is loaded again: rebuild the initramfs, and restart.",
         };
+        static const char *const by_source[_QUIRK_SOURCE_MAX] = {
+                [QUIRK_COMMAND_LINE] = "Remove %s from the kernel command line in the boot loader's configuration, and restart.",
+                [QUIRK_KEPT] =
+                        "uasd keeps it because of the policy, configuration or history of a disk, and removes it with that.",
+                [QUIRK_UASD] = "uasd removes it when that switch has ended.",
+                [QUIRK_RUN_TIME] =
+                        "Write the string without %s to /sys/module/usb_storage/parameters/quirks. If it is there again after a restart, rebuild the initramfs.",
+        };
+        const char *sentence = by_effect[w->effect] ?: by_source[w->source];
+        char who[320];
 
-        if (w->effect == QUIRK_NOT_READ)
-                (void) snprintf(ret, size, "Put it on the kernel command line: usb-storage.quirks=%s", w->entry);
-        else if (sentences[w->effect])
-                (void) snprintf(ret, size, "%s", sentences[w->effect]);
-        else
-                remedy_of_source(w, ret, size);
+        if (sentence)
+                return sentence_with(sentence, w->entry, ret, size);
+        (void) snprintf(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.", w->entry,
+                        quirk_word_who(w, who, sizeof(who)));
         return ret;
 }
 

@@ -87,3 +87,12 @@ char *policy_text(enum policy v, enum policy_source source, char *ret, size_t si
         }
         return ret;
 }
+
+char *sentence_with(const char *sentence, const char *name, char *ret, size_t size)
+{
+        const char *at = strstr(sentence, "%s");
+
+        (void) snprintf(ret, size, "%.*s%s%s", (int) (at ? (size_t) (at - sentence) : strlen(sentence)), sentence, at ? name : "",
+                        at ? at + strlen("%s") : "");
+        return ret;
+}
