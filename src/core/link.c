@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/link.h"
 
+#include "common/gettext.h"
 #include "common/util.h"
 
 #define BCD_USB_WITH_BOS 0x0210
@@ -150,14 +151,15 @@ enum link_limit link_limit(const struct link_facts *l, const char **ret_hub)
         return LINK_LIMIT_UNKNOWN;
 }
 
-/* %s: the hub that limits it. */
+/* The name is that of the hub that limits it. */
 static const char *const remedies[_LINK_LIMIT_MAX] = {
         [LINK_LIMIT_CABLE] = "Its port has a SuperSpeed side: try another USB 3 cable, and plug it in all the way.",
         [LINK_LIMIT_PORT] = "Its port has no SuperSpeed side: plug it into a USB 3 port.",
-        [LINK_LIMIT_HUB] = "It is behind the USB 2 hub %s: plug it into a USB 3 port of the machine, or use a USB 3 hub.",
-        [LINK_LIMIT_HUB_CABLE] =
-                "The link of hub %s is as slow, although its port has a SuperSpeed side: try another USB 3 cable between hub and machine.",
-        [LINK_LIMIT_HUB_PORT] = "The port of hub %s has no SuperSpeed side: plug the hub into a USB 3 port.",
+        [LINK_LIMIT_HUB] =
+                WITH_NAME("It is behind the USB 2 hub %s: plug it into a USB 3 port of the machine, or use a USB 3 hub."),
+        [LINK_LIMIT_HUB_CABLE] = WITH_NAME(
+                "The link of hub %s is as slow, although its port has a SuperSpeed side: try another USB 3 cable between hub and machine."),
+        [LINK_LIMIT_HUB_PORT] = WITH_NAME("The port of hub %s has no SuperSpeed side: plug the hub into a USB 3 port."),
         [LINK_LIMIT_CONTROLLER] = "Its USB controller has no SuperSpeed: plug it into a port of another controller.",
         [LINK_LIMIT_UNKNOWN] = "The cause is the cable, the port or a hub: try a USB 3 port of the machine and another cable.",
 };

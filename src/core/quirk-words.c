@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/quirks.h"
 
+#include "common/gettext.h"
 #include "common/util.h"
 
 static const char *const quirk_source_names[_QUIRK_SOURCE_MAX] = {
@@ -184,17 +185,18 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
 {
         static const char *const by_effect[_QUIRK_EFFECT_MAX] = {
                 [QUIRK_OVERRULED] = "Put all entries into that one string: uasctl policy --kernel prints it.",
-                [QUIRK_NOT_READ] = "Put it on the kernel command line: usb-storage.quirks=%s",
+                [QUIRK_NOT_READ] = WITH_NAME("Put it on the kernel command line: usb-storage.quirks=%s"),
                 [QUIRK_TOO_LONG] = "Shorten the string: the kernel cannot load usb-storage with it.",
                 [QUIRK_NOT_LOADED] = "It takes effect when usb-storage is loaded again: rebuild the initramfs, and restart.",
         };
         static const char *const by_source[_QUIRK_SOURCE_MAX] = {
-                [QUIRK_COMMAND_LINE] = "Remove %s from the kernel command line in the boot loader's configuration, and restart.",
+                [QUIRK_COMMAND_LINE] =
+                        WITH_NAME("Remove %s from the kernel command line in the boot loader's configuration, and restart."),
                 [QUIRK_KEPT] =
                         "uasd keeps it because of the policy, configuration or history of a disk, and removes it with that.",
                 [QUIRK_UASD] = "uasd removes it when that switch has ended.",
-                [QUIRK_RUN_TIME] =
-                        "Write the string without %s to /sys/module/usb_storage/parameters/quirks. If it is there again after a restart, rebuild the initramfs.",
+                [QUIRK_RUN_TIME] = WITH_NAME(
+                        "Write the string without %s to /sys/module/usb_storage/parameters/quirks. If it is there again after a restart, rebuild the initramfs."),
         };
         const char *sentence = by_effect[w->effect] ?: by_source[w->source];
         char who[320];
