@@ -103,11 +103,10 @@ static void note_unbound(struct entry *e, struct facts *f)
                 facts_complete_module(&e->manager->roots, f);
 }
 
-static void take_disk(struct entry *e, struct usb_disk *d)
+static void take_disk(struct entry *e, struct usb_disk *d, struct attachment_mark *ret_mark)
 {
         struct manager *m = e->manager;
         struct disk *disk = &e->life.disk;
-        struct attachment_mark mark = {.override_target = DRIVER_NONE};
 
         facts_complete(&m->roots, &m->config, &d->facts);
         if (!disk->facts.interface[0] || disk->facts.driver != d->facts.driver) /* a trial may have begun, or ended */
@@ -124,9 +123,9 @@ static void take_disk(struct entry *e, struct usb_disk *d)
         disk->luns = TAKE_PTR(d->luns);
         disk->n_luns = d->n_luns;
         d->n_luns = 0;
-        if (attachment_read(&m->roots, &disk->facts, &mark) >= 0) {
-                e->life.attempt.tried = mark.tried;
-                e->life.cancelled = mark.cancelled;
+        if (attachment_read(&m->roots, &disk->facts, ret_mark) >= 0) {
+                e->life.attempt.tried = ret_mark->tried;
+                e->life.cancelled = ret_mark->cancelled;
         }
 }
 
@@ -156,18 +155,19 @@ static void take_snapshot(const struct disk *d, char ret[static SNAPSHOT_MAX])
 }
 
 /* The machine of a new disk is stepped once, when all of this is known. */
-static void adopt(struct entry *e)
+static void adopt(struct entry *e, const struct attachment_mark *mark)
 {
         inhibit_adopt(e);
-        switch_adopt(e);
+        switch_adopt(e, mark->untold);
         trouble_adopt(e);
-        lease_adopt(e);
+        lease_adopt(e, mark->lease);
 }
 
 void rescan(struct manager *m, const char *interface)
 {
         struct entry *e = disk_find(m, interface);
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
+        struct attachment_mark mark = {};
         char before[SNAPSHOT_MAX] = "", after[SNAPSHOT_MAX];
         int r = usb_disk_read(&m->roots, interface, false, &d);
         bool new;
@@ -192,11 +192,11 @@ void rescan(struct manager *m, const char *interface)
                 /* Read once and kept as long as the device is there: while the disk hangs, the device does not answer. */
                 facts_copy_strings(&e->life.disk.facts, &d.facts);
         }
-        take_disk(e, &d);
+        take_disk(e, &d, &mark);
         if (e->life.watched) /* a new partition table has brought new nodes */
                 use_watch_nodes(e);
         if (new)
-                adopt(e);
+                adopt(e, &mark);
         kmsg_arm(m);
         learn_hold(e);
         entry_step(e, &(struct event){.type = EVENT_SCANNED});

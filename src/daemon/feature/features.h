@@ -43,8 +43,8 @@ void keepoff_forget(struct manager *m, const char *id);
 
 /* Reserves a disk for one program. Answers the call later. Returns 0 or -errno. */
 int lease_new(struct entry *e, sd_bus_message *call);
-/* For a new disk that an earlier uasd had leased: it goes back to its former driver. */
-void lease_adopt(struct entry *e);
+/* For a new disk that an earlier uasd had leased. By its mark it goes back to `restore`, or was not leased: DRIVER_NONE. */
+void lease_adopt(struct entry *e, enum driver restore);
 /* Returns true as long as the holder has it. The machine decides how it goes back. */
 bool lease_held(const struct entry *e);
 bool lease_is_of(const struct entry *e, sd_bus_message *message);
@@ -100,8 +100,8 @@ void request_keep_cancelled(const struct entry *e);
 /* The uasd-switch at work on a disk is a child of this process, of an earlier uasd, or of coldplug. */
 /* ACTION_SWITCH. */
 void switch_begin(struct entry *e, const struct action *a);
-/* For a new disk: finds a uasd-switch that is still at work, or the record of a killed one. */
-void switch_adopt(struct entry *e);
+/* For a new disk: finds a uasd-switch that is still at work, or the record of a killed one. untold: by its mark one has ended. */
+void switch_adopt(struct entry *e, bool untold);
 /* Returns true if a foreign uasd-switch is still at work; its end is posted. */
 bool switch_foreign_runs(struct entry *e);
 /* Starts uasd-switch --eject. Its end answers the call. Returns 0 or -errno. */

@@ -317,22 +317,21 @@ int lease_new(struct entry *e, sd_bus_message *call)
         return 0;
 }
 
-void lease_adopt(struct entry *e)
+void lease_adopt(struct entry *e, enum driver restore)
 {
         struct disk *d = &e->life.disk;
-        struct attachment_mark a = {};
 
-        if (attachment_read(&e->manager->roots, &d->facts, &a) <= 0 || a.lease == DRIVER_NONE)
+        if (restore == DRIVER_NONE)
                 return;
         e->lease = calloc(1, sizeof(*e->lease));
         if (!e->lease)
                 return;
-        *e->lease = (struct disk_lease){.restore = a.lease, .over = true};
-        name_former(d, a.lease);
+        *e->lease = (struct disk_lease){.restore = restore, .over = true};
+        name_former(d, restore);
         log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface,
-                   driver_to_string(a.lease));
+                   driver_to_string(restore));
         e->life.lease.active = true;
-        learn(&e->life, &(struct event){.type = EVENT_LEASE_ENDED, .target = a.lease}, 0);
+        learn(&e->life, &(struct event){.type = EVENT_LEASE_ENDED, .target = restore}, 0);
 }
 
 /* ---- during the lease ---- */

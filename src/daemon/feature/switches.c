@@ -74,18 +74,16 @@ static bool adopt_running(struct entry *e, bool *ret_stale)
         return true;
 }
 
-void switch_adopt(struct entry *e)
+void switch_adopt(struct entry *e, bool untold)
 {
         const struct facts *f = &e->life.disk.facts;
-        struct attachment_mark a = {};
         bool stale;
 
         if (adopt_running(e, &stale))
                 return;
         if (stale)
                 e->life.attempt.running = job_recover(e) >= 0;
-        else if (attachment_read(&e->manager->roots, f, &a) > 0 &&
-                 a.untold) { /* the switch has ended, but uasd ended before it could report that */
+        else if (untold) { /* the switch has ended, but uasd ended before it could report that */
                 log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
                 (void) attachment_change(&e->manager->roots, f, MARK_UNTOLD, &(struct attachment_mark){});
         }

@@ -29,10 +29,8 @@ static int take_kept(const char *key, const char *value, void *data)
         struct manager *m = data;
         unsigned long long seq;
 
-        if (streq(key, "SEQ") && parse_uint(value, 10, UINT64_MAX, &seq) >= 0) {
-                m->kmsg.seen = seq;
-                m->kmsg.any = true;
-        }
+        if (streq(key, "SEQ") && parse_uint(value, 10, UINT64_MAX - 1, &seq) >= 0)
+                m->kmsg.next = seq + 1;
         for (size_t i = 0; i < m->n_entries; i++) {
                 struct entry *e = m->entries[i];
                 char own[ATTACHMENT_MAX];
@@ -62,12 +60,12 @@ void kmsg_keep(struct manager *m)
         FILE *out;
         int r;
 
-        if (!m->kmsg.any)
+        if (m->kmsg.next == 0)
                 return;
         out = open_memstream(&text, &size);
         if (!out)
                 return;
-        (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) m->kmsg.seen);
+        (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) m->kmsg.next - 1);
         for (size_t i = 0; i < m->n_entries; i++) {
                 struct entry *e = m->entries[i];
                 char key[ATTACHMENT_MAX];
@@ -90,10 +88,9 @@ static void drain(struct manager *m, bool live)
 
         /* A log that fills faster than it is read must leave time for everything else. */
         for (unsigned i = 0; i < RECORDS_PER_WAKEUP && kmsg_next(w->fd, &k) > 0; i++) {
-                if (w->any && k.seq <= w->seen)
+                if (k.seq < w->next)
                         continue;
-                w->seen = k.seq;
-                w->any = true;
+                w->next = k.seq + 1;
                 if (sign_read(&k, &s) && w->take(m, &s, k.usec, live))
                         kmsg_keep(m);
         }

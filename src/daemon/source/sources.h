@@ -47,8 +47,7 @@ struct kmsg_watch {
         int fd; /* -1: not started, or the log cannot be read */
         sd_event_source *source;
         bool armed;
-        uint64_t seen; /* number of the last record */
-        bool any;      /* `seen` is valid */
+        uint64_t next; /* the number behind that of the last record; 0: no record yet */
 };
 /* Reads the kernel's log while a disk is on uas. The function returns true if an account has changed. */
 void kmsg_start(struct manager *m, kmsg_sign_fn take);
