@@ -58,31 +58,20 @@ static void describe_user(const struct user *u, char *ret, size_t size)
 
         if (u->pid)
                 (void) snprintf(pid, sizeof(pid), " (%ld)", (long) u->pid);
-        switch (u->kind) {
-        case USER_MOUNT:
-                if (isempty(u->namespace))
-                        (void) snprintf(ret, size, "%s (%s)", name_or(u->where, "a mount", text), u->device);
-                else
-                        (void) snprintf(ret, size, "%s (%s, in %s)", name_or(u->where, "a mount", text), u->device,
-                                        make_harmless(u->namespace, space, sizeof(space)));
-                break;
-        case USER_SWAP:
+        ret[0] = '\0';
+        if (u->kind == USER_MOUNT && isempty(u->namespace))
+                (void) snprintf(ret, size, "%s (%s)", name_or(u->where, "a mount", text), u->device);
+        else if (u->kind == USER_MOUNT)
+                (void) snprintf(ret, size, "%s (%s, in %s)", name_or(u->where, "a mount", text), u->device,
+                                make_harmless(u->namespace, space, sizeof(space)));
+        else if (u->kind == USER_SWAP)
                 (void) snprintf(ret, size, "swap on %s", u->device);
-                break;
-        case USER_HOLDER:
-        case USER_LOOP:
+        else if (u->kind == USER_HOLDER || u->kind == USER_LOOP)
                 (void) snprintf(ret, size, "%s (on %s)",
                                 name_or(u->where, u->kind == USER_LOOP ? "a loop device" : "a device", text), u->device);
-                break;
-        case USER_OPEN:
-        case USER_CLAIM:
+        else if (u->kind == USER_OPEN || u->kind == USER_CLAIM)
                 (void) snprintf(ret, size, u->kind == USER_OPEN ? "%s%s has %s open" : "%s%s has claimed %s", program, pid,
                                 u->device);
-                break;
-        case _USER_KIND_MAX:
-                ret[0] = '\0';
-                break;
-        }
 }
 
 /* Writes as many users as fit, and the number of the others. */

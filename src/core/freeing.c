@@ -65,35 +65,18 @@ char *freeing_command(const struct user *u, bool stacked, char *ret, size_t size
         static const char pool[] = "ZFS pool ";
 
         ret[0] = '\0';
-        switch (u->kind) {
-        case USER_MOUNT:
+        if (u->kind == USER_MOUNT)
                 unmount(u, ret, size);
-                break;
-        case USER_SWAP:
-                /* The name of the volume is not known. */
-                if (stacked)
-                        (void) snprintf(ret, size, "swapoff --all");
-                else
-                        (void) snprintf(ret, size, "swapoff /dev/%s", u->device);
-                break;
-        case USER_LOOP:
-                if (u->where)
-                        put_command("losetup --detach /dev/", u->where, ret, size);
-                break;
-        case USER_CLAIM:
-                if (u->where && strncmp(u->where, pool, strlen(pool)) == 0)
-                        put_command("zpool export ", u->where + strlen(pool), ret, size);
-                else
-                        stop_process(u, ret, size);
-                break;
-        case USER_OPEN:
-                if (!user_is_udev(u)) /* it ends by itself, and its unit is udev */
-                        stop_process(u, ret, size);
-                break;
-        case USER_HOLDER:
-        case _USER_KIND_MAX:
-                break;
-        }
+        else if (u->kind == USER_SWAP && stacked) /* the name of the volume is not known */
+                (void) snprintf(ret, size, "swapoff --all");
+        else if (u->kind == USER_SWAP)
+                (void) snprintf(ret, size, "swapoff /dev/%s", u->device);
+        else if (u->kind == USER_LOOP && u->where)
+                put_command("losetup --detach /dev/", u->where, ret, size);
+        else if (u->kind == USER_CLAIM && u->where && strncmp(u->where, pool, strlen(pool)) == 0)
+                put_command("zpool export ", u->where + strlen(pool), ret, size);
+        else if (u->kind == USER_CLAIM || (u->kind == USER_OPEN && !user_is_udev(u))) /* udev ends by itself */
+                stop_process(u, ret, size);
         return ret;
 }
 

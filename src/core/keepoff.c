@@ -76,17 +76,12 @@ static enum driver wanted(const struct kept_disk *d)
 {
         if (d->uas_alone)
                 return DRIVER_UAS;
-        switch (d->policy) {
-        case POLICY_USB_STORAGE:
+        if (d->policy == POLICY_USB_STORAGE)
                 return DRIVER_USB_STORAGE;
-        case POLICY_UAS:
+        if (d->policy == POLICY_UAS)
                 return d->trial_failed ? DRIVER_USB_STORAGE : DRIVER_UAS;
-        case POLICY_IGNORE:
+        if (d->policy == POLICY_IGNORE)
                 return DRIVER_OTHER; /* the kernel chooses */
-        case POLICY_AUTO:
-        case _POLICY_MAX:
-                break;
-        }
         return d->good ? DRIVER_UAS : d->distrusted ? DRIVER_USB_STORAGE : DRIVER_NONE;
 }
 

@@ -221,16 +221,12 @@ static bool place_controller(const struct kmsg *k, const char *device, struct si
 
 static bool locate(enum source source, const struct kmsg *k, const char *device, struct sign *s)
 {
-        switch (source) {
-        case FROM_SCSI:
+        if (source == FROM_SCSI)
                 return place_scsi(k, s);
-        case FROM_USB:
+        if (source == FROM_USB)
                 return place_usb(k, device, s);
-        case FROM_CONTROLLER:
+        if (source == FROM_CONTROLLER)
                 return place_controller(k, device, s);
-        case FROM_ANYWHERE:
-                break;
-        }
         s->place = PLACE_MACHINE;
         return true;
 }

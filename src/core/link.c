@@ -25,18 +25,9 @@ enum {
 /* Mantissa times a power of 1000 bit/s. */
 static unsigned sublink_speed(const uint8_t *p)
 {
-        unsigned mantissa = (unsigned) (p[2] | p[3] << 8), mbps;
+        unsigned mantissa = (unsigned) (p[2] | p[3] << 8), exponent = p[0] >> 4 & 3;
+        unsigned mbps = exponent == 2 ? mantissa : exponent == 3 ? mantissa * 1000 : 0;
 
-        switch (p[0] >> 4 & 3) {
-        case 2:
-                mbps = mantissa;
-                break;
-        case 3:
-                mbps = mantissa * 1000;
-                break;
-        default:
-                return 0;
-        }
         return mbps <= LANE_MAX_MBPS ? mbps : 0;
 }
 

@@ -15,12 +15,6 @@ static struct action *act(struct actions *a, enum action_type type)
         return last;
 }
 
-/* Returns true for a switch away from uas after a failure: then the attempt that moved it to uas does not count. */
-static bool flees(const struct life *l)
-{
-        return decision_flees(&l->disk.facts, &l->disk.decision);
-}
-
 /*
  * One automatic attempt for each attachment: otherwise hold, switch, roll-back and hold would never end. A disk that must leave
  * uas has a few: a sick one may have been busy with udev's commands at the first attempt.
@@ -29,7 +23,8 @@ static bool used_up(const struct life *l)
 {
         if (life_stranded(l))
                 return false;
-        if (flees(l))
+        /* The attempt that moved it to uas does not count. */
+        if (decision_flees(&l->disk.facts, &l->disk.decision))
                 return l->attempt.flights > FLIGHTS_MOST;
         return life_went_wrong(l) || (l->attempt.tried && !l->attempt.requested);
 }

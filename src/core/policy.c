@@ -275,18 +275,12 @@ static const char *advise_policy(const struct policy_input *in)
 {
         bool uas = in->f->policy == POLICY_UAS;
 
-        switch (in->f->policy_source) {
-        case POLICY_BY_CONFIG:
+        if (in->f->policy_source == POLICY_BY_CONFIG)
                 return uas ? "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK usb-storage"
                            : "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas";
-        case POLICY_BY_UDEV:
+        if (in->f->policy_source == POLICY_BY_UDEV)
                 return uas ? "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK usb-storage"
                            : "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK uas";
-        case POLICY_BY_NOBODY:
-        case POLICY_BY_USER:
-        case _POLICY_SOURCE_MAX:
-                break;
-        }
         return NULL;
 }
 

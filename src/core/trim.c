@@ -62,15 +62,10 @@ static const char *how(const struct trim_facts *t)
                 return t->kept ? "in use under both drivers, because it is kept on" : "in use: the kernel turned it on by itself";
         if (t->mode[0] == '\0')
                 return "not possible: the kernel sends TRIM only to disks";
-        switch (t->offer) {
-        case TRIM_OFFER_YES:
+        if (t->offer == TRIM_OFFER_YES)
                 return "not in use, though the disk offers it (LBPU)";
-        case TRIM_OFFER_NO:
+        if (t->offer == TRIM_OFFER_NO)
                 return "not in use: the disk does not offer it";
-        case TRIM_OFFER_UNKNOWN:
-        case _TRIM_OFFER_MAX:
-                break;
-        }
         return t->kept ? "not in use, though it is kept on" : "not in use";
 }
 

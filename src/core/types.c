@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/types.h"
 
+#include "common/gettext.h"
 #include "common/util.h"
 
 static const char *const driver_names[_DRIVER_MAX] = {
@@ -68,24 +69,13 @@ const char *driver_or_empty(enum driver v)
 
 char *policy_text(enum policy v, enum policy_source source, char *ret, size_t size)
 {
-        const char *policy = policy_to_string(v) ?: "unknown";
+        static const char *const texts[_POLICY_SOURCE_MAX] = {
+                [POLICY_BY_CONFIG] = WITH_NAME("%s, by uasd.conf"),
+                [POLICY_BY_UDEV] = WITH_NAME("%s, by a udev rule"),
+                [POLICY_BY_USER] = WITH_NAME("%s, by uasctl policy"),
+        };
 
-        switch (source) {
-        case POLICY_BY_CONFIG:
-                (void) snprintf(ret, size, "%s, by uasd.conf", policy);
-                break;
-        case POLICY_BY_UDEV:
-                (void) snprintf(ret, size, "%s, by a udev rule", policy);
-                break;
-        case POLICY_BY_USER:
-                (void) snprintf(ret, size, "%s, by uasctl policy", policy);
-                break;
-        case POLICY_BY_NOBODY:
-        case _POLICY_SOURCE_MAX:
-                (void) snprintf(ret, size, "%s", policy);
-                break;
-        }
-        return ret;
+        return sentence_with(table_word(texts, ELEMENTSOF(texts), source) ?: "%s", policy_to_string(v) ?: "unknown", ret, size);
 }
 
 char *sentence_with(const char *sentence, const char *name, char *ret, size_t size)

@@ -112,29 +112,15 @@ void report_state(const struct entry *e, enum state before)
         const struct disk *d = &e->life.disk;
         char text[512];
 
-        switch (d->state) {
-        case STATE_SWITCHING:
-                if (e->life.attempt.to == DRIVER_NONE) /* adopted */
-                        log_info("%s: %s", d->facts.interface,
-                                 e->job ? "putting in order what an interrupted switch has left"
-                                        : "a switch begun earlier is at work");
-                else
-                        log_info("%s: switching from %s to %s%s", d->facts.interface, driver_to_string(d->facts.driver),
-                                 driver_to_string(d->decision.target), e->life.hold.active ? ", held" : "");
+        if (d->state == STATE_HELD) /* reported when it began */
                 return;
-        case STATE_HELD:
-                return; /* reported when it began */
-        case STATE_WAITING:
-        case STATE_SETTLED:
-        case STATE_TRIAL:
-        case STATE_FAILED:
-        case STATE_UNBOUND:
-        case STATE_IGNORED:
-        case STATE_INCAPABLE:
-        case _STATE_MAX:
-                break;
-        }
-        if (before == STATE_SWITCHING)
+        if (d->state == STATE_SWITCHING && e->life.attempt.to == DRIVER_NONE) /* adopted */
+                log_info("%s: %s", d->facts.interface,
+                         e->job ? "putting in order what an interrupted switch has left" : "a switch begun earlier is at work");
+        else if (d->state == STATE_SWITCHING)
+                log_info("%s: switching from %s to %s%s", d->facts.interface, driver_to_string(d->facts.driver),
+                         driver_to_string(d->decision.target), e->life.hold.active ? ", held" : "");
+        else if (before == STATE_SWITCHING)
                 report_end_of_switch(e);
         else if (d->state == STATE_WAITING)
                 ending(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));

@@ -85,26 +85,17 @@ static void distrust(struct entry *e, const struct finding *finding)
 
 static void take_finding(struct entry *e, const struct finding *f)
 {
-        switch (f->finding) {
-        case FINDING_NONE:
-                break;
-        case FINDING_NOTED:
+        if (f->finding == FINDING_NOTED)
                 log_notice("%s: trouble on uas, not yet held against it: %s; to blame: %s", e->life.disk.facts.interface, f->what,
                            blame_sentence(f->blame));
-                break;
-        case FINDING_BLAMED:
-                report_trouble(e, f);
-                break;
-        case FINDING_BROKEN:
-                if (!facts_uas_alone(&e->life.disk.facts)) {
-                        distrust(e, f);
-                        break;
-                }
-                if (!e->trouble.acted) /* uas is its only driver */
+        else if (f->finding == FINDING_BROKEN && !facts_uas_alone(&e->life.disk.facts))
+                distrust(e, f);
+        else if (f->finding == FINDING_BROKEN) { /* uas is its only driver */
+                if (!e->trouble.acted)
                         report_trouble(e, f);
                 e->trouble.acted = true;
-                break;
-        }
+        } else if (f->finding == FINDING_BLAMED)
+                report_trouble(e, f);
 }
 
 /* ---- counters of the SCSI layer; the log may have lost records ---- */

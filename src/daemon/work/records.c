@@ -157,25 +157,17 @@ static bool apply(const struct record_task *rec, const struct facts *f, const ch
 {
         char id[HISTORY_KEY_MAX];
 
-        switch (rec->type) {
-        case RECORD_HISTORY:
-                if (!is_of(rec, f, history_key))
-                        break;
+        if (rec->type == RECORD_HISTORY && is_of(rec, f, history_key)) {
                 *h = rec->history;
                 return true;
-        case RECORD_END_TRIAL:
-                if (found && is_of(rec, f, history_key))
-                        (void) history_end_trial(h, boot);
-                break;
-        case RECORD_FORGET:
-                if (!rec->id[0])
-                        return found && !is_of(rec, f, history_key_disk);
+        }
+        if (rec->type == RECORD_END_TRIAL && found && is_of(rec, f, history_key))
+                (void) history_end_trial(h, boot);
+        if (rec->type == RECORD_FORGET && !rec->id[0])
+                return found && !is_of(rec, f, history_key_disk);
+        if (rec->type == RECORD_FORGET)
                 return found && !streq(rec->id, history_usb_id(f, id, sizeof(id))) &&
                        !streq(rec->id, history_key(f, id, sizeof(id)));
-        case RECORD_POLICY:
-        case RECORD_TRIM:
-                break;
-        }
         return found;
 }
 
