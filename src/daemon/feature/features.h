@@ -106,6 +106,12 @@ void switch_adopt(struct entry *e, bool untold);
 bool switch_foreign_runs(struct entry *e);
 /* Starts uasd-switch --eject. Its end answers the call. Returns 0 or -errno. */
 int switch_eject(struct entry *e, sd_bus_message *call);
+/* Called when the end of its switch is in the journal. */
+void job_reported(struct entry *e);
+/* The entry is freed, the child continues. */
+void job_orphan(struct job *j);
+/* Returns the last reported step; NULL: none. */
+const char *job_step(const struct job *j);
 
 /* ---- trouble.c ---- */
 

@@ -41,19 +41,6 @@ void child_orphan(struct child *c);
 /* Waits for a task without the event loop. Returns false if it has not ended at the deadline (CLOCK_MONOTONIC). */
 bool child_wait(struct child *c, usec_t deadline);
 
-/* ---- job.c ---- */
-
-/* uasd-switch as a child; its end is posted as EVENT_DONE. */
-int job_start(struct entry *e, const struct action *a);
-/* Starts the recovery after a killed uasd-switch. */
-int job_recover(struct entry *e);
-/* The entry is freed, the child continues. */
-void job_orphan(struct job *j);
-/* Returns the last reported step; NULL: none. */
-const char *job_step(const struct job *j);
-/* Called when the end of its switch is in the journal. */
-void job_reported(struct entry *e);
-
 /* ---- records.c ---- */
 
 /* A child writes histories, policies and TRIM durably, one by one. */
