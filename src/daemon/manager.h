@@ -54,12 +54,12 @@ struct entry {
                 struct history *unkept; /* history that could not be written; else NULL */
         } trouble;                      /* feature/trouble.c */
         struct {
-                struct child *worker;   /* NULL: it has answered, or there is none */
-                sd_event_source *pause; /* until the next one may begin */
-                int ends;               /* the inotify of the present one, or -errno */
-                bool again;             /* an event came meanwhile */
-        } probe;                        /* feature/users.c: the search by name */
-        usec_t users_at;                /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
+                struct child *worker; /* NULL: it has answered, or there is none */
+                struct later pause;   /* until the next one may begin */
+                int ends;             /* the inotify of the present one, or -errno */
+                bool again;           /* an event came meanwhile */
+        } probe;                      /* feature/users.c: the search by name */
+        usec_t users_at;              /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 
 /*

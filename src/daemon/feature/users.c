@@ -54,14 +54,12 @@ static void probe_run(struct entry *e)
         queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = true, .by_name = true});
 }
 
-static int on_pause(sd_event_source *s, usec_t usec, void *data)
+static void on_pause(void *data)
 {
         struct entry *e = data;
 
-        e->probe.pause = sd_event_source_disable_unref(s);
         if (e->probe.again && e->life.use.hidden && e->life.watched)
                 probe_run(e);
-        return 0;
 }
 
 static void on_answer(void *data, const struct child_end *end)
@@ -72,7 +70,7 @@ static void on_answer(void *data, const struct child_end *end)
         e->probe.worker = NULL;
         if (end->size == sizeof(a))
                 memcpy(&a, end->answer, sizeof(a));
-        (void) sd_event_add_time_relative(e->manager->event, &e->probe.pause, CLOCK_MONOTONIC, PAUSE_USEC, 0, on_pause, e);
+        (void) later_call(&e->probe.pause, e->manager->event, PAUSE_USEC, on_pause, e);
         log_debug("%s: looked by name: %s%s", e->life.disk.facts.interface, a.in_use ? "in use" : "nobody",
                   a.in_use && !a.told ? ", and no event tells when that ends" : "");
         queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = a.in_use, .by_name = true, .told = a.told});
@@ -81,7 +79,7 @@ static void on_answer(void *data, const struct child_end *end)
 void use_probe_start(struct entry *e)
 {
         e->probe.again = true;
-        if (!e->probe.worker && !e->probe.pause)
+        if (!e->probe.worker && !e->probe.pause.timer)
                 probe_run(e);
 }
 
@@ -282,7 +280,7 @@ void users_forget(struct entry *e)
         struct users_walk *w = e->manager->walk;
 
         child_orphan(e->probe.worker);
-        sd_event_source_disable_unref(e->probe.pause);
+        later_cancel(&e->probe.pause);
         for (size_t i = 0; w && i < w->n; i++)
                 if (w->asked[i] == e)
                         w->asked[i] = NULL;
