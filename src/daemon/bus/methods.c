@@ -105,6 +105,15 @@ static int find_disk_or_all(struct call *c)
         return *c->words[0] ? find_disk(c) : 0;
 }
 
+/* Cancel is a method of the manager, with a disk, and of each job. */
+static int find_disk_or_job(struct call *c)
+{
+        if (c->words[0])
+                return find_disk(c);
+        c->entry = bus_job_find(c->manager, sd_bus_message_get_path(c->message));
+        return c->entry ? 0 : sd_bus_error_set(c->error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
+}
+
 /* ---- the reasons to refuse ---- */
 
 /*
@@ -156,14 +165,6 @@ static int refuse(const struct call *c, const struct refusal *no)
         return sd_bus_error_setf(c->error, name, "%s: %s", c->entry->life.disk.facts.interface, refusal_text(no));
 }
 
-static int refuse_running(const struct entry *e, sd_bus_error *error)
-{
-        return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
-                                 "%s is being switched, and a switch is not stopped in the middle. A request made "
-                                 "meanwhile is carried out next.",
-                                 e->life.disk.facts.interface);
-}
-
 /* Returns 1 if the caller has the lease of the disk; refuses if another one has it. */
 static int leased(const struct call *c)
 {
@@ -182,19 +183,18 @@ static int check_switch(struct call *c)
         const char *name = c->words[1];
         struct refusal no;
         struct facts f;
-        int r, mine;
+        int r;
 
         c->value = *name ? driver_from_string(name) : DRIVER_NONE;
         if (*name && c->value != DRIVER_UAS && c->value != DRIVER_USB_STORAGE)
                 return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
         r = refuse_stopping(c);
+        if (r >= 0)
+                r = leased(c);
         if (r < 0)
                 return r;
-        mine = leased(c);
-        if (mine < 0)
-                return mine;
-        c->authorized = mine && !c->force;
-        if (mine)
+        c->authorized = r && !c->force;
+        if (r)
                 return c->value == DRIVER_NONE ? 0 : refuse_impossible(c, (enum driver) c->value);
         facts_now(c->entry, &f);
         refuse_switch(&f, (enum driver) c->value, c->force, &no);
@@ -243,7 +243,10 @@ static int do_trim(struct call *c)
 static int answer(struct call *c, int r)
 {
         if (r == -EBUSY)
-                return refuse_running(c->entry, c->error);
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
+                                         "%s is being switched, and a switch is not stopped in the middle. A request made "
+                                         "meanwhile is carried out next.",
+                                         c->entry->life.disk.facts.interface);
         return r < 0 ? r : queue_answer(c->manager, c->message);
 }
 
@@ -353,7 +356,7 @@ static const struct method {
         {"ForgetOf", MAY_POLICY, find_id, NULL, do_forget},
         {"SetTrim", MAY_POLICY, find_disk, check_trim, do_trim},
         {"Release", MAY_SWITCH, find_disk, NULL, do_release},
-        {"Cancel", MAY_SWITCH, find_disk, NULL, do_cancel},
+        {"Cancel", MAY_SWITCH, find_disk_or_job, NULL, do_cancel},
         {"Forget", MAY_POLICY, find_disk, NULL, do_forget},
         {"Eject", MAY_EJECT, find_disk, check_eject, do_eject},
         {"Inhibit", MAY_SWITCH, find_disk_or_all, NULL, do_inhibit},
@@ -378,22 +381,4 @@ int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
         if (r > 0)
                 r = of->perform(&c);
         return r < 0 ? r : 1;
-}
-
-/* ---- org.uasd1.Job ---- */
-
-int bus_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-        struct entry *e = bus_job_find(data, sd_bus_message_get_path(message));
-        int r;
-
-        if (!e)
-                return sd_bus_error_set(error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
-        r = polkit_may(data, message, MAY_SWITCH, e, bus_cancel, error);
-        if (r <= 0)
-                return r < 0 ? r : 1;
-        r = request_cancel(e);
-        if (r == -EBUSY)
-                return refuse_running(e, error);
-        return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
 }

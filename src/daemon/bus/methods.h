@@ -6,10 +6,8 @@
 /* The objects on a connection. org.uasd1.xml defines the interface. Only connections.c adds them. */
 int bus_objects_add(sd_bus *bus, struct manager *m);
 
-/* methods.c: handlers of all methods that need a permission; their data is the manager. They are called again with polkit's
- * answer. */
+/* methods.c: a handler for all methods that need a permission. Its data is the manager. polkit's answer calls it again. */
 int bus_method(sd_bus_message *message, void *data, sd_bus_error *error);
-int bus_cancel(sd_bus_message *message, void *data, sd_bus_error *error);
 
 /* polkit.c */
 /*

@@ -220,7 +220,7 @@ static int get_job_text(sd_bus *bus, const char *path, const char *interface, co
 
 static int method_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        return bus_cancel(message, ((struct entry *) data)->manager, error);
+        return bus_method(message, ((struct entry *) data)->manager, error);
 }
 
 static const sd_bus_vtable job_vtable[] = {
