@@ -17,8 +17,8 @@
 
 static void step_all(struct manager *m)
 {
-        for (size_t i = 0; i < m->n_entries; i++)
-                entry_step(m->entries[i], &(struct event){.type = EVENT_ENVIRONMENT});
+        FOREACH_ENTRY (e, m)
+                entry_step(e, &(struct event){.type = EVENT_ENVIRONMENT});
 }
 
 static void booted(struct manager *m)
@@ -130,6 +130,7 @@ int manager_new(const char *root, struct manager **ret)
                 r = queue_new(m, carry_out);
         if (r < 0)
                 return r;
+        TAILQ_INIT(&m->entries);
         TAILQ_INIT(&m->inhibitors);
         m->keepoff.due = true;
         m->env.quiet_usec = m->config.quiet_usec;

@@ -31,6 +31,7 @@ struct disk_request {
 
 /* One disk. */
 struct entry {
+        TAILQ_ENTRY(entry) link;
         struct manager *manager;
         struct life life;
         bool announced;           /* on the bus */
@@ -84,7 +85,7 @@ struct manager {
         struct roots roots;
         struct config config;
         struct environment env;
-        struct entry **entries;
+        TAILQ_HEAD(entry_list, entry) entries;
         size_t n_entries;
         unsigned last_request;
         bool looked; /* all disks have been read, so their policies are known */
@@ -106,6 +107,8 @@ struct manager {
         struct keepoff_state keepoff;                     /* feature/keepoff.c */
         struct drops drops;                               /* feature/trouble.c: ports where disks come and go by themselves */
 };
+
+#define FOREACH_ENTRY(e, m) for (struct entry *e = TAILQ_FIRST(&(m)->entries); e; e = TAILQ_NEXT(e, link))
 
 /* root: the folder with the machine's trees, or NULL for this machine. */
 int manager_new(const char *root, struct manager **ret);

@@ -128,18 +128,16 @@ int queue_answer(struct manager *m, sd_bus_message *call)
 
 struct entry *disk_find(struct manager *m, const char *interface)
 {
-        for (size_t i = 0; i < m->n_entries; i++)
-                if (streq(m->entries[i]->life.disk.facts.interface, interface))
-                        return m->entries[i];
+        FOREACH_ENTRY (e, m)
+                if (streq(e->life.disk.facts.interface, interface))
+                        return e;
         return NULL;
 }
 
 bool disk_has_twin(const struct entry *e)
 {
-        const struct manager *m = e->manager;
-
-        for (size_t i = 0; i < m->n_entries; i++)
-                if (facts_twins(&e->life.disk.facts, &m->entries[i]->life.disk.facts))
+        FOREACH_ENTRY (other, e->manager)
+                if (facts_twins(&e->life.disk.facts, &other->life.disk.facts))
                         return true;
         return false;
 }

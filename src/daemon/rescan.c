@@ -21,19 +21,14 @@
 
 static struct entry *entry_new(struct manager *m)
 {
-        struct entry **grown = m->entries, *e;
+        struct entry *e = calloc(1, sizeof(*e));
 
-        if ((m->n_entries & (m->n_entries - 1)) == 0) /* the block doubles: it would leave holes of every size */
-                grown = reallocarray(grown, 2 * m->n_entries + 1, sizeof(*grown));
-        if (!grown)
-                return NULL;
-        m->entries = grown;
-        e = calloc(1, sizeof(*e));
         if (!e)
                 return NULL;
         e->manager = m;
         life_init(&e->life);
-        m->entries[m->n_entries++] = e;
+        TAILQ_INSERT_TAIL(&m->entries, e, link);
+        m->n_entries++;
         return e;
 }
 
@@ -67,11 +62,8 @@ static void entry_gone(struct entry *e)
         lease_gone(e);
         bus_disk_removed(e);
         trouble_gone(e);
-        for (size_t i = 0; i < m->n_entries; i++)
-                if (m->entries[i] == e) {
-                        m->entries[i] = m->entries[--m->n_entries];
-                        break;
-                }
+        TAILQ_REMOVE(&m->entries, e, link);
+        m->n_entries--;
         memcpy(port, e->life.disk.facts.port, sizeof(port));
         entry_free(e);
         (void) attachments_prune(&m->roots, port);
@@ -212,10 +204,12 @@ void rescan_all(struct manager *m)
 {
         char **names = NULL;
 
-        for (size_t i = m->n_entries; i-- > 0;) {
+        /* Backwards: a device that has replaced another one is behind them. */
+        for (struct entry *e = TAILQ_LAST(&m->entries, entry_list), *before; e; e = before) {
                 char interface[INTERFACE_NAME_MAX]; /* a copy, since the entry may be freed meanwhile */
 
-                memcpy(interface, m->entries[i]->life.disk.facts.interface, sizeof(interface));
+                before = TAILQ_PREV(e, entry_list, link);
+                memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
                 rescan(m, interface);
         }
         if (usb_disk_enumerate(&m->roots, &names) >= 0)

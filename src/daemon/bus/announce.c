@@ -33,9 +33,9 @@ struct entry *bus_job_find(const struct manager *m, const char *path)
 {
         char own[JOB_PATH_MAX];
 
-        for (size_t i = 0; i < m->n_entries; i++)
-                if (m->entries[i]->request.number && streq(bus_job_path(m->entries[i], own), path))
-                        return m->entries[i];
+        FOREACH_ENTRY (e, m)
+                if (e->request.number && streq(bus_job_path(e, own), path))
+                        return e;
         return NULL;
 }
 

@@ -91,11 +91,12 @@ static int find_id(struct call *c)
 
         if (!history_id_parse(id, key, sizeof(key)) || !streq(id, key))
                 return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "That is no VID:PID:SERIAL.");
-        for (size_t i = 0; i < m->n_entries && !c->entry; i++) {
-                const struct facts *f = &m->entries[i]->life.disk.facts;
+        FOREACH_ENTRY (e, m) {
+                const struct facts *f = &e->life.disk.facts;
 
-                if (streq(id, history_usb_id(f, usb_id, sizeof(usb_id))) || streq(id, history_key(f, key, sizeof(key))))
-                        c->entry = m->entries[i];
+                if (!c->entry &&
+                    (streq(id, history_usb_id(f, usb_id, sizeof(usb_id))) || streq(id, history_key(f, key, sizeof(key)))))
+                        c->entry = e;
         }
         return 0;
 }

@@ -252,8 +252,9 @@ static int list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
 
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(" UASD_BUS_BRIEF ")");
-        for (size_t i = 0; r >= 0 && i < m->n_entries; i++)
-                r = append_brief(reply, m->entries[i]);
+        FOREACH_ENTRY (e, m)
+                if (r >= 0)
+                        r = append_brief(reply, e);
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
@@ -289,12 +290,13 @@ static int append_row(sd_bus_message *reply, const struct policy_row *row)
 static int read_policies(struct manager *m, struct policy_rows *ret)
 {
         _cleanup_free_ const struct facts **plugged = calloc(m->n_entries + 1, sizeof(*plugged));
+        size_t n = 0;
 
         if (!plugged)
                 return -ENOMEM;
-        for (size_t i = 0; i < m->n_entries; i++)
-                plugged[i] = &m->entries[i]->life.disk.facts;
-        return policy_list(&m->roots, &m->config, plugged, m->n_entries, ret);
+        FOREACH_ENTRY (e, m)
+                plugged[n++] = &e->life.disk.facts;
+        return policy_list(&m->roots, &m->config, plugged, n, ret);
 }
 
 static int list_policies(sd_bus_message *message, void *data, sd_bus_error *error)
@@ -358,11 +360,11 @@ static int list(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, 
         size_t n = 0;
         int r = 0;
 
-        for (size_t i = 0; i < m->n_entries && r >= 0; i++) {
-                const struct entry *e = m->entries[i];
+        FOREACH_ENTRY (e, m) {
                 _cleanup_free_ char *disk = bus_disk_path(e);
 
-                r = disk ? strv_push(&nodes, &n, disk) : -ENOMEM;
+                if (r >= 0)
+                        r = disk ? strv_push(&nodes, &n, disk) : -ENOMEM;
                 if (r >= 0 && e->request.number)
                         r = strv_push(&nodes, &n, bus_job_path(e, job));
         }

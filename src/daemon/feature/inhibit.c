@@ -57,8 +57,8 @@ static void apply(struct entry *e)
 static void apply_all(struct manager *m)
 {
         bus_inhibitors_changed(m);
-        for (size_t i = 0; i < m->n_entries; i++)
-                apply(m->entries[i]);
+        FOREACH_ENTRY (e, m)
+                apply(e);
 }
 
 static void inhibitor_free(struct inhibitor *i)

@@ -154,10 +154,10 @@ static int add_plugged(struct manager *m, const struct facts *came)
         r = came && facts_uas_alone(came) ? kept_disks_uas_alone(kept, came->vid, came->pid) : 0;
         if (!m->looked)
                 return kept_disks_read_plugged(&m->roots, kept);
-        for (size_t i = 0; i < m->n_entries && r >= 0; i++) {
-                const struct facts *f = &m->entries[i]->life.disk.facts;
+        FOREACH_ENTRY (e, m) {
+                const struct facts *f = &e->life.disk.facts;
 
-                if (facts_uas_alone(f))
+                if (r >= 0 && facts_uas_alone(f))
                         r = kept_disks_uas_alone(kept, f->vid, f->pid);
         }
         return r;

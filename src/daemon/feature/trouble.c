@@ -147,8 +147,7 @@ bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool liv
         /* A new host may be the same disk, bound again after a failed reset. */
         if (live && s->weight == WEIGHT_NEW)
                 return false;
-        for (size_t i = 0; i < m->n_entries; i++) {
-                struct entry *e = m->entries[i];
+        FOREACH_ENTRY (e, m) {
                 struct finding f;
 
                 /* During a switch uasd-switch decides; on usb-storage it is not uas that fails. */
@@ -207,8 +206,7 @@ void trouble_trial_over(struct entry *e)
  */
 void trouble_sleep(struct manager *m)
 {
-        for (size_t i = 0; i < m->n_entries; i++) {
-                struct entry *e = m->entries[i];
+        FOREACH_ENTRY (e, m) {
                 struct facts *f = &e->life.disk.facts;
 
                 if (m->env.sleeping && f->trial_open && !f->trial_ended && !f->distrusted)

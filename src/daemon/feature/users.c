@@ -324,13 +324,13 @@ void users_cache_refresh(struct entry *e)
                 walk_free(w);
                 return;
         }
-        for (size_t i = 0; i < m->n_entries; i++) {
-                const struct disk *d = &m->entries[i]->life.disk;
+        FOREACH_ENTRY (of, m) {
+                const struct disk *d = &of->life.disk;
 
-                if (!is_asked(m->entries[i], e, now))
+                if (!is_asked(of, e, now))
                         continue;
-                m->entries[i]->users_at = now;
-                w->asked[w->n] = m->entries[i];
+                of->users_at = now;
+                w->asked[w->n] = of;
                 w->of[w->n++] = (struct users_of){.luns = d->luns, .n_luns = d->n_luns};
         }
         if (deep) {

@@ -31,8 +31,7 @@ static int take_kept(const char *key, const char *value, void *data)
 
         if (streq(key, "SEQ") && parse_uint(value, 10, UINT64_MAX - 1, &seq) >= 0)
                 m->kmsg.next = seq + 1;
-        for (size_t i = 0; i < m->n_entries; i++) {
-                struct entry *e = m->entries[i];
+        FOREACH_ENTRY (e, m) {
                 char own[ATTACHMENT_MAX];
 
                 if (streq(key, facts_attachment(&e->life.disk.facts, own)) && has_account(e))
@@ -66,8 +65,7 @@ void kmsg_keep(struct manager *m)
         if (!out)
                 return;
         (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) m->kmsg.next - 1);
-        for (size_t i = 0; i < m->n_entries; i++) {
-                struct entry *e = m->entries[i];
+        FOREACH_ENTRY (e, m) {
                 char key[ATTACHMENT_MAX];
 
                 if (has_account(e))
@@ -115,8 +113,8 @@ void kmsg_arm(struct manager *m)
 
         if (w->fd < 0)
                 return;
-        for (size_t i = 0; i < m->n_entries; i++)
-                wanted = wanted || m->entries[i]->life.disk.facts.driver == DRIVER_UAS;
+        FOREACH_ENTRY (e, m)
+                wanted = wanted || e->life.disk.facts.driver == DRIVER_UAS;
         if (wanted == w->armed)
                 return;
         w->armed = wanted;

@@ -24,8 +24,8 @@ static int on_settle(sd_event_source *source, void *data)
         struct sleep *s = data;
         const struct manager *m = s->manager;
 
-        for (size_t i = 0; i < m->n_entries; i++)
-                if (m->entries[i]->life.attempt.running)
+        FOREACH_ENTRY (e, m)
+                if (e->life.attempt.running)
                         return 0;
         if (m->records)
                 return 0;

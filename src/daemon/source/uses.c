@@ -67,9 +67,9 @@ static void look_at_all(struct use_watch *w)
 
         w->count = reference_count(w);
         w->began = now_monotonic();
-        for (size_t i = 0; i < m->n_entries; i++)
-                if (m->entries[i]->life.watched)
-                        queue_entry(m->entries[i], POST_LOOK);
+        FOREACH_ENTRY (e, m)
+                if (e->life.watched)
+                        queue_entry(e, POST_LOOK);
         queue_call(m, set_pause);
 }
 
@@ -184,10 +184,10 @@ static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
 
                 at += (ssize_t) (sizeof(*i) + i->len);
                 lost = lost || (i->mask & IN_Q_OVERFLOW);
-                for (size_t k = 0; k < m->n_entries; k++)
-                        for (size_t j = 0; j < m->entries[k]->watches.n; j++)
-                                if (m->entries[k]->watches.list[j] == i->wd && !(i->mask & IN_IGNORED))
-                                        queue_entry(m->entries[k], POST_LOOK);
+                FOREACH_ENTRY (e, m)
+                        for (size_t j = 0; j < e->watches.n; j++)
+                                if (e->watches.list[j] == i->wd && !(i->mask & IN_IGNORED))
+                                        queue_entry(e, POST_LOOK);
         }
         if (lost)
                 use_watch_lost(w);
