@@ -149,7 +149,7 @@ static struct {
         enum driver target;
         uint64_t deadline;
 } asked[4];
-static bool disk_appears, load_binds, disks_known;
+static bool disk_appears, load_binds, load_changes, disks_known;
 
 static int fake_switch(const char *interface, enum driver target, uint64_t deadline)
 {
@@ -172,6 +172,8 @@ static void fake_load(const char *module)
         }
         assert_string_equal(module, "usb-storage");
         loads++;
+        if (load_changes)
+                tree_write(machine, TREE_DIR "/bInterfaceProtocol", "ff\n");
         if (load_binds)
                 tree_link(machine, TREE_DIR "/driver", ON_BOT);
 }
@@ -204,7 +206,7 @@ static void no_disk(struct tree *t)
 static void reset(void)
 {
         memset(answers, 0, sizeof(answers));
-        disk_appears = load_binds = false;
+        disk_appears = load_binds = load_changes = false;
 }
 
 static void test_moved(void **state)
@@ -346,6 +348,12 @@ static void test_no_driver(void **state)
         load_binds = true; /* this kernel's usb-storage has no UAS support */
         assert_int_equal(move(&t), 0);
         assert_int_equal(loads, 1);
+        assert_int_equal(runs, 0);
+
+        load_binds = false;
+        load_changes = true; /* it is no disk any more */
+        tree_unlink(&t, TREE_DIR "/driver");
+        assert_int_equal(move(&t), 0);
         assert_int_equal(runs, 0);
         tree_remove(&t);
 }

@@ -51,6 +51,8 @@ static void test_enabled(void **state)
         tree_remove(&t);
 }
 
+#define SECONDS_30 "1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s"
+
 static void test_timeouts(void **state)
 {
         static const struct {
@@ -67,6 +69,10 @@ static void test_timeouts(void **state)
                 {"etc/fstab", "A /x-systemd.device-timeout=3 ext4 defaults 0 0\nA\n\nA /b\n", 90},
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=soon\n", -EBADMSG},
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=-1\n", -EBADMSG},
+                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=0s\n", 90},
+                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=1us\n", 0},
+                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=" SECONDS_30 "1s1\n", 32},
+                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=" SECONDS_30 "1s1s\n", -EBADMSG}, /* longer than any time */
                 {"etc/crypttab", "luks UUID=x none luks,x-systemd.device-timeout=30s\n", 30},
                 {"etc/systemd/system.conf", "[Manager]\n#DefaultTimeoutStartSec=5\nDefaultTimeoutStartSec=50\n", 50},
                 {"etc/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=1min\n", 60},

@@ -301,7 +301,7 @@ class Programs(unittest.TestCase):
 
     def test_moves(self):
         "uasd-switch is told all, and its output is not taken for properties."
-        self.initramfs('echo out', 'echo err >&2')
+        self.initramfs('echo out', 'echo err >&2', 'grep SigBlk /proc/self/status >"$TREE/mask"')
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
         self.assertEqual(self.run_hold('interface', '2-1:1.0').stdout, '')
         self.assertEqual(self.read('limits'), 'answer 40\n')
@@ -310,6 +310,7 @@ class Programs(unittest.TestCase):
         told = re.fullmatch('uasd-switch --automatic --plugged --no-udev --hold-deadline=([0-9]+) 2-1:1.0 uas', switch)
         self.assertAlmostEqual(int(told[1]) / 1e6, now + 15, delta=10)
         self.assertEqual(self.read('dev/kmsg'), 'out\nerr\n')
+        self.assertEqual(self.read('mask').split(), ['SigBlk:', '0' * 16])
 
     def test_without_kmsg(self):
         "Without the kernel's log the output is lost, but never a property."

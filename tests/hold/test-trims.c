@@ -86,25 +86,29 @@ static void test_nonsense(void **state)
 /* The conditions at an event: stored setting, mode, whether uasd set it before; and the expected result. */
 static const struct {
         const char *what, *mode;
-        bool kept, before, on, set;
+        bool kept;
+        const char *before; /* UASD_TRIM_SET in udev's record */
+        bool on, set;
         const char *write;
         uint64_t max;
 } table[] = {
-        {"nobody said anything", "full", false, false, false, false, NULL, 0},
-        {"the kernel took it up", "unmap", false, false, false, false, NULL, 0},
-        {"kept on, the disk has come", "full", true, false, true, true, "unmap", MAX},
-        {"and is on", "unmap", true, true, true, true, NULL, 0},
-        {"kept on, but the kernel was first", "unmap", true, false, true, false, NULL, 0},
-        {"kept on, and a user turned it off", "disabled", true, true, true, true, NULL, 0},
-        {"taken back", "unmap", false, true, false, false, "full", 0},
-        {"setting removed, and off already", "full", false, true, false, false, NULL, 0},
-        {"no such attribute", NULL, true, false, true, false, NULL, 0},
+        {"nobody said anything", "full", false, NULL, false, false, NULL, 0},
+        {"the kernel took it up", "unmap", false, NULL, false, false, NULL, 0},
+        {"kept on, the disk has come", "full", true, NULL, true, true, "unmap", MAX},
+        {"and is on", "unmap", true, "1", true, true, NULL, 0},
+        {"kept on, but the kernel was first", "unmap", true, NULL, true, false, NULL, 0},
+        {"kept on, and a user turned it off", "disabled", true, "1", true, true, NULL, 0},
+        {"taken back", "unmap", false, "1", false, false, "full", 0},
+        {"setting removed, and off already", "full", false, "1", false, false, NULL, 0},
+        {"no such attribute", NULL, true, NULL, true, false, NULL, 0},
+        {"on, and udev's record says that uasd did not set it", "unmap", false, "0", false, false, NULL, 0},
 };
 
 static void test_events(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 struct trim_answer a = {.max_bytes = 9};
+                char record[32];
                 struct usb_disk d = {};
                 struct tree t;
 
@@ -114,8 +118,10 @@ static void test_events(void **state)
                 tree_link(&t, "sys/block/sda", "../class/block/sda");
                 if (table[i].mode)
                         tree_write(&t, MODE, table[i].mode);
-                if (table[i].before)
-                        tree_write(&t, "run/udev/data/b8:0", "E:UASD_TRIM_SET=1\n");
+                if (table[i].before) {
+                        (void) snprintf(record, sizeof(record), "E:UASD_TRIM_SET=%s\n", table[i].before);
+                        tree_write(&t, "run/udev/data/b8:0", record);
+                }
                 if (table[i].kept)
                         assert_int_equal(trims_store(&t.roots, &d.facts, false, &(struct trim_lun){0, MAX}, 1), 0);
                 trim_ask(&t.roots, &d, d.luns, &a);
