@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stddef.h>
-
 #include "client/remote.h"
+
 #include "common/names.h"
 #include "common/util.h"
 

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <unistd.h>
 
 #include "common/names.h"
 #include "core/quirks.h"

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "common/child.h"
-#include "common/util.h"
 
 #define OUTPUT_MAX (1 << 20)
 #define EXIT_NO_PROGRAM 127

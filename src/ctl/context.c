@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/client.h"
+#include "ctl/ctl.h"
+
 #include "common/names.h"
 #include "ctl/events.h"
 #include "sys/state/history.h"

@@ -145,8 +145,8 @@ struct verb {
         int (*run)(struct ctl *c, char **args); /* NULL: bench, a separate program, and help */
         unsigned shows;                         /* with more arguments than this it changes what it shows; 0: no such limit */
         const char *group;                      /* the heading in front of it in --help; NULL: that of the row before */
-        bool each; /* run() is called for each disk, which is c->v. A failure does not keep the others from it. The first counts
-                    */
+        /* run() is called for each disk, which is c->v. A failure does not keep the others from it. The first one counts. */
+        bool each;
 };
 
 #define VERB_BENCH "bench"

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/names.h"
 #include "sys/io/clock.h"

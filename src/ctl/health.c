@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/health.h"
 
-#include <json-c/json.h>
 #include <limits.h>
 
-#include "common/gettext.h"
 #include "common/names.h"
-#include "common/util.h"
 #include "ctl/ctl.h"
 #include "ctl/output.h"
 #include "sys/io/sysfs.h"

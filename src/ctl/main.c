@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
-#include <stddef.h>
-
 int main(int argc, char **argv)
 {
         return uasctl_run(argc, argv, NULL);

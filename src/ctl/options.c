@@ -3,7 +3,6 @@
 
 #include <getopt.h>
 #include <limits.h>
-#include <stddef.h>
 #include <time.h>
 
 #include "core/config.h"

@@ -91,8 +91,8 @@ void output_line(int used, const char *text)
 /* Texts of people and devices are folded. Other columns are left out of the default table if it is too wide. */
 static const struct {
         const char *name;
-        bool brief; /* part of ListDisks, which uasd answers without reading anything */
-        enum fit_fold folds;
+        bool brief;          /* part of ListDisks, which uasd answers without reading anything */
+        enum fit_fold folds; /* the last three as in struct table_column */
         unsigned goes;
         int flags;
 } rows[_COLUMN_MAX] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/boot.h"
+
 #include "core/keepoff.h"
 #include "core/policy.h"
-#include "core/request.h"
-#include "ctl/boot.h"
 #include "ctl/output.h"
 #include "sys/io/boot.h"
 #include "sys/quirks/modprobed.h"

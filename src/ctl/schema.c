@@ -2,7 +2,6 @@
 #include "ctl/schema.h"
 
 #include <limits.h>
-#include <stdio.h>
 
 /* ---- the disk ---- */
 

@@ -2,7 +2,6 @@
 #include "ctl/output.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 
 #include "common/gettext.h"
 #include "common/util.h"

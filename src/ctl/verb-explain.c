@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 
 #include "core/policy.h"
 #include "ctl/boot.h"

@@ -2,7 +2,6 @@
 #include "ctl/ctl.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include "common/names.h"
 #include "ctl/output.h"
