@@ -20,7 +20,8 @@ __attribute__((noreturn)) static void become(const char *const argv[], int out)
         static const char *const env[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
         int null = open("/dev/null", O_RDWR);
 
-        if (dup2(null, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0)
+        /* If uasctl was started without a standard input, out is that. */
+        if (dup2(out, STDOUT_FILENO) >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0)
                 (void) execve(argv[0], (char *const *) argv, (char *const *) env);
         _exit(EXIT_NO_PROGRAM);
 }
@@ -59,9 +60,9 @@ int capture(const char *const argv[], uint64_t limit_usec, char **ret)
                 become(argv, out);
         if (r > 0)
                 r = wait_for(r, limit_usec);
-        if (r == EXIT_NO_PROGRAM)
+        n = lseek(out, 0, SEEK_CUR);        /* it has written up to here */
+        if (r == EXIT_NO_PROGRAM && n == 0) /* a program may also have this exit status */
                 r = -ENOENT;
-        n = lseek(out, 0, SEEK_CUR); /* it has written up to here */
         if (r >= 0 && n >= OUTPUT_MAX)
                 r = -E2BIG;
         if (r < 0)
