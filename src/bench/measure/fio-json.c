@@ -6,6 +6,7 @@
 
 #include "bench/measure/fio.h"
 #include "common/util.h"
+#include "term/json.h"
 #include "term/terminal.h"
 
 /* A run of three years. fio prints no larger number. */
@@ -20,18 +21,18 @@
 /* ---- members ---- */
 
 /* NULL if there is none, or if o is no object. A missing number is 0. */
-#define member(o, key) json_object_object_get(o, key)
+#define item(o, key) json_object_object_get(o, key)
 
 static uint64_t get_count(json_object *o, const char *key)
 {
-        int64_t n = json_object_get_int64(member(o, key));
+        int64_t n = json_object_get_int64(item(o, key));
 
         return n <= 0 ? 0 : n < COUNT_MAX ? (uint64_t) n : COUNT_MAX;
 }
 
 static double get_number(json_object *o, const char *key)
 {
-        double d = json_object_get_double(member(o, key));
+        double d = json_object_get_double(item(o, key));
 
         return isfinite(d) && d > 0 && d < NUMBER_MAX ? d : 0;
 }
@@ -55,19 +56,6 @@ static void mend_numbers(char *text)
                 }
 }
 
-static json_object *parse_one(const char *text)
-{
-        json_tokener *tokener = need(json_tokener_new());
-        json_object *o = json_tokener_parse_ex(tokener, text, -1);
-
-        if (json_tokener_get_error(tokener) != json_tokener_success || !json_object_is_type(o, json_type_object)) {
-                json_object_put(o);
-                o = NULL;
-        }
-        json_tokener_free(tokener);
-        return o;
-}
-
 /* The JSON in a text that may begin and end with other words; NULL: none. */
 static json_object *parse_document(const char *text)
 {
@@ -79,8 +67,10 @@ static json_object *parse_document(const char *text)
                 json_object *o;
 
                 line += *line == '\n';
-                if (*line == '{' && (o = parse_one(line)))
+                o = *line == '{' ? json_tokener_parse(line) : NULL;
+                if (json_object_is_type(o, json_type_object))
                         return o;
+                json_object_put(o);
         }
         return NULL;
 }
@@ -90,7 +80,7 @@ static json_object *parse_document(const char *text)
 /* total_ios counts only fsync. The latency also counts fdatasync, and old versions do not print its number. */
 static uint64_t count_syncs(json_object *o)
 {
-        uint64_t ios = get_count(o, "total_ios"), timed = get_count(member(o, "lat_ns"), "N");
+        uint64_t ios = get_count(o, "total_ios"), timed = get_count(item(o, "lat_ns"), "N");
 
         return timed > ios ? timed : ios;
 }
@@ -98,9 +88,9 @@ static uint64_t count_syncs(json_object *o)
 /* Returns the time in milliseconds; 0: the side did nothing. */
 static uint64_t read_side(json_object *o, uint64_t ios, struct bench_side *ret)
 {
-        json_object *lat = member(o, "lat_ns"), *clat = member(o, "clat_ns");
+        json_object *lat = item(o, "lat_ns"), *clat = item(o, "clat_ns");
         /* 3.1 has the percentiles of lat under clat. If lat has none, those of clat are the best available. */
-        json_object *percentile = member(lat, "percentile") ?: member(clat, "percentile");
+        json_object *percentile = item(lat, "percentile") ?: item(clat, "percentile");
         uint64_t runtime = get_count(o, "runtime"), bandwidth = get_count(o, "bw_bytes");
         double mean = get_number(lat, "mean");
 
@@ -114,7 +104,7 @@ static uint64_t read_side(json_object *o, uint64_t ios, struct bench_side *ret)
                 .iops = get_number(o, "iops"),
                 .mean_ns = mean > 0 ? mean : get_number(clat, "mean"),
                 .clat_mean_ns = get_number(clat, "mean"),
-                .slat_mean_ns = get_number(member(o, "slat_ns"), "mean"),
+                .slat_mean_ns = get_number(item(o, "slat_ns"), "mean"),
                 .p50_ns = get_count(percentile, "50.000000"),
                 .p95_ns = get_count(percentile, "95.000000"),
                 .p99_ns = get_count(percentile, "99.000000"),
@@ -137,7 +127,7 @@ static double depth_reached(json_object *levels, unsigned depth)
 /* jobs: the entry's share of numjobs=, of which fio prints the average use of the CPU. depth: the iodepth= of the pattern. */
 static void read_entry(json_object *entry, double jobs, unsigned depth, struct bench_run *ret)
 {
-        json_object *read = member(entry, "read"), *write = member(entry, "write"), *sync = member(entry, "sync");
+        json_object *read = item(entry, "read"), *write = item(entry, "write"), *sync = item(entry, "sync");
         uint64_t error = get_count(entry, "error"), reading, writing;
 
         *ret = (struct bench_run){
@@ -150,7 +140,7 @@ static void read_entry(json_object *entry, double jobs, unsigned depth, struct b
         (void) read_side(sync, count_syncs(sync), &ret->sync);
         ret->runtime_usec = (reading > writing ? reading : writing) * USEC_PER_MSEC;
         if (ret->read.ios + ret->write.ios > 0)
-                ret->depth_share = depth_reached(member(entry, "iodepth_level"), depth);
+                ret->depth_share = depth_reached(item(entry, "iodepth_level"), depth);
 }
 
 /* ---- all entries together ---- */
@@ -209,7 +199,7 @@ static void finish(struct bench_run *r)
 
 static const char *string_of(json_object *o, const char *key)
 {
-        json_object *value = member(o, key);
+        json_object *value = item(o, key);
 
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
@@ -217,7 +207,7 @@ static const char *string_of(json_object *o, const char *key)
 static void host_of(json_object *entry, char *ret, size_t size)
 {
         const char *name = string_of(entry, "hostname");
-        json_object *value = member(entry, "port");
+        json_object *value = item(entry, "port");
         int port = value ? json_object_get_int(value) : FIO_PORT;
 
         if (port == FIO_PORT)
@@ -226,11 +216,12 @@ static void host_of(json_object *entry, char *ret, size_t size)
                 (void) snprintf(ret, size, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
 }
 
-/* Adds all entries of a list to ret[0], which has the host "". hosts: and puts each into ret[1] and so on, as long as there is
- * room.
- */
-static size_t read_entries(json_object *list, bool hosts, double jobs, unsigned depth, struct bench_run *ret, size_t max)
+/* Adds all entries to ret[0], which has the host "". hosts: and puts each into ret[1] and so on, as long as there is room.
+ * Returns their number. */
+static size_t read_entries(const char *text, bool hosts, double jobs, unsigned depth, struct bench_run *ret, size_t max)
 {
+        _cleanup_(json_putp) json_object *document = parse_document(text);
+        json_object *list = item(document, hosts ? "client_stats" : "jobs");
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0, found = 0;
 
         *ret = (struct bench_run){.other_bytes_per_sec = -1};
@@ -255,19 +246,13 @@ static size_t read_entries(json_object *list, bool hosts, double jobs, unsigned 
 
 int fio_parse(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret)
 {
-        json_object *document = parse_document(text);
-        size_t n = read_entries(member(document, "jobs"), false, jobs, depth, ret, 1);
-
-        json_object_put(document);
-        return n > 0 ? 0 : -EBADMSG;
+        return read_entries(text, false, jobs, depth, ret, 1) > 0 ? 0 : -EBADMSG;
 }
 
 /* A machine's jobs are grouped, so it has one entry. */
 int fio_parse_hosts(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
 {
-        json_object *document = parse_document(text);
-        size_t n = read_entries(member(document, "client_stats"), true, jobs, depth, ret, max);
+        size_t n = read_entries(text, true, jobs, depth, ret, max);
 
-        json_object_put(document);
         return n > 0 && n < max ? (int) n + 1 : -EBADMSG;
 }

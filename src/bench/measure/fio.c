@@ -145,28 +145,26 @@ static char *words_of(const struct fio_result *r)
         return n > 0 ? strndup(from, n) : NULL;
 }
 
-int fio_version(char **ret)
+/* ret: the text that it prints, or NULL. Returns 0, -EBADMSG: it fails, or as spawn(). */
+static int ask(const char *option, char *const *texts, char **ret)
 {
         _cleanup_(result_done) struct fio_result result = {};
-        int r = execute(&(struct fio_call){.options = {"--version"}, .target = -1}, &result);
+        int r = execute(&(struct fio_call){{option}, texts, NULL, -1}, &result);
 
-        if (r < 0)
-                return r;
-        *ret = words_of(&result);
-        return *ret ? 0 : -EIO;
+        *ret = r < 0 ? NULL : words_of(&result);
+        return r >= 0 && result.status ? -EBADMSG : r;
+}
+
+int fio_version(char **ret)
+{
+        int r = ask("--version", NULL, ret);
+
+        return r >= 0 && !*ret ? -EIO : r;
 }
 
 int fio_check(char *text, char **ret_why)
 {
-        const struct fio_call call = {.options = {"--parse-only"}, .texts = (char *[]){text, NULL}, .target = -1};
-        _cleanup_(result_done) struct fio_result result = {};
-        int r = execute(&call, &result);
-
-        *ret_why = NULL;
-        if (r < 0 || result.status == 0)
-                return r;
-        *ret_why = words_of(&result);
-        return -EBADMSG;
+        return ask("--parse-only", (char *[]){text, NULL}, ret_why);
 }
 
 /* ---- a job ---- */
@@ -178,9 +176,7 @@ static int open_target(const struct fio_job *job, uint64_t *ret_available)
         uint64_t size;
         struct stat st;
 
-        if (fd < 0)
-                return -errno;
-        if (fstat(fd, &st) < 0)
+        if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
         if (S_ISREG(st.st_mode))
                 size = (uint64_t) st.st_size;

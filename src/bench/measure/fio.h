@@ -47,7 +47,7 @@ int fio_remove(const char *path, char *const *hosts);
 
 /* The absolute path of fio, or NULL. */
 const char *fio_find(void);
-/* Whether fio accepts a job file. Returns 0, -EBADMSG (ret_why has its error text, if there is one), or as fio_run(). */
+/* Whether fio accepts a job file. Returns 0, -EBADMSG, or as fio_run(). ret_why: what fio prints about it, or NULL. */
 int fio_check(char *text, char **ret_why);
 /* "fio-3.33" */
 int fio_version(char **ret);
