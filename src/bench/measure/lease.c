@@ -311,6 +311,7 @@ static int switch_mounted(struct subject *s, enum driver to)
         const char *target = s->remount.target;
         int code;
 
+        s->scratch = close_keep_errno(s->scratch); /* it ends with its mount */
         if (take_away(&s->remount) < 0) {
                 (void) snprintf(s->why, sizeof(s->why), "'%.200s' cannot be unmounted", target);
                 return UASD_EXIT_REFUSED;
@@ -364,15 +365,5 @@ void lease_end(struct subject *s)
 
 int lease_switch(struct subject *s, enum driver to)
 {
-        int code;
-
-        if (!s->remounts)
-                return switch_disk(s, to);
-        s->scratch = close_keep_errno(s->scratch); /* it ends with its mount */
-        code = switch_mounted(s, to);
-        if (!s->remount.away && make_scratch(s) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
-                (void) copy_string(s->why, sizeof(s->why), "there is no new scratch file");
-                code = UASD_EXIT_FAILED;
-        }
-        return code;
+        return s->remounts ? switch_mounted(s, to) : switch_disk(s, to);
 }

@@ -197,6 +197,10 @@ int session_switch(struct session *s, enum driver to)
         if (lease_look(f) < 0)
                 return run_lost(s);
         code = lease_switch(f, to);
+        if (f->remounts && !f->remount.away && make_scratch(f) != UASD_EXIT_OK && code == UASD_EXIT_OK) {
+                (void) copy_string(f->why, sizeof(f->why), "there is no new scratch file");
+                code = UASD_EXIT_FAILED;
+        }
         if (code == UASD_EXIT_OK) {
                 arrive(s, to);
                 log_info("Switched to %s.", driver_to_string(to));

@@ -85,9 +85,9 @@ int bench_lease_begin(struct subject *s);
 void lease_end(struct subject *s);
 
 /*
- * Switches the disk and waits for its node, in spite of signals. A switch needs an unused disk, so with --remount the file system
- * is unmounted before it and mounted after it, with the same type and options, in every case in which that is possible. Its new
- * scratch file is empty. Returns the exit status of the switch; s->why is the reason. REFUSED: the file system is in use.
+ * Switches the disk and waits for its node, in spite of signals. A switch needs an unused disk. So with --remount the file system
+ * is unmounted before it. It is mounted after it with the same type and options, in every case in which that is possible. Then it
+ * has no scratch file. Returns the exit status of the switch; s->why is the reason. REFUSED: the file system is in use.
  */
 int lease_switch(struct subject *s, enum driver to);
 
