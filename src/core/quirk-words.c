@@ -235,7 +235,7 @@ char *kernel_next_arg(char *args, char **ret_name, char **ret_value)
                 value[-1] = '\0';
                 if (*value == '"') {
                         value++;
-                        if (end > value && end[-1] == '"')
+                        if (end[-1] == '"')
                                 end[-1] = '\0';
                 }
         }

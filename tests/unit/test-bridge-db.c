@@ -60,7 +60,7 @@ static int get(const void *from, const char *key, char *ret, size_t size)
                 if (streq(key, name))
                         value = p->says[i];
         }
-        (void) copy_string(ret, size, value && *value ? value : "rubbish");
+        (void) copy_string(ret, size, value && *value ? value : "bad");
         return !value ? 0 : *value ? 1 : -EIO;
 }
 
@@ -201,6 +201,9 @@ static void test_weigh(void **state)
 
                 for (size_t s = 0; s < 4 && table[i].says[s]; s++)
                         assert_row(i, db_says_parse(table[i].says[s], &e.says[e.n_says++]) == 0);
+                /* A statement behind the last one says nothing. */
+                assert_row(i, db_says_parse(table[i].verdict == VERDICT_GOOD ? "bad;*;*;A;-" : "good;*;*;A;-",
+                                            &e.says[e.n_says]) == 0);
                 db_weigh(&e, table[i].bcd, table[i].platform, &w);
                 assert_row(i, w.verdict == table[i].verdict);
                 assert_row(i, w.conflict == table[i].conflict);

@@ -101,6 +101,8 @@ static void test_reason(void **state)
                 {.kind = USER_CLAIM, .device = "sda"},
                 {.kind = USER_CLAIM, .device = "sdb", .where = (char *) "ZFS pool a\nb"},
                 {.kind = _USER_KIND_MAX},
+                {.kind = USER_CLAIM, .device = "sdb", .command = (char *) "mdadm", .where = (char *) "an array"},
+                {.kind = USER_OPEN, .device = "sdb", .where = (char *) "an array"},
                 /* clang-format on */
         };
         static struct user of_system[] = {
@@ -137,6 +139,8 @@ static void test_reason(void **state)
                   .n_users = 3},
                  "Waits for usb-storage until nothing uses it: a mount (sda1), swap on sda2, dm-0 (on sda). "
                  "It serves the running system: free it by swapoff, or restart."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 12, .n_users = 2},
+                 "Waits for uas until nothing uses it: mdadm has claimed sdb, a program has sdb open."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system, .n_users = 1},
                  "Waits for uas until nothing uses it: swap on sda2. It serves the running system: free it by swapoff, or "
                  "restart."},
@@ -151,6 +155,10 @@ static void test_reason(void **state)
                 {{.state = STATE_WAITING, .facts = {.interface = "2-1:1.0", .vid = 0x152d, .pid = 0x578, .driver = DRIVER_UAS, .quirks = "152d:0578:u"},
                   .decision.target = DRIVER_USB_STORAGE, .users = of_system + 3, .n_users = 1},
                  "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it, so uasd cannot switch it. With usb-storage.quirks=152d:0578:u on the kernel command line it starts on usb-storage: uasctl policy --kernel 2-1:1.0"},
+                /* the kernel's own flags for this bridge stay in force */
+                {{.state = STATE_WAITING, .facts = {.interface = "2-1:1.0", .vid = 0x059f, .pid = 0x105f, .driver = DRIVER_UAS},
+                  .decision.target = DRIVER_USB_STORAGE, .users = of_system + 3, .n_users = 1},
+                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it, so uasd cannot switch it. With usb-storage.quirks=059f:105f:fku on the kernel command line it starts on usb-storage: uasctl policy --kernel 2-1:1.0"},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 4, .n_users = 1},
                  "Waits for uas until nothing uses it: /bootleg (sda1)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 5, .n_users = 1},
@@ -346,6 +354,19 @@ static void test_cut(void **state)
                 assert_row(size, strlen(ret) != 3);
         }
         assert_string_equal(disk_reason(&d, ret, 8), d.outcome.text);
+        /* The first and the last byte that can stand at these places, and a byte that is none of a character. */
+        (void) copy_string(d.outcome.text, sizeof(d.outcome.text),
+                           "a\xc0\x80"
+                           "bcdef");
+        assert_string_equal(disk_reason(&d, ret, 3), "a");
+        (void) copy_string(d.outcome.text, sizeof(d.outcome.text),
+                           "ab\xe2\x80\x80"
+                           "cdef");
+        assert_string_equal(disk_reason(&d, ret, 5), "ab");
+        (void) copy_string(d.outcome.text, sizeof(d.outcome.text),
+                           "\xe2\x82\xac"
+                           "cdef");
+        assert_string_equal(disk_reason(&d, ret, 3), "");
         ret[0] = 'x';
         (void) disk_reason(&d, ret, 0);
         assert_int_equal(ret[0], 'x');

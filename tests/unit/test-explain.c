@@ -378,6 +378,15 @@ static void test_bounds(void **state)
                 first++;
         assert_null(explain_deciding(rows, first));
         assert_ptr_equal(explain_deciding(rows, first + 1), rows + first);
+        for (size_t i = 0; i < n; i++) { /* an objection counts from its row on, also if it is the only row */
+                const struct facts quirk = {BOTH, PLAIN, GOOD, .driver = DRIVER_UAS, .quirks = "1209:5a5a:u"};
+
+                n = explain(&quirk, rows, ELEMENTSOF(rows));
+                if (rows[i].reason != REASON_QUIRK)
+                        continue;
+                assert_null(strstr(explain_kernel(&quirk, rows, i, -1, whole, sizeof(whole)), "It chooses usb-storage"));
+                assert_non_null(strstr(explain_kernel(&quirk, rows + i, 1, -1, whole, sizeof(whole)), "It chooses usb-storage"));
+        }
         assert_non_null(strstr(explain_kernel(&f, rows, n, -1, whole, sizeof(whole)), "A switch has moved the disk to uas."));
         for (size_t size = 1; size <= strlen(whole); size++) {
                 memset(text, '#', sizeof(text));

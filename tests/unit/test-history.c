@@ -65,6 +65,22 @@ static void test_end_trial(void **state)
         }
 }
 
+/* The database's verdict stays, and is not taken for one of the past. */
+static void test_verdict_of_others(void **state)
+{
+        struct facts f = {.bcd = 0x0114, .verdict = VERDICT_GOOD};
+        struct history h;
+
+        history_judge(NULL, &here, &f);
+        assert_true(f.verdict == VERDICT_GOOD && !f.verdict_by_past);
+        assert_int_equal(history_parse("state=distrusted firmware=0114 kernel=" KERNEL " reason=x", &h), 0);
+        history_judge(&h, &here, &f);
+        assert_true(f.distrusted && f.verdict == VERDICT_GOOD && !f.verdict_by_past);
+        f.verdict = VERDICT_UNKNOWN;
+        history_judge(&h, &here, &f);
+        assert_true(f.verdict == VERDICT_BAD && f.verdict_by_past);
+}
+
 static void test_matters(void **state)
 {
         for (int s = 0; s < _HISTORY_MAX; s++) {
@@ -308,10 +324,17 @@ static void test_id(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_end_trial), cmocka_unit_test(test_judge),      cmocka_unit_test(test_sentence),
-                cmocka_unit_test(test_dashes),    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed),
-                cmocka_unit_test(test_key),       cmocka_unit_test(test_id),         cmocka_unit_test(test_ended),
+                cmocka_unit_test(test_end_trial),
+                cmocka_unit_test(test_judge),
+                cmocka_unit_test(test_sentence),
+                cmocka_unit_test(test_dashes),
+                cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_malformed),
+                cmocka_unit_test(test_key),
+                cmocka_unit_test(test_id),
+                cmocka_unit_test(test_ended),
                 cmocka_unit_test(test_matters),
+                cmocka_unit_test(test_verdict_of_others),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ struct scenario {
 #define LEASE_TO(driver) {.type = EVENT_LEASE_SWITCH, .target = driver}
 #define LEASE_OVER(driver) {.type = EVENT_LEASE_ENDED, .target = driver}
 #define DONE(c) {.type = EVENT_DONE, .outcome.code = UASD_EXIT_##c}
-#define FOREIGN_DONE {.type = EVENT_DONE, .foreign = true}
+#define FOREIGN_DONE {.type = EVENT_DONE, .foreign = true, .outcome.code = UASD_EXIT_ROLLED_BACK} /* of another switch */
 /* Events of the whole machine; .deadline says which */
 #define BOOT_OVER {.type = EVENT_ENVIRONMENT, .deadline = BOOTED}
 #define GOING_DOWN {.type = EVENT_ENVIRONMENT, .deadline = STOPPING}
@@ -163,6 +163,7 @@ static const struct scenario table[] = {
                  {29401000, TIMER, "timer 30001000 passed", STATE_TRIAL},
                  {30001000, TIMER, "timer 30301000", STATE_TRIAL, .asleep = 29150000},
                  {30301000, TIMER, "timer 30901000 passed", STATE_TRIAL},
+                 {30901000, TIMER, "timer 30902000", STATE_TRIAL, .asleep = 29151000}, /* a second is a sleep */
          }},
         {"it fails on uas while it is mounted: left alone, and away when it is free, although it was tried before",
          BOOTED,
@@ -564,6 +565,31 @@ static const struct scenario table[] = {
                  {12000, NOBODY_BY_NAME, "timer 14000", STATE_WAITING},
                  {14000, TIMER, "unwatch timer off report switch uas", STATE_SWITCHING},
                  {15000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+         }},
+        {"asked again while it is quiet: nothing begins until the new search has answered",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {2000, REQUEST(DRIVER_UAS), "timer off report look", STATE_WAITING},
+                 {2100, SCANNED, "", STATE_WAITING},
+                 {2200, FREE, "unwatch report switch uas", STATE_SWITCHING},
+         }},
+        {"asked for while it spins up: waited for as in the beginning",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 2000 report", STATE_WAITING, PROBED},
+                 {1500, REQUEST(DRIVER_UAS), "timer 2500 report", STATE_WAITING},
+                 {2500, TIMER, "timer off report switch uas plugged", STATE_SWITCHING},
+         }},
+        {"asked for against the kernel's table: with force, and only with it",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, IN_TABLE},
+                 {1100, SCANNED, "", STATE_SETTLED, DISKS},
+                 {2000, FORCE(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {2000, IN_USE, "", STATE_WAITING},
+                 {3000, REQUEST(DRIVER_UAS), "unwatch report", STATE_SETTLED},
          }},
         {"asked for what it has",
          BOOTED,
@@ -1259,12 +1285,55 @@ static void test_drivers(void **state)
         assert_true(l.attempt.from == DRIVER_NONE && l.attempt.to == DRIVER_NONE);
 }
 
+/* What a killed switch leaves: the driver of the disk decides, and its own sentence stays where it is not there. */
+static void test_killed(void **state)
+{
+        const struct event killed = {
+                .type = EVENT_DONE, .killed = true, .outcome = {.code = UASD_EXIT_FAILED, .text = "uasd-switch was killed"}};
+        struct environment env = {.quiet_usec = 2 * USEC_PER_SEC};
+
+        for (int there = 0; there < 2; there++) {
+                struct actions actions;
+                struct life l;
+
+                life_of_disk(&l);
+                find(&l, NO_DISKS);
+                machine_step(&l, &env, &(struct event) SCANNED, USEC_PER_SEC, &actions);
+                find(&l, there ? ON_UAS : SAME);
+                machine_step(&l, &env, &killed, 2 * USEC_PER_SEC, &actions);
+                assert_int_equal(l.disk.outcome.code, there ? UASD_EXIT_OK : UASD_EXIT_FAILED);
+                assert_string_equal(l.disk.outcome.text,
+                                    there ? "moved to uas, though uasd-switch was killed" : "uasd-switch was killed");
+                assert_int_equal(l.disk.last_code, l.disk.outcome.code);
+        }
+}
+
+/* Cancelled is only a switch that would be wanted otherwise, and what is leased has another reason to stay. */
+static void test_cancelled(void **state)
+{
+        struct environment env = {.booted = true, .quiet_usec = 2 * USEC_PER_SEC};
+        struct actions actions;
+        struct life l;
+
+        life_of_disk(&l);
+        find(&l, DISKS);
+        machine_step(&l, &env, &(struct event) SCANNED, USEC_PER_SEC, &actions);
+        assert_false(l.disk.cancelled);
+        machine_step(&l, &env, &(struct event) CANCEL, 2 * USEC_PER_SEC, &actions);
+        assert_true(l.disk.cancelled);
+        machine_step(&l, &env, &(struct event) LEASED, 3 * USEC_PER_SEC, &actions);
+        assert_false(l.disk.cancelled);
+        machine_step(&l, &env, &(struct event) LEASE_OVER(DRIVER_NONE), 4 * USEC_PER_SEC, &actions);
+        find(&l, ON_UAS);
+        machine_step(&l, &env, &(struct event) SCANNED, 5 * USEC_PER_SEC, &actions);
+        assert_false(l.disk.cancelled);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_scenarios),
-                cmocka_unit_test(test_laws),
-                cmocka_unit_test(test_drivers),
+                cmocka_unit_test(test_scenarios), cmocka_unit_test(test_laws),      cmocka_unit_test(test_drivers),
+                cmocka_unit_test(test_killed),    cmocka_unit_test(test_cancelled),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,14 @@ static const struct {
          {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {130, &power_sign, BLAMED, BLAME_POWER}, {200, &abort_sign, NOTED, BLAME_BRIDGE}}},
         {"but not what is long past",
          {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {161, &power_sign, BLAMED, BLAME_POWER}, {300, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        {"ten seconds are no pause", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {110, &abort_sign, OK, BLAME_BRIDGE}}},
+        {"more are one", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {111, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        {"a burst lasts 32 seconds",
+         {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {109, &abort_sign, OK, BLAME_BRIDGE}, {118, &abort_sign, OK, BLAME_BRIDGE}, {127, &abort_sign, OK, BLAME_BRIDGE},
+          {132, &abort_sign, OK, BLAME_BRIDGE}}},
+        {"or a minute with what follows",
+         {{100, &eh_sign, NOTED, BLAME_BRIDGE}, {109, &eh_sign, OK, BLAME_BRIDGE}, {118, &eh_sign, OK, BLAME_BRIDGE}, {127, &eh_sign, OK, BLAME_BRIDGE},
+          {136, &eh_sign, OK, BLAME_BRIDGE}, {145, &eh_sign, OK, BLAME_BRIDGE}, {154, &eh_sign, OK, BLAME_BRIDGE}, {160, &eh_sign, OK, BLAME_BRIDGE}}},
         {"and none of it is counted later",
          {{100, &reset_sign, NOTED, BLAME_BRIDGE}, {115, &reset_sign, NOTED, BLAME_BRIDGE}, {130, &reset_sign, NOTED, BLAME_BRIDGE},
           {145, &reset_sign, BROKEN, BLAME_BRIDGE}, {150, &power_sign, BLAMED, BLAME_POWER}, {211, &reset_sign, NOTED, BLAME_BRIDGE},
@@ -230,6 +238,7 @@ static void test_kept(void **state)
         assert_true(again.bursts[1].first == 100 * SEC && again.bursts[1].last == 102 * SEC);
         assert_string_equal(again.bursts[1].what, cable.what);
         assert_int_equal(again.timeouts, 3);
+        assert_true(again.excuse == 10 * SEC && again.excuse_blame == BLAME_POWER && streq(again.excuse_what, power.what));
         trouble_take(&again, &hung, 101 * SEC, &f);
         assert_int_equal(f.finding, FINDING_NONE);
         trouble_take(&again, &hung, 130 * SEC, &f);
