@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/disk.h"
 
+#include "common/exit-codes.h"
 #include "core/policy.h"
 #include "unit.h"
 
@@ -219,6 +220,11 @@ static void test_reason(void **state)
                 {{.state = STATE_TRIAL, .cancelled = true, .facts.driver = DRIVER_UAS,
                   .decision = {DRIVER_USB_STORAGE, .reason = REASON_POLICY}},
                  "On trial on uas: after an error uasd moves it back. The switch to usb-storage was cancelled. The disk stays on uas until a user asks again or plugs it in again. The policy for this disk decides."},
+                {{.state = STATE_WAITING, .outcome = {.code = UASD_EXIT_FAILED, .text = "It did not come back."}, .decision.target = DRIVER_UAS},
+                 "Has no driver. uasd tries again: It did not come back."},
+                {{.state = STATE_WAITING, .outcome = {.code = UASD_EXIT_FAILED, .text = "It did not come back."}, .decision.target = DRIVER_UAS,
+                  .facts.driver = DRIVER_USB_STORAGE},
+                 "Waits for uas until it has been free for a while."},
                 {{.state = STATE_FAILED}, "The switch failed."},
                 {{.state = STATE_FAILED, .outcome.text = "It did not come back."}, "It did not come back."},
                 {{.state = STATE_INCAPABLE, .decision.reason = REASON_NO_UAS}, "It does not offer UAS."},

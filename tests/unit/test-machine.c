@@ -774,6 +774,14 @@ static const struct scenario table[] = {
                  {12000, INHIBITED, "", STATE_SWITCHING},
                  {13000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
          }},
+        {"no longer inhibited where nothing was: the quiet time goes on",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {1500, NOT_INHIBITED, "", STATE_WAITING},
+                 {3000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+         }},
         {"inhibited: a user's request waits as well, and need not be quiet first",
          BOOTED,
          {

@@ -41,7 +41,7 @@ static void test_ended(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(ends); i++) {
                 struct life l;
-                struct request_end end = {.code = -1, .step = "?", .text = "?"};
+                struct request_end end = {.code = -1, .step = "?", .text = "?", .undo = true};
                 char why[sizeof(end.text)];
                 bool ended;
 
