@@ -5,7 +5,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "core/disk.h"
-#include "hold/dropin.h"
+#include "hold/allowed.h"
 #include "hold/early.h"
 #include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"

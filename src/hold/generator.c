@@ -8,9 +8,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "hold/dropin.h"
-#include "hold/enabled.h"
-#include "hold/timeouts.h"
+#include "hold/allowed.h"
 #include "sys/io/boot.h"
 #include "sys/state/conf.h"
 

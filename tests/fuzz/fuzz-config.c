@@ -4,7 +4,7 @@
 
 #include "common/names.h"
 #include "fuzz.h"
-#include "hold/timeouts.h"
+#include "hold/allowed.h"
 #include "sys/io/boot.h"
 #include "sys/state/conf.h"
 

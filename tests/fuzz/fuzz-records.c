@@ -6,7 +6,7 @@
 #include "common/names.h"
 #include "core/history.h"
 #include "fuzz.h"
-#include "hold/dropin.h"
+#include "hold/allowed.h"
 #include "switch/transaction.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"

@@ -9,9 +9,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "hold/dropin.h"
-#include "hold/enabled.h"
-#include "hold/timeouts.h"
+#include "hold/allowed.h"
 #include "tree.h"
 
 static void test_enabled(void **state)

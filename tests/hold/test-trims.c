@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "hold/trim.h"
+#include "hold/hold.h"
 #include "sys/state/trims.h"
 #include "tree.h"
 

@@ -12,47 +12,26 @@
 
 static size_t read_page(const struct roots *r, const char *block, const char *page, uint8_t ret[static PAGE_MAX])
 {
-        char path[BLOCK_NAME_MAX + 48];
-        ssize_t n;
+        ssize_t n = attr_read_binary(r->sys, path_join("block/", block, "/device/vpd_", page), ret, PAGE_MAX);
 
-        (void) concat(path, sizeof(path), "block/", block, "/device/vpd_", page);
-        n = attr_read_binary(r->sys, path, ret, PAGE_MAX);
         return n < 0 ? 0 : (size_t) n;
 }
 
 static uint64_t read_queue(const struct roots *r, const char *block, const char *attribute)
 {
-        char path[BLOCK_NAME_MAX + 48];
         uint64_t v;
 
-        (void) concat(path, sizeof(path), "block/", block, "/queue/", attribute);
-        return attr_read_uint(r->sys, path, 10, &v) < 0 ? 0 : v;
-}
-
-struct mode {
-        int sys;
-        const char *folder;
-        char *ret;
-};
-
-static int read_mode(const char *name, void *data)
-{
-        struct mode *m = data;
-        char path[160];
-
-        (void) concat(path, sizeof(path), m->folder, "/", name, "/provisioning_mode");
-        if (attr_read(m->sys, path, m->ret, TRIM_MODE_MAX) < 0)
-                m->ret[0] = '\0';
-        return 1;
+        return attr_read_uint(r->sys, path_join("block/", block, "/queue/", attribute), 10, &v) < 0 ? 0 : v;
 }
 
 void trim_read_mode(const struct roots *r, const char *block, char ret[static TRIM_MODE_MAX])
 {
-        char folder[BLOCK_NAME_MAX + 32];
+        const char *folder = path_join("block/", block, "/device/scsi_disk");
+        _cleanup_strv_ char **names = NULL;
+        int n = dir_list(r->sys, folder, "", &names);
 
-        ret[0] = '\0';
-        (void) concat(folder, sizeof(folder), "block/", block, "/device/scsi_disk");
-        (void) dir_each(r->sys, folder, read_mode, &(struct mode){r->sys, folder, ret});
+        if (n <= 0 || attr_read(r->sys, path_join(folder, "/", names[0], "/provisioning_mode"), ret, TRIM_MODE_MAX) < 0)
+                ret[0] = '\0';
 }
 
 void trim_read(const struct roots *r, const char *block, struct trim_facts *ret)

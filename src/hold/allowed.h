@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "common/util.h"
 #include "sys/io/roots.h"
@@ -24,3 +24,13 @@ struct hold_limits {
 int limits_write(int dirfd, const struct hold_limits *l);
 /* Returns 0, -ENOENT if holding is not allowed, -EBADMSG, or another -errno. */
 int limits_read(const struct roots *r, struct hold_limits *ret);
+
+/* Returns true if a unit wants uasd.service and it is not masked, according to unit files and the command line. */
+bool service_enabled(const struct roots *r);
+
+/*
+ * Finds the shortest time that a boot may wait for a device. The sources are x-systemd.device-timeout= of fstab and crypttab, and
+ * PID 1's own default from system.conf and the kernel command line. Returns 0, -EBADMSG if one of them cannot be read and the
+ * time is unknown, or another -errno.
+ */
+int smallest_device_timeout(const struct roots *r, usec_t *ret_usec);

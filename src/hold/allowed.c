@@ -1,11 +1,96 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "hold/timeouts.h"
+#include "hold/allowed.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
 
+#include "common/names.h"
 #include "common/util.h"
 #include "core/config.h"
+#include "sys/io/boot.h"
+#include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
+
+/* systemd ignores keys with X- without a message. */
+#define KEY_HOLD "OnActiveSec"
+#define KEY_DEVICE_TIMEOUT "X-DeviceTimeoutSec"
+
+int limits_write(int dirfd, const struct hold_limits *l)
+{
+        const char *link = strrchr(RUN_HOLD_ALLOWED, '/') + 1;
+        char text[256];
+        int r;
+
+        /* The empty assignment drops the timer's own OnActiveSec=. */
+        (void) snprintf(text, sizeof(text), "[Timer]\n" KEY_HOLD "=\n" KEY_HOLD "=%llums\n" KEY_DEVICE_TIMEOUT "=%llums\n",
+                        (unsigned long long) (l->hold / USEC_PER_MSEC), (unsigned long long) (l->device_timeout / USEC_PER_MSEC));
+        r = state_write(dirfd, LIMITS_DROPIN, text, false);
+        if (r < 0)
+                return r;
+        return symlinkat(LIMITS_DROPIN, dirfd, link) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int limits_line(const char *key, const char *value, void *data)
+{
+        struct hold_limits *l = data;
+        usec_t *v = streq(key, KEY_HOLD) ? &l->hold : streq(key, KEY_DEVICE_TIMEOUT) ? &l->device_timeout : NULL;
+
+        return v && *value ? parse_seconds(value, v) : 0;
+}
+
+int limits_read(const struct roots *r, struct hold_limits *ret)
+{
+        struct hold_limits l = {0};
+        char path[128];
+        int k;
+
+        /* The link allows holds. State files are not read through links, so its target is read directly. */
+        if (faccessat(r->run, RUN_HOLD_ALLOWED, R_OK, 0) < 0)
+                return -errno;
+        (void) snprintf(path, sizeof(path), "%.*s" LIMITS_DROPIN, (int) (strrchr(RUN_HOLD_ALLOWED, '/') + 1 - RUN_HOLD_ALLOWED),
+                        RUN_HOLD_ALLOWED);
+        k = state_read(r->run, path, limits_line, &l);
+        if (k <= 0)
+                return k < 0 ? k : -ENOENT;
+        if (l.hold == 0 || l.device_timeout == 0)
+                return -EBADMSG;
+        *ret = l;
+        return 0;
+}
+
+#define UNITS "systemd/system"
+
+/* Returns true for a link to /dev/null, or an empty file. */
+static bool masked_in(int dirfd)
+{
+        char target[PATH_MAX];
+        struct stat st;
+
+        if (link_basename(dirfd, UNITS "/" UNIT_SERVICE, target, sizeof(target)) >= 0)
+                return streq(target, "null");
+        return fstatat(dirfd, UNITS "/" UNIT_SERVICE, &st, 0) >= 0 && S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
+static bool wanted_in(int dirfd)
+{
+        _cleanup_strv_ char **names = NULL;
+        int n = dirfd < 0 ? 0 : dir_list(dirfd, UNITS, "", &names);
+        char target[PATH_MAX];
+
+        for (int i = 0; i < n; i++)
+                if ((has_suffix(names[i], ".wants") || has_suffix(names[i], ".requires")) &&
+                    link_basename(dirfd, path_join(UNITS "/", names[i], "/" UNIT_SERVICE), target, sizeof(target)) >= 0 &&
+                    !streq(target, "null"))
+                        return true;
+        return false;
+}
+
+bool service_enabled(const struct roots *r)
+{
+        return !masked_in(r->etc) && !masked_in(r->run) && !cmdline_has(r, "systemd.mask=" UNIT_SERVICE) &&
+               !cmdline_has(r, "systemd.mask=uasd") && (wanted_in(r->etc) || wanted_in(r->run) || wanted_in(r->lib));
+}
 
 #define DEFAULT_USEC (90 * USEC_PER_SEC)
 
@@ -110,28 +195,17 @@ static int read_file(const struct option_file *f, const char *path)
         return r;
 }
 
-struct unit_dropins {
-        const struct option_file *reading;
-        char path[512]; /* path of the directory */
-};
-
-static int read_dropin(const char *name, void *data)
-{
-        const struct unit_dropins *d = data;
-        char path[1024];
-
-        (void) snprintf(path, sizeof(path), "%s/%s", d->path, name);
-        return read_file(d->reading, path);
-}
-
 /* The directory may be missing. */
-static int read_dropins(const struct option_file *f, const char *parent, const char *name)
+static int read_dropins(const struct option_file *f, const char *path)
 {
-        struct unit_dropins d = {.reading = f};
-        int r;
+        struct option_file here = *f;
+        _cleanup_close_ int fd = openat(f->dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_strv_ char **names = NULL;
+        int n = fd < 0 ? -errno : dir_list(fd, ".", "", &names), r = n < 0 ? n : 0;
 
-        (void) snprintf(d.path, sizeof(d.path), "%s/%s", parent, name);
-        r = dir_each(f->dirfd, d.path, read_dropin, &d);
+        here.dirfd = fd;
+        for (int i = 0; i < n && r >= 0; i++)
+                r = read_file(&here, names[i]);
         return r == -ENOENT || r == -EBADF || r == -ENOTDIR ? 0 : r;
 }
 
@@ -140,29 +214,24 @@ static int read_system_conf(int dirfd, usec_t *min)
         const struct option_file f = {dirfd, take_system_conf_line, min};
         int r = read_file(&f, "systemd/system.conf");
 
-        return r < 0 ? r : read_dropins(&f, "systemd", "system.conf.d");
+        return r < 0 ? r : read_dropins(&f, "systemd/system.conf.d");
 }
 
-#define UNITS "systemd/system"
-
-/* Reads x.device, x.device.d, and device.d, which is for all devices. */
-static int read_device(const char *name, void *data)
-{
-        char path[512];
-
-        if (has_suffix(name, ".device")) {
-                (void) snprintf(path, sizeof(path), UNITS "/%s", name);
-                return read_file(data, path);
-        }
-        return streq(name, "device.d") || has_suffix(name, ".device.d") ? read_dropins(data, UNITS, name) : 0;
-}
-
-/* systemd's generators run at the same time and convert fstab and the command line, so these are read here as well. */
+/*
+ * Reads x.device, x.device.d, and device.d, which is for all devices. systemd's generators run at the same time and convert fstab
+ * and the command line, so these are read here as well.
+ */
 static int read_devices(int dirfd, usec_t *min)
 {
-        struct option_file f = {dirfd, take_device_line, min};
-        int r = dir_each(dirfd, UNITS, read_device, &f);
+        const struct option_file f = {dirfd, take_device_line, min};
+        _cleanup_strv_ char **names = NULL;
+        int n = dir_list(dirfd, UNITS, "", &names), r = n < 0 ? n : 0;
 
+        for (int i = 0; i < n && r >= 0; i++)
+                if (has_suffix(names[i], ".device"))
+                        r = read_file(&f, path_join(UNITS "/", names[i]));
+                else if (streq(names[i], "device.d") || has_suffix(names[i], ".device.d"))
+                        r = read_dropins(&f, path_join(UNITS "/", names[i]));
         return r == -ENOENT || r == -EBADF ? 0 : r;
 }
 
