@@ -11,9 +11,8 @@
 
 static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
 {
-        struct manager *m = data;
-
-        m->env.stopping = true; /* no switch begins; uasd-switch finishes the present ones */
+        (void) sd_notify(0, "STOPPING=1");
+        manager_end(data); /* now, because an event loop that has ended takes no child for the last records */
         return sd_event_exit(sd_event_source_get_event(s), 0);
 }
 
@@ -35,7 +34,6 @@ static int run(struct manager *m)
                 (void) sd_notify(0, "READY=1\nSTATUS=Looking after USB disks");
                 (void) malloc_trim(0); /* what the first look at all disks needed once */
                 r = loop_run(m->event);
-                (void) sd_notify(0, "STOPPING=1");
         }
         sd_event_source_unref(term);
         sd_event_source_unref(interrupt);

@@ -186,9 +186,10 @@ int manager_start(struct manager *m)
 
 void manager_end(struct manager *m)
 {
-        if (!m)
+        if (!m || m->ended)
                 return;
-        m->env.stopping = true;
+        m->ended = true;
+        m->env.stopping = true; /* no switch begins; uasd-switch finishes the present ones */
         record_stop(m);
         kmsg_keep(m);
 }

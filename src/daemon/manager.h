@@ -88,6 +88,7 @@ struct manager {
         TAILQ_HEAD(entry_list, entry) entries;
         size_t n_entries;
         unsigned last_request;
+        bool ended;  /* manager_end() was called */
         bool looked; /* all disks have been read, so their policies are known */
         struct queue queue;
         struct bus bus;
@@ -114,7 +115,7 @@ struct manager {
 int manager_new(const char *root, struct manager **ret);
 /* Reads what is plugged in and what an earlier uasd left, and listens from then on. */
 int manager_start(struct manager *m);
-/* Writes what is not written yet. The end of the process frees everything else. */
+/* Begins no more switches, and writes what is not written yet. The end of the process frees everything else. */
 void manager_end(struct manager *m);
 
 /* Finds a disk by its interface. */

@@ -99,6 +99,7 @@ class Records(Machine):
         daemon.terminate()
         self.assertEqual(daemon.wait(20), 0, self.journal())
         self.assertIn('state=distrusted', self.history())
+        self.assertNotIn('cannot be put on record', self.journal())
 
     def test_in_order(self):
         "Later requests are written after it. A client gets the answer when its record is on the disk."
