@@ -53,6 +53,7 @@ static void test_max_speed(void **state)
                  5000}, /* no PLUS */
                 {BYTES(HEADER(27), SUPERSPEED(8), 12, 0x10, 10, 0, 0, 0, 0, 0, 0, 0x11, 0, 0), "2.10", 480, 5000},
                 {BYTES(HEADER(21), PLUS(16, 0), SUBLINK(2, 1, 0)), "2.10", 12, 12},
+                {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(2, 0x11, 0x27)), "2.10", 480, 5000}, /* 10001 Mbit/s */
                 /* Damaged: the part before the damage counts. */
                 {BYTES(HEADER(22)), "2.10", 480, 480},
                 {BYTES(HEADER(22), LPM, 10, 0x10, 3, 0, 8), "2.10", 480, 480},

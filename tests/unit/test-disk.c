@@ -403,6 +403,29 @@ static void test_history(void **state)
         }
 }
 
+/* Nothing is written behind the end, whatever is appended to what. */
+static void test_ends(void **state)
+{
+        struct disk d = {.state = STATE_TRIAL,
+                         .cancelled = true,
+                         .facts = {.driver = DRIVER_UAS,
+                                   .distrusted = true,
+                                   .trial_open = true,
+                                   .initramfs_old = true,
+                                   .distrust_reason = "x"},
+                         .decision = {DRIVER_USB_STORAGE, .reason = REASON_POLICY}};
+        char ret[512];
+
+        for (size_t size = 1; size < sizeof(ret); size++) {
+                memset(ret, '#', sizeof(ret));
+                (void) disk_history(&d, ret, size);
+                assert_row(size, strlen(ret) < size && ret[size] == '#');
+                memset(ret, '#', sizeof(ret));
+                (void) disk_reason(&d, ret, size);
+                assert_row(size, strlen(ret) < size && ret[size] == '#');
+        }
+}
+
 static void test_user_is_udev(void **state)
 {
         static const struct {
@@ -539,6 +562,7 @@ int main(void)
                 cmocka_unit_test(test_users_without), cmocka_unit_test(test_awaited),
                 cmocka_unit_test(test_names),         cmocka_unit_test(test_interface_names),
                 cmocka_unit_test(test_copy_strings),  cmocka_unit_test(test_room_for_users),
+                cmocka_unit_test(test_ends),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,7 @@ static void test_able(void **state)
                 {{.speed_mbps = 5000, .max_speed_mbps = 5000, .usb_version = "3.20"}, LINK_ABLE},
                 {{.speed_mbps = 10000, .usb_version = "3.20"}, LINK_ABLE},
                 {{.speed_mbps = 5000, .usb_version = "2.00"}, LINK_ABLE},
+                {{.speed_mbps = 480, .max_speed_mbps = 5000, .usb_version = "2.10"}, LINK_ABLE},
                 {{.speed_mbps = 480, .max_speed_mbps = 10000, .usb_version = "2.10"}, LINK_ABLE},
                 {{.speed_mbps = 480, .max_speed_mbps = 480, .usb_version = "2.10"}, LINK_ABLE_NO},
                 {{.speed_mbps = 480, .usb_version = "2.10"}, LINK_ABLE_PERHAPS},

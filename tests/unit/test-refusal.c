@@ -88,6 +88,7 @@ static const struct {
         {"another driver", {BOTH, PLAIN, .driver = DRIVER_OTHER}, POLICY_UAS, OK, OK, NONE},
         {"another driver, and in the table", {BOTH, VIA, .driver = DRIVER_OTHER}, POLICY_UAS, REFUSED, OK, REASON_FORCE_NEEDED},
         {"not authorized", {NOT_AUTHORIZED, PLAIN}, POLICY_UAS, OK, OK, NONE},
+        {"unbound a moment ago", {BOTH, PLAIN, .just_unbound = true}, POLICY_UAS, OK, OK, NONE},
         /* clang-format on */
 };
 

@@ -21,6 +21,7 @@ static const struct {
         {"LBPU", {B2(0x80)}, 8, {B0(0x3fffff, 64)}, 64, 512, TRIM_OFFER_YES, UINT64_C(2047) << 20},
         {"blocks of 4 KiB", {B2(0x80)}, 8, {B0(0x3fffff, 64)}, 64, 4096, TRIM_OFFER_YES, UINT64_C(16383) << 20},
         {"as many as a field holds", {B2(0x80)}, 8, {B0(0xffffffffu, 1)}, 64, 512, TRIM_OFFER_YES, UINT64_C(2097151) << 20},
+        {"no low byte", {B2(0x80)}, 8, {B0(0x01000000, 64)}, 64, 512, TRIM_OFFER_YES, UINT64_C(8) << 30},
         {"less than a megabyte", {B2(0x80)}, 8, {B0(65, 1)}, 64, 512, TRIM_OFFER_YES, 32768},
         {"WRITE SAME alone", {B2(0x60)}, 8, {B0(0x3fffff, 64)}, 64, 512, TRIM_OFFER_NO, 0},
         {"none of it", {B2(0)}, 8, {B0(0, 0)}, 64, 512, TRIM_OFFER_NO, 0},
