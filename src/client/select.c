@@ -9,7 +9,7 @@
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 #include "sys/usb/usbdisk.h"
-#include "sys/users/mounttab.h"
+#include "sys/users/users.h"
 
 struct selection {
         const struct roots *roots;

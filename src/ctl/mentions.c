@@ -8,7 +8,7 @@
 #include "sys/io/sysfs.h"
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
-#include "sys/users/mounttab.h"
+#include "sys/users/users.h"
 
 #define CRYPTTAB_MAX ((size_t) 1024 * 1024)
 

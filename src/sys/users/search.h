@@ -7,7 +7,7 @@
 
 /*
  * The search for the users of a disk. users.c calls the parts. mounts.c reads mount and swap tables and finds what the disk is a
- * member of. stacked.c finds devices that stand on the disk, loops.c loop devices, targets.c targets of the kernel, processes.c
+ * member of. search.c finds devices that stand on the disk, kernel.c loop devices and targets of the kernel, processes.c
  * processes.
  */
 
