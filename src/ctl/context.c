@@ -4,7 +4,7 @@
 #include "common/names.h"
 #include "ctl/events.h"
 #include "sys/state/history.h"
-#include "sys/state/policies.h"
+#include "sys/state/settings.h"
 
 int ctl_read(struct ctl *c, enum disks_source from, const char *what)
 {

@@ -4,7 +4,7 @@
 #include "common/names.h"
 #include "core/bridge-db.h"
 #include "sys/state/history.h"
-#include "sys/udev/bridgedb.h"
+#include "sys/udev/udevdb.h"
 
 /* report --hwdb: an entry for udev/61-uasd.hwdb and a line for the kernel's unusual_uas.h, from this disk's own history. */
 

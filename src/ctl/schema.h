@@ -9,7 +9,7 @@
 #include "core/quirks.h"
 #include "ctl/events.h"
 #include "ctl/health.h"
-#include "sys/state/policy-list.h"
+#include "sys/state/settings.h"
 
 /* The objects of uasctl-json(7). */
 

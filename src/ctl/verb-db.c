@@ -3,8 +3,8 @@
 
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "sys/udev/bridgedb.h"
 #include "sys/udev/hwdb.h"
+#include "sys/udev/udevdb.h"
 
 /* A bridge, and what is known of it. */
 struct known_bridge {

@@ -8,7 +8,6 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/boot.h"
-#include "sys/io/kernel-log.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/modprobed.h"
 #include "sys/usb/link.h"

@@ -12,7 +12,7 @@
 #include "sys/io/sysfs.h"
 #include "sys/quirks/modprobed.h"
 #include "sys/state/conf.h"
-#include "sys/udev/bridgedb.h"
+#include "sys/udev/udevdb.h"
 
 /* ---- private data: --redact ---- */
 

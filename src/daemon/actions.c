@@ -7,7 +7,7 @@
 #include "daemon/work/work.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
-#include "sys/udev/trigger.h"
+#include "sys/udev/udevdb.h"
 #include "sys/users/users.h"
 
 static int on_timer(sd_event_source *s, usec_t usec, void *data)

@@ -15,7 +15,7 @@
 #include "sys/io/statefile.h"
 #include "sys/state/attachment.h"
 #include "sys/state/conf.h"
-#include "sys/udev/trigger.h"
+#include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 
 /* Limit for a switch and its undo: the initramfs waits half a minute for its root, also if the disk fails under uas. */

@@ -15,7 +15,6 @@
 #include "sys/state/conf.h"
 #include "sys/state/switch-record.h"
 #include "sys/state/trims.h"
-#include "sys/udev/trigger.h"
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 #include "sys/users/users.h"

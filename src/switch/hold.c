@@ -8,7 +8,7 @@
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
-#include "sys/udev/trigger.h"
+#include "sys/udev/udevdb.h"
 
 /* Until then udev's helper waits in any case. The other half is for arming a hold. */
 #define ALONE_USEC (AWAIT_USEC / 2)

@@ -7,9 +7,8 @@
 #include "sys/quirks/keepoff.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
-#include "sys/state/policies.h"
+#include "sys/state/settings.h"
 #include "sys/state/switch-record.h"
-#include "sys/udev/bridgedb.h"
 #include "sys/udev/udevdb.h"
 
 void facts_judge(const struct roots *r, struct facts *f)

@@ -10,7 +10,7 @@
 #include "switch/transaction.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
-#include "sys/state/policies.h"
+#include "sys/state/settings.h"
 #include "sys/usb/usbdisk.h"
 
 #define INTERFACE "2-1:1.0"

@@ -15,7 +15,7 @@
 #include "core/policy.h"
 #include "hold/hold.h"
 #include "sys/facts.h"
-#include "sys/udev/bridgedb.h"
+#include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 #include "tree.h"
 

@@ -14,8 +14,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/state/conf.h"
-#include "sys/state/policies.h"
-#include "sys/state/policy-list.h"
+#include "sys/state/settings.h"
 #include "sys/state/store.h"
 #include "tree.h"
 

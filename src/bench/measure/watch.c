@@ -7,9 +7,9 @@
 
 #include "common/util.h"
 #include "core/trouble.h"
-#include "sys/io/kernel-log.h"
+#include "sys/io/boot.h"
 #include "sys/io/sysfs.h"
-#include "sys/udev/bridgedb.h"
+#include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 
 #define SECTOR 512 /* bytes; unit of /sys/block for every disk */

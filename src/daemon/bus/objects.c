@@ -7,7 +7,7 @@
 #include "common/util.h"
 #include "daemon/feature/features.h"
 #include "sys/state/history.h"
-#include "sys/state/policy-list.h"
+#include "sys/state/settings.h"
 
 /* ---- org.uasd1.Disk ---- */
 

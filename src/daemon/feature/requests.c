@@ -8,7 +8,7 @@
 #include "daemon/work/work.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
-#include "sys/udev/trigger.h"
+#include "sys/udev/udevdb.h"
 
 /* Requests of users: first recorded, so that they outlive this process, then passed to the machine. */
 

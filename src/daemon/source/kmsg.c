@@ -6,7 +6,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
-#include "sys/io/kernel-log.h"
+#include "sys/io/boot.h"
 #include "sys/io/statefile.h"
 
 /* If the kernel floods its log, it is read in batches. */

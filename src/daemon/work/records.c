@@ -8,7 +8,7 @@
 #include "daemon/feature/features.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
-#include "sys/state/policies.h"
+#include "sys/state/settings.h"
 
 /*
  * The durable records: histories, policies, TRIM. A child writes them one by one, in the order in which they were added, since a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "core/kmsg.h"
 #include "sys/io/roots.h"
 
 /* Returns true in an initramfs. */
@@ -14,3 +15,12 @@ bool cmdline_has(const struct roots *r, const char *word);
  * NULL: none of them.
  */
 const char *initramfs_command(const struct roots *r);
+
+/* Reads the next record of /dev/kmsg, opened with O_NONBLOCK. Returns 1; 0 or -errno (-EAGAIN) if there is none. */
+int kmsg_next(int fd, struct kmsg *ret);
+
+/*
+ * Returns the error with which uas gave up on this interface ("2-1:1.0") since its device was plugged in, as a negative errno.
+ * Returns 0 if /dev/kmsg has no such record, or cannot be read.
+ */
+int uas_probe_error(const struct roots *r, const char *interface);

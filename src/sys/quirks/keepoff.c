@@ -6,7 +6,7 @@
 #include "sys/io/record.h"
 #include "sys/quirks/param.h"
 #include "sys/state/history.h"
-#include "sys/state/policies.h"
+#include "sys/state/settings.h"
 #include "sys/usb/usbdisk.h"
 
 struct disk_reading {

@@ -76,5 +76,5 @@ int attachments_prune(const struct roots *r, const char *port);
 bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, usec_t *ret_deadline);
 
 /* Marks the attachment as released and removes the hold. -errno: it is still held. Otherwise the caller has to trigger `add`
- * (sys/udev/trigger.h). */
+ * (sys/udev/udevdb.h). */
 int hold_release(const struct roots *r, const struct facts *f);

@@ -4,7 +4,6 @@
 #include <systemd/sd-hwdb.h>
 
 #include "common/util.h"
-#include "sys/udev/bridgedb.h"
 #include "sys/udev/udevdb.h"
 
 struct lookup {

@@ -2,6 +2,7 @@
 #include "sys/udev/udevdb.h"
 
 #include <fcntl.h>
+#include <sys/utsname.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -87,4 +88,71 @@ int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec)
                 return k;
         *ret_usec = usec;
         return 1;
+}
+
+static int get(const void *from, const char *key, char *ret, size_t size)
+{
+        return udevdb_get(from, key, ret, size);
+}
+
+int bridgedb_read(const struct roots *r, const char *port, struct db_entry *ret)
+{
+        _cleanup_free_ char *record = NULL;
+        char id[UDEVDB_ID_MAX];
+
+        if (udevdb_usb_id(r, port, id))
+                record = udevdb_read(r, id);
+        return db_fill(ret, get, record);
+}
+
+void platform_read(const struct roots *r, char ret[static PLATFORM_MAX])
+{
+        ssize_t n = attr_read_binary(r->sys, SYSFS_COMPATIBLE, ret, PLATFORM_MAX - 1);
+        struct utsname machine;
+
+        if (n > 0) {
+                /* The attribute is a list of strings, each with its NUL. */
+                for (ssize_t i = 0; i < n; i++)
+                        if (!ret[i])
+                                ret[i] = ' ';
+                ret[n - (ret[n - 1] == ' ')] = '\0';
+        } else
+                (void) copy_string(ret, PLATFORM_MAX, uname(&machine) == 0 ? machine.machine : "");
+}
+
+/* Writes the action to the device, and keeps the first error. */
+static void trigger_one(const struct roots *r, const struct block *b, const char *action, int *first)
+{
+        char path[16 + BLOCK_NAME_MAX + 8];
+        int k;
+
+        (void) snprintf(path, sizeof(path), "class/block/%s/uevent", b->name);
+        k = attr_write(r->sys, path, action);
+        if (k < 0 && !*first)
+                *first = k;
+}
+
+static int trigger_all(const struct roots *r, const struct lun *luns, size_t n_luns, bool parts, const char *action)
+{
+        int first = 0;
+
+        for (size_t i = 0; i < n_luns; i++) {
+                if (!luns[i].disk.name[0])
+                        continue;
+                trigger_one(r, &luns[i].disk, action, &first);
+                for (size_t p = 0; parts && p < luns[i].n_parts; p++)
+                        trigger_one(r, &luns[i].parts[p], action, &first);
+        }
+        return first;
+}
+
+int trigger_add(const struct roots *r, const struct lun *luns, size_t n_luns)
+{
+        return trigger_all(r, luns, n_luns, true, "add");
+}
+
+int trigger_change(const struct roots *r, const struct lun *luns, size_t n_luns)
+{
+        /* The kernel wants a UUID before the arguments of an event. No program waits for this one. */
+        return trigger_all(r, luns, n_luns, false, "change 00000000-0000-0000-0000-000000000000 UASD=ask");
 }

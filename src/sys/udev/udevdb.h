@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include "common/util.h"
+#include "core/bridge-db.h"
+#include "core/disk.h"
 #include "sys/io/roots.h"
 
 /*
@@ -30,3 +32,24 @@ int udevdb_property(const struct roots *r, const char *id, const char *key, char
  * has not yet, or -errno.
  */
 int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec);
+
+/*
+ * Reads from udev's record what the hwdb says about the USB device at this port. Opens no hwdb and asks no device. Returns 1, or
+ * 0 and an empty entry.
+ */
+int bridgedb_read(const struct roots *r, const char *port, struct db_entry *ret);
+
+/* Reads the names of this host: the device tree's `compatible`, or the machine's architecture without a device tree. */
+void platform_read(const struct roots *r, char ret[static PLATFORM_MAX]);
+
+/*
+ * Triggers a synthetic `add` on the disks of an interface, then on their partitions. `change` is not enough for LVM: 69-lvm.rules
+ * handles plain disks only on `add`. Tries all of them. Returns 0 or the first -errno.
+ */
+int trigger_add(const struct roots *r, const struct lun *luns, size_t n_luns);
+
+/*
+ * Triggers a synthetic `change`, only on the disks, so that udev's rule asks uasd-hold again. It does not at another `change` of
+ * a disk that is not held. Returns as above.
+ */
+int trigger_change(const struct roots *r, const struct lun *luns, size_t n_luns);
