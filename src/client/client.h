@@ -30,7 +30,7 @@ int source_local(const struct client *c, bool users, struct views *ret);
 enum detail {
         DETAIL_ALL,
         DETAIL_NO_USERS, /* without uasd there is no walk over all processes */
-        DETAIL_BRIEF,    /* only what the brief columns show (ctl/columns.h) */
+        DETAIL_BRIEF,    /* only what the brief columns show (ctl/output.h) */
 };
 /* For verbs that read: from the daemon, or without it from the kernel. */
 int source_read(const struct client *c, enum detail detail, struct views *ret);
