@@ -103,10 +103,11 @@ class Machine:
             time.sleep(0.1)
 
     def ticks(self):
-        """Whether it sleeps, and its CPU time."""
+        """Whether it sleeps and has no child at work, and its CPU time. A child may wait for a processor longer than for half a second."""
         with open("/proc/%d/stat" % self.uasd.pid) as stat:
             words = stat.read().rpartition(")")[2].split()
-        return words[0] == "S", words[11:13]
+        with open("/proc/%d/task/%d/children" % (self.uasd.pid, self.uasd.pid)) as children:
+            return words[0] == "S" and not children.read(), words[11:13]
 
     def settle(self):
         """Until it has done nothing for half a second."""
