@@ -7,6 +7,9 @@
 #include <stdint.h>
 
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -54,6 +57,47 @@ static void test_end_trials(void **state)
         assert_state(&t, "RUNS", HISTORY_ENDED);
         assert_state(&t, "ONCE MORE", HISTORY_DISTRUSTED);
         assert_state(&t, "PASSED", HISTORY_PASSED);
+        tree_remove(&t);
+}
+
+/* What began while there was room can end when there is none, also by the return of a longer record. No other begins. */
+static void test_full_disk(void **state)
+{
+        struct history long_ago = {
+                .state = HISTORY_DISTRUSTED, .failed = true, .distrusted = true, .kernel = "6.1.0-long-name-amd64"};
+        struct facts f = disk("RUNS"), other = disk("OTHER");
+        struct roots before;
+        struct tree t;
+        char path[PATH_MAX], block[1024] = "";
+        int fd;
+
+        if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+                skip();
+        tree_make(&t);
+        before = t.roots;
+        (void) snprintf(path, sizeof(path), "%s/etc", t.path);
+        assert_int_equal(mount("none", path, "tmpfs", 0, "size=8k"), 0);
+        t.roots.etc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        t.roots.var = -1;
+        memset(long_ago.reason, 'x', sizeof(long_ago.reason) - 1);
+        write_state(&t, "now\n", "RUNS", (struct history){.state = HISTORY_TRIAL});
+        fd = openat(t.roots.etc, "filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        while (write(fd, block, sizeof(block)) > 0)
+                ;
+        assert_int_equal(errno, ENOSPC);
+
+        assert_int_equal(history_end_trials(&t.roots, NULL), 0);
+        assert_state(&t, "RUNS", HISTORY_ENDED);
+        assert_int_equal(history_put_back(&t.roots, &f, &long_ago), 0);
+        assert_state(&t, "RUNS", HISTORY_DISTRUSTED);
+        assert_int_equal(history_write(&t.roots, &other, &(struct history){.state = HISTORY_TRIAL}), -ENOSPC);
+        assert_state(&t, "RUNS", HISTORY_DISTRUSTED);
+        assert_int_equal(history_read(&t.roots, &other, &long_ago), 0);
+
+        (void) close(fd);
+        (void) close(t.roots.etc);
+        assert_int_equal(umount(path), 0);
+        t.roots = before;
         tree_remove(&t);
 }
 
@@ -364,10 +408,10 @@ static void test_old_initramfs(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_end_trials), cmocka_unit_test(test_forget),   cmocka_unit_test(test_too_many),
-                cmocka_unit_test(test_each),       cmocka_unit_test(test_record),   cmocka_unit_test(test_end_one),
-                cmocka_unit_test(test_copies),     cmocka_unit_test(test_one_copy), cmocka_unit_test(test_old_initramfs),
-                cmocka_unit_test(test_long_key),   cmocka_unit_test(test_durable),
+                cmocka_unit_test(test_end_trials),    cmocka_unit_test(test_full_disk), cmocka_unit_test(test_forget),
+                cmocka_unit_test(test_too_many),      cmocka_unit_test(test_each),      cmocka_unit_test(test_record),
+                cmocka_unit_test(test_end_one),       cmocka_unit_test(test_copies),    cmocka_unit_test(test_one_copy),
+                cmocka_unit_test(test_old_initramfs), cmocka_unit_test(test_long_key),  cmocka_unit_test(test_durable),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

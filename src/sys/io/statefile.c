@@ -11,7 +11,7 @@
 
 /* The history of all disks has a quarter of a megabyte at most. */
 #define FILE_SIZE_MAX (1024 * 1024)
-/* A write into one block neither needs another nor is torn. */
+/* Written in one piece: only a power cut in that moment can tear it. */
 #define BLOCK_SIZE 4096
 #define LOCK_PAUSE_MSEC 2
 
@@ -101,8 +101,8 @@ int file_replace(int dir, const char *name, const char *temp, const char *text, 
 }
 
 /*
- * For a full disk: writes the text over the present file, whose block the file system need not allocate. The file stays as long
- * as it was at least: what is left of it becomes empty lines.
+ * For a full disk: writes the text over the present file, whose blocks are there already. It does not grow, since a file system
+ * may refuse a second block after it has written the first. What is left of the file becomes empty lines.
  */
 static int write_over(int dir, const char *name, const char *text)
 {
@@ -114,11 +114,11 @@ static int write_over(int dir, const char *name, const char *text)
 
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode) || st.st_size == 0 || st.st_size > BLOCK_SIZE || n > sizeof(block))
+        if (!S_ISREG(st.st_mode) || st.st_size == 0 || st.st_size > BLOCK_SIZE || n > (size_t) st.st_size)
                 return -ENOSPC;
         memset(mempcpy(block, text, n), '\n', sizeof(block) - n);
-        written = pwrite(fd, block, (size_t) st.st_size > n ? (size_t) st.st_size : n, 0);
-        return written < 0 || fsync(fd) < 0 ? -errno : (size_t) written < n ? -ENOSPC : 0;
+        written = pwrite(fd, block, (size_t) st.st_size, 0);
+        return written < 0 || fsync(fd) < 0 ? -errno : written < st.st_size ? -ENOSPC : 0;
 }
 
 int state_write(int dirfd, const char *path, const char *text, bool durable)

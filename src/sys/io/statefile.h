@@ -9,15 +9,16 @@
 #include "sys/io/clock.h"
 
 /*
- * Small text files of KEY=VALUE lines, replaced as a whole: a reader sees either the old or the new file. No symlink is followed
- * from the directory `uasd` on. Mode 0644, directories 0755, independent of the umask.
+ * Small text files of KEY=VALUE lines, replaced as a whole: a reader sees either the old or the new file. Only on a full disk
+ * state_write() may write over a durable file. No symlink is followed from the directory `uasd` on. Mode 0644, directories 0755,
+ * independent of the umask.
  */
 
 /* Makes the directory (0755) and its parents. Returns 0 or -errno. */
 int state_mkdir(int dirfd, const char *path);
 /*
  * durable: also calls fsync on file and directory, for data that must survive a power cut. If the disk is full, a file of one
- * block is written over, since a trial that cannot be ended would count against the bridge.
+ * block is written over, if the text is no longer: a trial whose end cannot be recorded would count against the bridge.
  */
 int state_write(int dirfd, const char *path, const char *text, bool durable);
 /*

@@ -209,7 +209,8 @@ int history_put_back(const struct roots *r, const struct facts *f, const struct 
                 line = NULL;
                 return -ENOMEM;
         }
-        return store_change(r, &(struct store_change){STATE_HISTORY, WRITER, &(struct replacing){key, line}, drop_key, add_line});
+        return store_change(r, &(struct store_change){STATE_HISTORY, WRITER, &(struct replacing){key, line}, drop_key, add_line,
+                                                      .room = h->state == HISTORY_TRIAL});
 }
 
 void history_complete(const struct roots *r, const struct facts *f, struct history *h)

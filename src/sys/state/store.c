@@ -13,6 +13,7 @@
 #include "sys/io/statefile.h"
 
 #define GENERATION "generation"
+#define ROOM 256 /* a former record with its reason is so much longer than that of a trial, at most */
 /* The process with the lock writes two small files; it may hang in an fsync. */
 #define LOCK_USEC (10 * USEC_PER_SEC)
 
@@ -111,7 +112,7 @@ static int read_newer(const struct roots *r, const char *name, struct store *ret
         return newer ? 1 : e;
 }
 
-/* A file is only ever replaced (state_write()), so another file is another inode or has another time. All 0: there is none. */
+/* A file is replaced, or on a full disk written over (state_write()). So it has another inode or time. All 0: there is none. */
 struct file_id {
         dev_t dev;
         ino_t ino;
@@ -198,6 +199,8 @@ static int write_both(const struct roots *r, const struct store_change *c, const
                        c->writer, c->name, c->name, generation);
         for (size_t i = 0; i < lines->n; i++)
                 (void) fprintf(out, "%s\n", lines->list[i]);
+        for (size_t i = 0; c->room && i < ROOM; i++)
+                (void) fputc('\n', out);
         if (fclose(out) < 0)
                 e = -ENOMEM;
         text = stream_text;

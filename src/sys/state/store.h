@@ -44,6 +44,7 @@ struct store_change {
         int (*change)(char **line, void *data);
         /* May be NULL. Adds or removes lines. Returns 1 if it did, 0, or -errno. */
         int (*finish)(struct store_lines *lines, void *data);
+        bool room; /* empty lines keep the place for the next change, which may come on a full disk */
 };
 
 /*
