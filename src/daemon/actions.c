@@ -12,7 +12,12 @@
 
 static int on_timer(sd_event_source *s, usec_t usec, void *data)
 {
-        queue_event(data, &(struct event){.type = EVENT_TIMER});
+        struct entry *e = data;
+
+        /* In a pause uasd does not hear of a use that has begun during the quiet time. */
+        if (e->life.watched && use_watch_pauses(&e->manager->uses))
+                entry_look(e);
+        queue_event(e, &(struct event){.type = EVENT_TIMER});
         return 0;
 }
 

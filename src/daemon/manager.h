@@ -47,8 +47,9 @@ struct entry {
         struct {
                 int *list; /* inotify watch descriptors */
                 size_t n;
-                bool all; /* all nodes are watched: each close is an event */
-        } watches;        /* source/uses.c */
+                bool all;     /* all nodes are watched: each close is an event */
+                bool counted; /* it is one of the use_watch.n disks that wait */
+        } watches;            /* source/uses.c */
         struct {
                 struct trouble account; /* of this attachment */
                 bool acted;             /* its result has been acted upon */
@@ -109,6 +110,7 @@ struct manager {
         struct drops drops;                               /* feature/trouble.c: ports where disks come and go by themselves */
 };
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): `e` is declared here */
 #define FOREACH_ENTRY(e, m) for (struct entry *e = TAILQ_FIRST(&(m)->entries); e; e = TAILQ_NEXT(e, link))
 
 /* root: the folder with the machine's trees, or NULL for this machine. */

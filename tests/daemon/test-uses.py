@@ -164,6 +164,23 @@ class Uses(Machine):
         unmount()
         self.driver_is('usb-storage')
 
+    def test_used_again(self):
+        "After a slow look uasd pauses for longer than the quiet time. A use that begins meanwhile is seen before the switch would begin."
+        mount, unmount = self.mounter()
+        self.conf('[uasd]\nQuietSec=1\n')
+        self.plays_switch('echo "END 0 release It is moved."')
+        self.waits()
+        before = self.looks()
+        self.tree.write('proc/swaps', 'Filename Type Size Used Priority\n' + '/none partition 1 0 -2\n' * 500000)
+        os.rmdir(self.tree.path(HOLDER))
+        mount()
+        until(lambda: self.looks() > before, 'it looks', 30)
+        os.mkdir(self.tree.path(HOLDER))
+        unmount()
+        until(lambda: self.looks() > before + 1, 'it looks again', 60)
+        self.assertFalse(os.path.exists(self.tree.path('calls')))
+        self.assertEqual(self.disk()['state'], 'waiting')
+
     def test_new_partition(self):
         "A partition table is written while the disk waits: the close of a new node counts, too."
         self.waits()

@@ -77,5 +77,7 @@ void use_watch_nodes(struct entry *e);
 void use_watch_changed(struct use_watch *w);
 /* Called when the event of an end may have been lost. */
 void use_watch_lost(struct use_watch *w);
+/* Returns true in a pause: a change of a use may not be known yet. */
+bool use_watch_pauses(const struct use_watch *w);
 /* Returns the inotify for users_told(), which listens while a disk waits; -errno. */
 int use_watch_ends(struct use_watch *w);

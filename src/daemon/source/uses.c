@@ -78,8 +78,10 @@ static int on_again(sd_event_source *s, usec_t usec, void *data);
 static void check_later(struct use_watch *w, usec_t delay)
 {
         w->again = sd_event_source_disable_unref(w->again);
-        if (sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w) < 0)
-                look_at_all(w);
+        if (sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w) >= 0)
+                return;
+        listen_to_tables(w, true); /* nothing else ends the pause */
+        look_at_all(w);
 }
 
 static void changed(struct use_watch *w)
@@ -115,6 +117,11 @@ void use_watch_lost(struct use_watch *w)
                 return;
         look_at_all(w);
         use_watch_changed(w); /* check again as after an event: a use that is about to end may not have released the disk yet */
+}
+
+bool use_watch_pauses(const struct use_watch *w)
+{
+        return now_monotonic() < w->next;
 }
 
 static int on_again(sd_event_source *s, usec_t usec, void *data)
@@ -262,6 +269,7 @@ void use_watch_add(struct entry *e)
         struct use_watch *w = &e->manager->uses;
 
         use_watch_nodes(e);
+        e->watches.counted = true;
         if (w->n++ == 0)
                 arm(w, true);
         w->count = UINT64_MAX - 1; /* the next change is checked, independent of the count */
@@ -271,12 +279,13 @@ void use_watch_remove(struct entry *e)
 {
         struct use_watch *w = &e->manager->uses;
 
-        if (!e->life.watched && e->watches.n == 0)
+        if (!e->watches.counted)
                 return;
+        e->watches.counted = false;
         for (size_t i = 0; i < e->watches.n; i++)
                 (void) inotify_rm_watch(w->inotify, e->watches.list[i]);
         free(TAKE_PTR(e->watches.list));
         e->watches.n = 0;
-        if (w->n > 0 && --w->n == 0)
+        if (--w->n == 0)
                 arm(w, false);
 }
