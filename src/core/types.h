@@ -118,7 +118,7 @@ const char *policy_source_to_string(enum policy_source v);
 char *policy_text(enum policy v, enum policy_source source, char *ret, size_t size);
 const char *state_to_string(enum state v);
 const char *verdict_to_string(enum verdict v);
-const char *reason_to_string(enum reason v);
+const char *reason_to_string(enum reason r);
 const char *user_kind_to_string(enum user_kind v);
 
 int driver_from_string(const char *s);

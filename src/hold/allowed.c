@@ -204,8 +204,8 @@ static int read_dropins(const struct option_file *f, const char *path)
         int n = fd < 0 ? -errno : dir_list(fd, ".", "", &names), r = n < 0 ? n : 0;
 
         here.dirfd = fd;
-        for (int i = 0; i < n && r >= 0; i++)
-                r = read_file(&here, names[i]);
+        for (char **name = names; r >= 0 && name && *name; name++)
+                r = read_file(&here, *name);
         return r == -ENOENT || r == -EBADF || r == -ENOTDIR ? 0 : r;
 }
 

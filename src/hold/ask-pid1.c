@@ -166,7 +166,8 @@ int main(int argc, char **argv)
         if (k >= 0) {
                 k = q->ask(&r, argc > 2 ? argv[2] : NULL);
                 roots_close(&r);
-        }
+        } else
+                k = -ECANCELED; /* -ENOENT is the answer that systemd is not PID 1 */
         (void) printf("%i\n", k);
         return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -46,7 +46,7 @@ int pid1_ask(const char *verb, const char *what, struct pid1_question *ret)
 {
         char *argv[] = {(char *) PROGRAM_PID1, (char *) verb, (char *) what, NULL};
         int fds[2], r;
-        pid_t pid;
+        pid_t pid = 0;
 
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
@@ -105,7 +105,7 @@ int pid1_answer(struct pid1_question *q, struct awake deadline)
 
 int pid1_ask_and_wait(const char *verb, const char *what, struct awake deadline)
 {
-        struct pid1_question q;
+        struct pid1_question q = {};
         int r = pid1_ask(verb, what, &q);
 
         return r < 0 ? r : pid1_answer(&q, deadline);

@@ -131,8 +131,8 @@ int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data
         _cleanup_strv_ char **names = NULL;
         int n = dir_list(dirfd, path, "", &names), r = n < 0 ? n : 0;
 
-        for (int i = 0; r == 0 && i < n; i++)
-                r = fn(names[i], data);
+        for (char **name = names; r == 0 && name && *name; name++)
+                r = fn(*name, data);
         return r;
 }
 
@@ -147,8 +147,8 @@ int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int 
                 _cleanup_strv_ char **here = NULL;
                 int n_here = dir_list(dirs[i].root, dirs[i].path, "", &here);
 
-                for (int at = 0; at < n_here; at++)
-                        if (has_suffix(here[at], suffix) && strv_push(&names, &n_names, here[at]) < 0)
+                for (char **name = here; name && *name; name++)
+                        if (has_suffix(*name, suffix) && strv_push(&names, &n_names, *name) < 0)
                                 return -ENOMEM;
                 if (n_here == -ENOMEM)
                         return n_here;

@@ -19,8 +19,8 @@ static int each(int at, const char *path, const char *prefix, int (*fn)(int dir,
         _cleanup_strv_ char **names = NULL;
         int n = dir < 0 ? -errno : dir_list(dir, ".", prefix, &names), r = gone_is_none(n < 0 ? n : 0);
 
-        for (int i = 0; i < n && r == 0; i++)
-                r = fn(dir, names[i], data);
+        for (char **name = names; r == 0 && name && *name; name++)
+                r = fn(dir, *name, data);
         return r;
 }
 
