@@ -204,7 +204,7 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
         bool inhibited = l->inhibited;
         int code = l->disk.outcome.code;
         usec_t wake = USEC_INFINITY;
-        /* Actions that may post an event: no action of this step may come after them. */
+        /* Actions that may post an event come last. */
         struct actions last = {.n = 0};
 
         ret->n = 0;

@@ -135,7 +135,7 @@ struct action {
         usec_t deadline;
 };
 
-/* SWITCH, LOOK or PASSED come last: performing them may cause the next event. */
+/* SWITCH, LOOK or PASSED come last: they may post the next event. uasd starts a SWITCH before all others (actions.c). */
 #define ACTIONS_MAX 8
 struct actions {
         struct action list[ACTIONS_MAX];

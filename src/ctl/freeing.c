@@ -119,7 +119,7 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
                  v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", TRANSLATED(remedy));
-        if (*boot_place_for(c, v, text, sizeof(text)))
+        if (!c->client.host && *boot_place_for(c, v, text, sizeof(text)))
                 log_info("%s", text);
         return UASD_EXIT_DEFERRED;
 }

@@ -9,7 +9,7 @@
 /*
  * A disk must not be left without a driver because of Ctrl-C, or because the machine goes down. Before the disk is touched a
  * signal ends uasd-switch at once. From the trial on the signals are blocked: if one waits, uasd-switch finishes or undoes the
- * switch in seconds. The children block the signals as well; they die with uasd-switch (PR_SET_PDEATHSIG).
+ * switch in seconds. The children that open the disk block the signals as well; they die with uasd-switch (PR_SET_PDEATHSIG).
  */
 static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
 

@@ -221,6 +221,7 @@ static int make_beside(const char *path, char ret[static PATH_MAX])
 
         if ((size_t) snprintf(ret, PATH_MAX, "%s.%i", path, getpid()) >= PATH_MAX)
                 return -ENAMETOOLONG;
+        (void) unlink(ret); /* left by a killed process with the same number */
         fd = open(ret, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         return fd < 0 ? -errno : fd;
 }
