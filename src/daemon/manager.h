@@ -110,26 +110,9 @@ struct manager {
         struct drops drops;                               /* feature/trouble.c: ports where disks come and go by themselves */
 };
 
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): `e` is declared here */
-#define FOREACH_ENTRY(e, m) for (struct entry *e = TAILQ_FIRST(&(m)->entries); e; e = TAILQ_NEXT(e, link))
-
 /* root: the folder with the machine's trees, or NULL for this machine. */
 int manager_new(const char *root, struct manager **ret);
 /* Reads what is plugged in and what an earlier uasd left, and listens from then on. */
 int manager_start(struct manager *m);
 /* Begins no more switches, and writes what is not written yet. The end of the process frees everything else. */
 void manager_end(struct manager *m);
-
-/* Finds a disk by its interface. */
-struct entry *disk_find(struct manager *m, const char *interface);
-/* Returns true if another disk has the same identifier: only their ports distinguish them. */
-bool disk_has_twin(const struct entry *e);
-
-/* Steps the machine of a disk and performs its actions. Called only by the queue and rescan.c. */
-void entry_step(struct entry *e, const struct event *event);
-/* ACTION_LOOK: checks whether the disk is in use and posts EVENT_USERS. */
-void entry_look(struct entry *e);
-
-/* These may free entries: only manager.c calls them, for the queue. */
-void rescan(struct manager *m, const char *interface);
-void rescan_all(struct manager *m);

@@ -64,3 +64,20 @@ void queue_event(struct entry *e, const struct event *event);
 void queue_call(struct manager *m, queue_call_fn call);
 /* For a method handler: answers the call later. Returns its return value. */
 int queue_answer(struct manager *m, sd_bus_message *call);
+
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): `e` is declared here */
+#define FOREACH_ENTRY(e, m) for (struct entry *e = TAILQ_FIRST(&(m)->entries); e; e = TAILQ_NEXT(e, link))
+
+/* Finds a disk by its interface. */
+struct entry *disk_find(struct manager *m, const char *interface);
+/* Returns true if another disk has the same identifier: only their ports distinguish them. */
+bool disk_has_twin(const struct entry *e);
+
+/* Steps the machine of a disk and performs its actions. Called only by the queue and rescan.c. */
+void entry_step(struct entry *e, const struct event *event);
+/* ACTION_LOOK: checks whether the disk is in use and posts EVENT_USERS. */
+void entry_look(struct entry *e);
+
+/* These may free entries: only manager.c calls them, for the queue. */
+void rescan(struct manager *m, const char *interface);
+void rescan_all(struct manager *m);
