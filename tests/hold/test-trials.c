@@ -60,7 +60,7 @@ static void test_end_trials(void **state)
         tree_remove(&t);
 }
 
-/* What began while there was room can end when there is none, also by the return of a longer record. No other begins. */
+/* A trial that began while there was room can end when there is none, also by the return of a longer record. No other begins. */
 static void test_full_disk(void **state)
 {
         struct history long_ago = {

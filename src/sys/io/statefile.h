@@ -18,7 +18,8 @@
 int state_mkdir(int dirfd, const char *path);
 /*
  * durable: also calls fsync on file and directory, for data that must survive a power cut. If the disk is full, a file of one
- * block is written over, if the text is no longer: a trial whose end cannot be recorded would count against the bridge.
+ * block is written over by a text that is no longer. Otherwise the end of a trial would not be recorded, and would count against
+ * the bridge.
  */
 int state_write(int dirfd, const char *path, const char *text, bool durable);
 /*
