@@ -1293,7 +1293,7 @@ static void test_drivers(void **state)
         assert_true(l.attempt.from == DRIVER_NONE && l.attempt.to == DRIVER_NONE);
 }
 
-/* What a killed switch leaves: the driver of the disk decides, and its own sentence stays where it is not there. */
+/* After a killed switch the driver of the disk decides. Its own sentence stays where the driver is not there. */
 static void test_killed(void **state)
 {
         const struct event killed = {

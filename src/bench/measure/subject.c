@@ -158,7 +158,7 @@ static int look_at_path(struct subject *s, struct stat *ret)
         return UASD_EXIT_OK;
 }
 
-/* The servers see the file. size: as this machine sees it; 0: it does not. */
+/* The servers see the file. size: of the file on this machine, or 0 if it is not there. */
 static int look_at_clients(struct subject *s, off_t size)
 {
         const struct bench_options *o = s->context->options;

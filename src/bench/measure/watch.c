@@ -98,7 +98,7 @@ int stat_bytes(const char *line, uint64_t *ret_read, uint64_t *ret_written)
         return 0;
 }
 
-/* Adds the disks of one interface to t. block: the measured LUN; NULL: it is another interface. */
+/* Adds the disks of one interface to t. block: the measured LUN, or NULL for another interface. */
 static void add_moved(const struct roots *r, const char *interface, const char *block, struct traffic *t)
 {
         struct usb_disk d = {};
