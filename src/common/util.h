@@ -74,6 +74,13 @@ static inline bool isempty(const char *s)
 {
         return !s || !*s;
 }
+/* Returns the text behind the prefix, or NULL if `s` does not begin with it. */
+static inline const char *startswith(const char *s, const char *prefix)
+{
+        size_t n = strlen(prefix);
+
+        return strncmp(s, prefix, n) == 0 ? s + n : NULL;
+}
 static inline bool has_suffix(const char *s, const char *suffix)
 {
         size_t n = strlen(s), m = strlen(suffix);

@@ -300,22 +300,17 @@ const char *disk_reason_id(const struct disk *d)
 
 /* ---- names of disks in files ---- */
 
-static bool begins(const char *s, const char *with)
-{
-        return strncmp(s, with, strlen(with)) == 0;
-}
-
 enum devname devname_of(const char *name)
 {
         static const char *const made_of_pages[] = {"wwn-", "scsi-", "ata-"};
-        static const char id[] = "/dev/disk/by-id/";
+        const char *by_id = startswith(name, "/dev/disk/by-id/");
 
-        if (begins(name, "/dev/sd") && !strchr(name + strlen("/dev/"), '/'))
+        if (startswith(name, "/dev/sd") && !strchr(name + strlen("/dev/"), '/'))
                 return DEVNAME_KERNEL;
-        if (begins(name, "/dev/disk/by-diskseq/"))
+        if (startswith(name, "/dev/disk/by-diskseq/"))
                 return DEVNAME_DISKSEQ;
-        for (size_t i = 0; begins(name, id) && i < ELEMENTSOF(made_of_pages); i++)
-                if (begins(name + strlen(id), made_of_pages[i]))
+        for (size_t i = 0; by_id && i < ELEMENTSOF(made_of_pages); i++)
+                if (startswith(by_id, made_of_pages[i]))
                         return DEVNAME_DRIVER;
         return DEVNAME_LASTS;
 }

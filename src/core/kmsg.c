@@ -10,17 +10,6 @@
 
 /* ---- the record ---- */
 
-static bool starts(const char *s, const char *with, const char **ret_rest)
-{
-        size_t n = strlen(with);
-
-        if (strncmp(s, with, n) != 0)
-                return false;
-        if (ret_rest)
-                *ret_rest = s + n;
-        return true;
-}
-
 static void take_text(char *ret, size_t room, const char *s, size_t n)
 {
         (void) snprintf(ret, room, "%.*s", (int) n, s);
@@ -30,9 +19,9 @@ static void take_property(struct kmsg *k, const char *line, size_t n)
 {
         const char *value;
 
-        if (starts(line, " SUBSYSTEM=", &value))
+        if ((value = startswith(line, " SUBSYSTEM=")))
                 take_text(k->subsystem, sizeof(k->subsystem), value, n - (size_t) (value - line));
-        else if (starts(line, " DEVICE=", &value))
+        else if ((value = startswith(line, " DEVICE=")))
                 take_text(k->device, sizeof(k->device), value, n - (size_t) (value - line));
 }
 
@@ -152,7 +141,7 @@ static const char *message_of(const struct kmsg *k, char *ret_device, size_t siz
                 return s;
         if (*s == '[' && strstr(s, "] "))
                 s = strstr(s, "] ") + 2;
-        if (starts(s, "tag#", NULL) && strchr(s, ' '))
+        if (startswith(s, "tag#") && strchr(s, ' '))
                 s = strchr(s, ' ') + 1;
         return s;
 }
@@ -160,12 +149,12 @@ static const char *message_of(const struct kmsg *k, char *ret_device, size_t siz
 /* "usb2-port1" is 2-1, "2-1-port3" is 2-1.3. A port has no subsystem, so its record has no fields. */
 static bool port_of(const char *name, char *ret, size_t size)
 {
-        const char *dash = strstr(name, "-port"), *bus;
+        const char *dash = strstr(name, "-port"), *bus = startswith(name, "usb");
         int n = dash ? (int) (dash - name) : 0;
 
         if (n == 0 || !dash[5] || dash[5 + strspn(dash + 5, "0123456789")])
                 return false;
-        if (starts(name, "usb", &bus))
+        if (bus)
                 (void) snprintf(ret, size, "%.*s-%s", n - 3, bus, dash + 5);
         else
                 (void) snprintf(ret, size, "%.*s.%s", n, name, dash + 5);
@@ -174,12 +163,12 @@ static bool port_of(const char *name, char *ret, size_t size)
 
 static bool place_scsi(const struct kmsg *k, struct sign *s)
 {
-        const char *name;
+        const char *name = startswith(k->device, "+scsi:");
 
-        if (!streq(k->subsystem, "scsi") || !starts(k->device, "+scsi:", &name))
+        if (!name || !streq(k->subsystem, "scsi"))
                 return false;
         s->place = PLACE_HOST;
-        if (starts(name, "host", NULL))
+        if (startswith(name, "host"))
                 (void) copy_string(s->name, sizeof(s->name), name);
         else
                 (void) snprintf(s->name, sizeof(s->name), "host%.*s", (int) strcspn(name, ":"), name);
@@ -191,18 +180,19 @@ static bool place_usb(const struct kmsg *k, const char *device, struct sign *s)
         const char *name;
         unsigned long long minor;
 
-        if (!k->subsystem[0] && starts(k->text, "usb ", NULL) && port_of(device, s->name, sizeof(s->name))) {
+        if (!k->subsystem[0] && startswith(k->text, "usb ") && port_of(device, s->name, sizeof(s->name))) {
                 s->place = PLACE_PORT;
                 return true;
         }
         if (!streq(k->subsystem, "usb"))
                 return false;
-        if (starts(k->device, "+usb:", &name)) { /* not enumerated yet, or an interface */
+        if ((name = startswith(k->device, "+usb:"))) { /* not enumerated yet, or an interface */
                 s->place = PLACE_PORT;
                 (void) snprintf(s->name, sizeof(s->name), "%.*s", (int) strcspn(name, ":"), name);
                 return true;
         }
-        if (!starts(k->device, USB_MAJOR, &name) || parse_uint(name, 10, UINT16_MAX, &minor) < 0)
+        name = startswith(k->device, USB_MAJOR);
+        if (!name || parse_uint(name, 10, UINT16_MAX, &minor) < 0)
                 return false;
         s->place = PLACE_DEVICE;
         s->busnum = (unsigned) minor / DEVICES_PER_BUS + 1;
@@ -212,7 +202,7 @@ static bool place_usb(const struct kmsg *k, const char *device, struct sign *s)
 
 static bool place_controller(const struct kmsg *k, const char *device, struct sign *s)
 {
-        if (!starts(k->text, "xhci", NULL) || (!streq(k->subsystem, "pci") && !streq(k->subsystem, "platform")))
+        if (!startswith(k->text, "xhci") || (!streq(k->subsystem, "pci") && !streq(k->subsystem, "platform")))
                 return false;
         s->place = PLACE_CONTROLLER;
         (void) copy_string(s->name, sizeof(s->name), device);
@@ -248,9 +238,12 @@ static bool take_errno(const char *number, struct sign *s)
 
 static bool matches(const struct pattern *p, const char *message, const char **ret_rest)
 {
-        if (!starts(message, p->text, ret_rest))
+        const char *rest = startswith(message, p->text);
+
+        if (!rest)
                 return false;
-        return !p->also || (*p->also ? strstr(*ret_rest, p->also) != NULL : **ret_rest == '\0');
+        *ret_rest = rest;
+        return !p->also || (*p->also ? strstr(rest, p->also) != NULL : *rest == '\0');
 }
 
 bool sign_read(const struct kmsg *k, struct sign *ret)
@@ -305,10 +298,12 @@ const char *blame_sentence(enum blame b)
         return sentences[b] ?: N_("the bridge");
 }
 
-/* Returns true if the text begins with these three; ret_rest: the text behind them. */
-static bool begins(const char *text, const char *driver, const char *name, const char *event, const char **ret_rest)
+/* startswith() for these three, one after the other. */
+static const char *behind(const char *text, const char *driver, const char *name, const char *event)
 {
-        return starts(text, driver, &text) && starts(text, name, &text) && starts(text, event, ret_rest);
+        text = startswith(text, driver);
+        text = text ? startswith(text, name) : NULL;
+        return text ? startswith(text, event) : NULL;
 }
 
 void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
@@ -321,10 +316,11 @@ void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
                 return;
         (void) snprintf(port, sizeof(port), "%.*s", (int) strcspn(interface, ":"), interface);
         /* The first form is of Linux up to 6.8, the second of later ones. */
-        if (begins(k->text, "uas: probe of ", interface, " failed with error -", &number) ||
-            begins(k->text, "uas ", interface, ": probe with driver uas failed with error -", &number)) {
+        number = behind(k->text, "uas: probe of ", interface, " failed with error -")
+                         ?: behind(k->text, "uas ", interface, ": probe with driver uas failed with error -");
+        if (number) {
                 if (parse_uint(number, 10, 4095, &v) >= 0)
                         *error = -(int) v;
-        } else if (begins(k->text, "usb ", port, ": new ", NULL))
+        } else if (behind(k->text, "usb ", port, ": new "))
                 *error = 0;
 }

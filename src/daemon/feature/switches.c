@@ -45,7 +45,7 @@ static void on_line(void *data, const char *line, const struct outcome *so_far)
 {
         struct job *j = data;
 
-        if (strncmp(line, "STEP ", strlen("STEP ")) != 0)
+        if (!startswith(line, "STEP "))
                 return;
         memcpy(j->step, so_far->step, sizeof(j->step));
         if (j->entry)

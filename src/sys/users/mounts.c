@@ -179,7 +179,7 @@ static const char *mount_device(const struct user_search *s, const struct mount_
         if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), &device) ||
             (device = search_stacked_number(s, major(line->devno), minor(line->devno))))
                 return device;
-        if (!line->source || strncmp(line->source, "/dev/", 5) != 0 || major(line->devno) != 0)
+        if (!line->source || !startswith(line->source, "/dev/") || major(line->devno) != 0)
                 return NULL;
         m.source = line->source + 5;
         return dir_each(s->r->sys, "fs/btrfs", btrfs_among, &m) > 0 ? m.ours : search_name(s, m.source);
@@ -236,7 +236,7 @@ int search_mounts(struct user_search *list, size_t n, const char *path, const ch
 
 const char *search_path(const struct user_search *s, const char *path)
 {
-        const char *name = strncmp(path, "/dev/", 5) == 0 ? path + 5 : NULL, *device = NULL;
+        const char *name = startswith(path, "/dev/"), *device = NULL;
         struct statx x;
 
         if (name && ((device = search_name(s, name)) || (device = search_stacked_name(s, name))))

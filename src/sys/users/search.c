@@ -84,7 +84,7 @@ static char *unit_of(const struct roots *r, pid_t pid)
         for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
                 const char *id = line + strspn(line, "0123456789");
 
-                if (strncmp(line, "0::/", 4) == 0 || strncmp(id, ":name=systemd:/", 15) == 0)
+                if (startswith(line, "0::/") || startswith(id, ":name=systemd:/"))
                         return first_unit(strchr(line, '/'));
         }
         return NULL;
