@@ -7,8 +7,8 @@
 #include "sys/io/roots.h"
 
 /*
- * Questions to PID 1 by a child, the program uasd-pid1. It links libsystemd, whose start takes longer than all that uasd-switch
- * does before it has a disk.
+ * Questions to PID 1 by a child, the program uasd-pid1. It links libsystemd. To load that takes longer than all that
+ * uasd-switch does before it has a disk.
  */
 
 enum pid1_state {

@@ -101,8 +101,8 @@ int file_replace(int dir, const char *name, const char *temp, const char *text, 
 }
 
 /*
- * For a full disk: writes the text over the present file, whose blocks are there already. It does not grow, since a file system
- * may refuse a second block after it has written the first. The rest of the file becomes empty lines.
+ * For a full disk: writes the text over the present file, which has its blocks already. The file does not grow. Otherwise a file
+ * system may refuse a second block after it has written the first. The rest of the file becomes empty lines.
  */
 static int write_over(int dir, const char *name, const char *text)
 {
