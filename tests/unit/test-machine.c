@@ -23,6 +23,9 @@ enum found {
         TRIED,       /* the mark in /run: one automatic try was made */
         CANCELLED,   /* the mark in /run: a user cancelled */
         POLICY_BOT,
+        UNFORCED_UAS, /* a policy for uas */
+        FORCED_BOT,
+        FORCED_UAS, /* a policy that was set with --force, against the kernel's table */
         IGNORE_IT,
         TRUSTED_NO_MORE, /* the history: it failed on uas */
         ON_TRIAL,        /* on uas, and the history: a trial is under way */
@@ -591,6 +594,24 @@ static const struct scenario table[] = {
                  {2000, IN_USE, "", STATE_WAITING},
                  {3000, REQUEST(DRIVER_UAS), "unwatch report", STATE_SETTLED},
          }},
+        {"asked for with force and cancelled: the override that is in force again has none",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, IN_TABLE},
+                 {1100, SCANNED, "", STATE_SETTLED, DISKS},
+                 {2000, FORCE(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {3000, CANCEL_TO(DRIVER_UAS), "unwatch report", STATE_SETTLED},
+                 {4000, TROUBLE, "", STATE_SETTLED}, /* makes it forget that a user has cancelled */
+         }},
+        {"cancelled while the quiet time runs: the next one begins anew",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {2000, CANCEL, "unwatch timer off report", STATE_SETTLED},
+                 {2900, TROUBLE, "watch report look", STATE_WAITING},
+                 {2900, FREE, "timer 4900", STATE_WAITING},
+         }},
         {"asked for what it has",
          BOOTED,
          {
@@ -949,6 +970,35 @@ static const struct scenario table[] = {
                  {6000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
                  {7000, LEASE_OVER(DRIVER_UAS), "watch report look", STATE_WAITING},
          }},
+        {"leased: a policy that was set with force permits its own driver, and does not block the other one",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1100, SCANNED, "report", STATE_SETTLED, FORCED_UAS},
+                 {2000, LEASED, "", STATE_SETTLED, DISKS},
+                 {3000, LEASE_TO(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {3000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {4000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+                 {5000, LEASE_TO(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {6000, LEASE_TO(DRIVER_USB_STORAGE), "unwatch report", STATE_SETTLED},
+                 /* After it the policy counts as before. */
+                 {7000, LEASE_OVER(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+         }},
+        {"leased: nor does a policy for usb-storage that was set with force",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, FORCED_BOT},
+                 {2000, LEASED, "", STATE_SETTLED, DISKS},
+                 {3000, LEASE_TO(DRIVER_UAS), "watch report look", STATE_WAITING},
+         }},
+        {"leased: a policy for uas without force permits nothing that the kernel's table forbids",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, IN_TABLE},
+                 {1100, SCANNED, "report", STATE_SETTLED, UNFORCED_UAS},
+                 {2000, LEASED, "", STATE_SETTLED, DISKS},
+                 {3000, LEASE_TO(DRIVER_UAS), "", STATE_SETTLED},
+         }},
         {"leased and inhibited: its holder's switch waits as well, and so does the way back",
          BOOTED,
          {
@@ -1093,6 +1143,18 @@ static void find(struct life *l, enum found found)
                 break;
         case POLICY_BOT:
                 f->policy = POLICY_USB_STORAGE;
+                break;
+        case UNFORCED_UAS:
+                f->policy = POLICY_UAS;
+                break;
+        case FORCED_BOT:
+                f->policy = POLICY_USB_STORAGE;
+                f->policy_forced = true;
+                break;
+        case FORCED_UAS:
+                find(l, IN_TABLE);
+                f->policy = POLICY_UAS;
+                f->policy_forced = true;
                 break;
         case IGNORE_IT:
                 f->policy = POLICY_IGNORE;
