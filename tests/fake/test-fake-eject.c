@@ -50,6 +50,11 @@ static void of_another(struct fake_usb *u)
         u->driver = UAS;
 }
 
+static void was_written(struct fake_usb *u)
+{
+        tree_write("9 1 99 5 3 2 64 7 0 8 9 0 0 0 0 4 1\n", "sys/class/block/sda/stat");
+}
+
 static void udev_reads_it(struct fake_usb *u)
 {
         fake->udevs = 4;
@@ -88,6 +93,7 @@ static const struct {
         {"udev looks at it", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_GLANCE}}}, false},
         {"udev's worker reads it", {.from = UAS, .partitions = 1, .prepare = udev_reads_it, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, false},
         {"udev's worker comes late", {.from = UAS, .partitions = 1, .prepare = udev_reads_it, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN}}}, false},
+        {"written to before", {.from = UAS, .partitions = 1, .prepare = was_written}, false},
         {"written to during the sync", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}}}, false},
         {"written to after the sync", {.from = UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}}}, false},
         {"its names cannot be read", {.from = BOT, .partitions = 1, .prepare = strings_hang}, false},

@@ -45,6 +45,11 @@ static void no_uas(struct fake_usb *u)
         tree_remove("sys/bus/usb/drivers/uas");
 }
 
+static void no_lock(struct fake_usb *u)
+{
+        tree_write("", "run/uasd/switch/2-1:1.0.lock/a folder"); /* cannot be opened for writing */
+}
+
 static void stopping(struct fake_usb *u)
 {
         fake->stopping = true;
@@ -181,6 +186,7 @@ static const struct {
         {"not authorized", {BOT, UAS, .prepare = unauthorized}, UASD_EXIT_REFUSED, "identify", "the USB device is not authorized", BOT},
         {"not known who uses it", {BOT, UAS, .hooks = FAIL("users", 1, EIO)}, UASD_EXIT_FAILED, "claim", "cannot find out who uses the disk: Input/output error", BOT},
         {"no record", {BOT, UAS, .hooks = FAIL("write record", 1, ENOSPC)}, UASD_EXIT_FAILED, "record", "cannot write the record of the switch: No space left on device", BOT},
+        {"no lock", {BOT, UAS, .prepare = no_lock}, UASD_EXIT_FAILED, "record", "cannot write the record of the switch: Is a directory", BOT},
         {"cannot be opened", {BOT, UAS, .hooks = FAIL("open sda", 1, EIO)}, UASD_EXIT_FAILED, "claim", "cannot open sda: Input/output error", BOT},
         {"a partition cannot be synced", {UAS, BOT, .partitions = 2, .hooks = FAIL("sync sda2", 1, EIO)}, UASD_EXIT_FAILED, "sync", "sda2 cannot be synced: Input/output error; it stays on its driver", UAS},
         {"the drive of two cannot be flushed", {UAS, BOT, .luns = 2, .hooks = FAIL("sync sdb", 1, EIO)}, UASD_EXIT_FAILED, "sync", "sdb cannot be synced: Input/output error; it stays on its driver", UAS},

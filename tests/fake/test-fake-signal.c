@@ -108,9 +108,31 @@ static void test_signals(void **state)
         assert_true(all);
 }
 
+/* Up to the trial it ends at the operation under way: no other one follows. */
+static void test_at_once(void **state)
+{
+        static const char *const ops[] = {"users", "open sda", "sync sda", "fingerprint", "module"};
+
+        for (size_t i = 0; i < ELEMENTSOF(ops); i++) {
+                struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .signals = true};
+                struct result r = {0};
+                unsigned at = 0;
+
+                s.hooks[0] = (struct fake_hook){.op = ops[i], .nth = 1, .what = HOOK_SIGNAL, .error = SIGTERM};
+                scene_make(&s);
+                scene_switch_in_child(&s, &r);
+                while (strncmp(fake->ops[at], ops[i], strlen(ops[i])) != 0)
+                        at++;
+                assert_int_equal(fake->n_ops, at + 1);
+                assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+                assert_null(scene_wrong(&s));
+                scene_remove();
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals), cmocka_unit_test(test_at_once)};
 
         (void) signal(SIGINT, SIG_DFL); /* a shell without job control leaves it ignored; uasd-switch respects that */
 
