@@ -17,12 +17,14 @@ enum task {
         TASK_CLAIM,
         TASK_CLAIM_AGAIN,
         TASK_EJECT,
+        TASK_STANDBY,
 };
 
 static void help(void)
 {
         (void) printf("uasd-switch [OPTION...] INTERFACE uas|usb-storage\n"
-                      "uasd-switch --recover|--claim|--claim-again|--eject INTERFACE\n\n"
+                      "uasd-switch --recover|--claim|--claim-again|--eject INTERFACE\n"
+                      "uasd-switch --standby\n\n"
                       "Moves one USB disk to the other driver, if nothing uses it. Run by uasd, or by hand in a rescue shell.\n\n"
                       "  -h --help                Show this help\n"
                       "     --version             Show the version\n"
@@ -34,7 +36,9 @@ static void help(void)
                       "     --recover             Finish or undo what a killed uasd-switch left behind\n"
                       "     --claim               Claim the disk, if nothing uses it, until the standard input ends\n"
                       "     --claim-again         The same, also if a process has it open\n"
-                      "     --eject               Stop the disk and remove its USB device, if no process uses it\n");
+                      "     --eject               Stop the disk and remove its USB device, if no process uses it\n"
+                      "     --standby             Read the arguments from the standard input, a NUL after each, and\n"
+                      "                           run with them. At its end: exit\n");
 }
 
 static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
@@ -56,10 +60,12 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
                 {"claim", no_argument, ret_task, TASK_CLAIM},
                 {"claim-again", no_argument, ret_task, TASK_CLAIM_AGAIN},
                 {"eject", no_argument, ret_task, TASK_EJECT},
+                {"standby", no_argument, ret_task, TASK_STANDBY},
                 {0},
         };
         unsigned long long v;
 
+        optind = 0; /* the arguments of a job are parsed after those of the program */
         while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
                 switch (c) {
                 case 0: /* one of those that set a variable */
@@ -84,6 +90,8 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
         t->plugged = plugged;
         t->no_udev = no_udev;
         t->machine = machine;
+        if (*ret_task == TASK_STANDBY && argc == optind)
+                return 1;
         if (argc - optind != (*ret_task != TASK_SWITCH ? 1 : 2)) {
                 log_error("INTERFACE%s expected; see --help", *ret_task != TASK_SWITCH ? "" : " and driver");
                 return -EINVAL;
@@ -104,6 +112,38 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
         return 1;
 }
 
+/*
+ * The standby has loaded what it needs before a disk becomes free, and read nothing that may change until then. Returns 1, 0 if
+ * there is no job, or -EINVAL. The transaction keeps pointers into `job`.
+ */
+static int await_job(char job[static SWITCH_JOB_MAX + 1], struct transaction *t, int *ret_task)
+{
+        char *argv[16] = {(char *) "uasd-switch"};
+        int argc = 1, r = 0;
+        ssize_t n;
+
+        do
+                n = read(STDIN_FILENO, job, SWITCH_JOB_MAX + 1);
+        while (n < 0 && errno == EINTR);
+        if (n <= 0)
+                return 0;
+        if (n > SWITCH_JOB_MAX || job[n - 1] != '\0')
+                r = -EINVAL;
+        for (ssize_t at = 0; r >= 0 && at < n; at += (ssize_t) strlen(job + at) + 1)
+                if (argc + 1 < (int) ELEMENTSOF(argv))
+                        argv[argc++] = job + at;
+                else
+                        r = -EINVAL;
+        *ret_task = TASK_SWITCH;
+        if (r >= 0)
+                r = parse(argc, argv, t, ret_task);
+        if (r > 0 && *ret_task == TASK_STANDBY)
+                r = -EINVAL;
+        if (r < 0)
+                log_error("--standby: not the arguments of a job");
+        return r;
+}
+
 static void describe_success(struct transaction *t)
 {
         const char *from = driver_to_string(t->from), *to = driver_to_string(t->to);
@@ -121,10 +161,13 @@ static void describe_success(struct transaction *t)
 int main(int argc, char *argv[])
 {
         struct transaction t = {.roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL};
+        char job[SWITCH_JOB_MAX + 1];
         int task = TASK_SWITCH, r;
 
         log_open("uasd-switch", LOG_INFO);
         r = parse(argc, argv, &t, &task);
+        if (r > 0 && task == TASK_STANDBY)
+                r = await_job(job, &t, &task);
         if (r <= 0)
                 return r < 0 ? UASD_EXIT_USAGE : UASD_EXIT_OK;
         if (t.machine)
