@@ -28,6 +28,7 @@ void queue_drain(struct manager *m)
                 post_free(p);
         }
         q->draining = false;
+        q->drained(m);
 }
 
 static int on_drain(sd_event_source *s, void *data)
@@ -36,12 +37,13 @@ static int on_drain(sd_event_source *s, void *data)
         return 0;
 }
 
-int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p))
+int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p), void (*drained)(struct manager *m))
 {
         struct queue *q = &m->queue;
         int r;
 
         q->carry_out = carry_out;
+        q->drained = drained;
         TAILQ_INIT(&q->posts);
         r = sd_event_add_defer(m->event, &q->drain, on_drain, m);
         if (r >= 0)

@@ -13,7 +13,8 @@
 #include "sys/udev/uevents.h"
 
 /*
- * uasd for the machine in a folder, which is the first argument. It starts $UASD_SWITCH instead of uasd-switch. The file
+ * uasd for the machine in a folder, which is the first argument. It starts $UASD_SWITCH instead of uasd-switch, and $UASD_STANDBY
+ * instead of one on standby: without this variable it gets none. The file
  * "modules" in the folder gets the modules that uasd asks PID 1 to load. "journal" gets the messages to the journal: a line for
  * each field, and an empty line after each message. They also go to stderr. A line in the FIFO "uevents", if it exists, is an
  * event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
@@ -32,6 +33,8 @@ int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
                        char *const argv[], char *const envp[])
 {
+        if (argv[1] && streq(argv[1], "--standby"))
+                return __real_posix_spawn(pid, getenv("UASD_STANDBY") ?: "/nonexistent", files, attr, argv, envp);
         return __real_posix_spawn(pid, getenv("UASD_SWITCH") ?: path, files, attr, argv, envp);
 }
 

@@ -281,7 +281,7 @@ static int start_claim(struct entry *e, const char *how)
 {
         const char *const args[] = {how, e->life.disk.facts.interface, NULL};
         struct disk_lease *l = e->lease;
-        int r = child_switch(e->manager, args, true, on_line, on_end, e, &l->claim);
+        int r = child_claim(e->manager, args, on_line, on_end, e, &l->claim);
 
         if (r >= 0)
                 r = later_call(&l->limit, e->manager->event, CLAIM_USEC, on_limit, e);

@@ -108,7 +108,6 @@ static void on_end(void *data, const struct child_end *end)
 static int start(struct entry *e, const char *const *args, const struct job *template)
 {
         struct job *j = malloc(sizeof(*j));
-        struct child *child;
         int r;
 
         assert(!e->job);
@@ -118,7 +117,7 @@ static int start(struct entry *e, const char *const *args, const struct job *tem
         j->manager = e->manager;
         j->entry = e;
         mark_untold(e, true);
-        r = child_switch(e->manager, args, false, on_line, on_end, j, &child);
+        r = child_switch(e->manager, args, on_line, on_end, j);
         if (r < 0) {
                 mark_untold(e, false);
                 free(j);
@@ -294,7 +293,6 @@ int switch_eject(struct entry *e, sd_bus_message *call)
 {
         const char *const args[] = {"--eject", e->life.disk.facts.interface, NULL};
         struct eject *j = calloc(1, sizeof(*j));
-        struct child *child;
         int r;
 
         if (!j)
@@ -303,7 +301,7 @@ int switch_eject(struct entry *e, sd_bus_message *call)
         memcpy(j->interface, e->life.disk.facts.interface, sizeof(j->interface));
         (void) luns_names(e->life.disk.luns, e->life.disk.n_luns, j->names, sizeof(j->names));
         (void) history_usb_id(&e->life.disk.facts, j->usb_id, sizeof(j->usb_id));
-        r = child_switch(e->manager, args, false, NULL, on_ejected, j, &child);
+        r = child_switch(e->manager, args, NULL, on_ejected, j);
         if (r < 0) {
                 free(j);
                 return r;

@@ -8,10 +8,18 @@
 #include <sys/wait.h>
 
 #include "common/child.h"
+#include "common/log.h"
 #include "common/names.h"
 #include "sys/io/clock.h"
 
 #define LINE_MOST 512 /* longer than any line of uasd-switch */
+#define ARGS_MOST 6   /* of uasd-switch, without --machine */
+
+/* The arguments of uasd-switch, with a NUL after each. */
+struct job_text {
+        char text[SWITCH_JOB_MAX];
+        size_t size;
+};
 
 struct child {
         child_end_fn ended; /* NULL: its end does not matter any more */
@@ -21,7 +29,8 @@ struct child {
         int in, out;
         bool is_switch;
         struct outcome outcome;
-        char *text; /* output: all of a task, or the beginning of the next line of uasd-switch */
+        struct job_text *job; /* of one that was on standby, until its first line; else NULL */
+        char *text;           /* output: all of a task, or the beginning of the next line of uasd-switch */
         size_t size;
         sd_event_source *end, *output;
 };
@@ -36,6 +45,7 @@ static void child_freep(struct child **at)
         sd_event_source_disable_unref(c->output);
         (void) close_keep_errno(c->in);
         (void) close_keep_errno(c->out);
+        free(c->job);
         free(c->text);
         free(c);
 }
@@ -57,6 +67,7 @@ static void take_line(struct child *c, const char *line)
         struct outcome *o = &c->outcome;
         int end = 0;
 
+        free(TAKE_PTR(c->job));
         if (o->code >= 0)
                 return;
         if (sscanf(line, "END %i %23s %n", &o->code, o->step, &end) == 2 && end > 0) {
@@ -109,9 +120,13 @@ static void finish(struct child *c, bool exited, int status)
         child_freep(&c);
 }
 
+static bool job_again(struct child *c, sd_event *event);
+
 static int on_end(sd_event_source *s, const siginfo_t *si, void *data)
 {
         (void) take_output(data);
+        if (si->si_code != CLD_EXITED && job_again(data, sd_event_source_get_event(s)))
+                return 0;
         finish(data, si->si_code == CLD_EXITED, si->si_status);
         return 0;
 }
@@ -175,25 +190,22 @@ static int spawn(const char *const *argv, int in, int out, pid_t *ret)
         return -r;
 }
 
-int child_switch(struct manager *m, const char *const *args, bool hold_stdin, child_line_fn line, child_end_fn ended, void *data,
-                 struct child **ret)
+/* Starts uasd-switch. with_stdin: it has a stdin, and `in` is the other end. like: has the functions that it calls. */
+static int switch_new(sd_event *event, const char *const *argv, bool with_stdin, const struct child *like, struct child **ret)
 {
-        _cleanup_(child_freep) struct child *c = child_new(ended, data);
+        _cleanup_(child_freep) struct child *c = child_new(like->ended, like->data);
         _cleanup_close_ int its_in = -1, its_out = -1;
-        const char *argv[8] = {PROGRAM_SWITCH, "--machine"};
         int fds[2], r;
 
         if (!c)
                 return -ENOMEM;
-        c->line = line;
+        c->line = like->line;
         c->is_switch = true;
-        for (size_t i = 0; args[i] && i + 3 < ELEMENTSOF(argv); i++)
-                argv[i + 2] = args[i];
         if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
                 return -errno;
         c->out = fds[0];
         its_out = fds[1];
-        if (hold_stdin) {
+        if (with_stdin) {
                 if (pipe2(fds, O_CLOEXEC) < 0)
                         return -errno;
                 its_in = fds[0];
@@ -201,10 +213,120 @@ int child_switch(struct manager *m, const char *const *args, bool hold_stdin, ch
         }
         r = spawn(argv, its_in, its_out, &c->pid);
         if (r >= 0)
-                r = attach(c, m->event);
+                r = attach(c, event);
         if (r >= 0)
                 *ret = TAKE_PTR(c);
         return r;
+}
+
+int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data,
+                struct child **ret)
+{
+        const char *argv[ARGS_MOST + 3] = {PROGRAM_SWITCH, "--machine"};
+
+        for (size_t i = 0; args[i] && i < ARGS_MOST; i++)
+                argv[i + 2] = args[i];
+        return switch_new(m->event, argv, true, &(struct child){.line = line, .ended = ended, .data = data}, ret);
+}
+
+/* ---- a switch, by the uasd-switch on standby if it can ---- */
+
+static int job_new(const char *const *args, struct job_text *ret)
+{
+        struct job_text job = {.size = 0};
+
+        for (const char *arg = "--machine"; arg; arg = *args++) {
+                size_t n = strlen(arg) + 1;
+
+                if (n > sizeof(job.text) - job.size)
+                        return -E2BIG;
+                memcpy(job.text + job.size, arg, n);
+                job.size += n;
+        }
+        *ret = job;
+        return 0;
+}
+
+static int job_start(sd_event *event, const struct job_text *job, const struct child *like)
+{
+        const char *argv[ARGS_MOST + 3] = {PROGRAM_SWITCH};
+        struct child *c;
+        size_t n = 1;
+
+        for (size_t at = 0; at < job->size && n < ELEMENTSOF(argv) - 1; at += strlen(job->text + at) + 1)
+                argv[n++] = job->text + at;
+        return switch_new(event, argv, false, like, &c);
+}
+
+/* Returns false if there is no standby that takes the job. From then on its stdin is at its end. */
+static bool standby_take(struct manager *m, const struct job_text *job, const struct child *like)
+{
+        struct child *c = TAKE_PTR(m->standby.child);
+
+        m->standby.wanted = false; /* the next one is started when it is wanted after this */
+        if (!c)
+                return false;
+        c->job = malloc(sizeof(*job));
+        /* A pipe takes this whole or not at all. EPIPE: the standby has died. */
+        if (!c->job || write(c->in, job->text, job->size) != (ssize_t) job->size) {
+                child_orphan(c);
+                return false;
+        }
+        *c->job = *job;
+        c->in = close_keep_errno(c->in);
+        c->line = like->line;
+        c->ended = like->ended;
+        c->data = like->data;
+        return true;
+}
+
+int child_switch(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data)
+{
+        const struct child like = {.line = line, .ended = ended, .data = data};
+        struct job_text job;
+        int r = job_new(args, &job);
+
+        return r < 0 || standby_take(m, &job, &like) ? r : job_start(m->event, &job, &like);
+}
+
+/* A standby may be killed at the moment at which it gets its job. Then it has not begun, and another uasd-switch gets the job. */
+static bool job_again(struct child *c, sd_event *event)
+{
+        if (!c->job || !c->ended || job_start(event, c->job, c) < 0)
+                return false;
+        child_freep(&c);
+        return true;
+}
+
+static void on_standby_end(void *data, const struct child_end *end)
+{
+        struct manager *m = data;
+
+        m->standby.child = NULL;
+        log_debug("the uasd-switch on standby has ended");
+}
+
+void child_standby(struct manager *m, bool wanted)
+{
+        static const char *const argv[] = {PROGRAM_SWITCH, "--standby", NULL};
+        struct standby *s = &m->standby;
+
+        if (s->wanted == wanted)
+                return;
+        s->wanted = wanted;
+        child_orphan(TAKE_PTR(s->child));
+        if (wanted)
+                (void) switch_new(m->event, argv, true, &(struct child){.ended = on_standby_end, .data = m}, &s->child);
+}
+
+void child_standby_end(struct manager *m)
+{
+        struct child *c = TAKE_PTR(m->standby.child);
+
+        m->standby.wanted = false;
+        child_orphan(c);
+        if (c)
+                (void) child_wait(c, now_monotonic() + USEC_PER_SEC);
 }
 
 pid_t child_pid(const struct child *c)

@@ -25,12 +25,22 @@ int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *d
 
 /*
  * uasd-switch --machine with these arguments. It writes its steps to stdout, and at the end "END code step text". line: gets each
- * line before the end, with the outcome as known so far; NULL: only the end matters. hold_stdin: it has a stdin, which
- * child_stop() closes, as does the end of this process.
+ * line before the end, with the outcome as known so far. NULL: only the end matters.
  */
 typedef void (*child_line_fn)(void *data, const char *line, const struct outcome *so_far);
-int child_switch(struct manager *m, const char *const *args, bool hold_stdin, child_line_fn line, child_end_fn ended, void *data,
-                 struct child **ret);
+int child_switch(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data);
+/* The same for one that keeps a claim. It has a stdin, which child_stop() closes, as does the end of this process. */
+int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data,
+                struct child **ret);
+
+/*
+ * The start of a process takes longer than all that a switch does until it has the disk. So while it is wanted, one uasd-switch
+ * waits on standby, and child_switch() gives it the arguments. Without it child_switch() starts another one. A standby is started
+ * when it becomes wanted: one that dies, as by the OOM killer, is not replaced before the next switch has ended.
+ */
+void child_standby(struct manager *m, bool wanted);
+/* Ends it, and waits for that: nothing of the unit is left behind. */
+void child_standby_end(struct manager *m);
 
 /* Returns its process; 0 for NULL. */
 pid_t child_pid(const struct child *c);
