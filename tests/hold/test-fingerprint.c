@@ -81,7 +81,7 @@ static void test_same_sizes(void **state)
 
 /* ---- a file is the disk ---- */
 
-#define SAMPLE 65536
+#define SAMPLE 131072
 #define PART 1048576 /* where the partition begins */
 
 static uint64_t size;
@@ -192,12 +192,12 @@ static void test_ends(void **state)
                 uint64_t at, bytes;
                 bool head, tail;
         } table[] = {
-                {0, 200000, true, false},
-                {SAMPLE - 1, 200000, true, false},
-                {SAMPLE, 200000, false, false},
-                {200000 - SAMPLE - 1, 200000, false, false},
-                {200000 - SAMPLE, 200000, false, true},
-                {199999, 200000, false, true},
+                {0, 400000, true, false},
+                {SAMPLE - 1, 400000, true, false},
+                {SAMPLE, 400000, false, false},
+                {400000 - SAMPLE - 1, 400000, false, false},
+                {400000 - SAMPLE, 400000, false, true},
+                {399999, 400000, false, true},
                 {0, SAMPLE, true, true},
                 {SAMPLE - 1, SAMPLE, true, true},
                 {0, SAMPLE + 1, true, false},
@@ -228,8 +228,8 @@ static void test_ends(void **state)
 /* A disk that does not answer is unknown: an error after the switch, and not compared if it is so before. */
 static void test_broken(void **state)
 {
-        static const long long places[] = {0, SAMPLE - 1, 200000 - SAMPLE, 199999};
-        int fd = disk(200000);
+        static const long long places[] = {0, SAMPLE - 1, 400000 - SAMPLE, 399999};
+        int fd = disk(400000);
 
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {
                 _cleanup_free_ char *text = NULL;
@@ -237,10 +237,10 @@ static void test_broken(void **state)
                 broken = places[i];
                 assert_null(of(fd, false, -EIO));
                 text = of(fd, true, 0);
-                assert_string_equal(text, "LUN3_SIZE=200000\nLUN3_SECTOR=512\nLUN3_UNREAD=1\n");
+                assert_string_equal(text, "LUN3_SIZE=400000\nLUN3_SECTOR=512\nLUN3_UNREAD=1\n");
         }
         broken = -1;
-        size = 200001; /* more than it has */
+        size = 400001; /* more than it has */
         assert_null(of(fd, false, -EIO));
         for (int i = 1; i <= 3; i++) {
                 no_ioctl = i;
@@ -250,65 +250,128 @@ static void test_broken(void **state)
         (void) close(fd);
 }
 
-static const unsigned char uuid[] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
-                                     0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
-
-/* mkswap(8) */
-static void make_swap(int fd, uint64_t at)
-{
-        put(fd, at + 1024, "\1\0\0\0\376\0\0\0", 8); /* version, last page */
-        put(fd, at + 1036, uuid, sizeof(uuid));
-        put(fd, at + 4086, "SWAPSPACE2", 10);
-}
-
-static void assert_has(const char *text, const char *line)
+static bool has(const char *text, const char *line)
 {
         const char *found = strstr(text, line);
 
-        if (!found || (found > text && found[-1] != '\n') || found[strlen(line)] != '\n')
-                fail_msg("no %s in %s", line, text);
+        return found && (found == text || found[-1] == '\n') && found[strlen(line)] == '\n';
 }
 
-static void test_contents(void **state)
+/* A type-0x83 partition at 1 MiB, 1 MiB; an extended one at 2 MiB, 1 MiB. */
+static int disk_with_table(uint64_t bytes)
 {
-        /* type 0x83 at 1 MiB, 1 MiB; an extended one at 2 MiB, 1 MiB */
         static const unsigned char table[] = {0, 0, 0, 0, 0x83, 0, 0, 0, 0x00, 0x08, 0, 0, 0x00, 0x08, 0, 0,
                                               0, 0, 0, 0, 0x05, 0, 0, 0, 0x00, 0x10, 0, 0, 0x00, 0x08, 0, 0};
-        int fd = disk(4 * PART);
-        char *text;
+        int fd = disk(bytes);
 
-        make_swap(fd, 0);
-        text = of(fd, false, 0);
-        assert_has(text, "LUN3_TYPE=swap");
-        assert_has(text, "LUN3_UUID=01234567-89ab-cdef-0123-456789abcdef");
-        assert_null(strstr(text, "PT"));
-        free(text);
-        (void) close(fd);
-
-        fd = disk(4 * PART);
         put(fd, 440, "\x78\x56\x34\x12", 4);
         put(fd, 446, table, sizeof(table));
         put(fd, 510, "\x55\xaa", 2);
-        make_swap(fd, PART);
-        make_swap(fd, 2 * PART); /* not read: there are only more partitions */
-        text = of(fd, false, 0);
-        assert_has(text, "LUN3_PTTYPE=dos");
-        assert_has(text, "LUN3_PTUUID=12345678");
-        assert_has(text, "LUN3_PART1_RANGE=1048576+1048576");
-        assert_has(text, "LUN3_PART1_TYPE=swap");
-        assert_has(text, "LUN3_PART1_UUID=01234567-89ab-cdef-0123-456789abcdef");
-        assert_has(text, "LUN3_PART2_RANGE=2097152+1048576");
-        assert_null(strstr(text, "PART2_TYPE"));
-        assert_null(strstr(text, "LUN3_TYPE"));
+        return fd;
+}
+
+static void test_table(void **state)
+{
+        static const char *const lines[] = {"LUN3_PTTYPE=dos", "LUN3_PTUUID=12345678", "LUN3_PART1_RANGE=1048576+1048576",
+                                            "LUN3_PART2_RANGE=2097152+1048576"};
+        int fd = disk_with_table(4 * PART);
+        char *text = of(fd, false, 0);
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++)
+                assert_true(has(text, lines[i]));
+        assert_non_null(strstr(text, "LUN3_PART1_HEAD="));
+        assert_non_null(strstr(text, "LUN3_PART1_TAIL="));
+        assert_null(strstr(text, "PART2_HEAD")); /* there are only more partitions */
         free(text);
+        (void) close(fd);
+        /* the table of a striped RAID, on its first disk */
+        fd = disk_with_table(PART + 4096);
+        text = of(fd, false, 0);
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++)
+                assert_true(has(text, lines[i]));
+        assert_non_null(strstr(text, "LUN3_PART1_HEAD="));
+        free(text);
+        assert_int_equal(ftruncate(fd, PART), 0);
+        size = PART;
+        text = of(fd, false, 0);
+        assert_true(has(text, lines[2]));
+        assert_null(strstr(text, "LUN3_PART1_HEAD="));
+        free(text);
+        (void) close(fd);
+}
+
+/* The places where file systems, LUKS and RAID have their names. */
+static void test_names(void **state)
+{
+        static const struct {
+                uint64_t at;
+                const char *differs;
+        } table[] = {
+                {0x400 + 0x38, "HEAD"},                   /* ext2 to ext4 */
+                {0x10000 + 0x40, "HEAD"},                 /* btrfs */
+                {0x4000, "HEAD"},                         /* ZFS */
+                {PART - 0x20000, "TAIL"},                 /* md, version 0.90, if the size is no multiple of 64 KiB */
+                {PART - 0x2000, "TAIL"},  {SAMPLE, NULL}, /* md, version 1.0 */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                for (int whole = 0; whole < 2; whole++) {
+                        int fd = whole ? disk(PART) : disk_with_table(4 * PART);
+                        _cleanup_free_ char *before = of(fd, false, 0), *after = NULL;
+                        char difference[160] = "", key[32];
+
+                        put(fd, table[i].at + (whole ? 0 : PART), "name", 4);
+                        after = of(fd, false, 0);
+                        (void) snprintf(key, sizeof(key), "LUN3_%s%s=", whole ? "" : "PART1_", table[i].differs ?: "");
+                        assert_int_equal(fingerprint_same(before, after, difference, sizeof(difference)), !table[i].differs);
+                        if (table[i].differs && !strstr(difference, key))
+                                fail_msg("row %zu: %s", i, difference);
+                        (void) close(fd);
+                }
+}
+
+/* Every bit of a sample counts. */
+static void test_bits(void **state)
+{
+        int fd = disk(SAMPLE);
+        _cleanup_free_ char *before = of(fd, false, 0);
+
+        for (size_t at = 0; at < 24; at++)
+                for (int bit = 0; bit < 8; bit++) {
+                        _cleanup_free_ char *after = NULL;
+                        unsigned char byte = (unsigned char) (1 << bit);
+
+                        put(fd, at, &byte, 1);
+                        after = of(fd, false, 0);
+                        put(fd, at, "", 1);
+                        assert_string_not_equal(before, after);
+                }
+        (void) close(fd);
+}
+
+/* A place in a partition that cannot be read makes the disk unknown. */
+static void test_broken_partition(void **state)
+{
+        int fd = disk_with_table(4 * PART);
+        char *text;
+
+        for (int i = 0; i < 2; i++) {
+                broken = i ? 2 * PART - 1 : PART;
+                assert_null(of(fd, false, -EIO));
+                text = of(fd, true, 0);
+                assert_string_equal(text, "LUN3_SIZE=4194304\nLUN3_SECTOR=512\nLUN3_UNREAD=1\n");
+                free(text);
+        }
+        broken = -1;
         (void) close(fd);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_same), cmocka_unit_test(test_same_sizes), cmocka_unit_test(test_small),
-                cmocka_unit_test(test_ends), cmocka_unit_test(test_broken),     cmocka_unit_test(test_contents),
+                cmocka_unit_test(test_same),  cmocka_unit_test(test_same_sizes), cmocka_unit_test(test_small),
+                cmocka_unit_test(test_ends),  cmocka_unit_test(test_broken),     cmocka_unit_test(test_table),
+                cmocka_unit_test(test_names), cmocka_unit_test(test_bits),       cmocka_unit_test(test_broken_partition),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

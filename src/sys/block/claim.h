@@ -97,10 +97,10 @@ void claim_keep(struct claim *c);
 void claim_drop(struct claim *c);
 
 /*
- * Reads the facts that must be the same under both drivers: size, logical sector size, partition table, filesystem ids, first and
- * last bytes. One fact a line, LUN by LUN. Physical block size and WWN are left out: they differ, since usb-storage hides VPD
- * pages. partly: of a LUN that cannot be read (EIO) the text has only the size and sector size. Returns 0 and the text (to be
- * freed), or -errno if a disk cannot be read.
+ * Reads the facts that must be the same under both drivers: size, logical sector size, partition table, first and last bytes of
+ * the disk and of each partition. One fact a line, LUN by LUN. Physical block size and WWN are left out: they differ, since
+ * usb-storage hides VPD pages. partly: of a LUN that cannot be read (EIO) the text has only the size and sector size. Returns 0
+ * and the text (to be freed), or -errno if a disk cannot be read.
  */
 int fingerprint_read(const struct claim *c, bool partly, char **ret);
 

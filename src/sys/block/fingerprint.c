@@ -8,7 +8,7 @@
 
 #include "common/util.h"
 
-#define SAMPLE 65536             /* bytes read at either end */
+#define SAMPLE 131072            /* bytes read at either end */
 #define UNREAD "_UNREAD=1"       /* the rest of this LUN is unknown */
 #define PROTECTED "_PROTECTED=1" /* it cannot be written */
 
@@ -17,24 +17,25 @@ static void probe_freep(blkid_probe *p)
         blkid_free_probe(*p);
 }
 
+/* FNV-1a, of words as long as there are any. */
 static uint64_t fnv1a(const unsigned char *p, size_t n)
 {
-        uint64_t h = 0xcbf29ce484222325ULL;
+        uint64_t h = 0xcbf29ce484222325ULL, word;
 
+        for (; n >= sizeof(word); n -= sizeof(word), p += sizeof(word)) {
+                memcpy(&word, p, sizeof(word));
+                h = (h ^ word) * 0x100000001b3ULL;
+        }
         while (n--)
                 h = (h ^ *p++) * 0x100000001b3ULL;
         return h;
 }
 
-static int sample(int fd, uint64_t offset, uint64_t size, const char *what, unsigned lun, FILE *out)
+static int read_all(int fd, unsigned char *buffer, size_t want, uint64_t offset)
 {
-        _cleanup_free_ unsigned char *buffer = malloc(SAMPLE);
-        size_t want = size < SAMPLE ? (size_t) size : SAMPLE, done = 0;
-
-        if (!buffer)
-                return -ENOMEM;
-        while (done < want) {
+        for (size_t done = 0; done < want;) {
                 ssize_t n = pread(fd, buffer + done, want - done, (off_t) (offset + done));
+
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n < 0)
@@ -43,75 +44,85 @@ static int sample(int fd, uint64_t offset, uint64_t size, const char *what, unsi
                         return -EIO; /* shorter than its size */
                 done += (size_t) n;
         }
-        (void) fprintf(out, "LUN%u_%s=%016llx\n", lun, what, (unsigned long long) fnv1a(buffer, want));
         return 0;
 }
 
-/* Writes all that libblkid can name at this place: a file system, a RAID member, LUKS, swap. */
-static int identify(int fd, uint64_t offset, uint64_t size, const char *where, FILE *out, blkid_probe *ret_probe)
+/*
+ * Writes the first and the last bytes of a range. Each takes one command, if the disk takes as much at once. There the file
+ * systems, RAID and LUKS keep their names: that of btrfs is at 64 KiB, and that of an old RAID up to 128 KiB before the end.
+ */
+static int sample(int fd, uint64_t offset, uint64_t size, const char *where, FILE *out)
 {
-        static const char *const names[] = {"TYPE", "UUID", "PTTYPE", "PTUUID"};
+        _cleanup_free_ unsigned char *buffer = malloc(SAMPLE);
+        size_t n = size < SAMPLE ? (size_t) size : SAMPLE;
+        int r = buffer ? read_all(fd, buffer, n, offset) : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        (void) fprintf(out, "%s_HEAD=%016llx\n", where, (unsigned long long) fnv1a(buffer, n));
+        r = read_all(fd, buffer, n, offset + size - n);
+        if (r >= 0)
+                (void) fprintf(out, "%s_TAIL=%016llx\n", where, (unsigned long long) fnv1a(buffer, n));
+        return r;
+}
+
+static int partitions(int fd, blkid_probe whole, unsigned lun, uint64_t size, FILE *out)
+{
+        blkid_partlist list = blkid_probe_get_partitions(whole);
+        int n = list ? blkid_partlist_numof_partitions(list) : 0, r = 0;
+
+        for (int i = 0; r >= 0 && i < n; i++) {
+                blkid_partition part = blkid_partlist_get_partition(list, i);
+                uint64_t start = (uint64_t) blkid_partition_get_start(part) * 512,
+                         length = (uint64_t) blkid_partition_get_size(part) * 512;
+                char where[40];
+
+                (void) snprintf(where, sizeof(where), "LUN%u_PART%i", lun, blkid_partition_get_partno(part));
+                (void) fprintf(out, "%s_RANGE=%llu+%llu\n", where, (unsigned long long) start, (unsigned long long) length);
+                if (blkid_partition_is_extended(part) || start >= size)
+                        continue;
+                /* The table of a striped RAID is that of all its disks. */
+                r = sample(fd, start, length < size - start ? length : size - start, where, out);
+        }
+        return r;
+}
+
+/* Writes the partition table and samples of each partition. */
+static int read_table(int fd, unsigned lun, uint64_t size, FILE *out)
+{
+        static const char *const names[] = {"PTTYPE", "PTUUID"};
         _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
 
         if (!p)
                 return -ENOMEM;
-        if (blkid_probe_set_device(p, fd, (blkid_loff_t) offset, (blkid_loff_t) size) < 0)
+        if (blkid_probe_set_device(p, fd, 0, (blkid_loff_t) size) < 0)
                 return -EIO;
-        (void) blkid_probe_enable_superblocks(p, 1);
-        (void) blkid_probe_set_superblocks_flags(p, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_UUID);
-        if (ret_probe) {
-                (void) blkid_probe_enable_partitions(p, 1);
-                (void) blkid_probe_set_partitions_flags(p, BLKID_PARTS_ENTRY_DETAILS);
-        }
+        /* libblkid reads dozens of places to name a file system. The samples contain those. */
+        (void) blkid_probe_enable_superblocks(p, 0);
+        (void) blkid_probe_enable_partitions(p, 1);
+        (void) blkid_probe_set_partitions_flags(p, BLKID_PARTS_ENTRY_DETAILS);
         /* libblkid may take data that it cannot read for unknown data. */
         errno = 0;
         if (blkid_do_safeprobe(p) != 0 && errno == EIO)
                 return -EIO;
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 const char *value;
+
                 if (blkid_probe_lookup_value(p, names[i], &value, NULL) == 0)
-                        (void) fprintf(out, "%s_%s=%s\n", where, names[i], value);
+                        (void) fprintf(out, "LUN%u_%s=%s\n", lun, names[i], value);
         }
-        if (ret_probe)
-                *ret_probe = TAKE_PTR(p);
-        return 0;
-}
-
-static int partitions(int fd, blkid_probe whole, unsigned lun, FILE *out)
-{
-        blkid_partlist list = blkid_probe_get_partitions(whole);
-        int n = list ? blkid_partlist_numof_partitions(list) : 0, r;
-
-        for (int i = 0; i < n; i++) {
-                blkid_partition part = blkid_partlist_get_partition(list, i);
-                uint64_t start = (uint64_t) blkid_partition_get_start(part) * 512,
-                         size = (uint64_t) blkid_partition_get_size(part) * 512;
-                char where[40];
-
-                (void) snprintf(where, sizeof(where), "LUN%u_PART%i", lun, blkid_partition_get_partno(part));
-                (void) fprintf(out, "%s_RANGE=%llu+%llu\n", where, (unsigned long long) start, (unsigned long long) size);
-                if (blkid_partition_is_extended(part))
-                        continue;
-                r = identify(fd, start, size, where, out, NULL);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        return partitions(fd, p, lun, size, out);
 }
 
 /* Writes all facts that need a read. */
 static int read_contents(int fd, unsigned lun, uint64_t size, FILE *out)
 {
-        _cleanup_(probe_freep) blkid_probe probe = NULL;
         char where[16];
-        int r = sample(fd, 0, size, "HEAD", lun, out);
+        int r;
 
-        if (r >= 0)
-                r = sample(fd, size > SAMPLE ? size - SAMPLE : 0, size, "TAIL", lun, out);
         (void) snprintf(where, sizeof(where), "LUN%u", lun);
-        if (r >= 0)
-                r = identify(fd, 0, size, where, out, &probe);
-        return r < 0 ? r : partitions(fd, probe, lun, out);
+        r = sample(fd, 0, size, where, out);
+        return r < 0 ? r : read_table(fd, lun, size, out);
 }
 
 static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
@@ -124,6 +135,7 @@ static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
 
         /* A write through a partition's node goes to another page cache. So earlier pages of this node may be old. */
         (void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+        (void) posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* no readahead past a sample */
         if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0 || ioctl(fd, BLKROGET, &ro) < 0)
                 return -errno;
         if (size == 0) { /* an empty slot: a card that is put in meanwhile does not make it another disk */
