@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "common/names.h"
@@ -19,6 +20,7 @@ struct claim_releaser {
         struct transaction *t;
         int dir; /* of the interface */
         pthread_t thread;
+        sem_t runs, go;
         bool there;
         atomic_size_t begun; /* number of LUNs whose delete has begun: the thread releases their claims */
         atomic_bool over;
@@ -30,6 +32,12 @@ static bool lun_leaves(const struct claim_releaser *d, const struct lun *l)
         int r = (int) attr_read(d->dir, lun_attribute(d->t->disk.host, l, "state", path, sizeof(path)), state, sizeof(state));
 
         return r == -ENOENT || r == -ENODEV || (r > 0 && (streq(state, "cancel") || streq(state, "deleted")));
+}
+
+static void await(sem_t *s)
+{
+        while (sem_wait(s) < 0 && errno == EINTR)
+                ;
 }
 
 /* Returns true if no claim is left. */
@@ -56,24 +64,42 @@ static void *let_claims_go(void *data)
 {
         struct claim_releaser *d = data;
 
+        (void) sem_post(&d->runs);
+        await(&d->go);
         while (!atomic_load(&d->over) && !let_go(d))
                 (void) usleep(LOOK_AGAIN_USEC);
         return NULL;
 }
 
-/* Without the thread, or if the kernel does not show the state, the claims last as long as the block devices. */
+/*
+ * Without the thread, or if the kernel does not show the state, the claims last as long as the block devices. On one processor
+ * the kernel runs a new thread after all that the delete wakes up, such as udev. So it begins before the claim, and has run once.
+ * A late close also starts another grace period of RCU, which the delete would wait for.
+ */
 static void claim_releaser_begin(struct claim_releaser *d)
 {
         const struct transaction *t = d->t;
 
         if (t->claim.n == 0 || lun_leaves(d, &t->disk.luns[0]))
                 return;
+        (void) sem_init(&d->runs, 0, 0);
+        (void) sem_init(&d->go, 0, 0);
         d->there = pthread_create(&d->thread, NULL, let_claims_go, d) == 0;
+        if (d->there)
+                await(&d->runs);
+}
+
+/* The deletes begin. */
+static void claim_releaser_go(struct claim_releaser *d)
+{
+        if (d->there)
+                (void) sem_post(&d->go);
 }
 
 static void claim_releaser_end(struct claim_releaser *d)
 {
         atomic_store(&d->over, true);
+        claim_releaser_go(d); /* also without a delete */
         if (d->there)
                 (void) pthread_join(d->thread, NULL);
 }
@@ -114,12 +140,13 @@ int luns_delete(struct transaction *t)
 
         if (dir < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, dir, "the disk is no longer the one that was looked at");
-        r = close_door(t);
-        if (r < 0)
-                return r;
-        t->moved = true;
         claim_releaser_begin(&d);
-        r = delete_all(t, &d);
+        r = close_door(t);
+        if (r >= 0) {
+                t->moved = true;
+                claim_releaser_go(&d);
+                r = delete_all(t, &d);
+        }
         claim_releaser_end(&d);
         return r;
 }
