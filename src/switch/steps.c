@@ -235,7 +235,7 @@ static int step_bind(struct transaction *t)
 {
         int r;
 
-        claim_drop(&t->claim); /* only after the last close can the name sda be used again */
+        claim_close(&t->claim); /* only after the last close can the name sda be used again */
         assert(t->moved && t->claim.n == 0);
         switch_hold_begin(t);
         r = record_check(t);
@@ -394,6 +394,7 @@ int transaction_run(struct transaction *t)
                 undo_prepare(t);
         settle_unplugged(t);
         claim_drop(&t->claim);
+        verify_end(t);
         pid1_forget(&t->stopping);
         return t->code;
 }

@@ -65,6 +65,7 @@ struct transaction {
         struct awake behind;            /* when the kernel was last seen scanning `ahead`; 0: never */
         bool moved;                     /* LUNs deleted or driver unbound: undo has to attach */
         pid_t examiner;                 /* child of verify(), which a sick disk may keep; 0: none */
+        pid_t examined;                 /* child of verify() that has closed the disk and answered; 0: none */
         struct undo_claim undo;
         bool bound;     /* the bind to the new driver was tried */
         bool failed;    /* the disk failed there, and is to blame */
@@ -240,6 +241,8 @@ int claim_online(struct transaction *t, struct awake deadline, char ret_busy[sta
  * disk hangs even open(2).
  */
 int verify(struct transaction *t, struct awake deadline);
+/* Waits for the exit of a child that has answered. */
+void verify_end(struct transaction *t);
 
 /* child.c */
 /* Called in a child that may claim the disk. The child dies with its parent, and keeps only its end of the pipe. */

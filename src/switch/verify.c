@@ -64,10 +64,9 @@ static bool is_written(const struct transaction *t, const struct claim *c)
  * uasd-switch. A difference that such a process may have written does not prove a fault of the driver: the disk stays. Its size
  * cannot be written: the switch is rolled back. If the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
  */
-static void examine(struct transaction *t, struct awake deadline, struct verify_answer *a)
+static void examine(struct transaction *t, struct awake deadline, struct claim *c, struct verify_answer *a)
 {
         struct usb_disk now = {0};
-        struct claim c = CLAIM_NULL;
         char failed[BLOCK_NAME_MAX];
         int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
@@ -76,7 +75,7 @@ static void examine(struct transaction *t, struct awake deadline, struct verify_
                 return;
         }
         for (int tries = 0; tries < OPEN_TRIES; tries++) {
-                r = claim_watch(&t->roots, now.luns, now.n_luns, &c, failed);
+                r = claim_watch(&t->roots, now.luns, now.n_luns, c, failed);
                 if (r != -ENXIO && r != -ENOENT)
                         break;
                 (void) poll(NULL, 0, OPEN_MSEC);
@@ -84,16 +83,23 @@ static void examine(struct transaction *t, struct awake deadline, struct verify_
         if (r < 0)
                 answer_with(a, r, "the disk cannot be opened");
         else
-                compare(t, &c, deadline, a);
-        if (a->error == -EUCLEAN && !a->resized && is_written(t, &c))
+                compare(t, c, deadline, a);
+        if (a->error == -EUCLEAN && !a->resized && is_written(t, c))
                 a->error = -EBUSY;
 }
 
+/*
+ * The answer says that the disk is closed, too. The exit of the child comes later: there the kernel waits for RCU, which takes
+ * longer than most examinations. It frees the inotify and the queue of the reads (fs/aio.c:exit_aio), which keep no disk open.
+ */
 static void in_child(struct transaction *t, struct awake deadline, int out)
 {
+        struct claim c = CLAIM_NULL;
         struct verify_answer a = {0};
 
-        examine(t, deadline, &a);
+        examine(t, deadline, &c, &a);
+        if (a.error != -ETIMEDOUT)
+                claim_close(&c);
         (void) !write(out, &a, sizeof(a));
         _exit(0);
 }
@@ -155,8 +161,8 @@ static bool is_answered(int fd, int msec)
 }
 
 /*
- * The child may hang in open(2) or at its exit as long as the kernel waits for the device. It is not waited for: the unbind of
- * the roll-back fails its commands, and then it ends.
+ * The child may hang in open(2) or close(2) as long as the kernel waits for the device. It is not waited for: the unbind of the
+ * roll-back fails its commands, and then it ends.
  */
 int verify(struct transaction *t, struct awake deadline)
 {
@@ -190,12 +196,20 @@ int verify(struct transaction *t, struct awake deadline)
                 answer_with(&a, a.error, "this machine was too slow to tell");
         if (pid > 0) {
                 (void) kill(pid, SIGKILL);
-                if (a.error != -ETIMEDOUT)
-                        (void) waitpid(pid, NULL, 0);
-                else
+                if (a.error == -ETIMEDOUT)
                         t->examiner = pid;
+                else
+                        t->examined = pid;
         }
         if (a.error == 0 || a.error == -EBUSY)
                 return a.error;
+        verify_end(t); /* the way back looks for the users of the disk */
         return tx_fail(t, UASD_EXIT_ROLLED_BACK, a.error, "under %s %s: %s", driver_to_string(t->to), a.text, strerror(-a.error));
+}
+
+void verify_end(struct transaction *t)
+{
+        if (t->examined > 0)
+                (void) waitpid(t->examined, NULL, 0);
+        t->examined = 0;
 }

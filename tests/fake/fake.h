@@ -189,6 +189,7 @@ struct fake {
         unsigned udevs;      /* it is udev's worker, and closes at the wait with this number from here; 0: another process */
         uint64_t someones;   /* diskseq of the disk that HOOK_OPEN opened */
         unsigned opened_at;  /* number of operations before a hook opened, wrote or mounted */
+        unsigned waited_at;  /* number of operations before the last wait for the end of a child */
         pid_t hung[2];       /* children that HOOK_HANG hangs in an open of the first disk, until they are waited for */
         pid_t left;          /* a child that an earlier switch left behind */
         unsigned left_polls; /* number of pauses of the waiting switch until `left` ends */

@@ -396,6 +396,20 @@ static void test_not_held(void **state)
         scene_remove();
 }
 
+/* The child of step verify needs long for its exit: the disk is handed over first. */
+static void test_handed_over_first(void **state)
+{
+        static const struct scene s = {BOT, UAS, .partitions = 1};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(count("remove record", fake->waited_at), 0);
+        assert_int_equal(count("remove record", 0), 1);
+        scene_remove();
+}
+
 static void was_released(struct fake_usb *u)
 {
         struct facts f = {.interface = "2-1:1.0", .busnum = u->bus, .devnum = u->dev};
@@ -736,6 +750,7 @@ int main(void)
                 cmocka_unit_test(test_written_since),
                 cmocka_unit_test(test_held_on_the_way_back),
                 cmocka_unit_test(test_not_held),
+                cmocka_unit_test(test_handed_over_first),
                 cmocka_unit_test(test_slow_udev),
                 cmocka_unit_test(test_length_of_a_hold),
                 cmocka_unit_test(test_hold_never),

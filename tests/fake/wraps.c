@@ -309,6 +309,8 @@ pid_t __wrap_waitpid(pid_t pid, int *ret_status, int options)
                                 fake_break("waits for a child that hangs on", fake->usb[0].interface);
                         fake->hung[i] = 0;
                 }
+        if (fake)
+                fake->waited_at = fake->n_ops;
         return __real_waitpid(pid, ret_status, options);
 }
 

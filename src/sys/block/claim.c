@@ -382,14 +382,19 @@ enum disturbance claim_disturbed(const struct claim *c)
         return events(c, 0);
 }
 
-void claim_drop(struct claim *c)
+void claim_close(struct claim *c)
 {
         for (size_t i = 0; i < c->n; i++) {
                 let_go(&c->nodes[i]);
                 (void) close_keep_errno(c->nodes[i].fd);
         }
         free(c->nodes);
-        c->inotify = close_keep_errno(c->inotify);
         c->nodes = NULL;
         c->n = 0;
+}
+
+void claim_drop(struct claim *c)
+{
+        claim_close(c);
+        c->inotify = close_keep_errno(c->inotify);
 }

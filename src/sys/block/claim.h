@@ -94,6 +94,11 @@ enum disturbance claim_disturbed(const struct claim *c);
 /* For a claim of long duration: closes the partitions' nodes, since no process uses their page cache, and ends the watch. */
 void claim_keep(struct claim *c);
 
+/*
+ * claim_close() closes the nodes, and claim_drop() the inotify as well. In this close the kernel waits for SRCU, 8 ms on a slow
+ * machine (fs/notify/mark.c:fsnotify_wait_marks_destroyed). So where a user waits for the disk, the inotify stays open.
+ */
+void claim_close(struct claim *c);
 void claim_drop(struct claim *c);
 
 /*
@@ -112,6 +117,6 @@ bool fingerprint_same_sizes(const char *before, const char *after);
 /*
  * Tests a claimed disk before a process mounts it: direct reads all over each LUN, as many at once as its queue takes. A bridge
  * that stalls at depth fails here, not under a mount. Returns 0, -ETIMEDOUT if an answer is missing at `deadline` (the unbind
- * ends the open reads), or the -errno of a read, such as -EIO.
+ * ends the open reads), or the -errno of a read, such as -EIO. The queues stay until the process ends.
  */
 int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline);

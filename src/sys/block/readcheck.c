@@ -124,10 +124,14 @@ static int try_disk(const struct roots *r, const struct claimed *node, struct aw
         k = io_setup((int) depth, &ctx);
         for (unsigned round = 0; k >= 0 && round < ROUNDS; round++)
                 k = try_round(ctx, fd, buffers, depth, round, size, deadline);
-        /* io_destroy() would wait for a hung device, and a late answer still writes to the buffers. So both stay until exit. */
+        /*
+         * io_destroy() would wait for a hung device, and a late answer still writes to the buffers. So both stay until exit.
+         * After an error other reads may be open, which are waited for. If all are answered, io_destroy() would wait only for
+         * RCU, longer than the reads took. The exit does that, too.
+         */
         if (k == -ETIMEDOUT)
                 (void) TAKE_PTR(buffers);
-        else if (ctx)
+        else if (k < 0 && ctx)
                 (void) io_destroy(ctx);
         return k;
 }
