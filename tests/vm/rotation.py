@@ -31,6 +31,8 @@ SUBJECTS = (
     ("udev/*", ("boot_order.*", "plug_in.*", "users_*")),
     ("systemd/*", ("service.*", "exposure.*", "never_cost_a_boot.*")),
     ("packaging/*", ("packages.*", "root_on_usb.*")),
+    ("tests/vm/usbdisk/*", ("harness.*",)),
+    ("tests/vm/machine.py", ("harness.*",)),
     # What the kernel does, in a guest without uasd: it changes with the fake kernel, or with the kernel.
     ("tests/fake/REACTIONS", ("reactions_*",)),
     ("tests/fake/kernel*", ("reactions_*",)),

@@ -268,7 +268,7 @@ def pulled_in_the_middle(vm):
     nothing_left(guest, disk, "uas")
 
 
-@case(tier="default", image="vendor", limit=400)
+@case(tier="full", image="vendor", limit=400)
 def fails_under_uas(vm):
     "A command that is not answered under uas ends that half and is the first thing told; the disk is on usb-storage after it."
     guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nPolicy=usb-storage\n"})

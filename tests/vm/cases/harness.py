@@ -115,7 +115,7 @@ def vendor_kernel_boots(vm):
     assert not switched, switched
 
 
-@case(tier="default", product=False)
+@case(tier="full", product=False)
 def power_cut(vm):
     "What was not synced is gone, on the system disk and in the USB disk's cache."
     disk = vm.disk(label="DATA", wcache="volatile")

@@ -55,16 +55,26 @@ def switched_off(vm):
         guest.power_cut()
 
 
-@case(image="vendor", limit=480)
+def not_started(vm, disk, **options):
+    disk.reset_stats()
+    guest, _line = without_hold(vm, disk, **options)
+    assert guest.run("systemctl is-active uasd.service").text == "inactive"
+    guest.power_cut()
+
+
+@case(image="vendor")
+def disabled(vm):
+    "The service disabled: no hold ever begins, no switch either."
+    not_started(vm, vm.disk(label="DATA"), remove=[ENABLED])
+
+
+@case(image="vendor", tier="full", limit=480)
 def disabled_or_masked(vm):
-    "The service disabled or masked: no hold ever begins, no switch either."
+    "The service disabled or masked, in boots that have a hold otherwise."
     disk = vm.disk(label="DATA")
     control(vm, disk)
     for options in ({"remove": [ENABLED]}, {"mask": ["uasd.service"]}):
-        disk.reset_stats()
-        guest, _line = without_hold(vm, disk, **options)
-        assert guest.run("systemctl is-active uasd.service").text == "inactive"
-        guest.power_cut()
+        not_started(vm, disk, **options)
 
 
 @case(image="vendor", tier="full", limit=480)
@@ -165,7 +175,7 @@ def switch_missing(vm):
     assert not line.by_timer, line
 
 
-@case(image="vendor")
+@case(image="vendor", tier="full")
 def switch_stopped(vm):
     "uasd-switch stops (SIGSTOP) before it does anything: the dead man's timer."
     disk = vm.disk(label="DATA")

@@ -337,7 +337,7 @@ def stock_called_bad(vm):
     assert disk.stats()["uas"]["writes"] == 0, disk.stats()
 
 
-@case(image="vendor", limit=600)
+@case(image="vendor", tier="full", limit=600)
 def dracut_moved(vm):
     "dracut's initramfs with systemd, by UUID, its trial passed: moved there, before root is mounted."
     disk, uuid = plain(vm)
