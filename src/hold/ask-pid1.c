@@ -18,6 +18,7 @@
 
 /* A caller that waits ends this process sooner. One that was killed does not: then this process ends by itself. */
 #define LONGEST (25 * USEC_PER_SEC)
+#define BUS_BUDGET (250 * USEC_PER_MSEC) /* then the private socket is asked */
 
 /*
  * The jobs of a boot wait for their devices from the time at which PID 1 has loaded its units. So a device that appears late
@@ -101,15 +102,23 @@ static int ask_hold(const struct roots *r, const char *interface)
         return k < 0 ? k : timer_arm(r, interface, awake_in(TIMER_BUDGET), &limits);
 }
 
-static int ask_state(const struct roots *r, const char *unused)
+static int state_over(int (*open)(const struct roots *r, sd_bus **ret), const struct roots *r, usec_t budget)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
         enum pid1_state state;
-        int k = pid1_open(r, &pid1);
+        int k = open(r, &pid1);
 
         if (k >= 0)
-                k = pid1_state(pid1, awake_in(LONGEST), &state);
+                k = pid1_state(pid1, awake_in(budget), &state);
         return k < 0 ? k : (int) state;
+}
+
+/* A switch waits for this answer. D-Bus may not run yet, or no more. */
+static int ask_state(const struct roots *r, const char *unused)
+{
+        int k = state_over(pid1_open_bus, r, BUS_BUDGET);
+
+        return k < 0 ? state_over(pid1_open, r, LONGEST) : k;
 }
 
 static int ask_release(const struct roots *r, const char *interface)

@@ -10,7 +10,7 @@
  * A PID 1 that stays busy until a test lets it answer. It listens at argv[1], and prints "ready" and each call. A line on stdin
  * is an order. "state WORD" sets SystemState. "loaded USEC" sets the time at which the units were loaded, "array USEC" the end of
  * a timer of mdadm. "answer" serves all present and future connections. "finished" sends StartupFinished. "job" ends the jobs
- * that were begun. "hang up" closes all connections.
+ * that were begun. "hang up" closes all connections. To a client of a bus it is the bus, too.
  */
 
 #define PEERS_MAX 16
@@ -103,6 +103,17 @@ static const sd_bus_vtable manager[] = {
         SD_BUS_VTABLE_END,
 };
 
+static int on_hello(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        return sd_bus_reply_method_return(m, "s", ":1.1");
+}
+
+static const sd_bus_vtable driver[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("Hello", NULL, "s", on_hello, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
+
 static sd_bus *serve(int fd)
 {
         sd_bus *bus = NULL;
@@ -112,7 +123,9 @@ static sd_bus *serve(int fd)
         if (sd_bus_set_fd(bus, fd, fd) >= 0 &&
             sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0)) >= 0 &&
             sd_bus_start(bus) >= 0 && sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 &&
-            sd_bus_add_object_vtable(bus, NULL, ARRAY, TIMER, timer, NULL) >= 0 && sd_bus_attach_event(bus, event, 0) >= 0)
+            sd_bus_add_object_vtable(bus, NULL, ARRAY, TIMER, timer, NULL) >= 0 &&
+            sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/DBus", "org.freedesktop.DBus", driver, NULL) >= 0 &&
+            sd_bus_attach_event(bus, event, 0) >= 0)
                 return bus;
         return sd_bus_close_unref(bus); /* the peer has gone */
 }

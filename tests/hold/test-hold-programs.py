@@ -67,8 +67,9 @@ class Programs(unittest.TestCase):
         """The properties that udev's rule gets at the first event of the disk."""
         return self.run_hold('udev', 'sdz', code=code, ACTION='add', DEVTYPE='disk').stdout.split()
 
-    def pid1(self, *orders):
-        p = subprocess.Popen([FAKE_PID1, self.tree.path('run/systemd/private')], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def pid1(self, *orders, socket='run/systemd/private'):
+        os.makedirs(os.path.dirname(self.tree.path(socket)), exist_ok=True)
+        p = subprocess.Popen([FAKE_PID1, self.tree.path(socket)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(lambda: privatebus.kill(p))
         self.assertEqual(p.stdout.readline(), 'ready\n')
         for line in orders:
@@ -169,6 +170,29 @@ class Programs(unittest.TestCase):
                     pid1.stdin.close()
                     pid1.wait()
                     os.unlink(self.tree.path('run/systemd/private'))
+
+    def test_pid1_state_over_the_bus(self):
+        "The system bus is asked first, and PID 1 itself without an answer."
+        bus = self.pid1('state stopping', 'answer', socket='run/dbus/system_bus_socket')
+        self.pid1()
+        for _tries in range(50):  # the bus has a short time
+            answer = self.asks_pid1('state')
+            if answer == '2\n':
+                break
+        self.assertEqual(answer, '2\n')
+        for silent in True, False:
+            with self.subTest(silent=silent):
+                bus.stdin.close()
+                bus.wait()
+                os.unlink(self.tree.path('run/dbus/system_bus_socket'))
+                os.unlink(self.tree.path('run/systemd/private'))
+                if silent:
+                    bus = self.pid1(socket='run/dbus/system_bus_socket')
+                else:
+                    with open(self.tree.path('run/dbus/system_bus_socket'), 'w'):
+                        pass
+                self.pid1('state running', 'answer')
+                self.assertEqual(self.asks_pid1('state'), '1\n')
 
     def test_pid1_release(self):
         "The timer of a hold that uasd-switch begins: only the order, whatever the machine does."

@@ -29,9 +29,8 @@ static int open_at(const char *address, bool bus_client, sd_bus **ret)
         return 0;
 }
 
-int pid1_open(const struct roots *r, sd_bus **ret)
+static int open_socket(const struct roots *r, bool private, sd_bus **ret)
 {
-        bool private = faccessat(r->run, RUN_PID1_SOCKET, F_OK, 0) >= 0;
         char address[128];
         int k = pid1_there(r);
 
@@ -40,6 +39,16 @@ int pid1_open(const struct roots *r, sd_bus **ret)
         (void) snprintf(address, sizeof(address), "unix:path=/proc/self/fd/%i/%s", r->run,
                         private ? RUN_PID1_SOCKET : RUN_SYSTEM_BUS_SOCKET);
         return open_at(address, !private, ret);
+}
+
+int pid1_open(const struct roots *r, sd_bus **ret)
+{
+        return open_socket(r, faccessat(r->run, RUN_PID1_SOCKET, F_OK, 0) >= 0, ret);
+}
+
+int pid1_open_bus(const struct roots *r, sd_bus **ret)
+{
+        return open_socket(r, false, ret);
 }
 
 int pid1_attach(sd_bus *pid1, sd_event *event)
