@@ -410,8 +410,10 @@ static void test_killed_on_the_way_back(void **state)
         } rows[] = {
                 {"unbind uas", stalls, HISTORY_DISTRUSTED, "under uas it did not pass; uasd-switch was killed on the way back"},
                 {"arm timer", stalls, HISTORY_DISTRUSTED, "under uas it did not pass; uasd-switch was killed on the way back"},
+                {"remove hold", stalls, HISTORY_DISTRUSTED, "under uas it did not pass; uasd-switch was killed on the way back"},
                 {"delete", NULL, HISTORY_ENDED, ""},
         };
+        uint64_t before;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 struct scene s = scenes[0];
@@ -424,7 +426,10 @@ static void test_killed_on_the_way_back(void **state)
                 scene_switch_in_child(&s, &r);
                 assert_int_equal(r.code, -1);
                 memset(fake->hooks, 0, sizeof(fake->hooks));
+                before = fake->clock;
                 assert_int_equal(scene_recover(&s), 0);
+                /* No row waits for the news that the disk was unplugged: its LUNs have appeared since. */
+                assert_in_range(fake->clock - before, 0, 3 * USEC_PER_SEC);
                 assert_int_equal(recorded(&h), rows[i].on_record);
                 assert_string_equal(h.reason, rows[i].reason);
                 assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
