@@ -11,7 +11,8 @@
 #include "sys/io/roots.h"
 
 /*
- * PID 1, over its private socket, which answers before D-Bus exists. If systemd has no such socket, over the system bus.
+ * PID 1, over its private socket, which answers before D-Bus exists. If systemd has no such socket, over the system bus. The
+ * question that a switch waits for takes the bus first.
  *
  * Functions with a `deadline` wait until then for all of it: connection, handshake and answer. Then they return -ETIMEDOUT.
  * Without that, sd-bus would wait 90 s for the handshake.
