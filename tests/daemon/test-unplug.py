@@ -58,6 +58,14 @@ class Unplug(Machine):
         self.both()
         self.assertEqual(os.listdir(self.tree.path('run/uasd/hold')), ['2-1:1.0'])
 
+    def test_no_disk_any_more(self):
+        "A keyboard is at its port before uasd looks."
+        self.both()
+        self.assertEqual(self.interfaces(), ['2-1'])
+        self.tree.write(f'{LINK}/bInterfaceClass', '03\n')
+        self.look_again()
+        until(lambda: self.interfaces() == [], 'the disk is gone')
+
     def unplugged_in_fsync(self, n, scenario):
         "The disk is unplugged during fsync number n of a scenario."
         self.tree.write('at-fsync', '')

@@ -221,20 +221,18 @@ static void test_in_udevs_event(void **state)
         assert_true(all);
 }
 
-/* A process with the lock that a child of a switch has. */
+/* A child of uasd-switch that claims the disk. It survives here: its parent is this test. */
 static pid_t child_left(void)
 {
+        struct transaction t = {.roots = fake->roots, .interface = "2-1:1.0", .lock = -1, .claim = CLAIM_NULL};
+        pid_t parent = getpid(), pid;
         int fds[2];
-        pid_t pid;
         char c;
 
         assert_return_code(pipe(fds), errno);
         pid = fork();
         if (pid == 0) {
-                int fd = openat(fake->roots.run, RUN_SWITCH "/2-1:1.0.lock", O_RDONLY | O_CLOEXEC);
-
-                (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-                (void) switch_lock_take(fd, SWITCH_LOCK_CHILDREN);
+                child_begin(&t, parent, fds[0]);
                 (void) !write(fds[1], "", 1);
                 for (;;)
                         (void) pause();
