@@ -93,6 +93,17 @@ class Polkit(Machine):
                                group=ANNA, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 self.assertRegex(self.told(p, 1), 'too long|twice')
 
+    def test_job_ended_meanwhile(self):
+        "A job that has ended before the password came cannot be cancelled."
+        self.use(True)
+        job = self.switch()
+        p = self.start(['busctl', 'call', 'org.uasd1', job, 'org.uasd1.Job', 'Cancel'], env=self.env, user=ANNA, group=ANNA,
+                       extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.assertEqual(self.asked(), 'org.uasd1.switch 2-1:1.0')
+        self.ctl('cancel', 'sdz')
+        self.answer('yes')
+        self.assertIn('The job has ended', self.told(p, 1))
+
     def test_unplugged_meanwhile(self):
         "A password is valid for the disk of the question, not for another one at the same port."
         for words in ('switch', 'sdz', 'usb-storage'), ('policy', 'sdz', 'usb-storage'), ('inhibit', '--disk=sdz', 'true'):
