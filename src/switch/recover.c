@@ -39,8 +39,6 @@ int transaction_recover(struct transaction *t)
                 enum driver now = t->disk.facts.driver, to = t->to;
                 bool back = t->failed && now == t->to && t->from != DRIVER_NONE;
 
-                if (t->disk.strings_anew)
-                        (void) strings_keep(&t->roots, &t->disk.facts);
                 if (!t->no_udev)
                         (void) uevents_open(UEVENTS_PROCESSED, &t->events);
                 /* true: its LUNs have appeared since it failed, so it was already back */
