@@ -247,6 +247,8 @@ static void test_program(void **state)
                         wrong = "the marks differ";
                 else if (streq(table[i].args[0], "--no-udev") && listened())
                         wrong = "it listens to udev";
+                else if (streq(table[i].args[0], IF) && table[i].driver != table[i].s.from && !listened())
+                        wrong = "it does not listen to udev";
                 else if (streq(table[i].args[0], "--machine") && strncmp(out, "STEP identify ", 14) != 0)
                         wrong = "no step";
                 else if (table[i].s.prepare != locked)
