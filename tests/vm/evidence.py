@@ -4,8 +4,6 @@
 import json
 import re
 
-READS = ("0x28", "0x88")  # READ(10), READ(16)
-
 
 def when(guest, pattern, options="-b"):
     """Seconds since boot of the first journal line that matches, or None."""

@@ -9,7 +9,7 @@ from evidence import only_disk
 ENTRIES = "aaaa:bbbb:c,0x1209:0x5a5b:u,dead:beef:m"
 
 
-def unsynced(guest, disk, seed):
+def unsynced(guest, seed):
     """16 MiB of raw writes without a sync; their checksum."""
     where = 4 + 20 * seed
     guest.run("dd if=/dev/urandom of=/run/data bs=1M count=16 status=none && "
@@ -35,7 +35,7 @@ def unsynced_writes_survive(vm):
     guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled")
     for seed, target in enumerate(("usb-storage", "uas", "usb-storage")):
-        total, where = unsynced(guest, disk, seed)
+        total, where = unsynced(guest, seed)
         done = guest.run("uasctl switch sda %s --wait=60" % target)
         assert done.rc == 0, (target, done)
         assert guest.driver(disk.interface) == target
@@ -61,7 +61,7 @@ def vendor_kernel(vm):
     only_disk(guest, "settled")
     guest.sysfs("/sys/module/usb_storage/parameters/quirks", "1209:5a5a:u," + ENTRIES)
     for seed, target in enumerate(("usb-storage", "uas")):
-        total, where = unsynced(guest, disk, seed)
+        total, where = unsynced(guest, seed)
         done = guest.run("uasctl switch 1209:5a5a %s --wait=60" % target)
         assert done.rc == 0, (target, done)
         assert guest.driver(disk.interface) == target
