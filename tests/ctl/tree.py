@@ -20,10 +20,17 @@ BOOT = '00000000-0000-0000-0000-000000000001'
 EPOCH = 1763900000  # 2025-11-23 12:13:20 UTC
 
 
+def memory():
+    """The folder of a tmpfs, where a file costs a tenth; None: it has no room, or programs cannot be run from it."""
+    room = os.statvfs('/dev/shm') if os.access('/dev/shm', os.W_OK) else None
+    return '/dev/shm' if room and room.f_bavail * room.f_frsize >= 1 << 30 and not room.f_flag & os.ST_NOEXEC else None
+
+
 class Tree:
-    def __init__(self, program):
+    def __init__(self, program, on_disk=False):
+        """ON_DISK: some tmpfs cannot be read with O_DIRECT."""
         self.program = program
-        self.top = tempfile.mkdtemp(prefix='uasctl-tree-')
+        self.top = tempfile.mkdtemp(prefix='uasctl-tree-', dir=None if on_disk else memory())
         for folder in ('sys/bus/usb/devices', 'sys/bus/usb/drivers/uas', 'sys/bus/usb/drivers/usb-storage', 'sys/class/block',
                        'sys/block', 'dev', 'run/uasd', 'etc/uasd', 'usr/lib/uasd', 'var/lib/uasd'):
             os.makedirs(os.path.join(self.top, folder))

@@ -18,7 +18,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../ctl'))
 import privatebus  # noqa: E402
-from tree import Tree  # noqa: E402
+from tree import Tree, memory  # noqa: E402
 
 UASD, UASCTL = sys.argv[1:3]
 TOP = os.path.join(HERE, '../..')
@@ -73,7 +73,7 @@ class Machine(unittest.TestCase):
         self.tree.write('dev/sdz', '')
         self.conf('[uasd]\nQuietSec=0\n')
         self.play(SWITCH)
-        self.dir = tempfile.mkdtemp()
+        self.dir = tempfile.mkdtemp(dir=memory())
         self.addCleanup(lambda: shutil.rmtree(self.dir))
         self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), TREE=self.tree.top, LC_ALL='C.UTF-8', TERM='xterm',
                         UASD_SWITCH=self.tree.path('switch'),

@@ -21,8 +21,14 @@ static const unsigned char descriptors[] = {
 static void full(const struct tree *t, const char *path, char *ret, size_t size)
 {
         int n = snprintf(ret, size, "%s/%s", t->path, path);
+        char *name = strrchr(ret, '/');
 
         assert(n > 0 && (size_t) n < size);
+        *name = '\0';
+        n = access(ret, F_OK);
+        *name = '/';
+        if (n >= 0)
+                return;
         for (char *slash = ret + strlen(t->path); (slash = strchr(slash + 1, '/'));) {
                 *slash = '\0';
                 assert(mkdir(ret, 0755) >= 0 || errno == EEXIST);
@@ -156,7 +162,7 @@ void tree_make(struct tree *t)
                 {"var/log/lastlog", ""},
         };
 
-        strcpy(t->path, "/tmp/uasd-test-hold-XXXXXX");
+        strcpy(t->path, access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-test-hold-XXXXXX" : "/tmp/uasd-test-hold-XXXXXX");
         assert(mkdtemp(t->path));
         for (size_t i = 0; i < ELEMENTSOF(files); i++)
                 tree_write(t, files[i].path, files[i].text);

@@ -50,7 +50,7 @@ def content(i):
 @unittest.skipUnless(FIO, 'no fio')
 class BenchCase(unittest.TestCase):
     def setUp(self):
-        self.tree = Tree(IN_TREE)
+        self.tree = Tree(IN_TREE, on_disk=True)
         self.addCleanup(self.tree.close)
         for i, (port, block, serial) in enumerate(DISKS):
             self.tree.disk(port, block, serial=serial)
@@ -83,7 +83,7 @@ class BenchCase(unittest.TestCase):
         """The next call to the daemon, or the end of a lease."""
         return self.daemon.stdout.readline().rstrip('\n')
 
-    def bench(self, *args, code=0, stdin='', timeout=60):
+    def bench(self, *args, code=0, stdin='', timeout=180):
         p = subprocess.run([IN_TREE, self.tree.top, 'bench', *args], env=self.env, capture_output=True, text=True,
                            timeout=timeout, input=stdin)
         self.assertEqual(p.returncode, code, f'{args}: {p.stdout}{p.stderr}')
