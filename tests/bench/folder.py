@@ -55,9 +55,9 @@ class Machine:
     def __init__(self, uasctl, count):
         self.tree = Tree(uasctl)
         self.folder = tempfile.mkdtemp(prefix="bench-")
-        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.folder), TREE=self.tree.top, LC_ALL="C.UTF-8",
-                        GLIBC_TUNABLES=PLAIN_LIBC)
-        self.env.pop("MALLOC_PERTURB_", None)  # of meson test: malloc would fill what it gives
+        # No other variable: the loader reads all of them.
+        self.env = {"PATH": os.environ["PATH"], "DBUS_SYSTEM_BUS_ADDRESS": privatebus.address(self.folder), "TREE": self.tree.top,
+                    "LC_ALL": "C.UTF-8", "GLIBC_TUNABLES": PLAIN_LIBC}
         # A real mount table, because only that reports changes: that of a process which sees no mount from its root.
         self.nobody = in_empty_root(self.tree.path("dev"))
         self.mount_table(self.nobody)
