@@ -45,6 +45,28 @@ class Look(Machine):
         self.assertEqual(kinds, ['anon_inode:inotify', 'pipe'], keeps)
         self.assertNotIn(self.tree.path('run/uasd/uasd.lock'), keeps.values())
 
+    def test_killed(self):
+        "A child that dies has not said that no process uses the disk: uasd looks again, and does not switch."
+        daemon = self.both()
+        self.plays_switch('echo "END 3 claim in use: a mount or a program has claimed sdz"', 'exit 3')
+        self.table_hangs()
+        mounted = self.tree.path('proc/77/mounted')
+        self.tree.write('proc/77/mounted', '30 1 8:400 / /mnt/other rw - ext4 /dev/sdz rw\n')
+        os.replace(mounted, self.table)
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        until(lambda: '/mnt/other' in self.disk()['reason'], 'uasd has found the mount')
+        os.mkfifo(mounted)
+        os.replace(mounted, self.table)
+        end = until(self.opens_table, 'a process reads the table')
+        before = self.calls()
+        with open(f'/proc/{daemon.pid}/task/{daemon.pid}/children') as f:
+            [pid] = f.read().split()
+        os.kill(int(pid), signal.SIGKILL)
+        until(lambda: not os.path.exists(f'/proc/{pid}'), 'it is dead')
+        os.close(end)
+        os.close(until(self.opens_table, 'the next one reads it'))
+        self.assertEqual(self.calls(), before)
+
     def test_asked(self):
         "A query about the users of a waiting disk does not block uasd. The bus gets them when they are found."
         self.both()
