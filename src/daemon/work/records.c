@@ -111,7 +111,6 @@ int record_add(struct manager *m, struct entry *e, const struct record_task *tem
         if (!rec)
                 return -ENOMEM;
         *rec = *template;
-        rec->next = NULL;
         rec->manager = m;
         rec->entry = e;
         if (e)
