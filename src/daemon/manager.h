@@ -79,12 +79,6 @@ struct keepoff_state {
         char left_out[512];     /* the last report of disks for which the quirks have no room */
 };
 
-/* A uasd-switch that was started ahead, for the next disk that becomes free. */
-struct standby {
-        struct child *child; /* NULL: none */
-        bool wanted;         /* the last argument of child_standby() */
-};
-
 struct manager {
         int lock; /* held as long as uasd runs: one uasd for each machine */
         sd_event *event;
@@ -109,7 +103,8 @@ struct manager {
         struct child *recorder;                           /* writes the first record */
         struct later record_again;                        /* no child could be started for that */
         struct naming *namings;                           /* work/strings.c: devices whose strings are being read */
-        struct standby standby;                           /* work/child.c */
+        struct child *standby;                            /* work/child.c: the uasd-switch that was started ahead, or NULL */
+        bool standby_wanted;                              /* the last argument of child_standby() */
         struct users_walk *walk;                          /* feature/users.c: the present walk */
         bool walks_long;                                  /* the last walk took long */
         TAILQ_HEAD(inhibitor_list, inhibitor) inhibitors; /* feature/inhibit.c: the oldest first */

@@ -261,9 +261,9 @@ static int job_start(sd_event *event, const struct job_text *job, const struct c
 /* Returns false if there is no standby that takes the job. From then on its stdin is at its end. */
 static bool standby_take(struct manager *m, const struct job_text *job, const struct child *like)
 {
-        struct child *c = TAKE_PTR(m->standby.child);
+        struct child *c = TAKE_PTR(m->standby);
 
-        m->standby.wanted = false; /* the next one is started when it is wanted after this */
+        m->standby_wanted = false; /* the next one is started when it is wanted after this */
         if (!c)
                 return false;
         c->job = malloc(sizeof(*job));
@@ -302,28 +302,27 @@ static void on_standby_end(void *data, const struct child_end *end)
 {
         struct manager *m = data;
 
-        m->standby.child = NULL;
+        m->standby = NULL;
         log_debug("the uasd-switch on standby has ended");
 }
 
 void child_standby(struct manager *m, bool wanted)
 {
         static const char *const argv[] = {PROGRAM_SWITCH, "--standby", NULL};
-        struct standby *s = &m->standby;
 
-        if (s->wanted == wanted)
+        if (m->standby_wanted == wanted)
                 return;
-        s->wanted = wanted;
-        child_orphan(TAKE_PTR(s->child));
+        m->standby_wanted = wanted;
+        child_orphan(TAKE_PTR(m->standby));
         if (wanted)
-                (void) switch_new(m->event, argv, true, &(struct child){.ended = on_standby_end, .data = m}, &s->child);
+                (void) switch_new(m->event, argv, true, &(struct child){.ended = on_standby_end, .data = m}, &m->standby);
 }
 
 void child_standby_end(struct manager *m)
 {
-        struct child *c = TAKE_PTR(m->standby.child);
+        struct child *c = TAKE_PTR(m->standby);
 
-        m->standby.wanted = false;
+        m->standby_wanted = false;
         child_orphan(c);
         if (c)
                 (void) child_wait(c, now_monotonic() + USEC_PER_SEC);
