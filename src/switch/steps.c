@@ -246,6 +246,7 @@ static int step_bind(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not take it: %s", driver_to_string(t->to), strerror(-r));
         t->bound_at = now_awake();
         look_ahead(t);
+        claim_drop(&t->claim); /* the inotify, while the kernel scans */
         return 0;
 }
 

@@ -89,8 +89,9 @@ static void examine(struct transaction *t, struct awake deadline, struct claim *
 }
 
 /*
- * The answer says that the disk is closed, too. The exit of the child comes later: there the kernel waits for RCU, which takes
- * longer than most examinations. It frees the inotify and the queue of the reads (fs/aio.c:exit_aio), which keep no disk open.
+ * The answer comes first: the close writes back what another program has left in the page cache, which may take long. A byte
+ * after it says that the disk is closed. The exit comes later: there the kernel waits for RCU, which takes longer than most
+ * examinations. It frees the inotify and the queue of the reads (fs/aio.c:exit_aio), which keep no disk open.
  */
 static void in_child(struct transaction *t, struct awake deadline, int out)
 {
@@ -98,9 +99,11 @@ static void in_child(struct transaction *t, struct awake deadline, int out)
         struct verify_answer a = {0};
 
         examine(t, deadline, &c, &a);
-        if (a.error != -ETIMEDOUT)
-                claim_close(&c);
         (void) !write(out, &a, sizeof(a));
+        if (a.error != -ETIMEDOUT) {
+                claim_close(&c);
+                (void) !write(out, "", 1);
+        }
         _exit(0);
 }
 
@@ -146,9 +149,9 @@ static bool disk_answers(const struct transaction *t)
 }
 
 /* Waits for the child, for a shorter time if a signal waits. */
-static bool is_answered(int fd, int msec)
+static bool is_answered(int fd, struct awake deadline)
 {
-        int haste = HASTE_BUDGET / USEC_PER_MSEC, n;
+        int msec = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC), haste = HASTE_BUDGET / USEC_PER_MSEC, n;
 
         do {
                 n = msec < LOOK_AGAIN_MSEC ? msec : LOOK_AGAIN_MSEC;
@@ -167,7 +170,7 @@ static bool is_answered(int fd, int msec)
 int verify(struct transaction *t, struct awake deadline)
 {
         struct verify_answer a = {0};
-        int pipe_fd[2], left, alone;
+        int pipe_fd[2], alone;
         pid_t pid, self = getpid();
         ssize_t n = 0;
 
@@ -183,13 +186,15 @@ int verify(struct transaction *t, struct awake deadline)
         if (pid > 0 && alone >= 0 && (uint64_t) alone * USEC_PER_MSEC < awake_left(deadline) &&
             poll(&(struct pollfd){pipe_fd[0], POLLIN, 0}, 1, alone) == 0)
                 switch_hold_if_long(t);
-        left = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC);
-        if (pid > 0 && !is_answered(pipe_fd[0], left))
+        if (pid > 0 && !is_answered(pipe_fd[0], deadline))
                 answer_with(&a, -ETIMEDOUT, "the disk does not answer in time");
         else /* without a child it ends at once */
                 n = read(pipe_fd[0], &a, sizeof(a));
         if (n != sizeof(a) && a.error == 0)
                 answer_with(&a, -ECANCELED, "its examination was killed");
+        if (n == sizeof(a) && a.error != -ETIMEDOUT)
+                (void) is_answered(pipe_fd[0],
+                                   deadline); /* that the disk is closed; it may be another program's data that take long */
         (void) close(pipe_fd[0]);
         t->to_blame = a.error == -ETIMEDOUT ? !signal_waits() && !disk_answers(t) : a.error < 0 && !error_is_ours(a.error);
         if (!t->to_blame && a.error == -ETIMEDOUT)

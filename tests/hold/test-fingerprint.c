@@ -349,6 +349,28 @@ static void test_bits(void **state)
         (void) close(fd);
 }
 
+/* A line of a bridge's data path is bad: the same bit differs in many words. */
+static void test_same_bits(void **state)
+{
+        unsigned char data[4096] = {0};
+        int fd = disk(SAMPLE);
+        _cleanup_free_ char *before = of(fd, false, 0);
+
+        for (size_t byte = 0; byte < 8; byte++)
+                for (int bit = 0; bit < 8; bit++)
+                        for (size_t step = 8; step <= sizeof(data) / 2; step *= 2) {
+                                _cleanup_free_ char *after = NULL;
+
+                                memset(data, 0, sizeof(data));
+                                for (size_t at = byte; at < sizeof(data); at += step)
+                                        data[at] = (unsigned char) (1 << bit);
+                                put(fd, 0, data, sizeof(data));
+                                after = of(fd, false, 0);
+                                assert_string_not_equal(before, after);
+                        }
+        (void) close(fd);
+}
+
 /* A place in a partition that cannot be read makes the disk unknown. */
 static void test_broken_partition(void **state)
 {
@@ -369,9 +391,11 @@ static void test_broken_partition(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_same),  cmocka_unit_test(test_same_sizes), cmocka_unit_test(test_small),
-                cmocka_unit_test(test_ends),  cmocka_unit_test(test_broken),     cmocka_unit_test(test_table),
-                cmocka_unit_test(test_names), cmocka_unit_test(test_bits),       cmocka_unit_test(test_broken_partition),
+                cmocka_unit_test(test_same),      cmocka_unit_test(test_same_sizes),
+                cmocka_unit_test(test_small),     cmocka_unit_test(test_ends),
+                cmocka_unit_test(test_broken),    cmocka_unit_test(test_table),
+                cmocka_unit_test(test_names),     cmocka_unit_test(test_bits),
+                cmocka_unit_test(test_same_bits), cmocka_unit_test(test_broken_partition),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ struct child {
         int in, out;
         bool is_switch;
         struct outcome outcome;
-        struct job_text *job; /* of one that was on standby, until its first line; else NULL */
+        struct job_text *job; /* of one that was on standby, until it has said something; else NULL */
         char *text;           /* output: all of a task, or the beginning of the next line of uasd-switch */
         size_t size;
         sd_event_source *end, *output;
@@ -67,7 +67,6 @@ static void take_line(struct child *c, const char *line)
         struct outcome *o = &c->outcome;
         int end = 0;
 
-        free(TAKE_PTR(c->job));
         if (o->code >= 0)
                 return;
         if (sscanf(line, "END %i %23s %n", &o->code, o->step, &end) == 2 && end > 0) {
@@ -89,6 +88,7 @@ static bool take_output(struct child *c)
         while ((n = read(c->out, buffer, sizeof(buffer))) > 0) {
                 char *grown = realloc(c->text, c->size + (size_t) n);
 
+                free(TAKE_PTR(c->job)); /* it has begun */
                 if (!grown)
                         return true; /* the answer is incomplete, which its reader notices */
                 memcpy(grown + c->size, buffer, (size_t) n);

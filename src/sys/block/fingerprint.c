@@ -17,7 +17,10 @@ static void probe_freep(blkid_probe *p)
         blkid_free_probe(*p);
 }
 
-/* FNV-1a, of words as long as there are any. */
+/*
+ * FNV-1a, of words as long as there are any. The product carries a difference only upwards, so the upper half is mixed into the
+ * lower one: otherwise two differences in the highest bit would cancel each other.
+ */
 static uint64_t fnv1a(const unsigned char *p, size_t n)
 {
         uint64_t h = 0xcbf29ce484222325ULL, word;
@@ -25,6 +28,7 @@ static uint64_t fnv1a(const unsigned char *p, size_t n)
         for (; n >= sizeof(word); n -= sizeof(word), p += sizeof(word)) {
                 memcpy(&word, p, sizeof(word));
                 h = (h ^ word) * 0x100000001b3ULL;
+                h ^= h >> 32;
         }
         while (n--)
                 h = (h ^ *p++) * 0x100000001b3ULL;
@@ -48,8 +52,9 @@ static int read_all(int fd, unsigned char *buffer, size_t want, uint64_t offset)
 }
 
 /*
- * Writes the first and the last bytes of a range. Each takes one command, if the disk takes as much at once. There the file
+ * Writes the first and the last bytes of a range. Each takes one command, if the disk takes as much at once. There most file
  * systems, RAID and LUKS keep their names: that of btrfs is at 64 KiB, and that of an old RAID up to 128 KiB before the end.
+ * UDF and VMFS keep theirs elsewhere.
  */
 static int sample(int fd, uint64_t offset, uint64_t size, const char *where, FILE *out)
 {
