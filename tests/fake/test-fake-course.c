@@ -266,6 +266,17 @@ static void test_written(void **state)
         fakesys_remove();
 }
 
+/* The first failure is the one that is reported. A later one is a failure all the same. */
+static void test_first_failure(void **state)
+{
+        struct transaction t = {0};
+
+        assert_int_equal(tx_fail(&t, UASD_EXIT_DEFERRED, -EBUSY, "in use by %i", 1), -EBUSY);
+        assert_int_equal(tx_fail(&t, UASD_EXIT_FAILED, -EIO, "lost"), -EIO);
+        assert_int_equal(t.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(t.text, "in use by 1");
+}
+
 /* A user of the disk cannot forge the end of a switch, neither with a process name nor with a mount point. */
 static void test_end_is_a_line(void **state)
 {
@@ -742,6 +753,7 @@ int main(void)
                 cmocka_unit_test(test_no_claim_on_the_way_back),
                 cmocka_unit_test(test_last_moment),
                 cmocka_unit_test(test_written),
+                cmocka_unit_test(test_first_failure),
                 cmocka_unit_test(test_end_is_a_line),
                 cmocka_unit_test(test_user_is_named),
                 cmocka_unit_test(test_unnamed),
