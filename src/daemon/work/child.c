@@ -224,7 +224,7 @@ int child_claim(struct manager *m, const char *const *args, child_line_fn line, 
 {
         const char *argv[ARGS_MOST + 3] = {PROGRAM_SWITCH, "--machine"};
 
-        for (size_t i = 0; args[i] && i < ARGS_MOST; i++)
+        for (size_t i = 0; i < ARGS_MOST && args[i]; i++)
                 argv[i + 2] = args[i];
         return switch_new(m->event, argv, true, &(struct child){.line = line, .ended = ended, .data = data}, ret);
 }
