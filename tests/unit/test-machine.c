@@ -603,7 +603,7 @@ static const struct scenario table[] = {
                  {3000, CANCEL_TO(DRIVER_UAS), "unwatch report", STATE_SETTLED},
                  {4000, TROUBLE, "", STATE_SETTLED}, /* makes it forget that a user has cancelled */
          }},
-        {"cancelled while the quiet time runs: the next one begins anew",
+        {"cancelled while the quiet time runs: the next quiet time takes its full length",
          BOOTED,
          {
                  {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},

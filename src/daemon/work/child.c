@@ -219,17 +219,7 @@ static int switch_new(sd_event *event, const char *const *argv, bool with_stdin,
         return r;
 }
 
-int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data,
-                struct child **ret)
-{
-        const char *argv[ARGS_MOST + 3] = {PROGRAM_SWITCH, "--machine"};
-
-        for (size_t i = 0; i < ARGS_MOST && args[i]; i++)
-                argv[i + 2] = args[i];
-        return switch_new(m->event, argv, true, &(struct child){.line = line, .ended = ended, .data = data}, ret);
-}
-
-/* ---- a switch, by the uasd-switch on standby if it can ---- */
+/* ---- its arguments, and a switch by the uasd-switch on standby if it can ---- */
 
 static int job_new(const char *const *args, struct job_text *ret)
 {
@@ -247,15 +237,23 @@ static int job_new(const char *const *args, struct job_text *ret)
         return 0;
 }
 
-static int job_start(sd_event *event, const struct job_text *job, const struct child *like)
+static int job_start(sd_event *event, const struct job_text *job, bool with_stdin, const struct child *like, struct child **ret)
 {
         const char *argv[ARGS_MOST + 3] = {PROGRAM_SWITCH};
-        struct child *c;
         size_t n = 1;
 
         for (size_t at = 0; at < job->size && n < ELEMENTSOF(argv) - 1; at += strlen(job->text + at) + 1)
                 argv[n++] = job->text + at;
-        return switch_new(event, argv, false, like, &c);
+        return switch_new(event, argv, with_stdin, like, ret);
+}
+
+int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data,
+                struct child **ret)
+{
+        struct job_text job;
+        int r = job_new(args, &job);
+
+        return r < 0 ? r : job_start(m->event, &job, true, &(struct child){.line = line, .ended = ended, .data = data}, ret);
 }
 
 /* Returns false if there is no standby that takes the job. From then on its stdin is at its end. */
@@ -284,15 +282,18 @@ int child_switch(struct manager *m, const char *const *args, child_line_fn line,
 {
         const struct child like = {.line = line, .ended = ended, .data = data};
         struct job_text job;
+        struct child *c;
         int r = job_new(args, &job);
 
-        return r < 0 || standby_take(m, &job, &like) ? r : job_start(m->event, &job, &like);
+        return r < 0 || standby_take(m, &job, &like) ? r : job_start(m->event, &job, false, &like, &c);
 }
 
 /* A standby may be killed at the moment at which it gets its job. Then it has not begun, and another uasd-switch gets the job. */
 static bool job_again(struct child *c, sd_event *event)
 {
-        if (!c->job || !c->ended || job_start(event, c->job, c) < 0)
+        struct child *other;
+
+        if (!c->job || !c->ended || job_start(event, c->job, false, c, &other) < 0)
                 return false;
         child_freep(&c);
         return true;
