@@ -42,7 +42,7 @@ static void read_conditions(struct policy_input *in)
                 [REASON_OVERRIDE] = in->override != DRIVER_NONE,
                 /* A policy is older than the failure. A user who requests `switch` now knows of it. */
                 [REASON_TRIAL_FAILED] = !in->override && in->wish == DRIVER_UAS && f->trial_failed,
-                [REASON_POLICY] = in->wish != DRIVER_NONE,
+                [REASON_POLICY] = f->policy == POLICY_UAS || f->policy == POLICY_USB_STORAGE,
                 /* Also a disk that was moved to usb-storage for this reason: otherwise it would be moved again and again. */
                 [REASON_UAS_KEPT_AWAY] = f->uas_kept_away && f->driver != DRIVER_UAS,
                 [REASON_DISTRUSTED] = f->distrusted,

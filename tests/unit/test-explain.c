@@ -70,6 +70,8 @@ static const struct {
          REASON_OVERRIDE,
          true,
          "a user requested uas, forced"},
+        {{BOTH, .override_target = DRIVER_USB_STORAGE}, REASON_POLICY, false, "the policy is auto"},
+        {{BOTH, .override_target = DRIVER_USB_STORAGE, .policy = POLICY_UAS}, REASON_POLICY, true, "the policy is uas"},
         {{BOTH, .uas_kept_away = true},
          REASON_UAS_KEPT_AWAY,
          true,
