@@ -3,8 +3,8 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/sysfs.h"
 #include "sys/quirks/keepoff.h"
+#include "sys/quirks/param.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
@@ -44,12 +44,32 @@ static void read_policy(const struct roots *r, const struct config *c, struct fa
                 f->policy_source = POLICY_BY_USER;
 }
 
+/*
+ * Reads the quirks parameter without the entry that uasd-switch adds for a bind. It names this disk, or a like one, and is no
+ * statement about either.
+ */
+static void read_quirks(const struct roots *r, struct facts *f)
+{
+        char letters[QUIRK_ENTRY_MAX], bind[QUIRK_ENTRY_MAX];
+
+        /* The entry goes before its record. Between the two reads both may have gone: then the second round reads neither. */
+        for (int round = 0; round < 2; round++) {
+                if (quirks_param_read(r, f->quirks) < 0)
+                        f->quirks[0] = '\0';
+                if (quirks_find(f->quirks, f->vid, f->pid, letters) <= 0)
+                        return;
+                if (quirks_bind_read(r, bind) > 0) {
+                        (void) quirks_remove(f->quirks, bind, f->quirks);
+                        return;
+                }
+        }
+}
+
 void facts_complete(const struct roots *r, const struct config *c, struct facts *f)
 {
         struct attachment_mark a = {};
 
-        if (attr_read(r->sys, SYSFS_QUIRKS, f->quirks, sizeof(f->quirks)) < 0)
-                f->quirks[0] = '\0';
+        read_quirks(r, f);
         keepoff_own(r, f->vid, f->pid, f->quirks_own);
         f->unknown_target = c->unknown_target;
         f->just_unbound = f->driver == DRIVER_NONE && switch_at_work(r, f->interface);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From udev's record of the USB device to the decision. */
+/* From udev's record of the USB device and the quirks parameter to the decision. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -144,12 +144,37 @@ static void test_decides(void **state)
         }
 }
 
+/* An entry that uasd-switch has added for the bind of a like disk does not decide about this one. */
+static void test_bind_under_way(void **state)
+{
+        static const struct {
+                const char *quirks, *record, *others;
+        } table[] = {
+                {"1209:5a5a:u,1:2:u", NULL, "1209:5a5a:u,1:2:u"},
+                {"1209:5a5a:u,1:2:u", "ENTRY=1209:5a5a:u\n", "1:2:u"},
+                {"1209:5a5a:u,1209:5a5a:u", "ENTRY=1209:5a5a:u\n", "1209:5a5a:u"},
+                {"1209:5a5a:u", "ENTRY=1:2:u\n", "1209:5a5a:u"},
+        };
+        struct tree *t = *state;
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct facts f;
+
+                tree_write(t, "sys/module/usb_storage/parameters/quirks", table[i].quirks);
+                if (table[i].record)
+                        tree_write(t, "run/uasd/quirks.bind", table[i].record);
+                complete(t, "", &f);
+                assert_string_equal(f.quirks, table[i].others);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_platform, make, done),
                 cmocka_unit_test_setup_teardown(test_asked_of_udev, make, done),
                 cmocka_unit_test_setup_teardown(test_decides, make, done),
+                cmocka_unit_test_setup_teardown(test_bind_under_way, make, done),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
