@@ -248,6 +248,10 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 }
                 break;
         case STATE_SWITCHING:
+                if (d->decision.target == DRIVER_NONE) { /* it has no driver for a moment */
+                        say(ret, size, "Is being switched.");
+                        break;
+                }
                 say(ret, size, "Is being switched to %s.", target);
                 add(ret, size, why);
                 break;
@@ -257,7 +261,11 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 add(ret, size, why);
                 break;
         case STATE_FAILED:
-                say(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
+                if (disk_went_wrong(d))
+                        say(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
+                else
+                        say(ret, size, "uasd has tried %s once since it was plugged in, and does not try again by itself.",
+                            target);
                 break;
         case STATE_SETTLED:
         case STATE_UNBOUND:

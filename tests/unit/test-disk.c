@@ -225,8 +225,11 @@ static void test_reason(void **state)
                 {{.state = STATE_WAITING, .outcome = {.code = UASD_EXIT_FAILED, .text = "It did not come back."}, .decision.target = DRIVER_UAS,
                   .facts.driver = DRIVER_USB_STORAGE},
                  "Waits for uas until it has been free for a while."},
-                {{.state = STATE_FAILED}, "The switch failed."},
-                {{.state = STATE_FAILED, .outcome.text = "It did not come back."}, "It did not come back."},
+                {{.state = STATE_SWITCHING, .decision.reason = REASON_JUST_UNBOUND}, "Is being switched."},
+                {{.state = STATE_FAILED, .outcome.code = UASD_EXIT_ROLLED_BACK}, "The switch failed."},
+                {{.state = STATE_FAILED, .outcome = {.code = UASD_EXIT_FAILED, .text = "It did not come back."}}, "It did not come back."},
+                {{.state = STATE_FAILED, .outcome = {.code = UASD_EXIT_OK, .text = "moved from usb-storage to uas"}, .decision.target = DRIVER_UAS},
+                 "uasd has tried uas once since it was plugged in, and does not try again by itself."},
                 {{.state = STATE_INCAPABLE, .decision.reason = REASON_NO_UAS}, "It does not offer UAS."},
                 /* clang-format on */
         };
@@ -346,7 +349,7 @@ static void test_opened(void **state)
 
 static void test_cut(void **state)
 {
-        struct disk d = {.state = STATE_FAILED, .outcome.text = "ab\xc3\xa4\xe2\x82\xac"};
+        struct disk d = {.state = STATE_FAILED, .outcome = {.code = UASD_EXIT_FAILED, .text = "ab\xc3\xa4\xe2\x82\xac"}};
         static const char *const cut[] = {"", "a", "ab", "ab", "ab\xc3\xa4", "ab\xc3\xa4", "ab\xc3\xa4"};
         char ret[16];
 
