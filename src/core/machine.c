@@ -17,16 +17,19 @@ static struct action *act(struct actions *a, enum action_type type)
 
 /*
  * One automatic attempt for each attachment: otherwise hold, switch, roll-back and hold would never end. A disk that must leave
- * uas has a few: a sick one may have been busy with udev's commands at the first attempt.
+ * uas has a few: a sick one may have been busy with udev's commands at the first attempt. Another target than that of the last
+ * attempt is a new wish: the user has changed uasd.conf, a rule or the quirks parameter.
  */
 static bool used_up(const struct life *l)
 {
+        bool same = l->attempt.last == DRIVER_NONE || l->attempt.last == l->disk.decision.target;
+
         if (life_stranded(l))
                 return false;
         /* The attempt that moved it to uas does not count. */
         if (decision_flees(&l->disk.facts, &l->disk.decision))
                 return l->attempt.flights > FLIGHTS_MOST;
-        return life_went_wrong(l) || (l->attempt.tried && !l->attempt.requested);
+        return life_went_wrong(l) || (l->attempt.tried && same && !l->attempt.requested);
 }
 
 /* After a lease: ends when the disk is back on its former driver, or cannot go there. */

@@ -93,6 +93,7 @@ struct life {
                 enum driver from, to; /* of the uasd-switch, if it is a child of this uasd */
                 bool asked_meanwhile; /* a request came while it ran */
                 bool tried;           /* an automatic attempt was made on this attachment */
+                enum driver last;     /* target of the last attempt on it, by any process; DRIVER_NONE: unknown */
                 bool requested;       /* requested by a user: further attempts are allowed, without the quiet time */
                 unsigned flights;     /* failed attempts to leave uas since it failed there */
                 usec_t not_before;    /* time of the next one */

@@ -117,6 +117,7 @@ static void take_disk(struct entry *e, struct usb_disk *d, struct attachment_mar
         d->n_luns = 0;
         if (attachment_read(&m->roots, &disk->facts, ret_mark) >= 0) {
                 e->life.attempt.tried = ret_mark->tried;
+                e->life.attempt.last = ret_mark->switched_to;
                 e->life.cancelled = ret_mark->cancelled;
         }
 }

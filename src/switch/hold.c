@@ -63,10 +63,11 @@ static void hold(struct transaction *t)
 
 void switch_hold_begin(struct transaction *t)
 {
-        unsigned fields = (t->automatic ? MARK_TRIED : 0) | (t->plugged ? 0 : MARK_NO_AUTO);
+        unsigned fields = MARK_SWITCHED | (t->automatic ? MARK_TRIED : 0) | (t->plugged ? 0 : MARK_NO_AUTO);
+        const struct attachment_mark mark = {.tried = true, .no_auto = true, .switched_to = t->to};
 
         /* Written before the bind: the rule never begins another hold on this attachment. */
-        (void) attachment_change(&t->roots, &t->disk.facts, fields, &(struct attachment_mark){.tried = true, .no_auto = true});
+        (void) attachment_change(&t->roots, &t->disk.facts, fields, &mark);
         t->holding = t->hold_deadline != 0;
         t->unseen = now_awake();
         t->awaited = !t->no_udev;

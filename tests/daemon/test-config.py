@@ -4,7 +4,7 @@
 
 import json
 
-from machine import Machine, main
+from machine import Machine, main, until
 
 OTHER = 'uasd still follows the row'
 
@@ -40,6 +40,24 @@ class Config(Machine):
         self.ctl('policy', 'sdz', 'uas')
         self.assertEqual(self.explained(), ('policy', 'uasctl policy DISK auto', ''))
         self.assertIn('the policy is uas, by uasctl policy\n', self.ctl('explain', 'sdz').stdout)
+
+    def test_switched_again(self):
+        "A new setting moves also a disk that uasd has moved by itself, but not again to the driver where it does not stay."
+        mark = 'run/uasd/attachment/2-1:1.0@2-5'
+        self.conf('[uasd]\nQuietSec=0\n[Disk 1209:5a5a]\nPolicy=usb-storage\n')
+        self.tree.write(mark, 'TRIED=1\nSWITCHED_TO=uas\n')
+        daemon = self.both()
+        self.driver_is('usb-storage')
+        until(lambda: self.disk()['state'] == 'settled', 'it is done')
+        self.assertNotIn('failed', self.journal())
+        daemon.terminate()
+        self.assertEqual(daemon.wait(20), 0)
+        self.bind('uas')
+        self.tree.write(mark, 'TRIED=1\nSWITCHED_TO=usb-storage\n')
+        self.start_on_bus()
+        one = self.disk()
+        self.assertEqual((one['state'], one['reason']), (
+            'failed', 'uasd has tried usb-storage once since it was plugged in, and does not try again by itself.'))
 
     def complaints(self, said):
         return [line.split(': ', 1)[1] for line in said.splitlines() if 'uasd.conf' in line and '/' in line]

@@ -596,6 +596,7 @@ static void test_marks(void **state)
                 f.devnum = fake->usb[0].dev;
                 assert_true(attachment_read(&fake->roots, &f, &a) > 0);
                 assert_int_equal(a.tried, scenes[i].automatic);
+                assert_int_equal(a.switched_to, scenes[i].to);
                 assert_int_equal(a.no_auto, !scenes[i].plugged && !scenes[i].held);
                 assert_true(a.released); /* no other hold begins on this attachment */
                 scene_remove();

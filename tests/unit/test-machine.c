@@ -21,6 +21,7 @@ enum found {
         PROBED,      /* a SCSI device is there, and no block device yet: a disk spins up */
         ANOTHER_LUN, /* a LUN without a disk precedes the one with a disk */
         TRIED,       /* the mark in /run: one automatic try was made */
+        TRIED_UAS,   /* the same, of a uasd-switch that also wrote its target */
         CANCELLED,   /* the mark in /run: a user cancelled */
         POLICY_BOT,
         UNFORCED_UAS, /* a policy for uas */
@@ -389,6 +390,17 @@ static const struct scenario table[] = {
         {"not tried twice on one attachment, also by another daemon",
          BOOTED,
          {{1000, SCANNED, "report", STATE_FAILED, TRIED}, {2000, SCANNED, "", STATE_FAILED, DISKS}}},
+        {"not tried twice for the same driver, but for the other one if the settings have changed",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_FAILED, TRIED_UAS},
+                 {1500, SCANNED, "", STATE_FAILED, DISKS},
+                 {2000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {3000, SCANNED, "watch report look", STATE_WAITING, POLICY_BOT},
+                 {3000, FREE, "timer 5000", STATE_WAITING},
+                 {5000, TIMER, "unwatch timer off report switch usb-storage automatic", STATE_SWITCHING},
+                 {6000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+         }},
 
         {"mounted: waits, without a timer, for umount and the quiet time",
          BOOTED,
@@ -1138,6 +1150,10 @@ static void find(struct life *l, enum found found)
         case TRIED:
                 l->attempt.tried = true;
                 break;
+        case TRIED_UAS:
+                l->attempt.tried = true;
+                l->attempt.last = DRIVER_UAS;
+                break;
         case CANCELLED:
                 l->cancelled = true;
                 break;
@@ -1301,6 +1317,8 @@ static void test_laws(void **state)
                                 running = false;
                                 if (e.outcome.code == UASD_EXIT_OK || e.outcome.code == UASD_EXIT_ROLLED_BACK)
                                         l.attempt.tried = l.attempt.tried || automatic > 0;
+                                if (l.attempt.to != DRIVER_NONE)
+                                        l.attempt.last = l.attempt.to;
                         }
                         machine_step(&l, &env, &e, now, &actions);
                         assert_true(actions.n <= ACTIONS_MAX);
@@ -1312,7 +1330,8 @@ static void test_laws(void **state)
                                         assert_false(env.stopping || env.sleeping);
                                         assert_false(l.inhibited);
                                         assert_true(!l.lease.active || (a->target == l.lease.to && !a->automatic));
-                                        assert_false(l.attempt.tried && a->automatic); /* one try */
+                                        assert_false(l.attempt.tried && l.attempt.last == a->target &&
+                                                     a->automatic); /* one try */
                                         assert_true(a->target == DRIVER_UAS || a->target == DRIVER_USB_STORAGE);
                                         assert_true(a->target != l.disk.facts.driver);
                                         /* During boot, only held disks are claimed. */

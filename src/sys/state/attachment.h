@@ -28,6 +28,7 @@ int hold_remove(const struct roots *r, const char *interface);
 /* attachment/INTERFACE@BUS-DEV: marks of one attachment, removed when the device has gone. */
 struct attachment_mark {
         bool tried;                  /* an automatic switch has begun */
+        enum driver switched_to;     /* target of the last switch; DRIVER_NONE: none, or by an older uasd-switch */
         bool released;               /* its hold has ended: it is never held again */
         bool no_auto;                /* no desktop mounts it automatically (UDISKS_AUTO=0) */
         bool cancelled;              /* a user cancelled the waiting switch */
@@ -63,7 +64,8 @@ enum attachment_field {
         MARK_OVERRIDE = 1 << 4, /* the target and whether it is forced */
         MARK_UNTOLD = 1 << 5,
         MARK_LEASE = 1 << 6,
-        MARK_ALL = (1 << 7) - 1,
+        MARK_SWITCHED = 1 << 7,
+        MARK_ALL = (1 << 8) - 1,
 };
 int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to);
 /* Ends the override if it is for `target`; one for the other driver stays. */
