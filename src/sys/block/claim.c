@@ -243,16 +243,8 @@ uint64_t claim_written(const struct roots *r, const struct claim *c)
 {
         uint64_t sum = 0;
 
-        for (size_t i = 0; i < c->n; i++) {
-                char text[256];
-                unsigned long long written, discarded = 0;
-
-                /* A flush counts as a write without sectors. dumpe2fs sends one, and udisks runs dumpe2fs after each change. */
-                if (c->nodes[i].whole &&
-                    attr_read(r->sys, path_join("class/block/", c->nodes[i].name, "/stat"), text, sizeof(text)) > 0 &&
-                    sscanf(text, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written, &discarded) >= 1)
-                        sum += written + discarded;
-        }
+        for (size_t i = 0; i < c->n; i++)
+                sum += c->nodes[i].whole ? sectors_written(r, c->nodes[i].name) : 0;
         return sum;
 }
 

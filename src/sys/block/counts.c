@@ -37,6 +37,18 @@ bool driver_has_one(const struct roots *r, enum driver d, const char *interface)
         return n >= 0;
 }
 
+uint64_t sectors_written(const struct roots *r, const char *block)
+{
+        unsigned long long written, discarded = 0;
+        char text[256];
+
+        /* A flush counts as a write without sectors. dumpe2fs sends one, and udisks runs dumpe2fs after each change. */
+        if (attr_read(r->sys, path_join("class/block/", block, "/stat"), text, sizeof(text)) <= 0 ||
+            sscanf(text, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written, &discarded) < 1)
+                return 0;
+        return written + discarded;
+}
+
 static const char *const attributes[_SCSI_COUNT_MAX] = {
         [SCSI_COUNT_REQUESTS] = "iorequest_cnt",
         [SCSI_COUNT_DONE] = "iodone_cnt",

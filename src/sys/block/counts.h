@@ -17,6 +17,9 @@ int driver_opens(const struct roots *r, enum driver d);
 /* Returns true if this interface is the only one on its driver. */
 bool driver_has_one(const struct roots *r, enum driver d, const char *interface);
 
+/* Returns the number of sectors ever written to the disk or discarded. block: "sda". A flush of the drive's cache is no write. */
+uint64_t sectors_written(const struct roots *r, const char *block);
+
 /* Counters of the SCSI layer (drivers/scsi/scsi_sysfs.c, show_iostat). Zero after a switch: the SCSI device is new. */
 enum scsi_count {
         SCSI_COUNT_REQUESTS,
