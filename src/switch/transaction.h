@@ -24,11 +24,12 @@ struct undo_claim {
         bool active;          /* undo_claim_begin() has claimed `disk` and found no user */
         struct usb_disk disk; /* as undo_claim_begin() read it */
         struct undo_claim_child {
-                pid_t pid; /* has the claim of a LUN, or hangs in the open; 0: none */
-                int fd;    /* socket to the child */
-                bool hangs;
-        } * children;   /* one for each LUN */
-        size_t readers; /* number of processes that have the disk open and do not count as users */
+                pid_t pid;  /* has the claim of a LUN, or hangs in the open; 0: none */
+                int fd;     /* socket to the child */
+                bool syncs; /* its sync has begun and not ended */
+                bool hangs; /* the open or the sync takes long */
+        } * children;       /* one for each LUN */
+        size_t readers;     /* number of processes that have the disk open and do not count as users */
 };
 
 struct transaction {

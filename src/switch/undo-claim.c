@@ -7,24 +7,35 @@
 
 #include "common/util.h"
 #include "switch/transaction.h"
+#include "sys/block/counts.h"
 #include "sys/io/clock.h"
 #include "sys/users/users.h"
 
+#define START_MSEC 1000      /* for a child to begin: it needs a few msec, and is tried again */
 #define UNDO_CLAIM_MSEC 2000 /* for the first LUN whose open hangs */
 #define HASTE_MSEC 100       /* then for each other LUN: a healthy one needs a few msec */
 #define UNDO_CLAIM_TRIES 3
+#define FLOW_MSEC 2000                  /* in this time some data of a sync reaches the disk, or none will */
+#define SYNC_BUDGET (10 * USEC_PER_SEC) /* of a sync whose data flows; meanwhile no process can mount the disk */
 #define LET_GO_BUDGET USEC_PER_SEC
 #define LOOK_AGAIN_MSEC 50
 
-/* The child claims the LUN and answers. When its parent sends a word, it syncs the LUN and answers again. */
+/*
+ * The child says that it begins, claims the LUN, and answers. When its parent sends a word, it syncs the LUN and answers again.
+ * It lives as long as it has the claim.
+ */
 static void hold_claim(struct transaction *t, const struct lun *l, int fd)
 {
         struct claim c = CLAIM_NULL;
         char busy[BLOCK_NAME_MAX];
-        int r = claim_take(&t->roots, l, 1, &c, busy);
+        int r = 0;
 
         (void) !write(fd, &r, sizeof(r));
-        if (r >= 0 && read(fd, &r, sizeof(r)) == sizeof(r)) {
+        r = claim_take(&t->roots, l, 1, &c, busy);
+        (void) !write(fd, &r, sizeof(r));
+        if (r < 0)
+                _exit(0);
+        if (read(fd, &r, sizeof(r)) == sizeof(r)) {
                 r = claim_sync(&c, busy);
                 (void) !write(fd, &r, sizeof(r));
         }
@@ -70,21 +81,42 @@ static void dismiss(struct undo_claim_child *c, bool wait)
         *c = (struct undo_claim_child){.pid = 0};
 }
 
-/*
- * Waits for an answer of a child. While an open hangs, no other process can claim the disk: the kernel gives the claim to the
- * first caller, before it opens the device (block/bdev.c:bd_prepare_to_claim). msec: how long to wait. Returns 0 also if the open
- * hangs.
- */
-static int answer(struct undo_claim_child *c, int *msec)
+/* Returns true if the child has said something, or is dead. */
+static bool is_answered(const struct undo_claim_child *c, int msec)
 {
-        int r = -ECANCELED, k = poll(&(struct pollfd){c->fd, POLLIN, 0}, 1, *msec);
+        return poll(&(struct pollfd){c->fd, POLLIN, 0}, 1, msec) > 0;
+}
 
-        if (k == 0) {
-                *msec = HASTE_MSEC;
-                c->hangs = true;
-                return 0;
-        }
-        return k > 0 && read(c->fd, &r, sizeof(r)) == sizeof(r) ? r : -ECANCELED; /* the child was killed */
+/* Returns -ECANCELED if the child was killed. */
+static int read_answer(const struct undo_claim_child *c)
+{
+        int r;
+
+        return read(c->fd, &r, sizeof(r)) == sizeof(r) ? r : -ECANCELED;
+}
+
+/* The claim of a child that is dead is gone: the OOM killer has killed it, or its open has failed late. */
+static bool lives(const struct undo_claim_child *c)
+{
+        struct pollfd p = {.fd = c->fd};
+
+        return c->pid > 0 && poll(&p, 1, 0) >= 0 && !(p.revents & POLLHUP);
+}
+
+/*
+ * Waits until the child has the claim. While an open hangs, no other process can claim the disk: the kernel gives the claim to
+ * the first caller, before it opens the device (block/bdev.c:bd_prepare_to_claim). But a child that has not even begun has none.
+ * msec: how long to wait for the open. Returns 0 also if the open hangs.
+ */
+static int await_claim(struct undo_claim_child *c, int *msec)
+{
+        int r = is_answered(c, START_MSEC) ? read_answer(c) : -ECANCELED;
+
+        if (r < 0 || is_answered(c, *msec))
+                return r < 0 ? r : read_answer(c);
+        *msec = HASTE_MSEC;
+        c->hangs = true;
+        return 0;
 }
 
 static int claim_lun(struct transaction *t, size_t i, int *msec)
@@ -108,19 +140,79 @@ static int claim_lun(struct transaction *t, size_t i, int *msec)
                 (void) close(fds[0]);
                 return r;
         }
-        r = answer(c, msec);
+        r = await_claim(c, msec);
         if (r < 0)
                 dismiss(c, true);
         return r < 0 && r != -EBUSY && lun_offline(t, t->undo.disk.host, l) ? 0 : r;
 }
 
-/* No process should have written to it yet. If one did, the data must not be lost. */
-static void sync_lun(struct undo_claim_child *c, int *msec)
+static uint64_t written(const struct transaction *t)
 {
-        int go = 0;
+        const struct usb_disk *d = &t->undo.disk;
+        uint64_t sum = 0;
 
-        if (c->pid && !c->hangs && send(c->fd, &go, sizeof(go), MSG_NOSIGNAL) == sizeof(go))
-                (void) answer(c, msec);
+        for (size_t i = 0; i < d->n_luns; i++)
+                sum += d->luns[i].disk.name[0] ? sectors_written(&t->roots, d->luns[i].disk.name) : 0;
+        return sum;
+}
+
+/* Waits at most `msec` for the ends of all syncs. Returns 1 if one has not ended, 0, or -ECANCELED if a child was killed. */
+static int await_syncs(const struct transaction *t, int msec)
+{
+        struct awake end = awake_in((usec_t) msec * USEC_PER_MSEC);
+        int waiting = 0;
+
+        for (size_t i = 0; i < t->undo.disk.n_luns; i++) {
+                struct undo_claim_child *c = &t->undo.children[i];
+
+                if (!c->syncs)
+                        continue;
+                c->hangs = !is_answered(c, (int) (awake_left(end) / USEC_PER_MSEC));
+                if (c->hangs) {
+                        waiting = 1;
+                        continue;
+                }
+                c->syncs = false;
+                if (read_answer(c) == -ECANCELED)
+                        return -ECANCELED;
+        }
+        return waiting;
+}
+
+/* Returns the end of the wait for a sync: that of the hold, if that is earlier. */
+static struct awake sync_deadline(const struct transaction *t)
+{
+        struct awake end = awake_in(SYNC_BUDGET);
+
+        return t->hold_deadline && t->hold_until.usec < end.usec ? t->hold_until : end;
+}
+
+/*
+ * No process should have written to it yet. If one did, the data must not be lost. If none of it reaches the disk any more, a
+ * longer wait saves nothing: the unbind ends the sync. Returns 0, -ECANCELED if a child was killed, or -EBUSY if data still
+ * flows at the deadline.
+ */
+static int sync_luns(const struct transaction *t, struct awake deadline)
+{
+        uint64_t before, now = written(t);
+        int go = 0, r;
+
+        for (size_t i = 0; i < t->undo.disk.n_luns; i++) {
+                struct undo_claim_child *c = &t->undo.children[i];
+
+                c->syncs = c->pid > 0 && !c->hangs;
+                if (c->syncs && send(c->fd, &go, sizeof(go), MSG_NOSIGNAL) != sizeof(go))
+                        return -ECANCELED;
+        }
+        while ((r = await_syncs(t, FLOW_MSEC)) > 0) {
+                before = now;
+                now = written(t);
+                if (now == before)
+                        return 0;
+                if (signal_waits() || awake_left(deadline) == 0)
+                        return -EBUSY;
+        }
+        return r;
 }
 
 static int take(struct transaction *t)
@@ -144,9 +236,7 @@ static int take(struct transaction *t)
         /* A process may have opened it before it was claimed, or while the open of another LUN was waited for. */
         if (r >= 0)
                 r = look(t, &g->readers);
-        for (size_t i = 0; r >= 0 && i < g->disk.n_luns; i++)
-                sync_lun(&g->children[i], &msec);
-        return r;
+        return r < 0 ? r : sync_luns(t, sync_deadline(t));
 }
 
 int undo_claim_begin(struct transaction *t)
@@ -168,7 +258,7 @@ bool undo_claim_has(const struct transaction *t, const struct lun *l)
         const struct undo_claim *g = &t->undo;
         size_t i;
 
-        return lun_among(l, g->disk.luns, g->disk.n_luns, &i) && g->children[i].pid > 0;
+        return lun_among(l, g->disk.luns, g->disk.n_luns, &i) && lives(&g->children[i]);
 }
 
 void undo_claim_end(struct transaction *t, bool unbound)

@@ -115,6 +115,8 @@ enum fake_what {
         HOOK_CARD_WRITE,   /* it is written to, and stays open */
         HOOK_LOCK,         /* another process takes the lock of the quirks, and keeps it */
         HOOK_UNLOAD,       /* modprobe -r uas */
+        HOOK_STARVE,       /* no processor time for children of uasd-switch that are started from here on */
+        HOOK_SLOW,         /* a child's operation takes `error` seconds of real time, in which data reaches the disk */
         HOOK_LOCK_DEVICE,  /* another process takes the lock of the USB device: every read of its strings hangs */
 };
 
@@ -193,6 +195,7 @@ struct fake {
         pid_t hung[2];       /* children that HOOK_HANG hangs in an open of the first disk, until they are waited for */
         pid_t left;          /* a child that an earlier switch left behind */
         unsigned left_polls; /* number of pauses of the waiting switch until `left` ends */
+        bool starved;        /* by HOOK_STARVE */
         bool early;          /* a process opened a disk before the kernel had announced it */
         bool written_late;   /* by HOOK_WRITE, one byte */
         bool refused;        /* a mount failed with EBUSY because of the claim */

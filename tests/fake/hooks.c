@@ -145,6 +145,18 @@ static void somebody_mounts(bool in_table)
         }
 }
 
+/* Data reaches the first disk each tenth of a second. */
+static void data_flows(unsigned times)
+{
+        for (unsigned i = 1; i <= times; i++) {
+                char stat[64];
+
+                (void) snprintf(stat, sizeof(stat), "9 1 99 5 3 2 %u 7 1 8 9 0 0 0 0 4 1\n", 64 * i);
+                tree_write(stat, "sys/class/block/%s/stat", some_lun()->nodes[0].name);
+                fake_pause(100 * USEC_PER_MSEC);
+        }
+}
+
 /* Runs the hooks that act before the operation or replace it. */
 int op_begin(const char *format, ...)
 {
@@ -165,6 +177,8 @@ int op_begin(const char *format, ...)
                 h->fired = meant(h, op);
                 if (h->fired && h->what == HOOK_KILL)
                         (void) raise(SIGKILL);
+                if (h->fired && h->what == HOOK_SLOW)
+                        data_flows(10 * (unsigned) h->error);
                 if (h->fired && h->what == HOOK_FAIL)
                         r = -h->error;
                 if (h->fired && h->what == HOOK_SKIP)
@@ -263,6 +277,9 @@ int op_end(const char *op, int r)
                 case HOOK_UNLOAD:
                         kernel_unload_uas();
                         break;
+                case HOOK_STARVE:
+                        fake->starved = true;
+                        break;
                 case HOOK_LOCK_DEVICE:
                         tree_lock_device(&fake->usb[0]);
                         break;
@@ -270,6 +287,7 @@ int op_end(const char *op, int r)
                 case HOOK_FAIL:
                 case HOOK_SKIP:
                 case HOOK_KILL:
+                case HOOK_SLOW:
                         break;
                 }
         }

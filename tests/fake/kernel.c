@@ -198,6 +198,13 @@ static void not_refused(const struct fake_lun *l)
                 fake_break("pulled from under an open:", l->nodes[0].name);
 }
 
+/* A block device that no process has claimed may be mounted at any moment. One that is offline cannot be opened. */
+static void not_unclaimed(const struct fake_lun *l)
+{
+        if (fake->switcher && !l->offline && !fake_claims(l->nodes[0].name))
+                fake_break("unbound without a claim:", l->nodes[0].name);
+}
+
 static void lun_goes(struct fake_usb *u, unsigned lun)
 {
         struct fake_lun *l = &u->luns[lun];
@@ -456,8 +463,10 @@ int kernel_unbind(enum driver d, const char *interface)
         u->touched++;
         u->unbound++;
         for (unsigned i = 0; i < u->n_luns; i++)
-                if (u->luns[i].there)
+                if (u->luns[i].there) {
                         not_refused(&u->luns[i]);
+                        not_unclaimed(&u->luns[i]);
+                }
         unbind_takes_all(u);
         kernel_pass(UNBIND_USEC);
         return 0;

@@ -202,6 +202,8 @@ int __wrap_switch_lock_take(int fd, enum switch_lock which)
 {
         int r;
 
+        while (fake && fake->starved && which == SWITCH_LOCK_CHILDREN)
+                (void) pause();
         if (!fake || which != SWITCH_LOCK)
                 return __real_switch_lock_take(fd, which);
         r = op_begin("lock");
