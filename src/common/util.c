@@ -51,16 +51,21 @@ int read_whole(int fd, size_t max, char **ret, size_t *ret_size)
         return 0;
 }
 
-bool copy_string(char *ret, size_t size, const char *s)
+bool copy_part(char *ret, size_t size, const char *s, size_t n)
 {
-        size_t n = strlen(s);
-        bool fits = n < size;
+        size_t length = strnlen(s, n);
+        bool fits = length < size;
 
         if (!fits)
-                n = size - 1;
-        memcpy(ret, s, n);
-        ret[n] = '\0';
+                length = size - 1;
+        memcpy(ret, s, length);
+        ret[length] = '\0';
         return fits;
+}
+
+bool copy_string(char *ret, size_t size, const char *s)
+{
+        return copy_part(ret, size, s, size);
 }
 
 static bool concat_valist(char *ret, size_t size, va_list ap)

@@ -94,6 +94,8 @@ ssize_t read_full(int fd, void *ret, size_t size);
 int read_whole(int fd, size_t max, char **ret, size_t *ret_size);
 /* Copies what fits, always with a NUL. Returns true if all of it fitted. */
 bool copy_string(char *ret, size_t size, const char *s);
+/* The same with the first n bytes of a string. */
+bool copy_part(char *ret, size_t size, const char *s, size_t n);
 /* Writes strings one after the other: many times as fast as snprintf(). Returns true if all of them fitted. */
 #define concat(ret, size, ...) concat_list(ret, size, __VA_ARGS__, (const char *) NULL)
 bool concat_list(char *ret, size_t size, ...) __attribute__((sentinel));

@@ -50,7 +50,7 @@ int history_parse(const char *value, struct history *ret)
 
                 if (value[equals] != '=' || equals == 0 || equals >= sizeof(key))
                         return -EINVAL;
-                (void) snprintf(key, sizeof(key), "%.*s", (int) equals, value);
+                (void) copy_part(key, sizeof(key), value, equals);
                 value += equals + 1;
                 if (streq(key, "reason")) { /* the last word, with its spaces */
                         (void) copy_string(h.reason, sizeof(h.reason), value);
@@ -59,7 +59,7 @@ int history_parse(const char *value, struct history *ret)
                 n = strcspn(value, " ");
                 if (n >= sizeof(word))
                         return -EINVAL;
-                (void) snprintf(word, sizeof(word), "%.*s", (int) n, value);
+                (void) copy_part(word, sizeof(word), value, n);
                 take_word(&h, key, word, &state);
                 value += n;
                 value += strspn(value, " ");
@@ -160,8 +160,7 @@ bool history_id_parse(const char *s, char *ret, size_t size)
 /* The firmware is not kept: a disk with another one is not distrusted. */
 static void describe(const struct history *h, const char *what, struct facts *f)
 {
-        (void) snprintf(f->distrust_date, sizeof(f->distrust_date), "%.*s", (int) strcspn(h->date, "T"),
-                        streq(h->date, "-") ? "" : h->date);
+        (void) copy_part(f->distrust_date, sizeof(f->distrust_date), streq(h->date, "-") ? "" : h->date, strcspn(h->date, "T"));
         (void) copy_string(f->distrust_kernel, sizeof(f->distrust_kernel), streq(h->kernel, "-") ? "" : h->kernel);
         (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason), *what ? what : "the reason is not on record");
 }

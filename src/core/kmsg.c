@@ -12,7 +12,7 @@
 
 static void take_text(char *ret, size_t room, const char *s, size_t n)
 {
-        (void) snprintf(ret, room, "%.*s", (int) n, s);
+        (void) copy_part(ret, room, s, n);
 }
 
 static void take_property(struct kmsg *k, const char *line, size_t n)
@@ -188,7 +188,7 @@ static bool place_usb(const struct kmsg *k, const char *device, struct sign *s)
                 return false;
         if ((name = startswith(k->device, "+usb:"))) { /* not enumerated yet, or an interface */
                 s->place = PLACE_PORT;
-                (void) snprintf(s->name, sizeof(s->name), "%.*s", (int) strcspn(name, ":"), name);
+                (void) copy_part(s->name, sizeof(s->name), name, strcspn(name, ":"));
                 return true;
         }
         name = startswith(k->device, USB_MAJOR);
@@ -314,7 +314,7 @@ void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
 
         if (k->user)
                 return;
-        (void) snprintf(port, sizeof(port), "%.*s", (int) strcspn(interface, ":"), interface);
+        (void) copy_part(port, sizeof(port), interface, strcspn(interface, ":"));
         /* The first form is of Linux up to 6.8, the second of later ones. */
         number = behind(k->text, "uas: probe of ", interface, " failed with error -")
                          ?: behind(k->text, "uas ", interface, ": probe with driver uas failed with error -");

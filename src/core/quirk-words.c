@@ -88,7 +88,7 @@ static void add_rest(struct words *w, const char *string, const struct quirk_wor
         for (const char *p = string; (entry = quirks_next(p, w->vid, w->pid, &n)); p = entry + n) {
                 char text[QUIRKS_MAX + 1];
 
-                (void) snprintf(text, sizeof(text), "%.*s", (int) n, entry);
+                (void) copy_part(text, sizeof(text), entry, n);
                 add_word(w, text, word);
         }
 }
@@ -111,7 +111,7 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
                 struct quirk_word word = {.effect = w.n ? QUIRK_SECOND : QUIRK_IN_FORCE};
                 char text[QUIRKS_MAX + 1];
 
-                (void) snprintf(text, sizeof(text), "%.*s", (int) n, entry);
+                (void) copy_part(text, sizeof(text), entry, n);
                 text[strcspn(text, "\n")] = '\0'; /* the kernel keeps the newline of an echo */
                 if (quirks_remove(now, text, now) > 0)
                         word.source = QUIRK_UASD;

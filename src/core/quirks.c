@@ -194,7 +194,7 @@ void quirks_without(const char *string, const char *entries, char ret[static QUI
                 char entry[QUIRKS_MAX + 1];
 
                 n = strcspn(entries, ",");
-                (void) snprintf(entry, sizeof(entry), "%.*s", (int) n, entries);
+                (void) copy_part(entry, sizeof(entry), entries, n);
                 (void) quirks_remove(rest, entry, rest);
         }
         memcpy(ret, rest, sizeof(rest));

@@ -346,7 +346,7 @@ int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char
         _cleanup_close_ int dir = -1;
         int k = 0;
 
-        (void) snprintf(folder, sizeof(folder), "%.*s", (int) (name - e->place->at), e->place->at);
+        (void) copy_part(folder, sizeof(folder), e->place->at, (size_t) (name - e->place->at));
         (void) snprintf(backup, sizeof(backup), "%s" BOOT_BACKUP, name);
         (void) snprintf(temp, sizeof(temp), "%s" NEW, name);
         dir = openat(r->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -126,7 +126,7 @@ static void look_at_id(struct id_search *s, const char *id, size_t n)
         if ((n - bridge != len || strncasecmp(id + bridge, s->what, len) != 0) &&
             (n != len || strncasecmp(id, s->what, len) != 0))
                 return;
-        (void) snprintf(s->id, HISTORY_KEY_MAX, "%.*s", (int) n, id);
+        (void) copy_part(s->id, HISTORY_KEY_MAX, id, n);
         s->found = true;
 }
 

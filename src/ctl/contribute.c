@@ -51,7 +51,7 @@ static int take_record(const char *key, const struct history *h, void *data)
         *s = (struct db_says){.verdict = bad ? VERDICT_BAD : VERDICT_GOOD, .bcd_min = h->firmware, .bcd_max = h->firmware};
         (void) copy_string(s->host, sizeof(s->host), f->host);
         (void) copy_string(s->source, sizeof(s->source), OWN_SOURCE);
-        (void) snprintf(s->date, sizeof(s->date), "%.*s", (int) strcspn(h->date, "T"), h->date[0] ? h->date : "-");
+        (void) copy_part(s->date, sizeof(s->date), h->date[0] ? h->date : "-", strcspn(h->date, "T"));
         (void) snprintf(note, sizeof(note), "Linux %s%s%s", h->kernel, bad && h->reason[0] ? ": " : "", bad ? h->reason : "");
         copy_plain(s->note, sizeof(s->note), note);
         return 0;

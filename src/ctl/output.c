@@ -221,7 +221,7 @@ const char *column_text(enum column c, const struct view *v, char ret[static CEL
         case COLUMN_ID:
                 return make_harmless(f->interface, ret, CELL_MAX);
         case COLUMN_BUS:
-                (void) snprintf(ret, CELL_MAX, "%.*s", (int) strspn(f->port, "0123456789"), f->port);
+                (void) copy_part(ret, CELL_MAX, f->port, strspn(f->port, "0123456789"));
                 break;
         case COLUMN_PORT:
                 return make_harmless(f->port, ret, CELL_MAX);

@@ -138,7 +138,7 @@ static void print_state(const struct view *v, const char *means)
 
         if (n > 0 && v->reason[n - 1] == ' ')
                 n--;
-        (void) snprintf(text, sizeof(text), "%.*s", n, v->reason);
+        (void) copy_part(text, sizeof(text), v->reason, (size_t) n);
         (void) snprintf(said, sizeof(said), "%s%s%s", state_to_string(v->disk.state), n > 0 ? ". " : "", TRANSLATED(text));
         output_sentence("State", said);
 }

@@ -31,7 +31,7 @@ static int may_go(struct transaction *t)
         char of_device[INTERFACE_NAME_MAX];
         int n;
 
-        (void) snprintf(of_device, sizeof(of_device), "%.*s", (int) strcspn(t->interface, ":") + 1, t->interface);
+        (void) copy_part(of_device, sizeof(of_device), t->interface, strcspn(t->interface, ":") + 1);
         n = dir_list(t->roots.sys, SYSFS_USB_DEVICES, of_device, &interfaces);
         if (n < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, n, "cannot read the interfaces of its device: %s", strerror(-n));

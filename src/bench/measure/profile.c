@@ -242,7 +242,7 @@ static int add_name(int root, const char *path, void *data)
 
         if (!name_is_valid(file, n) || fstatat(root, path, &st, 0) < 0 || !S_ISREG(st.st_mode))
                 return 0;
-        (void) snprintf(name, sizeof(name), "%.*s", (int) n, file);
+        (void) copy_part(name, sizeof(name), file, n);
         return strv_push(&to->names, &to->n, name);
 }
 

@@ -55,7 +55,7 @@ char *scheduler_chosen(const char *line, char *ret, size_t size)
 
         ret[0] = '\0';
         if (to && (size_t) (to - from) <= size)
-                (void) snprintf(ret, size, "%.*s", (int) (to - from - 1), from + 1);
+                (void) copy_part(ret, size, from + 1, (size_t) (to - from - 1));
         return ret;
 }
 

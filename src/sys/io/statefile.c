@@ -132,7 +132,7 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
         if (dir == -ENOENT) {
                 char up[PATH_MAX];
 
-                (void) snprintf(up, sizeof(up), "%.*s", (int) (strrchr(path, '/') - path), path);
+                (void) copy_part(up, sizeof(up), path, (size_t) (strrchr(path, '/') - path));
                 r = state_mkdir(dirfd, up);
                 if (r < 0)
                         return r;

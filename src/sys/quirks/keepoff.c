@@ -33,7 +33,7 @@ static struct kept_disk *disk_of(struct disk_reading *d, const char *key, bool r
         tail = key + end;
         port = strchrnul(tail, '@');
         chain = strrchr(port, '/');
-        (void) snprintf(serial, sizeof(serial), "%.*s", (int) (port - tail), tail);
+        (void) copy_part(serial, sizeof(serial), tail, (size_t) (port - tail));
         (void) snprintf(name, sizeof(name), "%s", serial);
         if (*port && (!serial[0] || !record))
                 (void) snprintf(name + strlen(name), sizeof(name) - strlen(name), "@%s", chain ? chain + 1 : port + 1);

@@ -103,7 +103,7 @@ int setting_store_id(const struct roots *r, const char *id, const struct setting
 
         (void) copy_string(at ? keys.port : keys.disk, HISTORY_KEY_MAX, id);
         if (at && at[-1] != ':') /* the same disk at any port */
-                (void) snprintf(keys.disk, sizeof(keys.disk), "%.*s", (int) (at - id), id);
+                (void) copy_part(keys.disk, sizeof(keys.disk), id, (size_t) (at - id));
         return store(r, &keys, at, l);
 }
 

@@ -35,7 +35,7 @@ static unsigned long long read_generation(const char *line)
         }
         line = store_value(line, GENERATION);
         if (line)
-                (void) snprintf(number, sizeof(number), "%.*s", (int) strcspn(line, "\n"), line);
+                (void) copy_part(number, sizeof(number), line, strcspn(line, "\n"));
         (void) parse_uint(number, 10, UINT64_MAX, &v);
         return v;
 }

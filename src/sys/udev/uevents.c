@@ -62,7 +62,7 @@ static void find_interface(const char *path, char ret[static INTERFACE_NAME_MAX]
                 char part[INTERFACE_NAME_MAX];
 
                 if (n > 0 && n < sizeof(part)) {
-                        (void) snprintf(part, sizeof(part), "%.*s", (int) n, path);
+                        (void) copy_part(part, sizeof(part), path, n);
                         if (interface_name_valid(part))
                                 memcpy(ret, part, sizeof(part));
                 }
