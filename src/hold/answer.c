@@ -31,24 +31,22 @@ static void print_trim(const struct trim_answer *t)
                 (void) printf(PROP_TRIM_MAX "=%" PRIu64 "\n", t->max_bytes);
 }
 
-int answer_udev(const struct roots *r, const char *block, const struct hold_means *m)
+struct block_event event_of_udev(const char *block)
 {
-        const struct block_event e = {block, getenv("ACTION"), getenv("DEVTYPE")};
-        struct hold_answer a;
-        int k;
+        return (struct block_event){block, getenv("ACTION"), getenv("DEVTYPE")};
+}
 
-        k = hold_ask(r, &e, m, &a);
-        if (k < 0)
-                return k;
-        if (a.hold)
+int answer_print(const struct hold_answer *a)
+{
+        if (a->hold)
                 (void) puts(PROP_HOLD "=1");
-        if (a.capable)
+        if (a->capable)
                 (void) puts(PROP_CAPABLE "=1");
-        if (a.verdict != VERDICT_UNKNOWN)
-                (void) printf(PROP_VERDICT "=%s\n", verdict_to_string(a.verdict));
-        if (a.no_auto)
+        if (a->verdict != VERDICT_UNKNOWN)
+                (void) printf(PROP_VERDICT "=%s\n", verdict_to_string(a->verdict));
+        if (a->no_auto)
                 (void) puts("UDISKS_AUTO=0");
-        print_trim(&a.trim);
+        print_trim(&a->trim);
         return fflush(stdout) == EOF ? -errno : 0;
 }
 

@@ -16,8 +16,10 @@
  * wait three minutes. A child does not inherit the timer. Returns 0 or -errno.
  */
 int die_in(time_t seconds);
-/* Prints what hold_ask() answers to the event of udev that is in the environment. Returns 0 or -errno. */
-int answer_udev(const struct roots *r, const char *block, const struct hold_means *m);
+/* The event of udev that is in the environment. */
+struct block_event event_of_udev(const char *block);
+/* Prints the answer as properties for udev. Returns 0 or -errno. */
+int answer_print(const struct hold_answer *a);
 
 struct hold_verb {
         const char *name;

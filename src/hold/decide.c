@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* uasd-hold becomes this program where a disk may be held or moved. */
+/* uasd-hold becomes this program for all but the events that it can answer alone. */
 #include <errno.h>
 
 #include "common/log.h"
+#include "common/names.h"
 #include "common/util.h"
+#include "core/history.h"
 #include "hold/answer.h"
 #include "hold/early.h"
+#include "hold/hold.h"
 #include "hold/quirks.h"
 #include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
+#include "sys/state/history.h"
 
 #define ARMED_SEC 2 /* to write the mark and print the answer: both, or neither */
 #define INTERFACE_SEC 40
@@ -23,7 +27,55 @@ static int arm_in_time(const char *interface)
 
 static int verb_udev(const struct roots *r, char **args)
 {
-        return answer_udev(r, args[0], &(struct hold_means){conf_load, arm_in_time});
+        const struct block_event e = event_of_udev(args[0]);
+        struct hold_answer a;
+        int k = hold_decide(r, &e, arm_in_time, &a);
+
+        return k < 0 ? k : answer_print(&a);
+}
+
+/* Reports the release, with the names of the disk that can be read. After the release, since no process waits for it. */
+static void tell_release(const struct roots *r, const char *interface, bool expired)
+{
+        struct usb_disk d = {};
+        char names[256], usb_id[USB_ID_MAX] = "";
+
+        if (usb_disk_read(r, interface, false, &d) > 0) {
+                strings_from_udev(r, &d.facts);
+                (void) history_usb_id(&d.facts, usb_id, sizeof(usb_id));
+        }
+        (void) luns_names(d.luns, d.n_luns, names, sizeof(names));
+        usb_disk_done(&d);
+
+        const struct log_field fields[] = {{FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};
+
+        if (expired)
+                log_ending(LOG_WARNING, MESSAGE_RELEASED, fields, ELEMENTSOF(fields),
+                           "Released the mounts of %s: its time ran out before it was switched.", interface);
+        else
+                log_ending(LOG_NOTICE, MESSAGE_RELEASED, fields, ELEMENTSOF(fields), "Released the mounts of %s.", interface);
+}
+
+static int verb_release(const struct roots *r, char **args)
+{
+        const char *interface = args[0];
+        bool expired = false;
+        int k = hold_end(r, interface, &expired);
+
+        if (k < 0)
+                log_error("Cannot release the mounts of %s: %s", interface, strerror(-k));
+        else if (k > 0)
+                tell_release(r, interface, expired);
+        return k;
+}
+
+static int verb_end_trials(const struct roots *r, char **args)
+{
+        int k = history_end_trials(r, NULL);
+
+        if (k < 0)
+                log_error("Cannot end the trials of this boot: %s. The next boot counts them as failed.", strerror(-k));
+        return k;
 }
 
 static int verb_interface(const struct roots *r, char **args)
@@ -48,6 +100,8 @@ int main(int argc, char **argv)
                 {"udev", 3, ANSWER_SEC, verb_udev},
                 {"interface", 3, INTERFACE_SEC, verb_interface},
                 {"let-go", 2, ANSWER_SEC, verb_let_go},
+                {"release", 3, 0, verb_release},
+                {"end-trials", 2, 0, verb_end_trials},
                 {"quirks", 4, 0, verb_quirks},
                 /* clang-format on */
         };

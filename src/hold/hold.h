@@ -6,7 +6,6 @@
 #include "core/facts.h"
 #include "hold/allowed.h"
 #include "sys/io/roots.h"
-#include "sys/state/conf.h"
 #include "sys/usb/usbdisk.h"
 
 /* The TRIM work of udev's rule for a disk at this event, as properties; see common/names.h. */
@@ -35,21 +34,38 @@ struct hold_answer {
         struct trim_answer trim; /* of a whole disk */
 };
 
-struct hold_means {
-        /* conf_load(): called only where a hold may begin. uasd-hold, which has no libinih, leaves to another program here. */
-        typeof(conf_load) *load;
-        /*
-         * Arms the dead man's timer, by uasd-pid1 except in tests. Returns 0 if it runs from now on for the length of a hold,
-         * and a hold of that length does not make a boot fail.
-         */
-        int (*arm)(const char *interface);
+/* The part that is missing in an answer. */
+enum hold_open {
+        HOLD_ANSWERED,  /* nothing */
+        HOLD_MUST_WAIT, /* all: a switch has to end first */
+        HOLD_MAY_BEGIN, /* .hold: the configuration decides */
 };
 
 /*
- * Answers an event: whether it leaves the block device held, and the other properties. It may begin a hold. The decision is made
- * again at every event, and after any error the device is not held. Returns 0, or -errno without a change of ret.
+ * Answers an event as far as that needs no decision, and writes nothing. waited: HOLD_MUST_WAIT is over. The
+ * caller frees d by usb_disk_done() after any result. Returns an enum hold_open, or -errno without a change of ret.
  */
-int hold_ask(const struct roots *r, const struct block_event *e, const struct hold_means *m, struct hold_answer *ret);
+int hold_ask(const struct roots *r, const struct block_event *e, bool waited, struct usb_disk *d, struct hold_answer *ret);
+
+/*
+ * Arms the dead man's timer: uasd-pid1 does that, except in tests. Returns 0 if it runs from now on for the length of a hold, and
+ * a hold of that length does not make a boot fail.
+ */
+typedef int (*hold_arm_fn)(const char *interface);
+
+/*
+ * Answers an event whole. It may begin a hold. The decision is made again at every event, and after any error the device is not
+ * held. Returns 0, or -errno without a change of ret.
+ */
+int hold_decide(const struct roots *r, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret);
+
+/* PID 1 knows a block device from udev's record, which disappears with the device. */
+enum told {
+        TOLD_NOTHING,
+        TOLD_HELD,
+        TOLD_READY,
+};
+enum told hold_told(const struct roots *r, const struct block *b);
 
 /* Returns true if the kernel command line forbids holds, and switches before udev announces a disk. */
 bool hold_forbidden(const struct roots *r);

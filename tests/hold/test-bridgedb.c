@@ -97,7 +97,7 @@ static void test_asked_of_udev(void **state)
         struct tree *t = *state;
 
         tree_write(t, RECORD, SAYS1 "bad;*;*;A list;2026-11\n");
-        assert_int_equal(hold_ask(&t->roots, &e, &(struct hold_means){conf_load, no_timer}, &a), 0);
+        assert_int_equal(hold_decide(&t->roots, &e, no_timer, &a), 0);
         assert_int_equal(a.verdict, VERDICT_BAD);
         assert_false(a.hold);
         assert_true(a.capable);

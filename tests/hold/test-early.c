@@ -54,9 +54,7 @@ static bool held(struct tree *t, const char *action, const char *devtype, const 
 {
         struct hold_answer a = {.hold = false};
 
-        assert_int_equal(
-                hold_ask(&t->roots, &(struct block_event){block, action, devtype}, &(struct hold_means){conf_load, no_arm}, &a),
-                0);
+        assert_int_equal(hold_decide(&t->roots, &(struct block_event){block, action, devtype}, no_arm, &a), 0);
         return a.hold;
 }
 
@@ -417,8 +415,7 @@ static bool held_in_root(struct tree *t)
 {
         struct hold_answer a = {.hold = false};
 
-        assert_int_equal(
-                hold_ask(&t->roots, &(struct block_event){"sda", "add", "disk"}, &(struct hold_means){conf_load, arm}, &a), 0);
+        assert_int_equal(hold_decide(&t->roots, &(struct block_event){"sda", "add", "disk"}, arm, &a), 0);
         return a.hold;
 }
 

@@ -33,7 +33,7 @@ static struct hold_answer ask(struct tree *t, const char *action, const char *de
         struct hold_answer a = {.hold = true};
 
         armed = 0;
-        assert_int_equal(hold_ask(&t->roots, &e, &(struct hold_means){conf_load, fake_arm}, &a), 0);
+        assert_int_equal(hold_decide(&t->roots, &e, fake_arm, &a), 0);
         return a;
 }
 
@@ -348,8 +348,8 @@ static void test_not_ours(void **state)
         struct tree t;
 
         tree_make(&t);
-        assert_true(hold_ask(&t.roots, &unknown, &(struct hold_means){conf_load, fake_arm}, &a) < 0);
-        assert_true(hold_ask(&t.roots, &nasty, &(struct hold_means){conf_load, fake_arm}, &a) < 0);
+        assert_true(hold_decide(&t.roots, &unknown, fake_arm, &a) < 0);
+        assert_true(hold_decide(&t.roots, &nasty, fake_arm, &a) < 0);
         tree_remove(&t);
 }
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The answer of uasd-hold to the events of a known disk. It reads neither configuration nor policies, and writes nothing. */
+#include <fcntl.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "hold/hold.h"
+#include "sys/facts.h"
+#include "sys/io/boot.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
+#include "sys/state/trims.h"
+#include "sys/udev/udevdb.h"
+
+#define OFF "full" /* sd's name for a fully provisioned disk */
+#define ON "unmap"
+
+/* udev's record disappears with the block device, so a disk that comes back is new, on either driver. */
+static bool set_before(const struct roots *r, const struct block *b)
+{
+        char id[32], set[8];
+
+        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
+        return udevdb_property(r, id, PROP_TRIM_SET, set, sizeof(set)) > 0 && streq(set, "1");
+}
+
+void trim_ask(const struct roots *r, const struct usb_disk *d, const struct lun *l, struct trim_answer *ret)
+{
+        struct trim_answer a = {};
+        char now[TRIM_MODE_MAX];
+        uint64_t max = 0;
+
+        *ret = a;
+        /* TRIM is not needed in an initramfs, and the root file system's udev asks again. */
+        if (in_initramfs(r) || cmdline_has(r, CMDLINE_OFF))
+                return;
+        a.on = trims_lookup(r, &d->facts, l->lun, &max) > 0;
+        a.set = set_before(r, &l->disk);
+        if (!a.on && !a.set)
+                return;
+        trim_read_mode(r, l->disk.name, now);
+        if (a.on && streq(now, OFF)) {
+                a.mode = ON;
+                a.max_bytes = max;
+                a.set = true;
+        } else if (!a.on) {
+                a.mode = streq(now, ON) ? OFF : NULL;
+                a.set = false;
+        }
+        *ret = a;
+}
+
+enum told hold_told(const struct roots *r, const struct block *b)
+{
+        _cleanup_free_ char *record = NULL;
+        char id[32], hold[8];
+
+        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
+        record = udevdb_read(r, id);
+        if (!udevdb_has_tag(record, "systemd"))
+                return TOLD_NOTHING;
+        return udevdb_get(record, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1") ? TOLD_HELD : TOLD_READY;
+}
+
+static const struct block *find_block(const struct usb_disk *d, const char *name)
+{
+        for (size_t i = 0; i < d->n_luns; i++) {
+                if (streq(d->luns[i].disk.name, name))
+                        return &d->luns[i].disk;
+                for (size_t p = 0; p < d->luns[i].n_parts; p++)
+                        if (streq(d->luns[i].parts[p].name, name))
+                                return &d->luns[i].parts[p];
+        }
+        return NULL;
+}
+
+/*
+ * Policy depends on the serial, and one of the kernel's rules on names. Reading the attributes takes the device lock, and a disk
+ * that hangs would hang udev. So they come from udev's record of the USB device.
+ */
+void strings_from_udev(const struct roots *r, struct facts *f)
+{
+        const struct {
+                const char *key;
+                char *to;
+        } strings[] = {
+                {"ID_SERIAL_SHORT", f->serial},
+                {"ID_VENDOR_ENC", f->manufacturer},
+                {"ID_MODEL_ENC", f->product},
+        };
+        _cleanup_free_ char *record = NULL;
+        char id[UDEVDB_ID_MAX];
+
+        if (!udevdb_usb_id(r, f->port, id))
+                return;
+        record = udevdb_read(r, id);
+        for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
+                if (udevdb_get(record, strings[i].key, strings[i].to, USB_STRING_MAX) > 0)
+                        unescape(strings[i].to);
+                else
+                        strings[i].to[0] = '\0';
+        }
+}
+
+static bool adds_disk(const struct block_event *e)
+{
+        return e->action && streq(e->action, "add") && e->devtype && streq(e->devtype, "disk");
+}
+
+bool hold_forbidden(const struct roots *r)
+{
+        return cmdline_has(r, CMDLINE_OFF) || cmdline_has(r, CMDLINE_NO_HOLD);
+}
+
+/*
+ * If uasd-switch has just moved a disk, its first event waits until it has been tried. So all programs see the disk only once, in
+ * its final state. A disk that PID 1 already knows does not wait.
+ */
+static bool must_wait(const struct roots *r, const struct block_event *e, const struct usb_disk *d)
+{
+        const struct block *this = find_block(d, e->block);
+
+        return adds_disk(e) && this && switch_awaited(r, d->facts.interface) && !hold_forbidden(r) &&
+               hold_told(r, this) == TOLD_NOTHING;
+}
+
+/*
+ * A hold begins on the first `add` of the first disk, or not at all. If PID 1 knows a device as ready and then sees it held, it
+ * unmounts it (H1, H2). And users from the initramfs may still use the disk (H4, H5). So no hold can begin because of the
+ * installation of the package, `udevadm trigger`, or a restart of udevd or PID 1.
+ *
+ * The initramfs has no PID 1 that could keep a timer, so a hold leaves nothing behind there: it is decided again at every event.
+ * It ends when the initramfs waits for a device (early_let_go()), and in any case with the initramfs.
+ */
+static enum hold_open held(const struct roots *r, const struct block_event *e, const struct usb_disk *d, bool *ret)
+{
+        const struct block *this = find_block(d, e->block);
+
+        if (!this || hold_told(r, this) == TOLD_READY || hold_forbidden(r))
+                return HOLD_ANSWERED;
+        if (in_initramfs(r))
+                return faccessat(r->run, RUN_WAITED_FOR, F_OK, 0) < 0 && errno == ENOENT && attachment_fresh(r, &d->facts)
+                               ? HOLD_MAY_BEGIN
+                               : HOLD_ANSWERED;
+        if (adds_disk(e) && attachment_fresh(r, &d->facts))
+                return HOLD_MAY_BEGIN;
+        /* It began before, perhaps just now by the event of another LUN. */
+        *ret = hold_in_force(r, &d->facts, now_boottime(), NULL);
+        return HOLD_ANSWERED;
+}
+
+int hold_ask(const struct roots *r, const struct block_event *e, bool waited, struct usb_disk *d, struct hold_answer *ret)
+{
+        struct attachment_mark a = {.override_target = DRIVER_NONE};
+        struct hold_answer answer = {.verdict = VERDICT_UNKNOWN};
+        char interface[INTERFACE_NAME_MAX];
+        enum hold_open open = HOLD_ANSWERED;
+        int k;
+
+        k = usb_disk_of_block(r, e->block, interface);
+        if (k < 0)
+                return k;
+        k = usb_disk_read(r, interface, false, d);
+        if (k <= 0)
+                return k < 0 ? k : -ENODEV;
+        if (!waited && must_wait(r, e, d))
+                return HOLD_MUST_WAIT;
+        strings_from_udev(r, &d->facts);
+        facts_judge(r, &d->facts);
+        answer.capable = d->facts.caps_error == 0 && d->facts.caps.bot && d->facts.caps.uas && d->facts.caps.pipes;
+        answer.verdict = d->facts.verdict;
+        answer.no_auto = attachment_read(r, &d->facts, &a) >= 0 && a.no_auto;
+
+        for (size_t i = 0; i < d->n_luns; i++)
+                if (streq(d->luns[i].disk.name, e->block))
+                        trim_ask(r, d, d->luns + i, &answer.trim);
+
+        if (answer.capable)
+                open = held(r, e, d, &answer.hold);
+        *ret = answer;
+        return open;
+}
