@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/boot.h"
 
 #define SOCKET_MAX (sizeof("/proc/self/fd//" RUN_PRIVATE_SOCKET) + 16)
 
@@ -44,6 +45,12 @@ static const char *why_not_understood(const struct client *c, char ret[static WH
         return ret;
 }
 
+/* PID 1 would start it without an error, and it would end at once. */
+static bool is_off(const struct client *c)
+{
+        return !c->host && cmdline_has(&c->roots, CMDLINE_OFF);
+}
+
 static const char *why_no_answer(const struct client *c, int error, char ret[static WHY_MAX])
 {
         switch (error) {
@@ -52,7 +59,7 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
         case -EBADMSG:
                 return why_not_understood(c, ret);
         default:
-                return _("uasd is not running");
+                return is_off(c) ? _("uasd is off: uasd=off is on the kernel command line") : _("uasd is not running");
         }
 }
 
@@ -108,6 +115,7 @@ static int tell_unconnected(const struct client *c, int error)
         else
                 log_error(error == -ETIMEDOUT ? N_("%s; 'systemctl status uasd' may show the reason.")
                           : error == -EBADMSG ? "%s"
+                          : is_off(c)         ? N_("%s, and only uasd can do that. Restart the machine without that word.")
                                               : N_("%s, and only it can do that: systemctl start uasd"),
                           why);
         return UASD_EXIT_FAILED;
@@ -148,7 +156,8 @@ int source_lacks(struct remote *r, const char *member)
 int source_lost(int error)
 {
         return log_failure(UASD_EXIT_FAILED,
-                           error == -ETIMEDOUT ? N_("uasd does not answer any more.") : N_("uasd is not there any more."));
+                           error == -ETIMEDOUT ? N_("uasd does not answer any more.")
+                                               : N_("uasd is not there any more; 'systemctl status uasd' may show the reason."));
 }
 
 int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret)

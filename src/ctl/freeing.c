@@ -109,7 +109,7 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
         char remedy[REMEDY_MAX], text[BOOT_PLACE_MAX];
 
         if (v->disk.n_users > 0)
-                log_info("%s: in use:", label);
+                log_info("%s: in use, and still on %s:", label, view_driver(v) ?: _("no driver"));
         else
                 log_info("%s: not yet. %s", label, TRANSLATED(v->reason));
         say_in_use(c, v);

@@ -14,14 +14,18 @@
 
 struct wish {
         enum driver target; /* DRIVER_NONE: removes the override */
-        bool force, wait;
+        bool force, wait, told;
         uint64_t wait_usec;
 };
 
-static void tell_wish(const struct view *v, const struct wish *w)
+/* Once. Not of a disk that turns out to be in use: there it would read as if the switch was done. */
+static void tell_wish(const struct view *v, struct wish *w)
 {
         const char *from = view_driver(v) ?: _("no driver");
 
+        if (w->told)
+                return;
+        w->told = true;
         if (w->target == DRIVER_NONE)
                 log_info("%s: follows its policy again.", VIEW_LABEL(v));
         else if (v->disk.facts.driver == w->target)
@@ -123,8 +127,9 @@ static int tell_end(struct daemon_watch *watch, const char *id, const char *labe
 /*
  * Waits for the end of the job. With --wait it also waits while the disk is in use. Without it, only for a switch that has begun.
  */
-static int follow(const struct ctl *c, struct daemon_watch *watch, const struct wish *w, const char *id, const char *label)
+static int follow(const struct ctl *c, struct daemon_watch *watch, struct wish *w, const struct view *before)
 {
+        const char *id = before->disk.facts.interface, *label = VIEW_LABEL(before);
         uint64_t begin = end_after(BEGIN_USEC), end = end_after(w->wait ? w->wait_usec : WORK_USEC);
         bool pending = false;
 
@@ -134,8 +139,10 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
 
                 r = daemon_watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
                 watch->changed = false;
-                if (watch->ended)
+                if (watch->ended) {
+                        tell_wish(before, w);
                         return tell_end(watch, id, label);
+                }
                 if (watch->gone || (r < 0 && r != -ETIMEDOUT))
                         return source_lost(watch->gone ? -ENOTCONN : r);
                 v = views_find(&watch->disks, id);
@@ -147,8 +154,10 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
                 if (w->wait || now_boottime() < begin)
                         continue;
                 pending = !is_deferred(v);
-                if (pending)
+                if (pending) {
+                        tell_wish(before, w);
                         continue;
+                }
                 r = daemon_watch_refresh(watch); /* no signal carries the reason and the users */
                 if (r < 0)
                         return source_lost(r);
@@ -158,7 +167,7 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
         }
 }
 
-static int request(struct ctl *c, const char *what, const struct wish *w)
+static int request(struct ctl *c, const char *what, struct wish *w)
 {
         _cleanup_(daemon_watch_close) struct daemon_watch watch = DAEMON_WATCH_NULL;
         _cleanup_free_ char *job = NULL;
@@ -176,9 +185,10 @@ static int request(struct ctl *c, const char *what, const struct wish *w)
         r = request_call(&c->client, &c->remote, &call, &job);
         if (r != UASD_EXIT_OK)
                 return r;
-        tell_wish(c->v, w);
         watch.job = job; /* if the job has ended already, its signal is still in the queue */
-        return follow(c, &watch, w, call.disk, VIEW_LABEL(c->v));
+        if (w->wait || w->target == DRIVER_NONE)
+                tell_wish(c->v, w);
+        return follow(c, &watch, w, c->v);
 }
 
 int verb_switch(struct ctl *c, char **args)

@@ -99,6 +99,7 @@ class Contract:
 
     def test_deferred(self):
         p = self.switch_code(3, 'sdb', 'uas')
+        self.assertTrue(p.stderr.startswith('uasctl: 2-2:1.0 (sdb): in use, and still on usb-storage:\n'), p.stderr)
         self.assertIn('uasctl cancel 2-2:1.0', p.stderr)
         self.assertEqual(self.one('sdb')['state'], 'waiting')
         self.ctl('wait', 'sdb', '--wait=0', code=3)
@@ -290,6 +291,11 @@ class Contract:
         self.ctl('inhibit', '--disk=sdq', 'true', code=4)
         self.ctl('inhibit', '/nonexistent', code=127)
         self.ctl('inhibit', '--list', code=1)
+        self.tree.write('proc/cmdline', 'quiet uasd=off\n')
+        said = self.ctl('switch', 'sda', 'uas', code=1).stderr
+        self.assertIn('uasd=off is on the kernel command line', said)
+        self.assertNotIn('systemctl start', said)
+        os.unlink(self.tree.path('proc/cmdline'))
         self.conf('[uasd]\nUnknown=uas\n')
         disks = json.loads(self.ctl('list', '--json').stdout)['disks']
         self.assertEqual([one['state'] for one in disks], ['settled'] * 3 + ['incapable'] + ['settled'] * 5)
