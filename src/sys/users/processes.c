@@ -58,8 +58,8 @@ static int add_open(const struct task *p, const char *device, const char *below,
 }
 
 /*
- * For sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device. Returns 1 and the name of a node
- * of the disk, 0 if the device belongs to no LUN, or -errno if sysfs does not have it.
+ * For sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device. Returns 0, with the name of a
+ * node of the disk if the device belongs to a LUN, or -errno if sysfs does not have it.
  */
 static int character_device(const struct user_search *s, unsigned major, unsigned minor, const char **ret)
 {
@@ -78,7 +78,7 @@ static int character_device(const struct user_search *s, unsigned major, unsigne
                 if (!strstr(target, scsi))
                         continue;
                 *ret = l->disk.name[0] && !streq(strrchr(target, '/') + 1, l->sg) ? l->disk.name : l->sg;
-                return 1;
+                break;
         }
         return 0;
 }
