@@ -2,7 +2,6 @@
 #pragma once
 
 #include "client/client.h"
-#include "client/view.h"
 #include "common/exit-codes.h"
 
 enum bench_verb {

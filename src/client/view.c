@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "common/gettext.h"
-#include "common/names.h"
 #include "common/util.h"
 #include "core/policy.h"
 

@@ -8,7 +8,6 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "common/names.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "common/names.h"
 #include "ctl/schema.h"
 #include "sys/block/counts.h"
 #include "sys/io/statefile.h"

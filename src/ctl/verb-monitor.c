@@ -3,7 +3,6 @@
 
 #include <time.h>
 
-#include "common/names.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 

@@ -3,7 +3,6 @@
 
 #include "common/names.h"
 #include "core/policy.h"
-#include "ctl/boot.h"
 #include "ctl/output.h"
 #include "sys/io/clock.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include "common/log.h"
 #include "common/names.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /*
  * The possible style of the standard output. It is determined at the first call and then fixed, because a pager may replace the

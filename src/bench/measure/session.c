@@ -6,7 +6,6 @@
 #include "bench/measure/fio.h"
 #include "bench/tell/verdict.h"
 #include "common/log.h"
-#include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 #include "term/terminal.h"

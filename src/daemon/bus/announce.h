@@ -2,7 +2,6 @@
 #pragma once
 
 #include <systemd/sd-bus.h>
-#include <systemd/sd-event.h>
 
 #include "core/types.h"
 #include "daemon/loop.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/feature/features.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include "common/exit-codes.h"

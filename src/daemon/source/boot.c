@@ -2,7 +2,6 @@
 #include "daemon/source/sources.h"
 
 #include "common/log.h"
-#include "common/names.h"
 #include "daemon/manager.h"
 #include "sys/io/pid1.h"
 

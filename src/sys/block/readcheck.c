@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <libaio.h>
 #include <linux/fs.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 
 #include "common/util.h"

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <limits.h>
 
-#include "common/names.h"
 #include "common/util.h"
 
 int roots_open(struct roots *ret, const char *prefix)

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#include "common/util.h"
 #include "sys/io/clock.h"
 
 /*

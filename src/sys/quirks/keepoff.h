@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/config.h"
-#include "core/facts.h"
 #include "core/keepoff.h"
 #include "sys/io/roots.h"
 

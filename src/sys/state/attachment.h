@@ -3,7 +3,6 @@
 
 #include "common/util.h"
 #include "core/facts.h"
-#include "sys/io/clock.h"
 #include "sys/io/roots.h"
 
 /*
