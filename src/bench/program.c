@@ -242,7 +242,7 @@ const char *bench_options_wrong(const struct bench_options *o, enum bench_verb v
                 return "A mounted disk stays on its driver: --file takes --driver only with --remount.";
         if (o->clients && !o->file)
                 return "--clients needs --file=PATH, the path on those machines.";
-        if (o->sweep && o->runtime_sec && strncmp(o->sweep, "runtime", strlen("runtime")) == 0)
+        if (o->sweep && o->runtime_sec && startswith(o->sweep, "runtime"))
                 return "--sweep=runtime and --runtime exclude each other.";
         if (o->clients && o->sweep)
                 return "--clients and --sweep exclude each other, because each varies one figure.";

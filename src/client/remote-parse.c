@@ -121,7 +121,7 @@ static int read_busy(sd_bus_message *m, struct disk *d)
                     copy_if_said(command, &u->command) < 0 || copy_if_said(unit, &u->unit) < 0)
                         return -ENOMEM;
                 /* The bus has no kind for btrfs, so the name decides. */
-                u->btrfs = u->kind == USER_HOLDER && strncmp(where, HOLDER_BTRFS, strlen(HOLDER_BTRFS)) == 0;
+                u->btrfs = u->kind == USER_HOLDER && startswith(where, HOLDER_BTRFS);
         }
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }

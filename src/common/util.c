@@ -217,7 +217,7 @@ char *harmless_sentence(const char *s, char *ret, size_t size)
         char *to = make_harmless(s, ret, size);
 
         for (const char *from = ret; *from; to++)
-                if (strncmp(from, "\\x5c", 4) == 0) {
+                if (startswith(from, "\\x5c")) {
                         *to = '\\';
                         from += 4;
                 } else

@@ -81,11 +81,19 @@ static inline const char *startswith(const char *s, const char *prefix)
 
         return strncmp(s, prefix, n) == 0 ? s + n : NULL;
 }
-static inline bool has_suffix(const char *s, const char *suffix)
+static inline bool endswith(const char *s, const char *suffix)
 {
         size_t n = strlen(s), m = strlen(suffix);
 
         return n >= m && streq(s + n - m, suffix);
+}
+
+/* Returns true for the directory itself and for everything below it. */
+static inline bool path_is_in(const char *path, const char *directory)
+{
+        const char *rest = startswith(path, directory);
+
+        return rest && (*rest == '\0' || *rest == '/' || streq(directory, "/"));
 }
 
 /* Reads up to `size` bytes, until the end of the file. Returns the count, or a negative errno. */

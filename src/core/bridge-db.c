@@ -90,12 +90,10 @@ bool db_any_firmware(const struct db_says *s)
 
 bool db_host_fits(const struct db_says *s, const char *platform)
 {
-        size_t n = strlen(s->host);
-
         if (streq(s->host, "*"))
                 return true;
         for (const char *word = platform; *word; word += strspn(word, " ")) {
-                if (strncmp(word, s->host, n) == 0)
+                if (startswith(word, s->host))
                         return true;
                 word += strcspn(word, " ");
         }
@@ -104,7 +102,7 @@ bool db_host_fits(const struct db_says *s, const char *platform)
 
 bool db_of_kernel(const struct db_says *s)
 {
-        return strncmp(s->source, KERNEL_PREFIX, strlen(KERNEL_PREFIX)) == 0;
+        return startswith(s->source, KERNEL_PREFIX);
 }
 
 void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, struct db_word *ret)

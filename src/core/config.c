@@ -146,8 +146,10 @@ static int set_unknown(struct config *c, const char *value)
 
 int config_set(struct config *c, const char *section, const char *key, const char *value)
 {
-        if (strncmp(section, DISK_PREFIX, strlen(DISK_PREFIX)) == 0)
-                return set_disk(c, section + strlen(DISK_PREFIX), key, value);
+        const char *disk = startswith(section, DISK_PREFIX);
+
+        if (disk)
+                return set_disk(c, disk, key, value);
         if (!streq(section, "uasd"))
                 return -ENOENT;
         if (streq(key, "Policy"))

@@ -96,13 +96,6 @@ static void describe_users(const struct disk *d, char *ret, size_t size)
         }
 }
 
-static bool is_or_below(const char *path, const char *dir)
-{
-        size_t n = strlen(dir);
-
-        return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
 bool user_is_stacked(const struct disk *d, const struct user *u)
 {
         for (size_t i = 0; i < d->n_users; i++) {
@@ -158,7 +151,7 @@ char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
                 const struct user *u = d->users + i;
 
                 if (u->kind == USER_SWAP || (u->kind == USER_MOUNT && !u->namespace && u->where &&
-                                             (is_or_below(u->where, "/boot") || is_or_below(u->where, "/efi"))))
+                                             (path_is_in(u->where, "/boot") || path_is_in(u->where, "/efi"))))
                         system = u;
         }
         if (!system)

@@ -124,7 +124,7 @@ void users_claimed(struct user **users, size_t *n, const char *node)
                 if ((*users)[i].kind != USER_OPEN && (*users)[i].kind != USER_LOOP)
                         return;
         for (size_t i = 0; i < *n; i++)
-                if ((*users)[i].kind == USER_OPEN && strncmp((*users)[i].device, "sg", 2) != 0) {
+                if ((*users)[i].kind == USER_OPEN && !startswith((*users)[i].device, "sg")) {
                         (*users)[i].kind = USER_CLAIM;
                         named = true;
                 }

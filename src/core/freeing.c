@@ -36,15 +36,10 @@ static void put_command(const char *command, const char *word, char *ret, size_t
         (void) snprintf(ret, size, "%s%s", *q ? command : "", q);
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-        return strlen(s) > strlen(end) && streq(s + strlen(s) - strlen(end), end);
-}
-
 /* The unit of a user's session is more than the process. */
 static void stop_process(const struct user *u, char *ret, size_t size)
 {
-        if (u->unit && ends_with(u->unit, ".service") && strncmp(u->unit, "user@", 5) != 0)
+        if (u->unit && endswith(u->unit, ".service") && u->unit[0] != '.' && !startswith(u->unit, "user@"))
                 put_command("systemctl stop ", u->unit, ret, size);
         else if (u->pid > 1) /* PID 1 cannot be killed */
                 (void) snprintf(ret, size, "kill %i", (int) u->pid);
@@ -73,7 +68,7 @@ char *freeing_command(const struct user *u, bool stacked, char *ret, size_t size
                 (void) snprintf(ret, size, "swapoff /dev/%s", u->device);
         else if (u->kind == USER_LOOP && u->where)
                 put_command("losetup --detach /dev/", u->where, ret, size);
-        else if (u->kind == USER_CLAIM && u->where && strncmp(u->where, pool, strlen(pool)) == 0)
+        else if (u->kind == USER_CLAIM && u->where && startswith(u->where, pool))
                 put_command("zpool export ", u->where + strlen(pool), ret, size);
         else if (u->kind == USER_CLAIM || (u->kind == USER_OPEN && !user_is_udev(u))) /* udev ends by itself */
                 stop_process(u, ret, size);
@@ -111,15 +106,15 @@ char *freeing_holder(const char *name, const char *mapping, const char *uuid, ch
         size_t i = 0;
 
         ret[0] = '\0';
-        if (strncmp(uuid, "LVM-", 4) == 0) {
+        if (startswith(uuid, "LVM-")) {
                 put_command("vgchange -an ", volume_group(mapping, group), ret, size);
         } else if (*mapping) {
-                while (strncmp(uuid, mappings[i].prefix, strlen(mappings[i].prefix)) != 0)
+                while (!startswith(uuid, mappings[i].prefix))
                         i++;
                 put_command(mappings[i].command, mapping, ret, size);
-        } else if (strncmp(name, "md", 2) == 0) {
+        } else if (startswith(name, "md")) {
                 put_command("mdadm --stop /dev/", name, ret, size);
-        } else if (strncmp(name, "bcache", 6) == 0) {
+        } else if (startswith(name, "bcache")) {
                 (void) snprintf(ret, size, "echo 1 >/sys/block/%s/bcache/stop", name);
         }
         return ret;

@@ -17,7 +17,7 @@ bool smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])
                 char type[SMART_TYPE_MAX];
                 size_t n;
 
-                if (strncmp(line, TYPE_KEY, strlen(TYPE_KEY)) != 0)
+                if (!startswith(line, TYPE_KEY))
                         continue;
                 line += strlen(TYPE_KEY);
                 line += strspn(line, ": \t");
@@ -42,7 +42,7 @@ const char *smart_why_not(const struct smart_case *c)
                 return "it is being switched";
         if (c->state != STATE_SETTLED && c->state != STATE_INCAPABLE)
                 return "it is not settled";
-        if (strncmp(c->history, "distrusted", strlen("distrusted")) == 0)
+        if (startswith(c->history, "distrusted"))
                 return "it is distrusted";
         if (strstr(c->history, "on trial"))
                 return "it is on trial";

@@ -16,9 +16,9 @@ void trouble_init(struct trouble *t)
 /* An event at a hub's port affects everything behind it. */
 static bool port_leads_to(const char *port, const char *disk)
 {
-        size_t n = strlen(port);
+        const char *rest = startswith(disk, port);
 
-        return strncmp(port, disk, n) == 0 && (disk[n] == '\0' || disk[n] == '.');
+        return rest && (*rest == '\0' || *rest == '.');
 }
 
 bool sign_is_about(const struct sign *s, const struct facts *f, const char *host)

@@ -185,7 +185,7 @@ static const char *parse_grub(struct boot_edit *e)
 
         for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
                 size_t n = strcspn(line, "\n");
-                bool starts = strncmp(line, GRUB_VARIABLE "=", strlen(GRUB_VARIABLE "=")) == 0;
+                bool starts = startswith(line, GRUB_VARIABLE "=");
 
                 if (line[strspn(line, " \t")] == '#')
                         continue;
@@ -201,12 +201,12 @@ static const char *parse_grub(struct boot_edit *e)
 
 static const char *parse_modprobe(struct boot_edit *e)
 {
-        const char *line = e->text + strlen(MODPROBE_HEAD MODPROBE_LINE);
+        const char *line = startswith(e->text, MODPROBE_HEAD MODPROBE_LINE);
         size_t n;
 
         if (!*e->text)
                 return NULL;
-        if (strncmp(e->text, MODPROBE_HEAD MODPROBE_LINE, strlen(MODPROBE_HEAD MODPROBE_LINE)) != 0)
+        if (!line)
                 return N_("it is not as uasctl has written it");
         n = strcspn(line, " \"\n");
         if (!streq(line + n, "\n"))

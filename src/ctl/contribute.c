@@ -39,7 +39,7 @@ static int take_record(const char *key, const struct history *h, void *data)
         struct db_says *s = f->says;
         char note[256];
 
-        if (strncmp(key, f->key, strlen(f->key)) != 0 || (!bad && h->state != HISTORY_PASSED))
+        if (!startswith(key, f->key) || (!bad && h->state != HISTORY_PASSED))
                 return 0;
         while (s < f->says + f->n && (s->bcd_min != h->firmware || (s->verdict == VERDICT_BAD) != bad))
                 s++;

@@ -114,7 +114,7 @@ static bool fits_record(const struct events_filter *f, const char *key)
         for (size_t i = 0; i < f->n_disks; i++) {
                 const struct events_disk *d = &f->disks[i];
 
-                if (*d->interface ? streq(d->key, key) : strncmp(d->key, key, strlen(d->key)) == 0)
+                if (*d->interface ? streq(d->key, key) : startswith(key, d->key) != NULL)
                         return true;
         }
         return !f->disks;
@@ -294,12 +294,13 @@ static bool is_about(const struct kernel_search *s, const char *device, const ch
                 return host < HOSTS_MAX && s->hosts[host];
         for (size_t i = 0; i < s->views->n; i++) {
                 const struct facts *f = &s->views->list[i].disk.facts;
-                size_t n = strlen(f->port);
+                const char *interface = startswith(device, "+usb:"), *port = startswith(text, "usb "), *rest;
 
-                if (strncmp(device, "+usb:", 5) == 0 && streq(device + 5, f->interface))
+                if (interface && streq(interface, f->interface))
                         return true;
                 /* Its number, c189:MINOR, was different at an earlier plug. */
-                if (strncmp(text, "usb ", 4) == 0 && strncmp(text + 4, f->port, n) == 0 && text[4 + n] == ':')
+                rest = port ? startswith(port, f->port) : NULL;
+                if (rest && *rest == ':')
                         return true;
         }
         return false;

@@ -165,7 +165,7 @@ static void redact_quirks(struct quirk_facts *q)
         for (size_t i = 0; i < q->lines.n; i++) {
                 char **file = &q->lines.list[i].file, *name = *file ? strrchr(*file, '/') : NULL;
 
-                if (name && strncmp(*file, PACKAGES, strlen(PACKAGES)) != 0)
+                if (name && !startswith(*file, PACKAGES))
                         redact_from(file, (size_t) (name + 1 - *file));
         }
 }
@@ -186,7 +186,7 @@ static void print_command_line(const struct roots *r)
                 return;
         for (char *word; (word = strsep(&rest, " ")) && used < sizeof(told);)
                 for (size_t i = 0; i < ELEMENTSOF(begins); i++)
-                        if (strncmp(word, begins[i], strlen(begins[i])) == 0) {
+                        if (startswith(word, begins[i])) {
                                 used += (size_t) snprintf(told + used, sizeof(told) - used, "%s%s", used ? " " : "", word);
                                 break;
                         }
@@ -203,7 +203,7 @@ static void print_distribution(const struct roots *r)
         if ((r->etc < 0 || attr_read(r->etc, "os-release", text, sizeof(text)) <= 0) &&
             (r->lib < 0 || attr_read(r->lib, "os-release", text, sizeof(text)) <= 0))
                 return;
-        at = strncmp(text, OS_NAME, strlen(OS_NAME)) == 0 ? text : strstr(text, "\n" OS_NAME);
+        at = startswith(text, OS_NAME) ? text : strstr(text, "\n" OS_NAME);
         if (!at)
                 return;
         at += strlen(OS_NAME) + (*at == '\n');

@@ -158,7 +158,7 @@ static const char *near_verb(const char *word)
 /* No verb has a digit, a slash or a colon. */
 static bool is_disk_name(const char *word)
 {
-        return word[strcspn(word, "/:0123456789")] || (strncmp(word, "sd", 2) == 0 && strlen(word) <= 4);
+        return word[strcspn(word, "/:0123456789")] || (startswith(word, "sd") && strlen(word) <= 4);
 }
 
 static void tell_unknown_verb(const char *word)

@@ -79,7 +79,7 @@ static bool wanted_in(int dirfd)
         char target[PATH_MAX];
 
         for (int i = 0; i < n; i++)
-                if ((has_suffix(names[i], ".wants") || has_suffix(names[i], ".requires")) &&
+                if ((endswith(names[i], ".wants") || endswith(names[i], ".requires")) &&
                     link_basename(dirfd, path_join(UNITS "/", names[i], "/" UNIT_SERVICE), target, sizeof(target)) >= 0 &&
                     !streq(target, "null"))
                         return true;
@@ -134,8 +134,9 @@ static int take_tab_line(const char *line, usec_t *min)
         for (;;) {
                 size_t n = strcspn(p, ", \t\n");
 
-                if (strncmp(p, TAB_KEY, strlen(TAB_KEY)) == 0) {
+                if (startswith(p, TAB_KEY)) {
                         int r = take(p + strlen(TAB_KEY), ", \t\n", min);
+
                         if (r < 0)
                                 return r;
                 }
@@ -151,11 +152,11 @@ static int take_key_line(const char *line, const char *const keys[static 2], use
 {
         line += strspn(line, " \t");
         for (size_t i = 0; i < 2; i++) {
-                size_t n = strlen(keys[i]);
+                const char *rest = startswith(line, keys[i]);
 
-                if (strncmp(line, keys[i], n) != 0 || line[n + strspn(line + n, " \t")] != '=')
+                if (!rest || rest[strspn(rest, " \t")] != '=')
                         continue;
-                line += n + strcspn(line + n, "=") + 1;
+                line = strchr(rest, '=') + 1;
                 line += strspn(line, " \t");
                 return take(line, "\n", min);
         }
@@ -228,9 +229,9 @@ static int read_devices(int dirfd, usec_t *min)
         int n = dir_list(dirfd, UNITS, "", &names), r = n < 0 ? n : 0;
 
         for (int i = 0; i < n && r >= 0; i++)
-                if (has_suffix(names[i], ".device"))
+                if (endswith(names[i], ".device"))
                         r = read_file(&f, path_join(UNITS "/", names[i]));
-                else if (streq(names[i], "device.d") || has_suffix(names[i], ".device.d"))
+                else if (streq(names[i], "device.d") || endswith(names[i], ".device.d"))
                         r = read_dropins(&f, path_join(UNITS "/", names[i]));
         return r == -ENOENT || r == -EBADF ? 0 : r;
 }
@@ -248,7 +249,7 @@ static int read_cmdline(const struct roots *r, usec_t *min)
                 k = take(p + strlen(TAB_KEY), ",: \"'\n", min);
         for (char *w = strtok_r(text, " \n", &save); k >= 0 && w; w = strtok_r(NULL, " \n", &save))
                 for (size_t i = 0; k >= 0 && i < ELEMENTSOF(keys); i++)
-                        if (strncmp(w, keys[i], strlen(keys[i])) == 0)
+                        if (startswith(w, keys[i]))
                                 k = take(w + strlen(keys[i]), "", min);
         return k;
 }

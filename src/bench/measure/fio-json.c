@@ -48,7 +48,7 @@ static void mend_numbers(char *text)
                 for (size_t i = 0; i < ELEMENTSOF(broken); i++) {
                         size_t n = strlen(broken[i]);
 
-                        if (strncmp(p + 3, broken[i], n) == 0 && !isalnum((unsigned char) p[3 + n])) {
+                        if (startswith(p + 3, broken[i]) && !isalnum((unsigned char) p[3 + n])) {
                                 memset(p + 3, ' ', n);
                                 p[3] = '0';
                                 break;

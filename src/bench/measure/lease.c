@@ -37,7 +37,7 @@ static void take_view(struct subject *s, const struct view *v)
         if (streq(s->history, v->history))
                 return;
         (void) copy_string(s->history, sizeof(s->history), v->history);
-        s->distrusted = strncmp(v->history, "distrusted", strlen("distrusted")) == 0;
+        s->distrusted = startswith(v->history, "distrusted");
 }
 
 /* Reads the disk again. A signal that is still on its way may have its new node. */
@@ -177,13 +177,6 @@ void remount_done(struct remount *m)
         *m = (struct remount){};
 }
 
-static bool is_below(const char *path, const char *directory)
-{
-        size_t n = strlen(directory);
-
-        return streq(directory, "/") || (strncmp(path, directory, n) == 0 && (path[n] == '/' || !path[n]));
-}
-
 /* The last mount with the longest path hides the others. device: gets the node, "" for none. */
 static int read_mount(const char *path, struct remount *ret, char *device, size_t size)
 {
@@ -193,7 +186,7 @@ static int read_mount(const char *path, struct remount *ret, char *device, size_
         if (!f)
                 return -errno;
         for (struct mntent *e; (e = getmntent(f));) {
-                if (!is_below(path, e->mnt_dir) || strlen(e->mnt_dir) < longest)
+                if (!path_is_in(path, e->mnt_dir) || strlen(e->mnt_dir) < longest)
                         continue;
                 longest = strlen(e->mnt_dir);
                 remount_done(ret);
@@ -212,7 +205,7 @@ static const char *disk_of(const struct view *v, const char *name)
         for (size_t i = 0; i < v->disk.n_luns; i++) {
                 const char *disk = v->disk.luns[i].disk.name;
 
-                if (disk[0] && strncmp(name, disk, strlen(disk)) == 0)
+                if (disk[0] && startswith(name, disk))
                         return disk;
         }
         return name;
@@ -236,7 +229,7 @@ int remount_find(const char *path, const struct views *views, struct remount *re
                 if (luns_have(d->luns, d->n_luns, major(st.st_rdev), minor(st.st_rdev), &name))
                         *ret_view = &views->list[i];
         }
-        if (!*ret_view || strncmp(ret->type, "fuse", strlen("fuse")) == 0)
+        if (!*ret_view || startswith(ret->type, "fuse"))
                 return log_failure(UASD_EXIT_REFUSED,
                                    "Cannot unmount and mount '%s': it is no file system of the kernel directly on a USB disk.",
                                    ret->target);

@@ -97,9 +97,7 @@ void kept_close(struct kept_results *k)
 
 static bool begins(const char *name, const char *what)
 {
-        size_t n = strlen(what);
-
-        return strncmp(name, what, n) == 0 || strncmp(name + TIME_LENGTH + 1, what, n) == 0;
+        return startswith(name, what) || startswith(name + TIME_LENGTH + 1, what);
 }
 
 /* By the beginning of its id or file name, or the newest one. Its index, -ENOENT, or -ENOTUNIQ: more than one begins with it. */
@@ -118,9 +116,7 @@ static int find_index(const struct kept_results *k, const char *what)
 
 static bool is_path(const char *what)
 {
-        size_t n = strlen(what), suffix = strlen(SUFFIX);
-
-        return strchr(what, '/') || (access(what, F_OK) == 0 && n > suffix && streq(what + n - suffix, SUFFIX));
+        return strchr(what, '/') || (access(what, F_OK) == 0 && endswith(what, SUFFIX) && !streq(what, SUFFIX));
 }
 
 static int tell_not_found(int error, const char *what)
@@ -307,8 +303,7 @@ static int filter(const struct bench_context *c, const char *disk, struct bench 
                 (void) snprintf(id, sizeof(id), "%04x:%04x", v->disk.facts.vid, v->disk.facts.pid);
         }
         for (size_t i = 0; i < *n; i++)
-                if (streq(all[i].conditions.serial, v ? v->disk.facts.serial : disk) &&
-                    strncmp(all[i].conditions.bridge, id, strlen(id)) == 0)
+                if (streq(all[i].conditions.serial, v ? v->disk.facts.serial : disk) && startswith(all[i].conditions.bridge, id))
                         all[kept++] = all[i];
                 else
                         bench_done(&all[i]);

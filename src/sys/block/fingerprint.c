@@ -201,8 +201,9 @@ bool fingerprint_same_sizes(const char *before, const char *after)
         for (const char *line = before; *line; line = next_line(line)) {
                 size_t key = strcspn(line, "=\n") + 1, length = strcspn(line, "\n");
 
-                if (strncmp(line + strcspn(line, "_\n"), "_SIZE=", 6) != 0 &&
-                    strncmp(line + strcspn(line, "_\n"), "_SECTOR=", 8) != 0)
+                const char *what = line + strcspn(line, "_\n");
+
+                if (!startswith(what, "_SIZE=") && !startswith(what, "_SECTOR="))
                         continue;
                 for (const char *now = after; *now; now = next_line(now))
                         if (strncmp(line, now, key) == 0 && (strcspn(now, "\n") != length || strncmp(line, now, length) != 0))
@@ -214,10 +215,9 @@ bool fingerprint_same_sizes(const char *before, const char *after)
 /* Returns true if the line of a LUN says this. */
 static bool says(const char *line, const char *what)
 {
-        size_t n = strlen(what);
+        const char *rest = startswith(line + strcspn(line, "_\n"), what);
 
-        line += strcspn(line, "_\n");
-        return strncmp(line, what, n) == 0 && line[n] == '\n';
+        return rest && *rest == '\n';
 }
 
 bool fingerprint_same(const char *before, const char *after, char *ret, size_t size)

@@ -20,7 +20,7 @@ bool cmdline_has(const struct roots *r, const char *word)
         if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
                 return false;
         for (char *w = strtok_r(text, " \n", &save); w; w = strtok_r(NULL, " \n", &save))
-                if (streq(w, word) || (initrd && strncmp(w, "rd.", 3) == 0 && streq(w + 3, word)))
+                if (streq(w, word) || (initrd && startswith(w, "rd.") && streq(w + strlen("rd."), word)))
                         return true;
         return false;
 }

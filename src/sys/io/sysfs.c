@@ -101,7 +101,7 @@ int dir_list(int dirfd, const char *path, const char *prefix, char ***ret)
 {
         _cleanup_strv_ char **names = NULL;
         int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-        size_t length = strlen(prefix), n = 0;
+        size_t n = 0;
         struct dirent *e;
         DIR *d;
 
@@ -113,7 +113,7 @@ int dir_list(int dirfd, const char *path, const char *prefix, char ***ret)
                 return -errno;
         }
         for (errno = 0; r >= 0 && (e = readdir(d)); errno = 0)
-                if (e->d_name[0] != '.' && strncmp(e->d_name, prefix, length) == 0)
+                if (e->d_name[0] != '.' && startswith(e->d_name, prefix))
                         r = strv_push(&names, &n, e->d_name);
         if (r >= 0 && errno)
                 r = -errno;
@@ -148,7 +148,7 @@ int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int 
                 int n_here = dir_list(dirs[i].root, dirs[i].path, "", &here);
 
                 for (char **name = here; name && *name; name++)
-                        if (has_suffix(*name, suffix) && strv_push(&names, &n_names, *name) < 0)
+                        if (endswith(*name, suffix) && strv_push(&names, &n_names, *name) < 0)
                                 return -ENOMEM;
                 if (n_here == -ENOMEM)
                         return n_here;

@@ -48,8 +48,10 @@ static void name_file(struct modprobe_reading *d, int root, const char *path)
 {
         const char *tree = root == d->roots->etc ? "/etc" : root == d->roots->run ? "/run" : "/usr/lib";
 
-        if (strncmp(path, "../", 3) == 0)
-                (void) snprintf(d->file, sizeof(d->file), "/usr/%s", path + 3);
+        const char *outside = startswith(path, "../");
+
+        if (outside)
+                (void) snprintf(d->file, sizeof(d->file), "/usr/%s", outside);
         else
                 (void) snprintf(d->file, sizeof(d->file), "%s/%s", tree, path);
 }

@@ -38,7 +38,7 @@ static void complain(struct load *l, int line, const char *what)
 /* inih reports only the number of the first line that it does not understand. So it gets none of them. */
 static bool understood(struct load *l, const char *line)
 {
-        const char *start = line + (l->line == 1 && strncmp(line, BOM, strlen(BOM)) == 0 ? strlen(BOM) : 0);
+        const char *behind_bom = l->line == 1 ? startswith(line, BOM) : NULL, *start = behind_bom ?: line;
         bool indented = strspn(start, " \t\r\n") > 0, section;
 
         start += strspn(start, " \t\r\n");

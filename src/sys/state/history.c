@@ -167,7 +167,7 @@ static int change(const struct roots *r, int (*fn)(char **line, void *data), voi
 }
 
 struct replacing {
-        const char *key, *line; /* NULL: remove the record */
+        const char *key, *value; /* NULL: remove the record */
 };
 
 static int drop_key(char **line, void *data)
@@ -180,7 +180,7 @@ static int drop_key(char **line, void *data)
 static int add_line(struct store_lines *s, void *data)
 {
         const struct replacing *to = data;
-        int k = strv_push(&s->list, &s->n, to->line);
+        int k = store_add(s, to->key, to->value);
 
         if (k < 0)
                 return k;
@@ -190,13 +190,12 @@ static int add_line(struct store_lines *s, void *data)
 
 static int drop_disk(char **line, void *data)
 {
-        return strncmp(*line, data, strlen(data)) != 0;
+        return !startswith(*line, data);
 }
 
 int history_put_back(const struct roots *r, const struct facts *f, const struct history *h)
 {
         char key[HISTORY_KEY_MAX], value[HISTORY_LINE_MAX];
-        _cleanup_free_ char *line = NULL;
         int k;
 
         history_key(f, key, sizeof(key));
@@ -205,11 +204,7 @@ int history_put_back(const struct roots *r, const struct facts *f, const struct 
         k = history_format(h, value, sizeof(value));
         if (k < 0)
                 return k;
-        if (asprintf(&line, "%s=%s", key, value) < 0) {
-                line = NULL;
-                return -ENOMEM;
-        }
-        return store_change(r, &(struct store_change){STATE_HISTORY, WRITER, &(struct replacing){key, line}, drop_key, add_line,
+        return store_change(r, &(struct store_change){STATE_HISTORY, WRITER, &(struct replacing){key, value}, drop_key, add_line,
                                                       .room = h->state == HISTORY_TRIAL});
 }
 
@@ -253,8 +248,8 @@ struct forgetting {
 static int drop_id(char **line, void *data)
 {
         struct forgetting *f = data;
-        size_t n = strlen(f->id);
-        bool is = strncmp(*line, f->id, n) == 0 && ((*line)[n] == '@' || (*line)[n] == '=');
+        const char *rest = startswith(*line, f->id);
+        bool is = rest && (*rest == '@' || *rest == '=');
 
         f->found = f->found || is;
         return !is;

@@ -68,16 +68,10 @@ static int drop_line(char **line, void *data)
 static int add_line(struct store_lines *s, void *data)
 {
         const struct rewrite *w = data;
-        _cleanup_free_ char *line = NULL;
-        int k;
+        int k = 0;
 
-        if (w->line->usual && !(w->only_port && w->disk_set))
-                return 1;
-        if (asprintf(&line, "%s=%s", w->only_port ? w->keys->port : w->keys->disk, w->line->words) < 0) {
-                line = NULL;
-                return -ENOMEM;
-        }
-        k = strv_push(&s->list, &s->n, line);
+        if (!w->line->usual || (w->only_port && w->disk_set))
+                k = store_add(s, w->only_port ? w->keys->port : w->keys->disk, w->line->words);
         return k < 0 ? k : 1;
 }
 
@@ -94,17 +88,6 @@ int setting_store(const struct roots *r, const struct facts *f, const struct set
 
         make_keys(f, &keys);
         return store(r, &keys, l->port || !f->serial[0], l);
-}
-
-int setting_store_id(const struct roots *r, const char *id, const struct setting_line *l)
-{
-        const char *at = strchr(id, '@');
-        struct keys keys = {};
-
-        (void) copy_string(at ? keys.port : keys.disk, HISTORY_KEY_MAX, id);
-        if (at && at[-1] != ':') /* the same disk at any port */
-                (void) copy_part(keys.disk, sizeof(keys.disk), id, (size_t) (at - id));
-        return store(r, &keys, at, l);
 }
 
 /* Returns -1 if there is no line, or no such policy. */
@@ -155,20 +138,31 @@ int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p,
         return settings_each(r, STATE_POLICY, each_line, &(struct each){fn, data});
 }
 
-int policy_store(const struct roots *r, const struct facts *f, bool port, enum policy p, bool forced)
+static int policy_store_by(const struct roots *r, const struct keys *keys, bool only_port, enum policy p, bool forced)
 {
         char words[48];
 
         (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
-        return setting_store(r, f, &(struct setting_line){STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO, port});
+        return store(r, keys, only_port, &(struct setting_line){STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO});
+}
+
+int policy_store(const struct roots *r, const struct facts *f, bool port, enum policy p, bool forced)
+{
+        struct keys keys;
+
+        make_keys(f, &keys);
+        return policy_store_by(r, &keys, port || !f->serial[0], p, forced);
 }
 
 int policy_store_id(const struct roots *r, const char *id, enum policy p, bool forced)
 {
-        char words[48];
+        const char *at = strchr(id, '@');
+        struct keys keys = {};
 
-        (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
-        return setting_store_id(r, id, &(struct setting_line){STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO, false});
+        (void) copy_string(at ? keys.port : keys.disk, HISTORY_KEY_MAX, id);
+        if (at && at[-1] != ':') /* the same disk at any port */
+                (void) copy_part(keys.disk, sizeof(keys.disk), id, (size_t) (at - id));
+        return policy_store_by(r, &keys, at, p, forced);
 }
 
 void policy_rows_done(struct policy_rows *p)

@@ -33,8 +33,6 @@ struct setting_line {
 
 /* Errors as store_change(). */
 int setting_store(const struct roots *r, const struct facts *f, const struct setting_line *l);
-/* The same for a disk that is not plugged in, by its key. */
-int setting_store_id(const struct roots *r, const char *id, const struct setting_line *l);
 
 /* Kept policy (`uasctl policy`), stored as in sys/state/settings.h: "VID:PID:SERIAL=uas force". */
 

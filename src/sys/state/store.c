@@ -179,9 +179,21 @@ unsigned store_version(const struct roots *r, const char *name)
 
 const char *store_value(const char *line, const char *key)
 {
-        size_t n = strlen(key);
+        const char *rest = startswith(line, key);
 
-        return strncmp(line, key, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
+        return rest && *rest == '=' ? rest + 1 : NULL;
+}
+
+int store_add(struct store_lines *lines, const char *key, const char *words)
+{
+        char *line;
+        int k = asprintf(&line, "%s=%s", key, words) < 0 ? -ENOMEM : 0;
+
+        if (k < 0)
+                return k;
+        k = strv_push(&lines->list, &lines->n, line);
+        free(line);
+        return k;
 }
 
 static int write_both(const struct roots *r, const struct store_change *c, const struct store_lines *lines,

@@ -36,6 +36,9 @@ struct store_lines {
         size_t n;
 };
 
+/* Adds "KEY=words". Returns 0 or -ENOMEM. */
+int store_add(struct store_lines *lines, const char *key, const char *words);
+
 struct store_change {
         const char *name;   /* of the file */
         const char *writer; /* for the first line of the file */

@@ -143,7 +143,7 @@ static const char *some_node(const struct user_search *s)
 
 static int add_loop(struct user_search *s, const struct loop *l, bool asked)
 {
-        const char *device = strncmp(l->file, "/dev/", 5) == 0 ? search_name(s, l->file + 5) : NULL;
+        const char *node = startswith(l->file, "/dev/"), *device = node ? search_name(s, node) : NULL;
         const struct loop_answer *a = &l->answer;
         bool unsure = false;
         int k;

@@ -86,7 +86,7 @@ static int character_device(const struct user_search *s, unsigned major, unsigne
 /* Finds a node by its own name, unless its number is that of another one. */
 static const char *node_named(const struct task *p, const char *name, const char *target)
 {
-        const char *device = strncmp(target, "/dev/", 5) == 0 ? search_name(p->s, target + 5) : NULL, *other = NULL;
+        const char *node = startswith(target, "/dev/"), *device = node ? search_name(p->s, node) : NULL, *other = NULL;
         struct stat st;
 
         /* "/dev/sda (deleted)" is the node of a former disk, and "/dev/sda" in a container may be any. */

@@ -126,14 +126,15 @@ struct climb {
 
 bool search_is_called(const struct user_search *s, const char *block, const char *name)
 {
+        const char *mapping = startswith(name, "mapper/");
         char path[64], dm[160];
 
         if (streq(block, name))
                 return true;
-        if (strncmp(name, "mapper/", 7) != 0 || strncmp(block, "dm-", 3) != 0)
+        if (!mapping || !startswith(block, "dm-"))
                 return false;
         (void) snprintf(path, sizeof(path), "class/block/%.31s/dm/name", block);
-        return attr_read(s->r->sys, path, dm, sizeof(dm)) > 0 && streq(dm, name + 7);
+        return attr_read(s->r->sys, path, dm, sizeof(dm)) > 0 && streq(dm, mapping);
 }
 
 const char *search_stacked_number(const struct user_search *s, unsigned major, unsigned minor)
@@ -183,8 +184,7 @@ static int push_partition(const char *name, void *data)
         char path[128];
 
         (void) snprintf(path, sizeof(path), "class/block/%.31s/%.31s/partition", c->block, name);
-        return strncmp(name, c->block, strlen(c->block)) == 0 && faccessat(c->s->r->sys, path, F_OK, 0) == 0 ? push(name, data)
-                                                                                                             : 0;
+        return startswith(name, c->block) && faccessat(c->s->r->sys, path, F_OK, 0) == 0 ? push(name, data) : 0;
 }
 
 static int push_holders(struct climb *c)

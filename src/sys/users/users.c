@@ -117,7 +117,7 @@ static int search_tables(struct user_search *list, size_t n, bool deep)
 
 bool users_is_array(const char *holder)
 {
-        return strncmp(holder, "md", 2) == 0;
+        return startswith(holder, "md");
 }
 
 int users_any(const struct roots *r, const struct lun *luns, size_t n_luns)
