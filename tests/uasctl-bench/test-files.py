@@ -25,7 +25,7 @@ class BenchFiles(BenchCase):
     def test_destroy(self):
         self.start()
         args = 'sda', *QUICK, '--driver=usb-storage', '--destroy-data', '--pattern=SEQ1M-Q1T1-write'
-        for answer in '', 'free\n', 'FREE2\n', 'yes\n':
+        for answer in '', 'free\n', 'FREE2\n', 'yes\n', 'FREE\rno\n':
             self.assertIn('nothing has been written', self.bench(*args, stdin=answer, code=6).stderr)
         self.untouched()
         p = self.bench(*args, '--json', stdin='FREE\n')

@@ -292,7 +292,7 @@ bool ask_destroy(const struct view *v)
                 (void) fflush(stderr);
         }
         if (getline(&line, &size, stdin) >= 0) {
-                line[strcspn(line, "\r\n")] = '\0';
+                line[strcspn(line, "\n")] = '\0';
                 if (streq(line, expected))
                         return true;
         }
