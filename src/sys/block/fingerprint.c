@@ -65,7 +65,8 @@ static int sample(int fd, uint64_t offset, uint64_t size, const char *where, FIL
         if (r < 0)
                 return r;
         (void) fprintf(out, "%s_HEAD=%016llx\n", where, (unsigned long long) fnv1a(buffer, n));
-        r = read_all(fd, buffer, n, offset + size - n);
+        if (n < size)
+                r = read_all(fd, buffer, n, offset + size - n);
         if (r >= 0)
                 (void) fprintf(out, "%s_TAIL=%016llx\n", where, (unsigned long long) fnv1a(buffer, n));
         return r;
