@@ -116,9 +116,10 @@ static int state_over(int (*open)(const struct roots *r, sd_bus **ret), const st
 /* A switch waits for this answer. D-Bus may not run yet, or no more. */
 static int ask_state(const struct roots *r, const char *unused)
 {
-        int k = state_over(pid1_open_bus, r, BUS_BUDGET);
+        bool private = pid1_has_socket(r);
+        int k = state_over(pid1_open_bus, r, private ? BUS_BUDGET : LONGEST);
 
-        return k < 0 ? state_over(pid1_open, r, LONGEST) : k;
+        return k < 0 && private ? state_over(pid1_open, r, LONGEST) : k;
 }
 
 static int ask_release(const struct roots *r, const char *interface)

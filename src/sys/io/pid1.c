@@ -41,9 +41,14 @@ static int open_socket(const struct roots *r, bool private, sd_bus **ret)
         return open_at(address, !private, ret);
 }
 
+bool pid1_has_socket(const struct roots *r)
+{
+        return faccessat(r->run, RUN_PID1_SOCKET, F_OK, 0) >= 0;
+}
+
 int pid1_open(const struct roots *r, sd_bus **ret)
 {
-        return open_socket(r, faccessat(r->run, RUN_PID1_SOCKET, F_OK, 0) >= 0, ret);
+        return open_socket(r, pid1_has_socket(r), ret);
 }
 
 int pid1_open_bus(const struct roots *r, sd_bus **ret)

@@ -22,6 +22,8 @@
 #define PID1_PATH "/org/freedesktop/systemd1"
 #define PID1_MANAGER PID1_SYSTEMD ".Manager"
 
+/* Returns true if PID 1 has a private socket. */
+bool pid1_has_socket(const struct roots *r);
 /* Begins to connect, without waiting. -ENOENT: systemd is not PID 1. Other errors: it cannot be asked now. */
 int pid1_open(const struct roots *r, sd_bus **ret);
 /*
