@@ -69,9 +69,10 @@ def git(*words):
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def head():
-    """The commit that is checked out; None if it is not known, or if files differ from it."""
-    return git("rev-parse", "--short=12", "HEAD") if git("status", "--porcelain", ":/src", ":/udev", ":/systemd", ":/packaging") == "" else None
+def head(*more):
+    """The commit that is checked out; None if it is not known, or if files of the package, or MORE, differ from it."""
+    paths = [":/" + path for path in ("src", "udev", "systemd", "packaging", *more)]
+    return git("rev-parse", "--short=12", "HEAD") if git("status", "--porcelain", *paths) == "" else None
 
 
 def passed(name, seconds, commit, path=RECORD):
