@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/bench.h"
 
-#include <stdarg.h>
-
 #define TEXT_OF(s, m, column) offsetof(struct s, m), column, sizeof(((struct s *) 0)->m)
 
 #define BENCH(m) offsetof(struct bench, m)
@@ -125,26 +123,4 @@ void bench_done(struct bench *b)
 bool bench_pattern_writes(const struct bench_pattern *p)
 {
         return p->read_percent < 100;
-}
-
-void text_add(char *ret, size_t size, const char *format, ...)
-{
-        size_t used = strlen(ret);
-        va_list ap;
-
-        va_start(ap, format);
-        (void) vsnprintf(ret + used, size - used, format, ap);
-        va_end(ap);
-}
-
-void text_join(char *ret, size_t size, const char *format, ...)
-{
-        size_t used;
-        va_list ap;
-
-        text_add(ret, size, "%s", *ret ? ", " : "");
-        used = strlen(ret);
-        va_start(ap, format);
-        (void) vsnprintf(ret + used, size - used, format, ap);
-        va_end(ap);
 }

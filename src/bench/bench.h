@@ -140,11 +140,6 @@ void bench_done(struct bench *b);
 /* Whether it changes the contents of the disk. */
 bool bench_pattern_writes(const struct bench_pattern *p);
 
-/* Appends to a text of `size` bytes. The part that does not fit is omitted. */
-void text_add(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
-/* The same, after ", " unless it is the first part. */
-void text_join(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
-
 /* The members of a result. JSON, CSV and the reader of files use these tables. */
 
 enum field_type {

@@ -100,13 +100,13 @@ static void print_help(void)
         printf("\nVerbs:\n");
         for (size_t i = 0; i < _BENCH_VERB_MAX; i++) {
                 (void) snprintf(left, sizeof(left), "%s %s", verbs[i].name, verbs[i].arguments);
-                fold_row(left, verbs[i].help, HELP_COLUMN);
+                fold_row(left, verbs[i].help);
         }
         printf("\nOptions:\n");
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 (void) snprintf(left, sizeof(left), rows[i].letter ? "-%c, --%s%s" : "%c   --%s%s", rows[i].letter ?: ' ',
                                 rows[i].name, rows[i].argument);
-                fold_row(left, rows[i].help, HELP_COLUMN);
+                fold_row(left, rows[i].help);
         }
         printf("\n");
         fold_paragraph("See uasctl(1) for the exit status, and uasd-bench(7) for what the results say.");

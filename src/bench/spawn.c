@@ -74,8 +74,7 @@ int spawn(const struct spawn *s, struct rusage *ret_usage)
         r = pidfd < 0 ? -errno : follow(s, pidfd);
         if (pidfd < 0)
                 (void) kill(pid, SIGKILL);
-        while (wait4(pid, &status, 0, ret_usage) < 0 && errno == EINTR)
-                ;
+        (void) TEMP_FAILURE_RETRY(wait4(pid, &status, 0, ret_usage));
         if (r < 0)
                 return r;
         return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_PROGRAM ? -ENOENT : status;

@@ -38,7 +38,7 @@ static const char *why_not_understood(const struct client *c, char ret[static WH
 {
         char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
 
-        if (c->host || !remote_ask_version(private_socket(c, path), GLANCE_USEC, theirs) || streq(theirs, UASD_VERSION))
+        if (c->host || !remote_ask_version(private_socket(c, path), theirs) || streq(theirs, UASD_VERSION))
                 return _("uasctl does not understand uasd's answer (another version?)");
         (void) snprintf(ret, WHY_MAX, _("uasctl does not understand uasd's answer: uasd is version %s, and uasctl %s"), theirs,
                         UASD_VERSION);
@@ -272,8 +272,7 @@ static void agent_stop(pid_t *agent)
                 return;
         (void) kill(*agent, SIGTERM);
         (void) kill(*agent, SIGCONT);
-        while (waitpid(*agent, NULL, 0) < 0 && errno == EINTR)
-                ;
+        (void) TEMP_FAILURE_RETRY(waitpid(*agent, NULL, 0));
         *agent = 0;
 }
 

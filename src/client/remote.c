@@ -147,9 +147,9 @@ void remote_close(struct remote *r)
         r->bus = sd_bus_close_unref(r->bus);
 }
 
-int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret)
+int remote_read(struct remote *r, struct views *ret)
 {
-        int k = read_disks(r->bus, false, now_boottime() + limit_usec, ret);
+        int k = read_disks(r->bus, false, now_boottime() + ORDER_USEC, ret);
 
         return k < 0 ? summary(k) : 0;
 }
@@ -199,9 +199,9 @@ bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX])
         return true;
 }
 
-bool remote_ask_version(const char *private_socket, uint64_t limit_usec, char ret[static REMOTE_VERSION_MAX])
+bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSION_MAX])
 {
-        uint64_t deadline = now_boottime() + limit_usec;
+        uint64_t deadline = now_boottime() + GLANCE_USEC;
         _cleanup_(remote_close) struct remote r = {};
 
         if (open_bus(NULL, NULL, deadline, &r.bus) >= 0 && remote_version(&r, ret))

@@ -38,10 +38,10 @@ void remote_close(struct remote *r);
 #define REMOTE_VERSION_MAX 64
 bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX]);
 /* The same for a daemon on this machine whose disks were not understood. */
-bool remote_ask_version(const char *private_socket, uint64_t limit_usec, char ret[static REMOTE_VERSION_MAX]);
+bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSION_MAX]);
 
 /* Reads the disks again. The same errors. */
-int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret);
+int remote_read(struct remote *r, struct views *ret);
 
 /*
  * Calls f for each program that no switch may disturb. disk: "" for any. The same errors, and -ENOSYS: the daemon has no

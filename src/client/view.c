@@ -167,17 +167,13 @@ static void user_clause(const struct user *u, char *ret, size_t size)
 
 char *user_text(const struct user *u, char *ret, size_t size)
 {
-        size_t used;
-
         user_clause(u, ret, size);
-        used = strlen(ret);
         if (u->pid > 0 && u->unit)
-                (void) snprintf(ret + used, size - used, _(", pid %i of %s"), (int) u->pid, u->unit);
+                text_add(ret, size, _(", pid %i of %s"), (int) u->pid, u->unit);
         else if (u->pid > 0)
-                (void) snprintf(ret + used, size - used, _(", pid %i"), (int) u->pid);
-        used = strlen(ret);
+                text_add(ret, size, _(", pid %i"), (int) u->pid);
         if (u->device[0])
-                (void) snprintf(ret + used, size - used, " (%s)", u->device);
+                text_add(ret, size, " (%s)", u->device);
         return ret;
 }
 

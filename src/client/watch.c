@@ -57,7 +57,7 @@ static void drop_disk(struct daemon_watch *w, const char *interface)
 static int read_all(struct daemon_watch *w, enum disk_event if_new)
 {
         _cleanup_(views_done) struct views now = {};
-        int r = remote_read(w->remote, ORDER_USEC, &now);
+        int r = remote_read(w->remote, &now);
 
         for (size_t i = w->disks.n; r >= 0 && i-- > 0;)
                 if (!views_find(&now, w->disks.list[i].disk.facts.interface))

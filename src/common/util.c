@@ -12,10 +12,8 @@ ssize_t read_full(int fd, void *ret, size_t size)
         size_t used = 0;
 
         while (used < size) {
-                ssize_t n = read(fd, (char *) ret + used, size - used);
+                ssize_t n = TEMP_FAILURE_RETRY(read(fd, (char *) ret + used, size - used));
 
-                if (n < 0 && errno == EINTR)
-                        continue;
                 if (n < 0)
                         return -errno;
                 if (n == 0)
@@ -66,6 +64,33 @@ bool copy_part(char *ret, size_t size, const char *s, size_t n)
 bool copy_string(char *ret, size_t size, const char *s)
 {
         return copy_part(ret, size, s, size);
+}
+
+static void text_add_valist(char *ret, size_t size, const char *format, va_list ap)
+{
+        size_t used = strlen(ret);
+
+        (void) vsnprintf(ret + used, size - used, format, ap);
+}
+
+void text_add(char *ret, size_t size, const char *format, ...)
+{
+        va_list ap;
+
+        va_start(ap, format);
+        text_add_valist(ret, size, format, ap);
+        va_end(ap);
+}
+
+void text_join(char *ret, size_t size, const char *format, ...)
+{
+        va_list ap;
+
+        if (*ret)
+                text_add(ret, size, ", ");
+        va_start(ap, format);
+        text_add_valist(ret, size, format, ap);
+        va_end(ap);
 }
 
 static bool concat_valist(char *ret, size_t size, va_list ap)

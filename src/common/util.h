@@ -104,6 +104,10 @@ int read_whole(int fd, size_t max, char **ret, size_t *ret_size);
 bool copy_string(char *ret, size_t size, const char *s);
 /* The same with the first n bytes of a string. */
 bool copy_part(char *ret, size_t size, const char *s, size_t n);
+/* Appends to a text of `size` bytes. The part that does not fit is omitted. */
+void text_add(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
+/* The same, after ", " unless it is the first part. */
+void text_join(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
 /* Writes strings one after the other: many times as fast as snprintf(). Returns true if all of them fitted. */
 #define concat(ret, size, ...) concat_list(ret, size, __VA_ARGS__, (const char *) NULL)
 bool concat_list(char *ret, size_t size, ...) __attribute__((sentinel));

@@ -182,12 +182,10 @@ size_t luns_with_disk(const struct lun *luns, size_t n)
 
 char *luns_names(const struct lun *luns, size_t n, char *ret, size_t size)
 {
-        size_t used = 0;
-
         ret[0] = '\0';
-        for (size_t i = 0; i < n && used + BLOCK_NAME_MAX + 2 < size; i++)
+        for (size_t i = 0; i < n && strlen(ret) + BLOCK_NAME_MAX + 2 < size; i++)
                 if (luns[i].disk.name[0])
-                        used += (size_t) snprintf(ret + used, size - used, "%s%s", used ? " " : "", luns[i].disk.name);
+                        text_add(ret, size, "%s%s", *ret ? " " : "", luns[i].disk.name);
         return ret;
 }
 

@@ -115,7 +115,7 @@ char *explain_kernel(const struct facts *f, const struct explain_row *rows, size
         if (*why) {
                 (void) snprintf(ret, size, "It chooses usb-storage: %s.", why);
                 if (uas)
-                        (void) snprintf(ret + strlen(ret), size - strlen(ret), " %s", "A switch has moved the disk to uas.");
+                        text_add(ret, size, " %s", "A switch has moved the disk to uas.");
         } else if (uas)
                 (void) snprintf(ret, size, "It chooses uas: no table, rule or quirk forbids it.");
         else if (built > 0)

@@ -60,15 +60,11 @@ char *boot_place(const struct ctl *c, char *ret, size_t size)
 
 char *boot_place_for(const struct ctl *c, const struct view *v, char *ret, size_t size)
 {
-        size_t n;
-
         ret[0] = '\0';
         if (!disk_has_root(&v->disk) || !view_leaves_uas(v))
                 return ret;
-        n = strlen(boot_place(c, ret, size - 1));
-        ret[n++] = ' ';
-        (void) snprintf(ret + n, size - n, _("uasctl policy --kernel --write %s usb-storage does that."),
-                        v->disk.facts.interface);
+        text_add(boot_place(c, ret, size), size, " ");
+        text_add(ret, size, _("uasctl policy --kernel --write %s usb-storage does that."), v->disk.facts.interface);
         return ret;
 }
 

@@ -122,7 +122,7 @@ static void letters_wanted(const struct facts *f, bool bad, const struct kernel_
         if (!quirks_find(others, f->vid, f->pid, ret))
                 (void) snprintf(ret, QUIRK_ENTRY_MAX, "%s%s", kernel->letters, kernel->ignore_uas ? "u" : "");
         if (bad && !strchr(ret, 'u'))
-                (void) snprintf(ret + strlen(ret), QUIRK_ENTRY_MAX - strlen(ret), "u");
+                text_add(ret, QUIRK_ENTRY_MAX, "u");
 }
 
 static bool all_in(const char *letters, const struct kernel_flags *kernel)

@@ -78,19 +78,17 @@ struct events_disk {
 
 void events_filter_add(struct events_filter *f, const struct facts *disk, const char *id)
 {
-        struct events_disk *d;
+        struct events_disk d = {};
         char text[USB_ID_MAX];
 
-        f->disks = need(reallocarray(f->disks, f->n_disks + 1, sizeof(*f->disks)));
-        d = &f->disks[f->n_disks++];
-        *d = (struct events_disk){};
-        (void) make_harmless(disk ? history_usb_id(disk, text, sizeof(text)) : id, d->id, sizeof(d->id));
+        (void) make_harmless(disk ? history_usb_id(disk, text, sizeof(text)) : id, d.id, sizeof(d.id));
         if (!disk)
-                (void) snprintf(d->key, sizeof(d->key), "%s@", id);
+                (void) snprintf(d.key, sizeof(d.key), "%s@", id);
         else
-                (void) (disk->serial[0] ? history_key_disk : history_key)(disk, d->key, sizeof(d->key));
+                (void) (disk->serial[0] ? history_key_disk : history_key)(disk, d.key, sizeof(d.key));
         if (disk && !disk->serial[0])
-                (void) copy_string(d->interface, sizeof(d->interface), disk->interface);
+                (void) copy_string(d.interface, sizeof(d.interface), disk->interface);
+        need_push(f->disks, f->n_disks, d);
 }
 
 void events_filter_done(struct events_filter *f)
@@ -122,9 +120,8 @@ static bool fits_record(const struct events_filter *f, const char *key)
 
 static struct log_entry *grow(struct events *e)
 {
-        e->list = need(reallocarray(e->list, e->n + 1, sizeof(*e->list)));
-        e->list[e->n] = (struct log_entry){};
-        return &e->list[e->n++];
+        need_push(e->list, e->n, (struct log_entry){});
+        return &e->list[e->n - 1];
 }
 
 static int compare(const void *a, const void *b)

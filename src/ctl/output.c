@@ -152,8 +152,8 @@ static void tell_unknown(const char *name, size_t length)
 {
         char list[16 * _COLUMN_MAX] = "";
 
-        for (size_t i = 0, used = 0; i < _COLUMN_MAX && used < sizeof(list); i++)
-                used += (size_t) snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", rows[i].name);
+        for (size_t i = 0; i < _COLUMN_MAX; i++)
+                text_join(list, sizeof(list), "%s", rows[i].name);
         log_error("There is no column '%.*s'. There are: %s.", (int) length, name, list);
 }
 
@@ -181,10 +181,10 @@ int columns_parse(const char *spec, struct columns *ret)
 /* "480M/5000M": the present speed, and the possible one if it is higher. */
 static void speed_text(const struct facts *f, char *ret)
 {
-        size_t used = f->speed_mbps ? (size_t) snprintf(ret, CELL_MAX, "%uM", f->speed_mbps) : 0;
-
+        if (f->speed_mbps)
+                text_add(ret, CELL_MAX, "%uM", f->speed_mbps);
         if (facts_slow_link(f))
-                (void) snprintf(ret + used, CELL_MAX - used, "/%uM", f->max_speed_mbps);
+                text_add(ret, CELL_MAX, "/%uM", f->max_speed_mbps);
 }
 
 /* The sum of all LUNs: a cell has room for one number. */
@@ -200,14 +200,10 @@ static void sizes_text(const struct disk *d, char *ret)
 
 static void users_text(const struct disk *d, char *ret)
 {
-        for (size_t i = 0, used = 0; i < d->n_users && used + 2 < CELL_MAX; i++) {
-                char one[1024];
+        char one[1024];
 
-                if (i > 0)
-                        used += (size_t) snprintf(ret + used, CELL_MAX - used, ", ");
-                (void) harmless_sentence(user_text(&d->users[i], one, sizeof(one)), ret + used, CELL_MAX - used);
-                used += strlen(ret + used);
-        }
+        for (size_t i = 0; i < d->n_users; i++)
+                text_join(ret, CELL_MAX, "%s", SENTENCE(user_text(&d->users[i], one, sizeof(one))));
 }
 
 const char *column_text(enum column c, const struct view *v, char ret[static CELL_MAX])

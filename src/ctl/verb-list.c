@@ -12,7 +12,7 @@ struct tree {
         const struct roots *roots; /* source of their descriptions, which may stay empty */
         const struct columns *columns;
         struct libscols_table *table;
-        struct {
+        struct tree_node {
                 char *name;
                 struct libscols_line *line;
         } * nodes;
@@ -46,14 +46,14 @@ static void add_node(struct tree *t, const char *name, struct libscols_line *abo
 {
         char rooms[COLUMNS_MAX][CELL_MAX];
         const char *cells[COLUMNS_MAX];
+        struct tree_node node = {.name = need(strdup(name))};
         struct hub hub;
 
         hub_read(t->roots, name, &hub);
         for (size_t i = 0; i < t->columns->n; i++)
                 cells[i] = hub_text(&hub, t->columns->list[i], rooms[i]);
-        t->nodes = need(reallocarray(t->nodes, t->n + 1, sizeof(*t->nodes)));
-        t->nodes[t->n].name = need(strdup(name));
-        t->nodes[t->n++].line = table_row(t->table, above, cells);
+        node.line = table_row(t->table, above, cells);
+        need_push(t->nodes, t->n, node);
 }
 
 static struct libscols_line *line_of(struct tree *t, const char *name)

@@ -102,11 +102,10 @@ int verb_log(struct ctl *c, char **args)
 static const char *event_line(const struct log_entry *e, char *ret, size_t size)
 {
         char clock[CLOCK_MAX], text[2048] = "";
-        size_t n = 0;
 
-        for (enum event_value i = 0; i < _EVENT_VALUE_MAX && n < sizeof(text); i++)
+        for (enum event_value i = 0; i < _EVENT_VALUE_MAX; i++)
                 if (event_fields[i].before && !isempty(e->values[i]))
-                        n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s", n ? event_fields[i].before : "", e->values[i]);
+                        text_add(text, sizeof(text), "%s%s", *text ? event_fields[i].before : "", e->values[i]);
         (void) snprintf(ret, size, "%s  %s", output_clock(e->usec, clock), SENTENCE(text));
         return ret;
 }

@@ -165,8 +165,7 @@ static void on_disk(const struct view *v, enum disk_event e, void *data)
                 *before = now;
         } else {
                 r = tell(m, v, e == DISK_PRESENT ? N_("present") : N_("added"), NULL, &now);
-                m->told = need(reallocarray(m->told, m->n_told + 1, sizeof(*m->told)));
-                m->told[m->n_told++] = now;
+                need_push(m->told, m->n_told, now);
         }
         m->error = r < 0 ? r : m->error;
 }

@@ -97,7 +97,7 @@ static void add_line(struct libscols_table *t, const struct policy_row *p)
         char policy[32], disks[512] = "";
 
         for (size_t i = 0; i < p->n_disks; i++)
-                (void) snprintf(disks + strlen(disks), sizeof(disks) - strlen(disks), "%s%s", i ? " " : "", p->disks[i]);
+                text_add(disks, sizeof(disks), "%s%s", i ? " " : "", p->disks[i]);
         (void) snprintf(policy, sizeof(policy), p->forced ? _("%s, forced") : "%s", policy_to_string(p->policy));
         (void) table_row(t, NULL, (const char *const[]){SENTENCE(p->id), policy, by[p->source], *disks ? disks : "-"});
 }
@@ -181,7 +181,7 @@ static void say_if_in_use(struct ctl *c)
         _cleanup_(views_done) struct views now = {};
         const struct view *v;
 
-        if (remote_read(&c->remote, ORDER_USEC, &now) < 0)
+        if (remote_read(&c->remote, &now) < 0)
                 return;
         v = views_find(&now, c->v->disk.facts.interface);
         if (v && v->disk.state == STATE_WAITING && v->disk.n_users > 0)

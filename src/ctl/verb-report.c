@@ -180,14 +180,13 @@ static void print_command_line(const struct roots *r)
         static const char *const begins[] = {"uasd", "rd.uasd",  "usb-storage.",      "usb_storage.",
                                              "uas.", "usbcore.", "module_blacklist=", "modprobe.blacklist="};
         char line[4096], told[1024] = "", *rest = line;
-        size_t used = 0;
 
         if (r->proc < 0 || attr_read(r->proc, "cmdline", line, sizeof(line)) < 0)
                 return;
-        for (char *word; (word = strsep(&rest, " ")) && used < sizeof(told);)
+        for (char *word; (word = strsep(&rest, " "));)
                 for (size_t i = 0; i < ELEMENTSOF(begins); i++)
                         if (startswith(word, begins[i])) {
-                                used += (size_t) snprintf(told + used, sizeof(told) - used, "%s%s", used ? " " : "", word);
+                                text_add(told, sizeof(told), "%s%s", *told ? " " : "", word);
                                 break;
                         }
         output_field("Kernel", told[0] ? told : "(nothing about USB disks on its command line)");
@@ -228,13 +227,7 @@ static void print_systemd(const char *root)
 
 static void put_seconds(char *told, size_t size, const char *key, uint64_t usec)
 {
-        (void) snprintf(told + strlen(told), size - strlen(told), "%s%s=%llums", *told ? ", " : "", key,
-                        (unsigned long long) usec / USEC_PER_MSEC);
-}
-
-static void put_word(char *told, size_t size, const char *key, const char *value)
-{
-        (void) snprintf(told + strlen(told), size - strlen(told), "%s%s=%s", *told ? ", " : "", key, value);
+        text_join(told, size, "%s=%llums", key, (unsigned long long) usec / USEC_PER_MSEC);
 }
 
 /* Prints the values of uasd.conf that differ from the defaults. */
@@ -248,9 +241,9 @@ static void print_configuration(const struct ctl *c)
         if (conf_load(&c->client.roots, &config, NULL, NULL) < 0)
                 return;
         if (config.policy != usual.policy)
-                put_word(told, sizeof(told), "Policy", policy_to_string(config.policy));
+                text_join(told, sizeof(told), "Policy=%s", policy_to_string(config.policy));
         if (config.unknown_target != usual.unknown_target)
-                put_word(told, sizeof(told), "Unknown", driver_to_string(config.unknown_target));
+                text_join(told, sizeof(told), "Unknown=%s", driver_to_string(config.unknown_target));
         if (config.quiet_usec != usual.quiet_usec)
                 put_seconds(told, sizeof(told), "QuietSec", config.quiet_usec);
         if (config.hold_usec != usual.hold_usec)

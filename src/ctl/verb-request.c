@@ -60,7 +60,7 @@ int verb_eject(struct ctl *c, char **args)
                 log_info("%s: ejected. You can unplug it.", VIEW_LABEL(v));
         if (!*call.ret_in_use)
                 return r;
-        v = remote_read(&c->remote, ORDER_USEC, &now) < 0 ? NULL : views_find(&now, call.disk);
+        v = remote_read(&c->remote, &now) < 0 ? NULL : views_find(&now, call.disk);
         if (v && v->disk.n_users > 0) {
                 log_error("%s: cannot be ejected, because it is in use:", VIEW_LABEL(v));
                 say_in_use(c, v);

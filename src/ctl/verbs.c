@@ -64,10 +64,9 @@ static void print_option(const struct ctl_option *o, bool with_verbs)
                         o->argument ?: "");
         for (size_t i = 0; with_verbs && i < n_verbs; i++)
                 if (verbs[i].takes & o->bit & ~(OPTION_JSON | OPTION_HOST))
-                        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", *text ? ", " : "",
-                                        verbs[i].name);
-        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", *text ? ": " : "", _(o->help));
-        fold_row(left, text, HELP_COLUMN);
+                        text_join(text, sizeof(text), "%s", verbs[i].name);
+        text_add(text, sizeof(text), "%s%s", *text ? ": " : "", _(o->help));
+        fold_row(left, text);
 }
 
 static void print_verb(const struct verb *v)
@@ -77,7 +76,7 @@ static void print_verb(const struct verb *v)
         if (v->group)
                 printf("\n%s:\n", _(v->group));
         (void) snprintf(left, sizeof(left), "%s%s%s", v->name, *v->arguments ? " " : "", v->arguments);
-        fold_row(left, _(v->help), HELP_COLUMN);
+        fold_row(left, _(v->help));
 }
 
 static void help_verb(const struct verb *v)

@@ -143,6 +143,7 @@ int fold_print(FILE *out, const char *s, unsigned indent)
 /* ---- help texts ---- */
 
 #define TWO_COLUMNS 60 /* the least width for both */
+#define HELP_COLUMN 31 /* of the second one */
 
 static unsigned help_width(void)
 {
@@ -156,9 +157,9 @@ void fold_paragraph(const char *s)
         puts(lines);
 }
 
-void fold_row(const char *left, const char *text, unsigned column)
+void fold_row(const char *left, const char *text)
 {
-        unsigned width = help_width(), at = width < TWO_COLUMNS ? INDENT : column, used = fold_width(left) + 2;
+        unsigned width = help_width(), at = width < TWO_COLUMNS ? INDENT : HELP_COLUMN, used = fold_width(left) + 2;
         /* Blanks in front of the left text stay as long as it fits. */
         _cleanup_free_ char *first = used <= width ? need(strdup(left)) : need(indented(left, width, INDENT));
         _cleanup_free_ char *second = need(indented(text, width, at));

@@ -25,9 +25,8 @@ char *fold_indented(const char *s, unsigned indent);
 int fold_print(FILE *out, const char *s, unsigned indent);
 /* For help texts, which are also folded without a terminal, to 80 columns. */
 void fold_paragraph(const char *s);
-/* A row of a list: "  left    text". The text begins at that column, or in the next line if there is no room. */
-#define HELP_COLUMN 31
-void fold_row(const char *left, const char *text, unsigned column);
+/* A row of a list: "  left    text". The text begins at the same column in all rows, or in the next line if there is no room. */
+void fold_row(const char *left, const char *text);
 
 /* Folding of cells that are wider than their column. */
 enum fit_fold {

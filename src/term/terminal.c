@@ -233,8 +233,7 @@ static bool pager_close(void)
         if (pager <= 0)
                 return false;
         (void) fclose(stdout);
-        while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
-                ;
+        (void) TEMP_FAILURE_RETRY(waitpid(pager, NULL, 0));
         pager = 0;
         return true;
 }

@@ -56,3 +56,5 @@ int program_run(program_fn run, int argc, char **argv, const char *root);
 __attribute__((noreturn)) void no_memory(void);
 /* Returns p. Ends the program with no_memory() if it is NULL. */
 __attribute__((returns_nonnull)) void *need(void *p);
+/* The same for list_push(). */
+#define need_push(list, n, item) ((void) (list_push(list, n, item) || (no_memory(), false)))

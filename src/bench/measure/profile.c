@@ -54,9 +54,8 @@ static int begin_pattern(struct profile_reader *r, const char *name)
         for (size_t i = 0; i < p->n_patterns; i++)
                 if (streq(p->patterns[i].name, name))
                         return fault(r, "a section of this name was there before");
-        p->patterns = need(reallocarray(p->patterns, p->n_patterns + 1, sizeof(*p->patterns)));
-        r->pattern = &p->patterns[p->n_patterns++];
-        *r->pattern = r->global;
+        need_push(p->patterns, p->n_patterns, r->global);
+        r->pattern = &p->patterns[p->n_patterns - 1];
         r->pattern->section = need(strdup(r->global.section ?: ""));
         (void) copy_string(r->pattern->name, sizeof(r->pattern->name), name);
         return 0;

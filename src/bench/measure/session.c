@@ -33,8 +33,7 @@ static void add(struct list *l, enum step_kind kind, enum driver driver, unsigne
         /* A pause separates two runs. There is none at the end. */
         if (kind == STEP_RUN && l->n > 0 && l->steps[l->n - 1].kind == STEP_RUN)
                 add(l, STEP_PAUSE, driver, 0, 0);
-        l->steps = need(reallocarray(l->steps, l->n + 1, sizeof(*l->steps)));
-        l->steps[l->n++] = (struct step){kind, driver, pattern, round, 0};
+        need_push(l->steps, l->n, ((struct step){kind, driver, pattern, round, 0}));
 }
 
 /* Round 0, then the rounds from `from` up to `to`. */

@@ -218,9 +218,8 @@ int bench_print(const struct bench *b, FILE *out, bool legend)
         (void) scols_table_set_stream(p.table, out);
         r = table_print(p.table, columns, p.n_columns);
         bench_print_notes(out, &p.notes);
-        n = strlen(verdict_overall(b, text, sizeof(text)));
-        if (n > 0) {
-                (void) snprintf(text + n, sizeof(text) - n, ".");
+        if (*verdict_overall(b, text, sizeof(text))) {
+                text_add(text, sizeof(text), ".");
                 (void) fprintf(out, "\n%s%s%s ", style_colours() ? SGR_BOLD : "", verdict, colour_end());
                 folded(out, text, sizeof(verdict));
         }

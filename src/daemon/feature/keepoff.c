@@ -18,10 +18,9 @@
 static void tell_left_out(struct manager *m, const struct keepoff *made)
 {
         char told[sizeof(m->keepoff.left_out)] = "";
-        size_t n = 0;
 
-        for (size_t i = 0; i < made->n_left_out && n < sizeof(told); i++)
-                n += (size_t) snprintf(told + n, sizeof(told) - n, "%s ", made->left_out_disks[i]);
+        for (size_t i = 0; i < made->n_left_out; i++)
+                text_add(told, sizeof(told), "%s ", made->left_out_disks[i]);
         if (streq(told, m->keepoff.left_out))
                 return;
         memcpy(m->keepoff.left_out, told, sizeof(told));

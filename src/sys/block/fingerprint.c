@@ -38,10 +38,8 @@ static uint64_t fnv1a(const unsigned char *p, size_t n)
 static int read_all(int fd, unsigned char *buffer, size_t want, uint64_t offset)
 {
         for (size_t done = 0; done < want;) {
-                ssize_t n = pread(fd, buffer + done, want - done, (off_t) (offset + done));
+                ssize_t n = TEMP_FAILURE_RETRY(pread(fd, buffer + done, want - done, (off_t) (offset + done)));
 
-                if (n < 0 && errno == EINTR)
-                        continue;
                 if (n < 0)
                         return -errno;
                 if (n == 0)

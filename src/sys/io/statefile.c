@@ -61,9 +61,8 @@ static int open_parent(int dirfd, const char *path, const char **ret_name)
 static int write_all(int fd, const char *text)
 {
         for (size_t left = strlen(text); left > 0;) {
-                ssize_t n = write(fd, text, left);
-                if (n < 0 && errno == EINTR)
-                        continue;
+                ssize_t n = TEMP_FAILURE_RETRY(write(fd, text, left));
+
                 if (n < 0)
                         return -errno;
                 text += n;

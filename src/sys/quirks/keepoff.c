@@ -36,7 +36,7 @@ static struct kept_disk *disk_of(struct disk_reading *d, const char *key, bool r
         (void) copy_part(serial, sizeof(serial), tail, (size_t) (port - tail));
         (void) snprintf(name, sizeof(name), "%s", serial);
         if (*port && (!serial[0] || !record))
-                (void) snprintf(name + strlen(name), sizeof(name) - strlen(name), "@%s", chain ? chain + 1 : port + 1);
+                text_add(name, sizeof(name), "@%s", chain ? chain + 1 : port + 1);
         disk = kept_disk(&d->disks, (uint16_t) vid, (uint16_t) pid, name);
         if (disk && d->disks.n > n)
                 disk->policy = config_policy(d->config, disk->vid, disk->pid, serial);
