@@ -65,8 +65,10 @@ struct transaction {
         char ahead[INTERFACE_NAME_MAX]; /* interface that the kernel was already scanning at our bind; empty: none */
         struct awake behind;            /* when the kernel was last seen scanning `ahead`; 0: never */
         bool moved;                     /* LUNs deleted or driver unbound: undo has to attach */
-        pid_t examiner;                 /* child of verify(), which a sick disk may keep; 0: none */
-        pid_t examined;                 /* child of verify() that has closed the disk and answered; 0: none */
+        struct {
+                pid_t pid;   /* child of verify(); 0: none */
+                bool closed; /* it has closed the disk and is about to exit. Otherwise a sick disk may keep it */
+        } examiner;
         struct undo_claim undo;
         bool bound;     /* the bind to the new driver was tried */
         bool failed;    /* the disk failed there, and is to blame */
@@ -242,7 +244,7 @@ int claim_online(struct transaction *t, struct awake deadline, char ret_busy[sta
  * disk hangs even open(2).
  */
 int verify(struct transaction *t, struct awake deadline);
-/* Waits for the exit of a child that has answered. */
+/* Waits for the exit of a child that has closed the disk. */
 void verify_end(struct transaction *t);
 
 /* child.c */

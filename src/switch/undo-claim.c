@@ -45,7 +45,7 @@ static void hold_claim(struct transaction *t, const struct lun *l, int fd)
 
 static bool is_ours(const struct transaction *t, pid_t pid)
 {
-        bool ours = t->examiner > 0 && pid == t->examiner;
+        bool ours = pid > 0 && pid == t->examiner.pid;
 
         for (size_t i = 0; t->undo.children && i < t->undo.disk.n_luns; i++)
                 ours = ours || (pid > 0 && pid == t->undo.children[i].pid);

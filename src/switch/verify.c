@@ -192,20 +192,15 @@ int verify(struct transaction *t, struct awake deadline)
                 n = read(pipe_fd[0], &a, sizeof(a));
         if (n != sizeof(a) && a.error == 0)
                 answer_with(&a, -ECANCELED, "its examination was killed");
-        if (n == sizeof(a) && a.error != -ETIMEDOUT)
-                (void) is_answered(pipe_fd[0],
-                                   deadline); /* that the disk is closed; it may be another program's data that take long */
+        /* Another program's data may delay its close, which says nothing about the disk. Then no process waits for its exit. */
+        t->examiner.pid = pid > 0 ? pid : 0;
+        t->examiner.closed = a.error != -ETIMEDOUT && is_answered(pipe_fd[0], deadline);
         (void) close(pipe_fd[0]);
         t->to_blame = a.error == -ETIMEDOUT ? !signal_waits() && !disk_answers(t) : a.error < 0 && !error_is_ours(a.error);
         if (!t->to_blame && a.error == -ETIMEDOUT)
                 answer_with(&a, a.error, "this machine was too slow to tell");
-        if (pid > 0) {
+        if (pid > 0)
                 (void) kill(pid, SIGKILL);
-                if (a.error == -ETIMEDOUT)
-                        t->examiner = pid;
-                else
-                        t->examined = pid;
-        }
         if (a.error == 0 || a.error == -EBUSY)
                 return a.error;
         verify_end(t); /* the way back looks for the users of the disk */
@@ -214,7 +209,8 @@ int verify(struct transaction *t, struct awake deadline)
 
 void verify_end(struct transaction *t)
 {
-        if (t->examined > 0)
-                (void) waitpid(t->examined, NULL, 0);
-        t->examined = 0;
+        if (t->examiner.pid > 0 && t->examiner.closed) {
+                (void) waitpid(t->examiner.pid, NULL, 0);
+                t->examiner.pid = 0;
+        }
 }

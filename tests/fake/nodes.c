@@ -317,6 +317,13 @@ enum disturbance __wrap_claim_disturbed(const struct claim *c)
         return d;
 }
 
+void __wrap_claim_close(struct claim *c)
+{
+        (void) op_begin("close");
+        __real_claim_close(c);
+        (void) op_end("close", 0);
+}
+
 /* A partition has no claim of its own. */
 int __wrap_claim_stop(const struct claim *c, size_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sweep.h"
 
-/* The way back of a disk that shows another size on uas. Children claim it, and sync it under the claim. */
+/* The examination of the new disk, and its way back if it shows another size. Children open, claim and sync it. */
 
 static void shrinks(struct fake_usb *u)
 {
@@ -55,9 +55,28 @@ static void test_not_begun(void **state)
              "; whether it is in use cannot be found out, so it stays");
 }
 
+/*
+ * Another program's data delays the close of the examination until the end of its time. Its answer has come before, and
+ * uasd-switch does not wait for the child.
+ */
+static void test_slow_close(void **state)
+{
+        static const struct scene s = {.from = DRIVER_USB_STORAGE,
+                                       .to = DRIVER_UAS,
+                                       .partitions = 1,
+                                       .hooks = {{.op = "trial", .nth = 1, .what = HOOK_WAIT, .error = 9},
+                                                 {.op = "close", .nth = 2, .what = HOOK_HANG}}};
+        struct result r;
+
+        assert_true(scene_play(&s, "its close hangs", &r));
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(r.driver, DRIVER_UAS);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_slow_sync), cmocka_unit_test(test_not_begun)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_slow_sync), cmocka_unit_test(test_not_begun),
+                                           cmocka_unit_test(test_slow_close)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,7 @@ WRAPPED(int, ioctl, int fd, unsigned long request, ...);
 WRAPPED(int, poll, struct pollfd *fds, nfds_t n, int timeout);
 WRAPPED(int, inotify_init1, int flags);
 WRAPPED(int, inotify_add_watch, int fd, const char *path, uint32_t mask);
+WRAPPED(void, claim_close, struct claim *c);
 WRAPPED(enum disturbance, claim_disturbed, const struct claim *c);
 WRAPPED(int, claim_stop, const struct claim *c, size_t i);
 WRAPPED(int, driver_opens, const struct roots *r, enum driver d);
