@@ -47,6 +47,7 @@ struct transaction {
 
         /* The disk before the switch */
         struct awake began;
+        usec_t asleep;        /* time that the machine had slept until then */
         struct usb_disk disk; /* as tx_identify() read it */
         enum driver from;
         size_t n_disks; /* LUNs that had a block device */
@@ -230,6 +231,12 @@ void switch_hold_end(struct transaction *t);
 int step_trial(struct transaction *t);
 void undo_trial(struct transaction *t);
 void trial_leave(struct transaction *t);
+
+/* excuse.c */
+/* Returns the time since boot that the machine has slept. */
+usec_t asleep_so_far(void);
+/* Returns what has happened to the machine during this switch, so that a failure says nothing about the disk; NULL: nothing. */
+const char *machine_excuses(const struct transaction *t);
 
 /* claim-open.c */
 /*

@@ -77,11 +77,18 @@ void undo_trial(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
         struct history h = {.state = HISTORY_DISTRUSTED, .failed = true};
+        const char *excuse;
+        size_t n;
         int r = 0;
 
         if (t->to != DRIVER_UAS)
                 return;
-        if (t->failed && still_there(t) && record_check(t) >= 0) {
+        excuse = t->failed ? machine_excuses(t) : NULL;
+        if (excuse) {
+                n = strlen(t->text);
+                (void) snprintf(t->text + n, sizeof(t->text) - n, "; %s", excuse);
+        }
+        if (t->failed && !excuse && still_there(t) && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
                 r = facts_uas_alone(f) ? 0 : history_write(&t->roots, f, &h);
                 /* The override was tried. If the disk could not be rolled back, it must not stay on uas because of it. */

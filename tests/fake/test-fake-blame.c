@@ -105,10 +105,61 @@ static void test_bound_by_another(void **state)
         assert_int_equal(r.driver, DRIVER_UAS);
 }
 
+static const char *kernels_log;
+static unsigned log_age; /* seconds */
+
+static void logs(struct fake_usb *u)
+{
+        char record[256];
+
+        kernel_pass(100 * USEC_PER_SEC);
+        (void) snprintf(record, sizeof(record), "4,7,%llu,-;%s\n", (unsigned long long) (fake->clock - log_age * USEC_PER_SEC),
+                        kernels_log);
+        tree_write(record, "dev/kmsg");
+}
+
+/* The machine has slept, or the kernel has reported that its power or its controller failed. */
+static void test_machine(void **state)
+{
+        static const struct {
+                const char *log;
+                unsigned age;
+                int slept; /* seconds */
+                const char *said;
+                bool distrusted;
+        } table[] = {
+                {"hwmon hwmon1: Undervoltage detected!", 1, 0, "; the machine's voltage was too low", false},
+                {"hwmon hwmon1: Undervoltage detected!", 59, 0, "; the machine's voltage was too low", false},
+                {"hwmon hwmon1: Undervoltage detected!", 62, 0, "", true},
+                {"usb usb2-port1: over-current change #1", 1, 0, "; over-current at its port", false},
+                {"usb usb2-port2: over-current change #1", 1, 0, "", true},
+                {"usb usb2-port1: Cannot enable. Maybe the USB cable is bad?", 1, 0, "", true},
+                {"", 0, 2, "; the machine slept meanwhile", false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct scene s = scenes[0];
+                struct history h;
+                struct result r;
+
+                kernels_log = table[i].log;
+                log_age = table[i].age;
+                s.prepare = logs;
+                s.hooks[0] = (struct fake_hook){.op = "trial", .nth = 1, .what = HOOK_FAIL, .error = EIO};
+                if (table[i].slept)
+                        s.hooks[1] =
+                                (struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_SLEEP, .error = table[i].slept};
+                assert_int_equal(distrusted(&s, &r, &h), table[i].distrusted);
+                assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+                assert_int_equal(r.driver, DRIVER_USB_STORAGE);
+                assert_string_equal(strchr(r.text, '\0') - strlen(table[i].said), table[i].said);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors), cmocka_unit_test(test_unloaded),
-                                           cmocka_unit_test(test_bound_by_another)};
+                                           cmocka_unit_test(test_bound_by_another), cmocka_unit_test(test_machine)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
