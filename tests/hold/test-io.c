@@ -466,7 +466,7 @@ static void assert_file(int dir, const char *name, const char *text)
 /* On a full disk there is no room for a second file: only a text that is no longer, in a file of one block, is still written. */
 static void test_full(void **state)
 {
-        static char large[4200];
+        static char large[4200], block[4097];
         struct tree t;
         char path[PATH_MAX];
         int dir, fd;
@@ -475,11 +475,13 @@ static void test_full(void **state)
                 skip();
         tree_make(&t);
         (void) snprintf(path, sizeof(path), "%s/run", t.path);
-        assert_int_equal(mount("none", path, "tmpfs", 0, "size=16k"), 0);
+        assert_int_equal(mount("none", path, "tmpfs", 0, "size=20k"), 0);
         dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         assert_int_equal(state_write(dir, "a", "state=trial\nB=2\n", true), 0);
         memset(large, 'x', sizeof(large) - 1);
         assert_int_equal(state_write(dir, "large", large, true), 0); /* two blocks */
+        memset(block, 'x', sizeof(block) - 1);
+        assert_int_equal(state_write(dir, "block", block, true), 0);
         fd = openat(dir, "filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         while (write(fd, large, 1024) > 0)
                 ;
@@ -493,6 +495,9 @@ static void test_full(void **state)
         assert_int_equal(state_write(dir, "a", "state=ended\nB=2\n", true), 0);
         assert_int_equal(state_write(dir, "a", large, true), -ENOSPC);
         assert_file(dir, "a", "state=ended\nB=2\n");
+        block[0] = 'y';
+        assert_int_equal(state_write(dir, "block", block, true), 0);
+        assert_file(dir, "block", block);
         assert_int_equal(state_write(dir, "large", "x", true), -ENOSPC);
         assert_int_equal(state_write(dir, "new", "x", true), -ENOSPC);
         assert_file(dir, "large", large);

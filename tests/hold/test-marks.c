@@ -329,6 +329,10 @@ static void test_release_anyway(void **state)
         tree_write(&t, "run/uasd/attachment", "no folder");
         assert_int_equal(hold_release(&t.roots, &facts), 0);
         assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &m), 0);
+
+        /* Neither of the two succeeds: the hold may still be in force. */
+        tree_write(&t, "run/uasd/hold/" TREE_INTERFACE "/x", "a folder");
+        assert_true(hold_release(&t.roots, &facts) < 0);
         tree_remove(&t);
 }
 
