@@ -35,6 +35,31 @@ class BenchFiles(BenchCase):
             self.assertNotEqual(f.read(), content(0))
         self.assertEqual(self.asked(), 'Lease 2-1:1.0') # before the right answer there was no call for the disk
 
+    def replaced(self, *args, meanwhile, code=4):
+        """Destroys the data of sda. While it asks for the serial number, something else happens."""
+        p = self.spawn([IN_TREE, self.tree.top, 'bench', 'sda', *QUICK, '--driver=usb-storage', '--destroy-data', *args],
+                       stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        while 'will be overwritten' not in p.stderr.readline():
+            self.assertIsNone(p.poll())
+        meanwhile()
+        err = p.communicate('FREE\n', timeout=60)[1]
+        self.assertEqual(p.returncode, code, err)
+        self.untouched()
+        return err
+
+    def test_destroy_another_disk(self):
+        """Between the question and the answer another disk is plugged in at the same port."""
+        self.start()
+        device = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1'
+        err = self.replaced(meanwhile=lambda: self.tree.write(f'{device}/devnum', '6\n'))
+        self.assertIn('unplugged', err)
+
+    def test_destroy_another_name(self):
+        """The daemon still has a name that belongs to another disk by now."""
+        self.start()
+        block = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/block'
+        self.replaced(meanwhile=lambda: os.rename(self.tree.path(f'{block}/sda'), self.tree.path(f'{block}/sdx')), code=1)
+
     def test_destroy_on_a_terminal(self):
         """On a terminal it asks for the serial number."""
         self.start()

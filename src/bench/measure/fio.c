@@ -178,6 +178,8 @@ static int open_target(const struct fio_job *job, uint64_t *ret_available)
 
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
+        if (job->owns && !job->owns(fd, job->userdata))
+                return -ENODEV;
         if (S_ISREG(st.st_mode))
                 size = (uint64_t) st.st_size;
         else if (!S_ISBLK(st.st_mode))

@@ -21,15 +21,17 @@ struct fio_job {
         char *const *hosts;
         size_t n_hosts;    /* number that takes part; 0: this machine */
         spawn_tick_t tick; /* NULL: none */
+        /* Returns false if the opened path is not the disk that is meant. NULL: no check. */
+        bool (*owns)(int node, void *userdata);
         void *userdata;
 };
 
 /*
  * One run. ret: one result, or n_hosts + 1 results: first all machines together (no host), then each. 0: they are complete except
  * for pattern, driver, round and order; ret->error is an error that fio met during the run. Otherwise a negative errno. -ENOENT:
- * no fio (exit 77). -EPERM: it writes without permission. -ENODEV: path is neither device nor file. -ENOSPC: too small for a
- * block for each job. -EIO: fio's output is not readable. -ECONNREFUSED: a server did not answer (ret_why names it). Or the
- * result of tick().
+ * no fio (exit 77). -EPERM: it writes without permission. -ENODEV: path is neither device nor file, or not owned. -ENOSPC: too
+ * small for a block for each job. -EIO: fio's output is not readable. -ECONNREFUSED: a server did not answer (ret_why names it).
+ * Or the result of tick().
  *
  * ret_why (may be NULL): fio's error text, or NULL. It is not escaped yet, and it is always set.
  */

@@ -15,6 +15,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
+#include "sys/usb/usbdisk.h"
 #include "term/terminal.h"
 
 /* Longer than a switch with its rollback takes; and longer than udev needs for a node. */
@@ -267,6 +268,15 @@ static bool is_mounted(const struct remount *m, const char *node)
                a.st_rdev == b.st_rdev;
 }
 
+/* If the disk did not come back, another one may have its name. */
+static bool has_node(const struct subject *s, const char *node)
+{
+        char interface[INTERFACE_NAME_MAX];
+
+        return access(node, F_OK) == 0 && usb_disk_of_block(&s->context->client.roots, s->block, interface) >= 0 &&
+               streq(interface, s->interface);
+}
+
 /* Waits for udev's node, and mounts, if no other program has. */
 static int bring_back(struct subject *s)
 {
@@ -276,9 +286,9 @@ static int bring_back(struct subject *s)
         int r = -ENOENT;
 
         (void) snprintf(node, sizeof(node), "/dev/%s%s", s->block, m->partition);
-        while (access(node, F_OK) < 0 && now_boottime() < deadline)
+        while (!has_node(s, node) && now_boottime() < deadline)
                 (void) usleep(100 * USEC_PER_MSEC);
-        for (unsigned i = 0; i < ATTEMPTS && access(node, F_OK) == 0; i++) {
+        for (unsigned i = 0; i < ATTEMPTS && has_node(s, node); i++) {
                 /* Another program may mount it at the same time, or have it claimed for a moment. */
                 r = is_mounted(m, node) ? 0 : RUN("/bin/mount", "-t", m->type, "-o", m->options, node, m->target);
                 (void) usleep(LASTS_USEC);
@@ -319,6 +329,19 @@ static int switch_mounted(struct subject *s, enum driver to)
 
 /* ---- both ---- */
 
+/* The daemon knows a disk by its interface. The user may have answered a question, which takes as long as an exchange of disks.
+ */
+static int same_disk(const struct subject *s)
+{
+        const struct view *now = views_find(&s->watch.disks, s->interface);
+        const struct facts *was = &s->view->disk.facts;
+
+        if (now && subject_is_there(s) && now->disk.facts.vid == was->vid && now->disk.facts.pid == was->pid &&
+            streq(now->disk.facts.serial, was->serial))
+                return UASD_EXIT_OK;
+        return log_failure(UASD_EXIT_NO_DISK, "%s: was unplugged meanwhile. Nothing has been measured.", VIEW_LABEL(s->view));
+}
+
 int bench_lease_begin(struct subject *s)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -329,8 +352,11 @@ int bench_lease_begin(struct subject *s)
         k = daemon_watch_open(&s->watch, &s->remote);
         if (k < 0)
                 return source_lost(k);
+        k = same_disk(s);
+        if (k != UASD_EXIT_OK)
+                return k;
         s->block[0] = '\0';
-        take_view(s, s->view);
+        take_view(s, views_find(&s->watch.disks, s->interface));
         s->distrusted = false; /* an earlier record is not new */
         if (!s->block[0])
                 return UASD_EXIT_NO_DISK;
@@ -345,7 +371,9 @@ int bench_lease_begin(struct subject *s)
                 return k;
         if (sd_bus_message_read(reply, "h", &fd) >= 0)
                 s->lease = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
-        return s->lease >= 0 ? UASD_EXIT_OK : log_failure(UASD_EXIT_FAILED, "Cannot read the answer of uasd.");
+        if (s->lease < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read the answer of uasd.");
+        return same_disk(s); /* the lease is of this one */
 }
 
 void lease_end(struct subject *s)

@@ -7,7 +7,6 @@
 
 #include "bench/measure/fio.h"
 #include "common/log.h"
-#include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 #include "term/terminal.h"
@@ -77,23 +76,13 @@ void run_progress_begin(struct session *s, uint64_t done_usec, uint64_t step_use
         show_progress(s);
 }
 
-static bool is_there(const struct session *s)
-{
-        char path[sizeof(SYSFS_USB_DEVICES) + INTERFACE_NAME_MAX];
-
-        if (!s->subject->interface)
-                return true;
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", s->subject->interface);
-        return faccessat(s->subject->context->client.roots.sys, path, F_OK, 0) == 0;
-}
-
 /* Returns 0, or the error that ends the session. */
 static int look(struct session *s, bool io_failed)
 {
         int k;
 
         s->looked = now_boottime();
-        if (!is_there(s))
+        if (!subject_is_there(s->subject))
                 return -ENODEV;
         k = lease_look(s->subject);
         if (k < 0)
@@ -156,6 +145,13 @@ static int ended(struct session *s, int error, char *words)
         return log_failure(-ECANCELED, "fio failed: %s", strerror(-error));
 }
 
+static bool owns(int node, void *userdata)
+{
+        const struct session *s = userdata;
+
+        return subject_owns(s->subject, node);
+}
+
 /* A job of all runs, in its first part. `path` has room for the name of the raw disk. */
 static struct fio_job job_of(struct session *s, const struct bench_pattern *p, char path[static PATH_ROOM])
 {
@@ -164,8 +160,13 @@ static struct fio_job job_of(struct session *s, const struct bench_pattern *p, c
         /* By the descriptor, which also works for a machine in a folder. */
         (void) snprintf(path, PATH_ROOM, "/proc/self/fd/%i/%s", f->context->client.roots.dev, f->block);
         s->stop = 0;
-        return (struct fio_job){
-                .pattern = p, .path = f->path ?: path, .region = f->available, .hosts = f->hosts, .tick = tick, .userdata = s};
+        return (struct fio_job){.pattern = p,
+                                .path = f->path ?: path,
+                                .region = f->available,
+                                .hosts = f->hosts,
+                                .tick = tick,
+                                .owns = f->path ? NULL : owns,
+                                .userdata = s};
 }
 
 uint64_t run_region_once(const struct session *s)
@@ -261,7 +262,7 @@ int run_pattern(struct session *s, const struct step *step)
 int run_lost(struct session *s)
 {
         s->bench->interrupted = true;
-        if (!is_there(s) || lease_look(s->subject) == -ENODEV)
+        if (!subject_is_there(s->subject) || lease_look(s->subject) == -ENODEV)
                 return log_failure(UASD_EXIT_NO_DISK, "The disk was unplugged.");
         return log_failure(UASD_EXIT_FAILED, "uasd ended the lease: another program took the disk, or uasd was stopped.");
 }

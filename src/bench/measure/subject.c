@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "core/policy.h"
+#include "sys/state/attachment.h"
 #include "term/terminal.h"
 
 void subject_done(struct subject *s)
@@ -42,6 +43,7 @@ static uint64_t take_disk(struct subject *s, const char *what)
         s->lun = found->lun;
         s->interface = d->facts.interface;
         s->driver = d->facts.driver;
+        (void) attachment_now(&s->context->client.roots, s->interface, &s->busnum, &s->devnum);
         (void) copy_string(s->block, sizeof(s->block), found->disk.name);
         return found->size;
 }

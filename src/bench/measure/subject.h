@@ -19,6 +19,7 @@ struct subject {
         const struct view *view; /* the disk; NULL: a file on none that uasd manages, or on several */
         unsigned lun;
         const char *interface;      /* of the view, or NULL */
+        unsigned busnum, devnum;    /* the attachment of the disk when it was found */
         char block[BLOCK_NAME_MAX]; /* the node of the LUN, which may have another name after a switch */
         enum driver driver;         /* present driver; DRIVER_NONE: not known (file) */
         enum driver first, second;  /* second is DRIVER_NONE without a comparison */
@@ -55,6 +56,14 @@ int find_mounted(struct subject *s, const char *what);
  * without a serial number is confirmed by its interface. Returns true if it matches.
  */
 bool ask_destroy(const struct view *v);
+
+/* Returns true if the disk has not been unplugged since it was found, also if its interface is there again. */
+bool subject_is_there(const struct subject *s);
+/*
+ * Returns true if an open node belongs to the LUN of the subject. A name may belong to another disk by now. A number cannot, as
+ * long as the node is open: the kernel gives it to no other disk.
+ */
+bool subject_owns(const struct subject *s, int node);
 
 /* ---- scratch files ---- */
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads the measured disk: its conditions, the traffic on its bus, and its errors. */
+/* Reads the measured disk: its conditions, its presence, the traffic on its bus, and its errors. */
 #include "bench/measure/watch.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
+#include "bench/measure/subject.h"
 #include "common/util.h"
 #include "core/trouble.h"
 #include "sys/io/boot.h"
 #include "sys/io/sysfs.h"
+#include "sys/state/attachment.h"
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 
@@ -82,6 +86,35 @@ void conditions_driver(const struct roots *r, const char *block, enum driver d, 
         read_number(r, block, "queue/nr_requests", &q->nr_requests);
         read_number(r, block, "queue/rotational", &rotational);
         c->rotational = rotational != 0;
+}
+
+/* ---- its presence ---- */
+
+bool subject_is_there(const struct subject *s)
+{
+        unsigned bus, dev;
+
+        return !s->interface ||
+               (attachment_now(&s->context->client.roots, s->interface, &bus, &dev) >= 0 && bus == s->busnum && dev == s->devnum);
+}
+
+bool subject_owns(const struct subject *s, int node)
+{
+        struct usb_disk d = {};
+        bool owns = false;
+        struct stat st;
+
+        if (fstat(node, &st) < 0 || !subject_is_there(s) ||
+            usb_disk_read(&s->context->client.roots, s->interface, false, &d) <= 0)
+                return false;
+        for (size_t i = 0; i < d.n_luns; i++) {
+                const struct block *b = &d.luns[i].disk;
+
+                if (d.luns[i].lun == s->lun && streq(b->name, s->block))
+                        owns = !S_ISBLK(st.st_mode) || st.st_rdev == makedev(b->major, b->minor);
+        }
+        usb_disk_done(&d);
+        return owns;
 }
 
 /* ---- traffic ---- */
