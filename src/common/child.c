@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -47,4 +48,31 @@ pid_t child_fork(const int *keep, size_t n)
                 _exit(1);
         close_all_but(keep, n);
         return 0;
+}
+
+int child_spawn(const char *const *argv, int in, int out, bool new_signals, pid_t *ret)
+{
+        short flags = POSIX_SPAWN_SETPGROUP | (new_signals ? POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF : 0);
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t attr;
+        sigset_t none, all;
+        int r;
+
+        (void) sigemptyset(&none);
+        (void) sigfillset(&all);
+        (void) posix_spawn_file_actions_init(&files);
+        (void) posix_spawnattr_init(&attr);
+        (void) posix_spawnattr_setflags(&attr, flags);
+        (void) posix_spawnattr_setsigmask(&attr, &none);
+        (void) posix_spawnattr_setsigdefault(&attr, &all);
+        r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+        if (r == 0 && in >= 0)
+                r = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+        if (r == 0)
+                r = posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+        if (r == 0)
+                r = posix_spawn(ret, argv[0], &files, &attr, (char *const *) argv, environ);
+        (void) posix_spawn_file_actions_destroy(&files);
+        (void) posix_spawnattr_destroy(&attr);
+        return -r;
 }

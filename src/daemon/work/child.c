@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
 #include "common/child.h"
@@ -166,30 +165,6 @@ int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *d
         return k;
 }
 
-static int spawn(const char *const *argv, int in, int out, pid_t *ret)
-{
-        sigset_t none, defaults;
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attr;
-        int r;
-
-        (void) sigemptyset(&none);
-        (void) sigfillset(&defaults);
-        (void) posix_spawn_file_actions_init(&files);
-        (void) posix_spawnattr_init(&attr);
-        (void) posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-        (void) posix_spawnattr_setsigmask(&attr, &none);
-        (void) posix_spawnattr_setsigdefault(&attr, &defaults);
-        r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-        if (r == 0 && in >= 0)
-                r = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
-        if (r == 0)
-                r = posix_spawn(ret, argv[0], &files, &attr, (char *const *) argv, environ);
-        (void) posix_spawn_file_actions_destroy(&files);
-        (void) posix_spawnattr_destroy(&attr);
-        return -r;
-}
-
 /* Starts uasd-switch. with_stdin: it has a stdin, and `in` is the other end. like: has the functions that it calls. */
 static int switch_new(sd_event *event, const char *const *argv, bool with_stdin, const struct child *like, struct child **ret)
 {
@@ -211,7 +186,7 @@ static int switch_new(sd_event *event, const char *const *argv, bool with_stdin,
                 its_in = fds[0];
                 c->in = fds[1];
         }
-        r = spawn(argv, its_in, its_out, &c->pid);
+        r = child_spawn(argv, its_in, its_out, true, &c->pid);
         if (r >= 0)
                 r = attach(c, event);
         if (r >= 0)

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
+#include "common/child.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
@@ -17,40 +17,15 @@ int pid1_there(const struct roots *r)
                                                                                                                        : -ENOENT;
 }
 
-/*
- * The child closes its copies of all descriptors itself. posix_spawn() returns when the exec has replaced the memory, a moment
- * before the kernel closes what has O_CLOEXEC. A node of the disk that is still open then would count as a use. The child has its
- * own process group: Ctrl-C is for uasd-switch, which finishes or undoes the switch.
- */
-static int spawn(char *const argv[], int out, pid_t *ret)
-{
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attr;
-        int r = posix_spawn_file_actions_init(&files);
-
-        if (r != 0)
-                return -r;
-        (void) posix_spawnattr_init(&attr);
-        (void) posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
-        r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-        if (r == 0)
-                r = posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-        if (r == 0)
-                r = posix_spawn(ret, argv[0], &files, &attr, argv, environ);
-        (void) posix_spawnattr_destroy(&attr);
-        (void) posix_spawn_file_actions_destroy(&files);
-        return -r;
-}
-
 int pid1_ask(const char *verb, const char *what, struct pid1_question *ret)
 {
-        char *argv[] = {(char *) PROGRAM_PID1, (char *) verb, (char *) what, NULL};
+        const char *const argv[] = {PROGRAM_PID1, verb, what, NULL};
         int fds[2], r;
         pid_t pid = 0;
 
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
-        r = spawn(argv, fds[1], &pid);
+        r = child_spawn(argv, -1, fds[1], false, &pid);
         (void) close(fds[1]);
         if (r < 0) {
                 (void) close(fds[0]);
