@@ -96,14 +96,9 @@ static int find_users(const struct roots *r, struct views *views)
         return 0;
 }
 
-static void free_list(char ***list)
-{
-        strv_free(*list);
-}
-
 int local_read(const struct roots *r, bool users, struct views *ret)
 {
-        _cleanup_(free_list) char **interfaces = NULL;
+        _cleanup_strv_ char **interfaces = NULL;
         _cleanup_(views_done) struct views views = {};
         _cleanup_(config_done) struct config c;
         int k;
@@ -126,8 +121,7 @@ int local_read(const struct roots *r, bool users, struct views *ret)
         if (k < 0)
                 return k;
         views_sort(&views);
-        *ret = views;
-        views = (struct views){};
+        *ret = TAKE_STRUCT(views);
         return 0;
 }
 

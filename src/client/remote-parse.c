@@ -297,8 +297,7 @@ static int parse(sd_bus_message *m, const char *array, char type, const char *co
         if (r < 0)
                 return r == -ENOMEM ? r : -EBADMSG;
         views_sort(&views);
-        *ret = views;
-        views = (struct views){};
+        *ret = TAKE_STRUCT(views);
         return 0;
 }
 
@@ -320,8 +319,7 @@ int remote_parse_added(sd_bus_message *m, struct view *ret)
         if (r > 0 && finish(&v) < 0)
                 r = -EBADMSG;
         if (r > 0) {
-                *ret = v;
-                v = (struct view){};
+                *ret = TAKE_STRUCT(v);
         }
         return r;
 }

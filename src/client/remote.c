@@ -123,8 +123,7 @@ static int open_and_read(const char *host, const char *socket, bool brief, uint6
         r = read_disks(remote.bus, brief, host ? now_boottime() + limit_usec : deadline, ret_disks);
         if (r < 0)
                 return summary(r);
-        *ret = remote;
-        remote = (struct remote){};
+        *ret = TAKE_STRUCT(remote);
         return 0;
 }
 

@@ -14,18 +14,16 @@
 #define _cleanup_(f) __attribute__((cleanup(f)))
 #define _unused_ __attribute__((unused))
 #define _printf_(a, b) __attribute__((format(printf, a, b)))
-#define TAKE_PTR(p)                                                                                                              \
+/* Returns a value that the variable owned, and leaves nothing in it to be freed. */
+#define TAKE_VALUE(v, nothing)                                                                                                   \
         ({                                                                                                                       \
-                __typeof__(p) *_pp = &(p), _p = *_pp;                                                                            \
-                *_pp = NULL;                                                                                                     \
-                _p;                                                                                                              \
+                __typeof__(v) *_at = &(v), _taken = *_at;                                                                        \
+                *_at = (nothing);                                                                                                \
+                _taken;                                                                                                          \
         })
-#define TAKE_FD(fd)                                                                                                              \
-        ({                                                                                                                       \
-                int *_fp = &(fd), _f = *_fp;                                                                                     \
-                *_fp = -1;                                                                                                       \
-                _f;                                                                                                              \
-        })
+#define TAKE_PTR(p) TAKE_VALUE(p, NULL)
+#define TAKE_FD(fd) TAKE_VALUE(fd, -1)
+#define TAKE_STRUCT(s) TAKE_VALUE(s, (__typeof__(s)){})
 
 /* Microseconds: a span, or a time of the clock that is named beside it. */
 typedef uint64_t usec_t;

@@ -223,10 +223,9 @@ static int look_at_grub_d(const char *name, void *data)
 {
         struct other_file *o = data;
         char path[PATH_MAX], text[16384];
-        const char *dot = strrchr(name, '.');
         ssize_t n;
 
-        if (!dot || !streq(dot, ".cfg"))
+        if (!endswith(name, ".cfg"))
                 return 0;
         (void) snprintf(path, sizeof(path), "default/grub.d/%s", name);
         n = attr_read(o->roots->etc, path, text, sizeof(text));
@@ -293,8 +292,7 @@ int boot_edit_read(const struct roots *r, const struct boot_place *p, bool backu
         *ret_why = parse[p->form](&e);
         if (*ret_why)
                 return -EUCLEAN;
-        *ret = e;
-        e = (struct boot_edit){};
+        *ret = TAKE_STRUCT(e);
         return 0;
 }
 

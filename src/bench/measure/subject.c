@@ -234,8 +234,7 @@ int find_file(struct subject *s, const char *what)
                 code = find_named_disk(s, what, below, n, known, only);
         else if (only) {
                 s->view = only;
-                s->views = views;
-                views = (struct views){};
+                s->views = TAKE_STRUCT(views);
         } else if (read && (!known || n > 0))
                 log_info("The file is on an unknown disk, or on more than one. Name a disk to get its link, driver and errors.");
         if (code == UASD_EXIT_OK && s->view)

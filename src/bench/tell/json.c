@@ -298,8 +298,7 @@ int bench_json_parse(const char *text, size_t size, struct bench *ret)
                 return -EPROTONOSUPPORT;
         if (!get_bench(o, &b))
                 return -EBADMSG;
-        *ret = b;
-        b = (struct bench){};
+        *ret = TAKE_STRUCT(b);
         return 0;
 }
 

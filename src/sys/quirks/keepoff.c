@@ -65,7 +65,7 @@ static void take_record(const char *key, const struct facts *f, void *data)
 
 int kept_disks_read_plugged(const struct roots *r, struct kept_disks *k)
 {
-        char **names = NULL;
+        _cleanup_strv_ char **names = NULL;
         int e = 0;
 
         (void) usb_disk_enumerate(r, &names);
@@ -75,7 +75,6 @@ int kept_disks_read_plugged(const struct roots *r, struct kept_disks *k)
                 if (usb_disk_read(r, *n, false, &d) > 0 && facts_uas_alone(&d.facts))
                         e = kept_disks_uas_alone(k, d.facts.vid, d.facts.pid);
         }
-        strv_free(names);
         return e;
 }
 
@@ -196,7 +195,6 @@ int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool kno
                 k = in = each_entry(r, missing, quirks_param_push);
         if (k < 0)
                 return k;
-        *ret = made;
-        made = (struct keepoff){};
+        *ret = TAKE_STRUCT(made);
         return out + in > 0;
 }
