@@ -142,6 +142,18 @@ void disk_done(struct disk *d)
         *d = (struct disk){};
 }
 
+const struct block *luns_find(const struct lun *luns, size_t n, const char *name)
+{
+        for (size_t i = 0; i < n; i++) {
+                if (streq(luns[i].disk.name, name))
+                        return &luns[i].disk;
+                for (size_t p = 0; p < luns[i].n_parts; p++)
+                        if (streq(luns[i].parts[p].name, name))
+                                return &luns[i].parts[p];
+        }
+        return NULL;
+}
+
 static bool block_is(const struct block *b, unsigned major, unsigned minor, const char **ret_name)
 {
         if (!*b->name || b->major != major || b->minor != minor)

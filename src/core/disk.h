@@ -102,6 +102,8 @@ size_t luns_with_disk(const struct lun *luns, size_t n);
 /* Writes the names of the block devices, "sda sdb", or "". Returns ret. */
 char *luns_names(const struct lun *luns, size_t n, char *ret, size_t size);
 
+/* Returns the disk or partition of this name; NULL: none of these. */
+const struct block *luns_find(const struct lun *luns, size_t n, const char *name);
 /* Returns true if major:minor is a whole disk or a partition of it; ret_name gets the name of the node. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);
 

@@ -28,20 +28,6 @@ static bool read_once(struct mention_search *s)
         return s->readable;
 }
 
-static const struct block *block_by_name(const struct usb_disk *d, const char *name)
-{
-        for (size_t i = 0; i < d->n_luns; i++) {
-                const struct lun *l = d->luns + i;
-
-                if (streq(l->disk.name, name))
-                        return &l->disk;
-                for (size_t p = 0; p < l->n_parts; p++)
-                        if (streq(l->parts[p].name, name))
-                                return l->parts + p;
-        }
-        return NULL;
-}
-
 /* "/dev/sda1", or an existing link. */
 static const struct block *resolve(const struct mention_search *s, const char *name)
 {
@@ -49,8 +35,8 @@ static const struct block *resolve(const struct mention_search *s, const char *n
         char target[256];
 
         if (link_basename(s->roots->dev, below, target, sizeof(target)) > 0)
-                return block_by_name(s->disk, target);
-        return strchr(below, '/') ? NULL : block_by_name(s->disk, below);
+                return luns_find(s->disk->luns, s->disk->n_luns, target);
+        return strchr(below, '/') ? NULL : luns_find(s->disk->luns, s->disk->n_luns, below);
 }
 
 /* A link that only the other driver makes. It belongs to this disk if it contains the serial number. */

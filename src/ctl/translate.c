@@ -73,8 +73,7 @@ static bool is_known(const char *s)
  */
 static bool is_plausible(const char *f, const struct values *v)
 {
-        size_t n = strlen(f);
-        bool open_end = (n >= 2 && streq(f + n - 2, "%s")) || (n >= 3 && streq(f + n - 3, "%s."));
+        bool open_end = endswith(f, "%s") || endswith(f, "%s.");
 
         for (size_t i = 0; i + open_end < v->n; i++) {
                 _cleanup_free_ char *value = need(strndup(v->at[i], v->length[i]));

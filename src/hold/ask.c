@@ -63,18 +63,6 @@ enum told hold_told(const struct roots *r, const struct block *b)
         return udevdb_get(record, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1") ? TOLD_HELD : TOLD_READY;
 }
 
-static const struct block *find_block(const struct usb_disk *d, const char *name)
-{
-        for (size_t i = 0; i < d->n_luns; i++) {
-                if (streq(d->luns[i].disk.name, name))
-                        return &d->luns[i].disk;
-                for (size_t p = 0; p < d->luns[i].n_parts; p++)
-                        if (streq(d->luns[i].parts[p].name, name))
-                                return &d->luns[i].parts[p];
-        }
-        return NULL;
-}
-
 /*
  * Policy depends on the serial, and one of the kernel's rules on names. Reading the attributes takes the device lock, and a disk
  * that hangs would hang udev. So they come from udev's record of the USB device.
@@ -119,7 +107,7 @@ bool hold_forbidden(const struct roots *r)
  */
 static bool must_wait(const struct roots *r, const struct block_event *e, const struct usb_disk *d)
 {
-        const struct block *this = find_block(d, e->block);
+        const struct block *this = luns_find(d->luns, d->n_luns, e->block);
 
         return adds_disk(e) && this && switch_awaited(r, d->facts.interface) && !hold_forbidden(r) &&
                hold_told(r, this) == TOLD_NOTHING;
@@ -135,7 +123,7 @@ static bool must_wait(const struct roots *r, const struct block_event *e, const 
  */
 static enum hold_open held(const struct roots *r, const struct block_event *e, const struct usb_disk *d, bool *ret)
 {
-        const struct block *this = find_block(d, e->block);
+        const struct block *this = luns_find(d->luns, d->n_luns, e->block);
 
         if (!this || hold_told(r, this) == TOLD_READY || hold_forbidden(r))
                 return HOLD_ANSWERED;

@@ -8,18 +8,12 @@
 
 const char *search_name(const struct user_search *s, const char *name)
 {
-        for (size_t i = 0; i < s->n_luns; i++) {
-                const struct lun *l = &s->luns[i];
+        const struct block *b = luns_find(s->luns, s->n_luns, name);
 
-                if (streq(l->disk.name, name))
-                        return l->disk.name;
-                if (l->sg[0] && streq(l->sg, name))
-                        return l->sg;
-                for (size_t p = 0; p < l->n_parts; p++)
-                        if (streq(l->parts[p].name, name))
-                                return l->parts[p].name;
-        }
-        return NULL;
+        for (size_t i = 0; !b && i < s->n_luns; i++)
+                if (s->luns[i].sg[0] && streq(s->luns[i].sg, name))
+                        return s->luns[i].sg;
+        return b ? b->name : NULL;
 }
 
 struct user *search_add(struct user_search *s, enum user_kind kind, const char *device)
@@ -63,12 +57,9 @@ static char *first_unit(char *path)
 {
         char *save;
 
-        for (char *part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save)) {
-                const char *dot = strrchr(part, '.');
-
-                if (dot && (streq(dot, ".service") || streq(dot, ".scope")))
+        for (char *part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save))
+                if (endswith(part, ".service") || endswith(part, ".scope"))
                         return strdup(part);
-        }
         return NULL;
 }
 

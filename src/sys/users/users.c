@@ -218,19 +218,11 @@ static bool open_told(const struct roots *r, const struct lun *luns, size_t n_lu
                luns_have(luns, n_luns, major(its.st_dev), minor(its.st_dev), NULL);
 }
 
-static bool btrfs_mounted(const struct user *users, size_t n, const struct user *u)
-{
-        for (size_t i = 0; i < n; i++)
-                if (users[i].kind == USER_MOUNT && streq(users[i].device, u->device))
-                        return true;
-        return false;
-}
-
 /* Uevents of the holder report its end, except for a member that leaves an array. For a btrfs its mounts report it. */
 static bool holder_told(const struct user *users, size_t n, const struct user *u)
 {
         if (u->btrfs)
-                return btrfs_mounted(users, n, u);
+                return search_is_mounted(&(struct user_search){.list = (struct user *) users, .n = n}, u->device);
         return !u->where || !users_is_array(u->where);
 }
 
