@@ -188,11 +188,6 @@ static int add_line(struct store_lines *s, void *data)
         return 1;
 }
 
-static int drop_disk(char **line, void *data)
-{
-        return !startswith(*line, data);
-}
-
 int history_put_back(const struct roots *r, const struct facts *f, const struct history *h)
 {
         char key[HISTORY_KEY_MAX], value[HISTORY_LINE_MAX];
@@ -233,13 +228,6 @@ int history_write(const struct roots *r, const struct facts *f, const struct his
         return history_put_back(r, f, &full);
 }
 
-int history_forget(const struct roots *r, const struct facts *f)
-{
-        char disk[HISTORY_KEY_MAX];
-
-        return change(r, drop_disk, history_key_disk(f, disk, sizeof(disk)));
-}
-
 struct forgetting {
         const char *id;
         bool found;
@@ -261,6 +249,14 @@ int history_forget_id(const struct roots *r, const char *id)
         int k = change(r, drop_id, &f);
 
         return k < 0 ? k : f.found ? 0 : -ENOENT;
+}
+
+int history_forget(const struct roots *r, const struct facts *f)
+{
+        char id[USB_ID_MAX];
+        int k = history_forget_id(r, history_usb_id(f, id, sizeof(id)));
+
+        return k == -ENOENT ? 0 : k;
 }
 
 struct ending {
