@@ -90,7 +90,7 @@ void say_users(const struct view *v)
 void say_in_use(const struct ctl *c, const struct view *v)
 {
         const char *free_it = _("To free it:");
-        char **commands = NULL;
+        _cleanup_strv_ char **commands = NULL;
         size_t n = 0;
 
         say_users(v);
@@ -101,7 +101,6 @@ void say_in_use(const struct ctl *c, const struct view *v)
 
                 log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "", commands[i]);
         }
-        strv_free(commands);
 }
 
 int tell_deferred(const struct ctl *c, const char *label, const struct view *v)

@@ -5,13 +5,6 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 
-/* Takes ownership of names. */
-static json_object *json_one(const struct view *v, const struct health *h, json_object *names)
-{
-        return put_members(json_disk(v), {"commands", json_commands(h)}, {"trim", json_trim(h, v->disk.facts.driver)},
-                           {"smart", json_smart(h)}, {"names", names}, {"link", json_link(&h->link)});
-}
-
 static void print_luns(const struct view *v)
 {
         for (size_t i = 0; i < v->disk.n_luns; i++) {
@@ -28,7 +21,8 @@ static void print_luns(const struct view *v)
 static void print_users(const struct ctl *c, const struct view *v)
 {
         const char *driver = view_driver(v), *target = view_target(v);
-        char **commands = NULL, text[1200];
+        _cleanup_strv_ char **commands = NULL;
+        char text[1200];
         size_t n = 0;
 
         for (size_t i = 0; i < v->disk.n_users; i++)
@@ -37,7 +31,6 @@ static void print_users(const struct ctl *c, const struct view *v)
                 no_memory();
         for (size_t i = 0; i < n; i++)
                 output_field(i == 0 ? "To free" : "", commands[i]);
-        strv_free(commands);
 }
 
 static void print_state(const struct ctl *c, const struct view *v)
@@ -112,7 +105,9 @@ static void tell(struct ctl *c, const struct view *v)
         if (c->named) /* the user named it, so smartctl may ask it */
                 health_ask(&c->client.roots, c->root, v, &h);
         if (c->json)
-                append(c->json, json_one(v, &h, TAKE_PTR(names)));
+                append(c->json,
+                       put_members(json_disk(v), {"commands", json_commands(&h)}, {"trim", json_trim(&h, v->disk.facts.driver)},
+                                   {"smart", json_smart(&h)}, {"names", TAKE_PTR(names)}, {"link", json_link(&h.link)}));
         else
                 print_one(c, v, &h, names);
 }

@@ -203,7 +203,7 @@ void rescan(struct manager *m, const char *interface)
 
 void rescan_all(struct manager *m)
 {
-        char **names = NULL;
+        _cleanup_strv_ char **names = NULL;
 
         /* Backwards: a device that has replaced another one is behind them. */
         for (struct entry *e = TAILQ_LAST(&m->entries, entry_list), *before; e; e = before) {
@@ -217,5 +217,4 @@ void rescan_all(struct manager *m)
                 for (char **n = names; n && *n; n++)
                         if (!disk_find(m, *n))
                                 rescan(m, *n);
-        strv_free(names);
 }

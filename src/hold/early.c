@@ -35,11 +35,9 @@ static int read_disk(const struct roots *r, const char *interface, const struct 
 
 static bool disk_is_there(const struct roots *r, const char *interface)
 {
-        struct usb_disk d = {0};
-        bool found = usb_disk_read(r, interface, false, &d) > 0 && d.n_luns > 0;
+        _cleanup_(usb_disk_done) struct usb_disk d = {0};
 
-        usb_disk_done(&d);
-        return found;
+        return usb_disk_read(r, interface, false, &d) > 0 && d.n_luns > 0;
 }
 
 static int move(const struct roots *r, const struct usb_disk *d, enum driver target, usec_t budget, const struct runner *run)
@@ -53,12 +51,11 @@ static int move(const struct roots *r, const struct usb_disk *d, enum driver tar
         if (k == UASD_EXIT_DEFERRED && early && disk_is_there(r, interface))
                 k = run->run_switch(interface, target, deadline);
         if (k == RUN_KILLED || k < 0) {
-                struct usb_disk now = {0};
+                _cleanup_(usb_disk_done) struct usb_disk now = {0};
 
                 (void) run->run_switch(interface, DRIVER_NONE, now_boottime() + RECOVER_BUDGET);
                 if (usb_disk_read(r, interface, false, &now) > 0)
                         hold_rescue(r, &now.facts);
-                usb_disk_done(&now);
         }
         return 1;
 }
@@ -116,7 +113,7 @@ int early_interface(const struct roots *r, const char *interface, const struct r
 
 int early_let_go(const struct roots *r)
 {
-        char **interfaces = NULL;
+        _cleanup_strv_ char **interfaces = NULL;
         int n, k;
 
         if (!in_initramfs(r))
@@ -128,12 +125,10 @@ int early_let_go(const struct roots *r)
                 return k;
         n = usb_disk_enumerate(r, &interfaces);
         for (int i = 0; i < n; i++) {
-                struct usb_disk d = {0};
+                _cleanup_(usb_disk_done) struct usb_disk d = {0};
 
                 if (usb_disk_read(r, interfaces[i], false, &d) > 0 && d.facts.caps.uas)
                         (void) trigger_add(r, d.luns, d.n_luns);
-                usb_disk_done(&d);
         }
-        strv_free(interfaces);
         return n < 0 ? n : 0;
 }

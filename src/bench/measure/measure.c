@@ -34,12 +34,11 @@ static int load_profile(const struct bench_context *c, bool writes, struct profi
                 return check_profile(*ret);
         }
         if (k == -ENOENT) {
-                char **names = profile_names(&c->client.roots);
+                _cleanup_strv_ char **names = profile_names(&c->client.roots);
 
                 log_error("There is no profile '%s'. The profiles are:", name);
                 for (char **i = names; i && *i; i++)
                         log_error("  %s", *i);
-                strv_free(names);
         } else if (k == -EINVAL)
                 log_error("'%s' is not a valid name of a profile.", name);
         else if (k == -EBADMSG)

@@ -32,7 +32,7 @@ void conditions_machine(const struct roots *r, struct bench_conditions *c)
 void conditions_disk(const struct roots *r, const struct view *v, unsigned lun, struct bench_conditions *c)
 {
         const struct facts *f = &v->disk.facts;
-        struct usb_disk d = {};
+        _cleanup_(usb_disk_done) struct usb_disk d = {};
         struct db_entry e = {};
 
         (void) view_product(v, c->model, sizeof(c->model));
@@ -50,7 +50,6 @@ void conditions_disk(const struct roots *r, const struct view *v, unsigned lun, 
         f = &d.facts;
         (void) snprintf(c->controller, sizeof(c->controller), "%s%s%s", f->controller,
                         f->controller[0] && f->controller_device[0] ? " " : "", f->controller_device);
-        usb_disk_done(&d);
 }
 
 char *scheduler_chosen(const char *line, char *ret, size_t size)
@@ -134,7 +133,7 @@ int stat_bytes(const char *line, uint64_t *ret_read, uint64_t *ret_written)
 /* Adds the disks of one interface to t. block: the measured LUN, or NULL for another interface. */
 static void add_moved(const struct roots *r, const char *interface, const char *block, struct traffic *t)
 {
-        struct usb_disk d = {};
+        _cleanup_(usb_disk_done) struct usb_disk d = {};
         uint64_t in, out;
 
         if (usb_disk_read(r, interface, false, &d) <= 0)
@@ -154,13 +153,12 @@ static void add_moved(const struct roots *r, const char *interface, const char *
                         t->lun_written = out;
                 }
         }
-        usb_disk_done(&d);
 }
 
 void traffic_read(const struct roots *r, const char *interface, const char *block, struct traffic *ret)
 {
         size_t bus = interface ? strcspn(interface, "-") + 1 : 0;
-        char **all = NULL;
+        _cleanup_strv_ char **all = NULL;
 
         *ret = (struct traffic){};
         if (!interface || usb_disk_enumerate(r, &all) < 0)
@@ -169,7 +167,6 @@ void traffic_read(const struct roots *r, const char *interface, const char *bloc
                 if (strncmp(*i, interface, bus) == 0)
                         add_moved(r, *i, streq(*i, interface) ? block : NULL, ret);
         ret->known = true;
-        strv_free(all);
 }
 
 static uint64_t more(uint64_t after, uint64_t before)
@@ -220,7 +217,7 @@ void errors_end(struct errors_watch *w)
 
 int errors_begin(struct errors_watch *w, const struct roots *r, const char *interface, const char *block)
 {
-        struct usb_disk d = {};
+        _cleanup_(usb_disk_done) struct usb_disk d = {};
         int k;
 
         errors_end(w);
@@ -232,7 +229,6 @@ int errors_begin(struct errors_watch *w, const struct roots *r, const char *inte
                 return k < 0 ? k : -ENODEV;
         w->facts = d.facts;
         (void) copy_string(w->host, sizeof(w->host), d.host);
-        usb_disk_done(&d);
         scsi_counts_read(r, block, &w->before);
         w->seen.counts_timeouts = w->before.known[SCSI_COUNT_TIMEOUTS];
         w->kmsg = openat(r->dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
