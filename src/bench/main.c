@@ -2,8 +2,9 @@
 #include <stddef.h>
 
 #include "bench/program.h"
+#include "term/terminal.h"
 
 int main(int argc, char **argv)
 {
-        return bench_program(argc, argv, NULL);
+        return program_run(bench_program, argc, argv, NULL);
 }

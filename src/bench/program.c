@@ -249,7 +249,7 @@ const char *bench_options_wrong(const struct bench_options *o, enum bench_verb v
         return NULL;
 }
 
-static int run(int argc, char **argv, const char *root)
+int bench_program(int argc, char **argv, const char *root)
 {
         _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
         struct bench_options o;
@@ -287,9 +287,4 @@ static int run(int argc, char **argv, const char *root)
         if (r < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot read sysfs: %s", strerror(-r));
         return verbs[verb].run(&(struct bench_context){&o, {roots, NULL, !o.no_ask_password}}, words);
-}
-
-int bench_program(int argc, char **argv, const char *root)
-{
-        return program_run(run, argc, argv, root);
 }

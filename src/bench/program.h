@@ -58,5 +58,5 @@ int bench_show(const struct bench_context *c, char *const *words);
 int bench_diff(const struct bench_context *c, char *const *words);
 int bench_remove(const struct bench_context *c, char *const *words);
 
-/* uasctl-bench for the machine in the folder root; NULL: this machine. Returns an enum uasd_exit. */
+/* The whole uasctl-bench, for program_run(). */
 int bench_program(int argc, char **argv, const char *root);

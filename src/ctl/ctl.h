@@ -160,7 +160,7 @@ const struct verb *verb_find(const char *name);
 const struct verb *verb_check(const struct options *o, char **words);
 /* Reads the disks for it, and runs it. Returns its exit status. */
 int verb_run(const struct verb *v, struct ctl *c, char **args);
-/* The whole uasctl, for the machine below `root` (NULL: this one). Returns its exit status. */
+/* The whole uasctl, for program_run(). */
 int uasctl_run(int argc, char **argv, const char *root);
 
 typedef int verb_fn(struct ctl *c, char **args);

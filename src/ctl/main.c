@@ -3,5 +3,5 @@
 
 int main(int argc, char **argv)
 {
-        return uasctl_run(argc, argv, NULL);
+        return program_run(uasctl_run, argc, argv, NULL);
 }

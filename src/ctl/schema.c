@@ -44,11 +44,6 @@ static json_object *json_users(const struct disk *d)
         return list;
 }
 
-static json_object *json_outcome(const struct outcome *out)
-{
-        return json_make({"code", new_int(out->code)}, {"step", new_string_or_null(out->step)}, {"text", new_string(out->text)});
-}
-
 json_object *json_disk(const struct view *v)
 {
         const struct facts *f = &v->disk.facts;
@@ -67,7 +62,9 @@ json_object *json_disk(const struct view *v)
                 {"busy", json_users(d)});
 
         if (d->outcome.code >= 0)
-                put(o, "outcome", json_outcome(&d->outcome));
+                put(o, "outcome",
+                    json_make({"code", new_int(d->outcome.code)}, {"step", new_string_or_null(d->outcome.step)},
+                              {"text", new_string(d->outcome.text)}));
         return o;
 }
 

@@ -88,14 +88,6 @@ static void add_lun(struct tree *t, struct libscols_line *disk, const struct lun
         (void) table_row(t->table, disk, cells);
 }
 
-/* Adds a line for each LUN below the line of a disk with several. */
-static void tree_luns(struct tree *t, struct libscols_line *disk, const struct view *v)
-{
-        for (size_t i = 0; v->disk.n_luns > 1 && i < v->disk.n_luns; i++)
-                if (v->disk.luns[i].disk.name[0])
-                        add_lun(t, disk, &v->disk.luns[i]);
-}
-
 /* ---- disks ---- */
 
 /* A disk to look at gets a mark too, because colour must not be the only sign. Two speeds in one cell are such a sign. */
@@ -132,8 +124,10 @@ static void add_disk(struct tree *t, const struct view *v, bool tree)
         line = table_row(t->table, tree ? tree_above(t, v->disk.facts.port) : NULL, cells);
         for (size_t i = 0; i < c->n; i++)
                 (void) scols_cell_set_color(scols_line_get_cell(line, i), colour_of_cell(c->list[i], v));
-        if (tree)
-                tree_luns(t, line, v);
+        /* A disk with several LUNs has a line for each of them below its own. */
+        for (size_t i = 0; tree && v->disk.n_luns > 1 && i < v->disk.n_luns; i++)
+                if (v->disk.luns[i].disk.name[0])
+                        add_lun(t, line, &v->disk.luns[i]);
 }
 
 static int print_list(const struct ctl *ctl, const struct views *v, const struct columns *c)

@@ -331,7 +331,7 @@ static void choose_language(const char *root)
                 (void) setlocale(LC_MESSAGES, "C");
 }
 
-static int run(int argc, char **argv, const char *root)
+int uasctl_run(int argc, char **argv, const char *root)
 {
         _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
         const struct verb *verb;
@@ -372,9 +372,4 @@ static int run(int argc, char **argv, const char *root)
                                       .client = {roots, o.host, !(o.given & OPTION_NO_ASK_PASSWORD), translate},
                                       .root = root},
                         argv + first + (first < argc));
-}
-
-int uasctl_run(int argc, char **argv, const char *root)
-{
-        return program_run(run, argc, argv, root);
 }

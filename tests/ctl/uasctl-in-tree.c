@@ -20,5 +20,5 @@ int main(int argc, char **argv)
         if (argc < 2)
                 return fprintf(stderr, "usage: uasctl-in-tree ROOT [ARGUMENTS...]\n"), 2;
         (void) snprintf(hwdb_path, sizeof(hwdb_path), "%s/etc/udev/hwdb.bin", argv[1]);
-        return uasctl_run(argc - 1, argv + 1, argv[1]);
+        return program_run(uasctl_run, argc - 1, argv + 1, argv[1]);
 }
