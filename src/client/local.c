@@ -7,7 +7,7 @@
 #include "core/policy.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
-#include "sys/quirks/modules.h"
+#include "sys/quirks/quirks.h"
 #include "sys/state/attachment.h"
 #include "sys/state/conf.h"
 #include "sys/state/switch-record.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "common/journal.h"
+#include "common/log.h"
 
 #include <errno.h>
 #include <sys/socket.h>

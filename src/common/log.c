@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/journal.h"
-
 static const char *log_program = "uasd";
 static int log_max_level = LOG_INFO;
 static bool log_journal;

@@ -10,8 +10,6 @@
 #include "sys/state/attachment.h"
 #include "sys/state/settings.h"
 #include "sys/state/switch-record.h"
-#include "sys/state/trims.h"
-#include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
 #include "term/terminal.h"
 

@@ -6,8 +6,7 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/boot.h"
-#include "sys/quirks/keepoff.h"
-#include "sys/quirks/modprobed.h"
+#include "sys/quirks/quirks.h"
 #include "sys/state/conf.h"
 
 /* The lines for the two places. */

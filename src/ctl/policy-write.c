@@ -5,7 +5,7 @@
 #include "core/policy.h"
 #include "ctl/output.h"
 #include "sys/io/boot.h"
-#include "sys/quirks/modprobed.h"
+#include "sys/quirks/quirks.h"
 
 /* --kernel --write: one change of the file that this machine boots with. */
 struct change {

@@ -3,7 +3,6 @@
 
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "sys/udev/hwdb.h"
 #include "sys/udev/udevdb.h"
 
 /* A bridge, and what is known of it. */

@@ -9,8 +9,8 @@
 #include "ctl/schema.h"
 #include "sys/io/boot.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/modprobed.h"
-#include "sys/usb/link.h"
+#include "sys/quirks/quirks.h"
+#include "sys/usb/usbdisk.h"
 
 #define CONFIG_MAX ((size_t) 4 * 1024 * 1024)
 

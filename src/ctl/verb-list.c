@@ -3,7 +3,7 @@
 
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "sys/usb/link.h"
+#include "sys/usb/usbdisk.h"
 
 /* ---- buses, hubs and LUNs ---- */
 

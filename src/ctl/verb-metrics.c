@@ -8,7 +8,7 @@
 #include "sys/block/counts.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/param.h"
+#include "sys/quirks/quirks.h"
 
 #define TEXTFILE "uasd.prom"
 #define BYTES_PER_MBIT 125000

@@ -10,7 +10,7 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/modprobed.h"
+#include "sys/quirks/quirks.h"
 #include "sys/state/conf.h"
 #include "sys/udev/udevdb.h"
 

@@ -9,9 +9,9 @@
 #include "daemon/work/work.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
-#include "sys/quirks/modules.h"
+#include "sys/quirks/quirks.h"
 #include "sys/state/attachment.h"
-#include "sys/udev/hwdb.h"
+#include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 
 /* Adds disks, reads them again, and removes them. */

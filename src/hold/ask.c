@@ -9,8 +9,8 @@
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
+#include "sys/state/settings.h"
 #include "sys/state/switch-record.h"
-#include "sys/state/trims.h"
 #include "sys/udev/udevdb.h"
 
 #define OFF "full" /* sd's name for a fully provisioned disk */

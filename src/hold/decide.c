@@ -9,7 +9,6 @@
 #include "hold/answer.h"
 #include "hold/early.h"
 #include "hold/hold.h"
-#include "hold/quirks.h"
 #include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"

@@ -31,3 +31,11 @@ int early_let_go(const struct roots *r);
 int run_switch(const char *interface, enum driver target, usec_t deadline);
 void run_modprobe(const char *module);
 #define TIMER_BUDGET (9 * USEC_PER_SEC) /* PID 1 starts the dead man's timer */
+
+/* ---- quirks.c ---- */
+
+/*
+ * Keeps disks off uas in the initramfs of `kernel`, which is built in `dir`, before a driver sees them. These are the disks that
+ * belong on usb-storage by policy or distrust. etc/modprobe.d gets the whole parameter, etc/uasd/quirks our part of it.
+ */
+int hold_quirks(const struct roots *r, const char *kernel, const char *dir);

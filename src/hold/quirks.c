@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "hold/quirks.h"
+#include "hold/early.h"
 
 #include <fcntl.h>
 
@@ -7,8 +7,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/statefile.h"
-#include "sys/quirks/keepoff.h"
-#include "sys/quirks/modprobed.h"
+#include "sys/quirks/quirks.h"
 #include "sys/state/conf.h"
 
 static int write_files(const char *dir, const struct keepoff *k)

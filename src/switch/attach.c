@@ -8,7 +8,7 @@
 #include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/param.h"
+#include "sys/quirks/quirks.h"
 #include "sys/state/attachment.h"
 
 #define QUIRKS_BUDGET (10 * USEC_PER_SEC)

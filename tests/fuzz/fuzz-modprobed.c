@@ -4,7 +4,7 @@
  * /usr/lib, after another the command line. Otherwise: lines of a value each, from which the test makes options as modprobe reads
  * them.
  */
-#include "sys/quirks/modprobed.h"
+#include "sys/quirks/quirks.h"
 
 #include <ctype.h>
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/udev/hwdb.h"
+#include "sys/udev/udevdb.h"
 #include "tree.h"
 
 #define RECORD "run/udev/data/c189:132"

@@ -12,8 +12,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/quirks/keepoff.h"
-#include "sys/quirks/param.h"
+#include "sys/quirks/quirks.h"
 #include "tree.h"
 
 static void test_apply(void **state)

@@ -10,9 +10,8 @@
 #include "common/util.h"
 #include "core/history.h"
 #include "core/keepoff.h"
-#include "hold/quirks.h"
-#include "sys/quirks/keepoff.h"
-#include "sys/quirks/modprobed.h"
+#include "hold/early.h"
+#include "sys/quirks/quirks.h"
 #include "tree.h"
 
 #define KERNEL "6.1.0-1"

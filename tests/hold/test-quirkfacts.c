@@ -10,7 +10,7 @@
 
 #include "common/util.h"
 #include "core/quirks.h"
-#include "sys/quirks/modprobed.h"
+#include "sys/quirks/quirks.h"
 #include "tree.h"
 
 /* One machine a row: the files, and "FILE:LINE=VALUE ..." in the order of the kernel. */

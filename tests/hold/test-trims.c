@@ -9,7 +9,7 @@
 
 #include "common/util.h"
 #include "hold/hold.h"
-#include "sys/state/trims.h"
+#include "sys/state/settings.h"
 #include "tree.h"
 
 #define SCSI TREE_DIR "/host0/target0:0:0/0:0:0:0"

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
 #include "tree.h"
 

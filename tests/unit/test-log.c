@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/journal.h"
 #include "unit.h"
 
 /* Messages go to journald, or to stderr without it. They never make a program wait. */

@@ -8,7 +8,7 @@
 #include "core/request.h"
 #include "daemon/feature/features.h"
 #include "sys/facts.h"
-#include "sys/udev/hwdb.h"
+#include "sys/udev/udevdb.h"
 
 #define MAY_SWITCH "org.uasd1.switch"
 #define MAY_POLICY "org.uasd1.policy"

@@ -6,7 +6,7 @@
 #include "common/util.h"
 #include "core/keepoff.h"
 #include "sys/io/pid1.h"
-#include "sys/quirks/keepoff.h"
+#include "sys/quirks/quirks.h"
 #include "sys/state/store.h"
 
 /* A bind has the lock for milliseconds, unless it hangs. No event reports its end. */

@@ -4,7 +4,7 @@
 #include <sys/types.h>
 
 #include "daemon/manager.h"
-#include "sys/state/trims.h"
+#include "sys/state/settings.h"
 
 /* ---- child.c ---- */
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/udev/hwdb.h"
+#include "sys/udev/udevdb.h"
 
 #include <systemd/sd-hwdb.h>
 
 #include "common/util.h"
-#include "sys/udev/udevdb.h"
 
 struct lookup {
         sd_hwdb *hwdb;
