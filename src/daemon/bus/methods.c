@@ -297,11 +297,6 @@ static int check_eject(struct call *c)
         return r < 0 ? r : leased(c);
 }
 
-static int do_eject(struct call *c)
-{
-        return switch_eject(c->entry, c->message);
-}
-
 /* These last as long as the caller has its end of a pipe. */
 
 static int do_inhibit(struct call *c)
@@ -337,18 +332,13 @@ static int check_lease(struct call *c)
         return 0;
 }
 
-/* The answer comes later, with the claim. */
-static int do_lease(struct call *c)
-{
-        return lease_new(c->entry, c->message);
-}
-
 static const struct method {
         const char *name;
         const char *may; /* the action of polkit, without force */
         int (*find)(struct call *c);
         int (*check)(struct call *c); /* refuses for reasons that do not depend on the user; may be NULL */
         int (*perform)(struct call *c);
+        int (*begin)(struct entry *e, sd_bus_message *message); /* or this: the answer comes later */
 } methods[] = {
         /* clang-format off */
         {"Switch", MAY_SWITCH, find_disk, check_switch, do_switch},
@@ -359,9 +349,9 @@ static const struct method {
         {"Release", MAY_SWITCH, find_disk, NULL, do_release},
         {"Cancel", MAY_SWITCH, find_disk_or_job, NULL, do_cancel},
         {"Forget", MAY_POLICY, find_disk, NULL, do_forget},
-        {"Eject", MAY_EJECT, find_disk, check_eject, do_eject},
+        {"Eject", MAY_EJECT, find_disk, check_eject, .begin = switch_eject},
         {"Inhibit", MAY_SWITCH, find_disk_or_all, NULL, do_inhibit},
-        {"Lease", MAY_BENCH, find_disk, check_lease, do_lease},
+        {"Lease", MAY_BENCH, find_disk, check_lease, .begin = lease_new},
         /* clang-format on */
 };
 
@@ -380,6 +370,6 @@ int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
         if (r >= 0)
                 r = c.authorized ? 1 : polkit_may(data, message, c.force ? MAY_FORCE : of->may, c.entry, bus_method, error);
         if (r > 0)
-                r = of->perform(&c);
+                r = of->begin ? of->begin(c.entry, message) : of->perform(&c);
         return r < 0 ? r : 1;
 }
