@@ -31,6 +31,7 @@ static void help(void)
                       "     --automatic           No user asked for it: one try an attachment\n"
                       "     --plugged             The disk was just plugged in, or is held since boot\n"
                       "     --hold-deadline=USEC  It is held until then (CLOCK_BOOTTIME, microseconds)\n"
+                      "     --attachment=BUS-DEV  Only if the USB device at the interface has these numbers\n"
                       "     --no-udev             udev does not see the disk meanwhile: as in a rule of the initramfs\n"
                       "     --machine             Progress and result as lines on stdout\n"
                       "     --recover             Finish or undo what a killed uasd-switch left behind\n"
@@ -46,6 +47,7 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
         enum {
                 OPT_VERSION = 256,
                 OPT_HOLD,
+                OPT_ATTACHMENT,
         };
         int automatic = 0, plugged = 0, no_udev = 0, machine = 0, c, target;
         const struct option options[] = {
@@ -54,6 +56,7 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
                 {"automatic", no_argument, &automatic, 1},
                 {"plugged", no_argument, &plugged, 1},
                 {"hold-deadline", required_argument, NULL, OPT_HOLD},
+                {"attachment", required_argument, NULL, OPT_ATTACHMENT},
                 {"no-udev", no_argument, &no_udev, 1},
                 {"machine", no_argument, &machine, 1},
                 {"recover", no_argument, ret_task, TASK_RECOVER},
@@ -64,6 +67,7 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
                 {0},
         };
         unsigned long long v;
+        unsigned numbers[2];
 
         optind = 0; /* the arguments of a job are parsed after those of the program */
         while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
@@ -82,6 +86,14 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
                                 return -EINVAL;
                         }
                         t->hold_deadline = v;
+                        break;
+                case OPT_ATTACHMENT:
+                        if (!parse_numbers(optarg, '-', numbers, ELEMENTSOF(numbers)) || numbers[1] == 0) {
+                                log_error("--attachment: not the numbers of a bus and a device (such as 2-5): %s", optarg);
+                                return -EINVAL;
+                        }
+                        t->busnum = numbers[0];
+                        t->devnum = numbers[1];
                         break;
                 default:
                         return -EINVAL;

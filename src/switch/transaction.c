@@ -43,6 +43,8 @@ int tx_identify(struct transaction *t, bool strings)
                 return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
+        if (t->devnum != 0 && (t->disk.facts.busnum != t->busnum || t->disk.facts.devnum != t->devnum))
+                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "the disk was unplugged, and another one is at its port");
         t->from = t->disk.facts.driver;
         t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         return 0;

@@ -50,7 +50,7 @@ class Held(Machine):
         self.play(SWITCH.replace('#!/bin/sh\n', '#!/bin/sh\necho "$*" >>"$TREE/told"\n', 1))
         self.both()
         self.driver_is('uas')
-        self.assertEqual(self.read('told'), f'--machine --automatic --plugged --hold-deadline={deadline} 2-1:1.0 uas\n')
+        self.assertEqual(self.read('told'), f'--machine --automatic --plugged --hold-deadline={deadline} --attachment=2-5 2-1:1.0 uas\n')
 
     def test_goes_on(self):
         "The disk is in use at the first try. The hold goes on, whatever uasd reads again, until there is no time for another try."
@@ -170,7 +170,7 @@ class Held(Machine):
         self.both()
         until(lambda: self.disk()['state'] == 'failed', 'it has given up')
         told = self.read('told').splitlines()
-        self.assertEqual(told, ['--machine --automatic 2-1:1.0 uas'] + ['--machine --recover 2-1:1.0'] * 4)
+        self.assertEqual(told, ['--machine --automatic --attachment=2-5 2-1:1.0 uas'] + ['--machine --recover 2-1:1.0'] * 4)
         self.assertIn('uasd-switch ended by signal 9', self.journal())
 
     def test_stale_record(self):
@@ -181,7 +181,7 @@ class Held(Machine):
                                  'case "$*" in *--recover*) rm "$TREE/run/uasd/switch/2-1:1.0"; exit 0;; esac\n', 1))
         self.both()
         self.driver_is('uas')
-        self.assertEqual(self.read('told').splitlines(), ['--machine --recover 2-1:1.0', '--machine --automatic 2-1:1.0 uas'])
+        self.assertEqual(self.read('told').splitlines(), ['--machine --recover 2-1:1.0', '--machine --automatic --attachment=2-5 2-1:1.0 uas'])
 
 
 if __name__ == '__main__':

@@ -199,7 +199,7 @@ class Requests(Machine):
                 ('kill -9 $$', 1, '2-1:1.0 cannot be ejected: uasd-switch has died')):
             self.play(f'#!/bin/sh\necho "$*" >"$TREE/args"\n{script}\n')
             self.assertIn(text, self.ctl('eject', 'sdz', code=code).stderr)
-            self.assertEqual(self.read('args'), '--machine --eject 2-1:1.0\n')
+            self.assertEqual(self.read('args'), '--machine --eject --attachment=2-5 2-1:1.0\n')
         self.assertIn('2-1:1.0 sdz: It may be unplugged.\n', self.journal())
         self.assertIn('2-1:1.0: not ejected: in use: mount of sdz\n', self.journal())
 

@@ -54,7 +54,9 @@ class SwitchProgram(unittest.TestCase):
                            (('--recover', '../x'), 'not the name of a USB interface (such as 2-1:1.0): ../x'),
                            ((NOBODY, 'usb'), 'no such target, want uas or usb-storage: usb'),
                            ((NOBODY, 'none'), 'no such target, want uas or usb-storage: none'),
-                           (('--hold-deadline=soon', NOBODY, 'uas'), '--hold-deadline: not a number of microseconds: soon')):
+                           (('--hold-deadline=soon', NOBODY, 'uas'), '--hold-deadline: not a number of microseconds: soon'),
+                           (('--attachment=2', NOBODY, 'uas'), '--attachment: not the numbers of a bus and a device (such as 2-5): 2'),
+                           (('--attachment=2-0', NOBODY, 'uas'), '--attachment: not the numbers of a bus and a device (such as 2-5): 2-0')):
             with self.subTest(args=args):
                 p = self.run_switch(*args, code=2)
                 self.assertIn(text, p.stderr)

@@ -278,7 +278,9 @@ static void on_limit(void *data)
 
 static int start_claim(struct entry *e, const char *how)
 {
-        const char *const args[] = {how, e->life.disk.facts.interface, NULL};
+        const struct facts *f = &e->life.disk.facts;
+        char attachment[ATTACHMENT_ARG_MAX];
+        const char *const args[] = {how, attachment_arg(f, attachment), f->interface, NULL};
         struct disk_lease *l = e->lease;
         int r = child_claim(e->manager, args, on_line, on_end, e, &l->claim);
 

@@ -129,8 +129,9 @@ static int start(struct entry *e, const char *const *args, const struct job *tem
 
 static void job_start(struct entry *e, const struct action *a)
 {
-        const char *args[6] = {};
-        char hold[48];
+        const struct facts *f = &e->life.disk.facts;
+        char attachment[ATTACHMENT_ARG_MAX], hold[48];
+        const char *args[7] = {};
         size_t n = 0;
         int r;
 
@@ -142,7 +143,8 @@ static void job_start(struct entry *e, const struct action *a)
                 (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) a->deadline);
                 args[n++] = hold;
         }
-        args[n++] = e->life.disk.facts.interface;
+        args[n++] = attachment_arg(f, attachment);
+        args[n++] = f->interface;
         args[n] = driver_to_string(a->target);
         r = start(e, args, &(struct job){.killed.code = -1});
         if (r < 0) {
@@ -291,7 +293,9 @@ static void on_ejected(void *data, const struct child_end *end)
 
 int switch_eject(struct entry *e, sd_bus_message *call)
 {
-        const char *const args[] = {"--eject", e->life.disk.facts.interface, NULL};
+        const struct facts *f = &e->life.disk.facts;
+        char attachment[ATTACHMENT_ARG_MAX];
+        const char *const args[] = {"--eject", attachment_arg(f, attachment), f->interface, NULL};
         struct eject *j = calloc(1, sizeof(*j));
         int r;
 
