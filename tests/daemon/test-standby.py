@@ -127,6 +127,15 @@ class Standby(Machine):
         self.assertNotEqual(self.switched_by(), pid)
         self.assertNotIn('signal', self.journal())
 
+    def test_other_version(self):
+        "Another version was installed, which does not know the option, and the disk becomes free before it has ended."
+        self.tree.write('standby', '#!/usr/bin/python3\nimport os, sys\nif os.read(0, 4096):\n    sys.exit(2)\n')
+        pid = self.waits()
+        self.use(False)
+        self.driver_is('usb-storage')
+        self.assertNotEqual(self.switched_by(), pid)
+        self.assertNotIn('exit status', self.journal())
+
     def test_cancelled(self):
         self.waits()
         self.ctl('cancel', 'sdz')

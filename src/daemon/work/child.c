@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "common/child.h"
+#include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "sys/io/clock.h"
@@ -124,7 +125,8 @@ static bool job_again(struct child *c, sd_event *event);
 static int on_end(sd_event_source *s, const siginfo_t *si, void *data)
 {
         (void) take_output(data);
-        if (si->si_code != CLD_EXITED && job_again(data, sd_event_source_get_event(s)))
+        /* It was killed, or knows the arguments of another version. */
+        if ((si->si_code != CLD_EXITED || si->si_status == UASD_EXIT_USAGE) && job_again(data, sd_event_source_get_event(s)))
                 return 0;
         finish(data, si->si_code == CLD_EXITED, si->si_status);
         return 0;
@@ -269,7 +271,10 @@ int child_switch(struct manager *m, const char *const *args, child_line_fn line,
         return r < 0 || standby_take(m, &job, &like) ? r : job_start(m->event, &job, false, &like, &c);
 }
 
-/* A standby may be killed at the moment at which it gets its job. Then it has not begun, and another uasd-switch gets the job. */
+/*
+ * A standby may end at the moment at which it gets its job. Then it has not begun, and another uasd-switch gets the job. The
+ * switch counts as running all the time: a sleep waits for it, no inhibitor ends it, and its arguments name the device.
+ */
 static bool job_again(struct child *c, sd_event *event)
 {
         struct child *other;
