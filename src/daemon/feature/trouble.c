@@ -79,7 +79,6 @@ static void distrust(struct entry *e, const struct finding *finding)
         report_distrust(e, reason);
         if (f->initramfs_old)
                 report_old_initramfs(e);
-        queue_rescan(m, f->interface);
         queue_event(e, &(struct event){.type = EVENT_TROUBLE});
 }
 
