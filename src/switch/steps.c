@@ -385,6 +385,7 @@ int transaction_run(struct transaction *t)
         if (r < 0) {
                 (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
                 t->failed = t->moved && t->to_blame && !signal_waits() && driver_stays(t) && attachment_there(t);
+                t->taken_off = t->bound_at.usec && usb_disk_driver(&t->roots, t->interface) != t->to;
                 t->answered = false;
                 if (t->failed) /* otherwise a recovery would take the switch for a success */
                         (void) record_write(t, t->step);

@@ -74,6 +74,7 @@ struct transaction {
         struct undo_claim undo;
         bool bound;     /* the bind to the new driver was tried */
         bool failed;    /* the disk failed there, and is to blame */
+        bool taken_off; /* it was bound there, and was on another driver or on none when it failed */
         bool replugged; /* recovery: the switch was of an earlier attachment */
         bool answered;  /* its LUNs have appeared again since it failed, so it was not unplugged */
         bool on_trial;  /* this switch has begun the trial on record */

@@ -117,6 +117,7 @@ enum fake_what {
         HOOK_UNLOAD,       /* modprobe -r uas */
         HOOK_STARVE,       /* no processor time for children of uasd-switch that are started from here on */
         HOOK_SLOW,         /* a child's operation takes `error` seconds of real time, in which data reaches the disk */
+        HOOK_UNBIND,       /* before the operation another program unbinds the driver */
         HOOK_LOCK_DEVICE,  /* another process takes the lock of the USB device: every read of its strings hangs */
 };
 
@@ -244,6 +245,7 @@ int kernel_quirks(const char *text);
 int kernel_probe(const char *interface);
 int kernel_load_uas(void);
 void kernel_unload_uas(void);
+void kernel_unbound(struct fake_usb *u); /* by another program */
 int kernel_trigger(const char *block);
 bool rule_holds(const struct fake_usb *u);
 void kernel_dead_mans_timer(void);

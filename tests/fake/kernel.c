@@ -487,6 +487,12 @@ int kernel_load_uas(void)
         return 0;
 }
 
+void kernel_unbound(struct fake_usb *u)
+{
+        if (u->driver != DRIVER_NONE)
+                unbind_takes_all(u);
+}
+
 /* The files of the driver go first (drivers/base/bus.c:bus_remove_driver). */
 void kernel_unload_uas(void)
 {

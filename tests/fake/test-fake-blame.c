@@ -106,16 +106,46 @@ static void test_bound_by_another(void **state)
 }
 
 static const char *kernels_log;
-static unsigned log_age; /* seconds */
+static int log_age; /* seconds */
 
 static void logs(struct fake_usb *u)
 {
         char record[256];
 
         kernel_pass(100 * USEC_PER_SEC);
-        (void) snprintf(record, sizeof(record), "4,7,%llu,-;%s\n", (unsigned long long) (fake->clock - log_age * USEC_PER_SEC),
-                        kernels_log);
+        (void) snprintf(record, sizeof(record), "4,7,%llu,-;%s\n",
+                        (unsigned long long) (fake->clock - (uint64_t) log_age * USEC_PER_SEC), kernels_log);
         tree_write(record, "dev/kmsg");
+}
+
+/* An administrator unbinds it. The kernel does so only after a reset that it has reported. */
+static void test_unbound(void **state)
+{
+        static const struct {
+                const char *op;
+                unsigned nth;
+                const char *log;
+                const char *said;
+        } table[] = {
+                {"wait", 1, "", "; another program has taken it off uas"},
+                {"fingerprint", 2, "", "; another program has taken it off uas"},
+                {"wait", 1, "usb 2-1: reset high-speed USB device number 5 using xhci_hcd\n SUBSYSTEM=usb\n DEVICE=c189:132", ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct scene s = scenes[0];
+                struct history h;
+                struct result r;
+
+                kernels_log = table[i].log;
+                log_age = -1; /* it comes a moment later */
+                s.prepare = logs;
+                s.hooks[0] = (struct fake_hook){.op = table[i].op, .nth = table[i].nth, .what = HOOK_UNBIND};
+                assert_int_equal(distrusted(&s, &r, &h), !table[i].said[0]);
+                assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+                assert_int_equal(r.driver, DRIVER_USB_STORAGE);
+                assert_string_equal(strchr(r.text, '\0') - strlen(table[i].said), table[i].said);
+        }
 }
 
 /* The machine has slept, or the kernel has reported that its power or its controller failed. */
@@ -123,8 +153,7 @@ static void test_machine(void **state)
 {
         static const struct {
                 const char *log;
-                unsigned age;
-                int slept; /* seconds */
+                int age, slept; /* seconds */
                 const char *said;
                 bool distrusted;
         } table[] = {
@@ -159,7 +188,8 @@ static void test_machine(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors), cmocka_unit_test(test_unloaded),
-                                           cmocka_unit_test(test_bound_by_another), cmocka_unit_test(test_machine)};
+                                           cmocka_unit_test(test_bound_by_another), cmocka_unit_test(test_machine),
+                                           cmocka_unit_test(test_unbound)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
