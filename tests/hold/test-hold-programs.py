@@ -404,7 +404,7 @@ class Programs(unittest.TestCase):
     def test_end_trials(self):
         trial = PASSED.replace('passed', 'trial').replace('boot=-', 'boot=00000000-0000-0000-0000-000000000001')
         self.tree.write('etc/uasd/history', trial)
-        self.run_hold('end-trials')
+        self.assertEqual(self.run_hold('end-trials').stderr, '')
         self.assertIn('state=ended', self.read('etc/uasd/history'))
 
     def test_end_trials_fails(self):

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* When a hold begins, continues and ends: tables over a machine in a folder. H1 and so on: tests/vm/cases/incidents.py. */
+#include <limits.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -487,6 +491,32 @@ static void test_ends_with_errors(void **state)
         tree_remove(&t);
 }
 
+/* Neither the mark can be removed nor the release recorded: the hold lasts until its deadline, and then it ends. */
+static void test_ends_read_only(void **state)
+{
+        char run[PATH_MAX];
+        struct tree t;
+
+        if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+                skip();
+        tree_make(&t);
+        (void) snprintf(run, sizeof(run), "%s/run/uasd", t.path);
+        assert_int_equal(mkdir(run, 0755), 0);
+        assert_int_equal(mount("none", run, "tmpfs", 0, NULL), 0);
+        mark(&t, 5, 10);
+        assert_int_equal(mount("none", run, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), -EROFS);
+        assert_true(ask(&t, "add", "disk", "sda").hold);
+
+        assert_int_equal(mount("none", run, NULL, MS_REMOUNT, NULL), 0);
+        mark(&t, 5, -1);
+        assert_int_equal(mount("none", run, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
+        assert_memory_equal(uevent(&t, "sda"), "add", 3);
+        assert_int_equal(umount(run), 0);
+        tree_remove(&t);
+}
+
 /* The process that removed the mark died before the trigger. udev's record shows that the devices are still held. */
 static void test_ends_without_mark(void **state)
 {
@@ -613,6 +643,7 @@ int main(void)
                 cmocka_unit_test(test_ends_by_time),
                 cmocka_unit_test(test_ends_between_drivers),
                 cmocka_unit_test(test_ends_with_errors),
+                cmocka_unit_test(test_ends_read_only),
                 cmocka_unit_test(test_ends_without_mark),
                 cmocka_unit_test(test_ends_for_nobody),
         };
