@@ -318,9 +318,8 @@ int remote_parse_added(sd_bus_message *m, struct view *ret)
 
         if (r > 0 && finish(&v) < 0)
                 r = -EBADMSG;
-        if (r > 0) {
+        if (r > 0)
                 *ret = TAKE_STRUCT(v);
-        }
         return r;
 }
 
