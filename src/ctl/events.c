@@ -384,7 +384,8 @@ static int take_record(const char *key, const struct history *h, void *data)
         event->values[EVENT_PORT] = need(strdup(at + 1));
         if (asprintf(&event->values[EVENT_TEXT],
                      h->reason[0] ? N_("%s with firmware %x.%02x on Linux %s: %s") : N_("%s with firmware %x.%02x on Linux %s"),
-                     event->values[EVENT_WORD], h->firmware >> 8, h->firmware & 0xff, h->kernel, h->reason) < 0)
+                     h->state == HISTORY_ENDED ? N_("trial without a result") : event->values[EVENT_WORD], h->firmware >> 8,
+                     h->firmware & 0xff, h->kernel, h->reason) < 0)
                 no_memory();
         return 0;
 }

@@ -62,6 +62,7 @@ class Log(unittest.TestCase):
         three = '-                    on record     1209:5a5a: at 0000:00:14.0/ss/2: passed with firmware 2.14 on Linux 6.1.0-test'
         self.assertEqual(self.log('sda', talk=self.NO_JOURNAL), [one, two])
         self.assertEqual(self.log('sdb', talk=self.NO_JOURNAL), [three])  # only by its port
+        self.assertTrue(self.log('1209:5a5a:S12', talk=self.NO_JOURNAL)[0].endswith(': trial without a result with firmware 2.14 on Linux 6.1.0-test'))
         everything = self.log(talk=self.NO_JOURNAL)
         self.assertEqual((len(everything), everything[0], everything[-1]), (5, three, two))
         self.assertEqual(self.log('--since=2026-11-20', talk=self.NO_JOURNAL), [two])
