@@ -104,13 +104,14 @@ struct daemon_watch {
         struct views disks;
         /* Called for each event of a disk; NULL: none. The disk is in `disks`. */
         void (*on_disk)(const struct view *v, enum disk_event e, void *data);
-        void *data;
-        const char *disk;                                    /* on_step is called for this disk; NULL: for all */
-        void (*on_step)(const char *disk, const char *step); /* step is "" without one; NULL: no callback */
-        const char *job;                                     /* the wait ends with this one, or NULL */
-        int hangup_fd;                                       /* -EPIPE when its reader has gone; -1: none */
-        bool changed;                                        /* a disk has changed; the caller resets it */
-        bool gone;                                           /* the daemon has left the bus; the caller resets it */
+        const char *disk; /* on_step is called for this disk; NULL: for all */
+        /* step is "" without one; NULL: no callback */
+        void (*on_step)(const char *disk, const char *step, void *data);
+        void *data;      /* of both */
+        const char *job; /* the wait ends with this one, or NULL */
+        int hangup_fd;   /* -EPIPE when its reader has gone; -1: none */
+        bool changed;    /* a disk has changed; the caller resets it */
+        bool gone;       /* the daemon has left the bus; the caller resets it */
         bool reread;
         bool ended; /* the job has ended, with */
         struct outcome outcome;

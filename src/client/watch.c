@@ -80,7 +80,7 @@ static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
         if (sd_bus_message_read(m, "s", &interface) < 0)
                 return 0;
         if (streq(interface, UASD_BUS_JOB) && w->on_step && remote_parse_step(m, &s) >= 0 && (!w->disk || streq(s.disk, w->disk)))
-                w->on_step(s.disk, streq(s.state, "running") ? s.step : "");
+                w->on_step(s.disk, streq(s.state, "running") ? s.step : "", w->data);
         if (!streq(interface, UASD_BUS_DISK) || sd_bus_path_decode(sd_bus_message_get_path(m), UASD_BUS_PATH "/disk", &id) <= 0)
                 return 0;
         v = find(w, id);

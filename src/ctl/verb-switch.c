@@ -14,12 +14,14 @@
 struct wish {
         enum driver target; /* DRIVER_NONE: removes the override */
         bool force, wait, told;
+        const struct view *disk; /* before the request */
         uint64_t wait_usec;
 };
 
 /* Once. Not of a disk that turns out to be in use: there it would read as if the switch was done. */
-static void tell_wish(const struct view *v, struct wish *w)
+static void tell_wish(struct wish *w)
 {
+        const struct view *v = w->disk;
         const char *from = view_driver(v) ?: _("no driver");
 
         if (w->told)
@@ -31,6 +33,14 @@ static void tell_wish(const struct view *v, struct wish *w)
                 log_info("%s: stays on %s until it is unplugged.", VIEW_LABEL(v), from);
         else
                 log_info("%s: from %s to %s, until it is unplugged.", VIEW_LABEL(v), from, driver_to_string(w->target));
+}
+
+/* The switch has begun. */
+static void on_step(const char *disk, const char *step, void *data)
+{
+        if (*step)
+                tell_wish(data);
+        progress_show(disk, step, NULL);
 }
 
 static int tell_plan(const struct view *v, const struct wish *w, const struct plan *p)
@@ -126,9 +136,9 @@ static int tell_end(struct daemon_watch *watch, const char *id, const char *labe
 /*
  * Waits for the end of the job. With --wait it also waits while the disk is in use. Without it, only for a switch that has begun.
  */
-static int follow(const struct ctl *c, struct daemon_watch *watch, struct wish *w, const struct view *before)
+static int follow(const struct ctl *c, struct daemon_watch *watch, struct wish *w)
 {
-        const char *id = before->disk.facts.interface, *label = VIEW_LABEL(before);
+        const char *id = w->disk->disk.facts.interface, *label = VIEW_LABEL(w->disk);
         uint64_t begin = end_after(BEGIN_USEC), end = end_after(w->wait ? w->wait_usec : WORK_USEC);
         bool pending = false;
 
@@ -139,7 +149,7 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, struct wish *
                 r = daemon_watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
                 watch->changed = false;
                 if (watch->ended) {
-                        tell_wish(before, w);
+                        tell_wish(w);
                         return tell_end(watch, id, label);
                 }
                 if (watch->gone || (r < 0 && r != -ETIMEDOUT))
@@ -154,7 +164,7 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, struct wish *
                         continue;
                 pending = !is_deferred(v);
                 if (pending) {
-                        tell_wish(before, w);
+                        tell_wish(w);
                         continue;
                 }
                 r = daemon_watch_refresh(watch); /* no signal carries the reason and the users */
@@ -177,7 +187,9 @@ static int request(struct ctl *c, const char *what, struct wish *w)
         if (r != UASD_EXIT_OK)
                 return r;
         call.disk = watch.disk = c->v->disk.facts.interface;
-        watch.on_step = progress_show;
+        w->disk = c->v;
+        watch.on_step = on_step;
+        watch.data = w;
         r = daemon_watch_open(&watch, &c->remote);
         if (r < 0)
                 return source_lost(r);
@@ -186,8 +198,8 @@ static int request(struct ctl *c, const char *what, struct wish *w)
                 return r;
         watch.job = job; /* if the job has ended already, its signal is still in the queue */
         if (w->wait || w->target == DRIVER_NONE)
-                tell_wish(c->v, w);
-        return follow(c, &watch, w, c->v);
+                tell_wish(w);
+        return follow(c, &watch, w);
 }
 
 int verb_switch(struct ctl *c, char **args)

@@ -149,7 +149,7 @@ void progress_line(const char *text)
         line_shown = true;
 }
 
-void progress_show(const char *disk, const char *step)
+void progress_show(const char *disk, const char *step, void *data)
 {
         char line[LINE_WIDTH_MAX];
 

@@ -31,7 +31,8 @@ const char *colour_end(void);
  * with quiet, nothing is shown. Call progress_clear() before any other output.
  */
 void progress_open(bool quiet);
-void progress_show(const char *disk, const char *step); /* step: "" for none */
+/* step: "" for none. `data` is not used. */
+void progress_show(const char *disk, const char *step, void *data);
 /* Any text, cut to the width of the terminal. */
 void progress_line(const char *text);
 void progress_clear(void);
