@@ -84,6 +84,9 @@ static void carry_out(struct manager *m, const struct post *p)
         case POST_MARK:
                 mark_changed(p->entry);
                 break;
+        case POST_AGAIN:
+                rescan_again(p->entry);
+                break;
         case POST_REQUEST:
                 tell_request(p->entry);
                 break;

@@ -23,6 +23,7 @@ enum post_type {
         POST_USES,        /* the use of any disk may have ended: a device stacked on others has changed or gone */
         POST_LOOK,        /* check whether the disk is in use */
         POST_MARK,        /* the hold mark or the switch record of the disk has changed */
+        POST_AGAIN,       /* policy or history of the disk were set: read it again with EVENT_AGAIN */
         POST_REQUEST,     /* pass entry.request to the machine */
         POST_EVENT,       /* an event of the disk's machine */
         POST_RELEASED,    /* a user has ended the hold of the disk */
@@ -82,3 +83,5 @@ void entry_look(struct entry *e);
 /* These may free entries: only manager.c calls them, for the queue. */
 void rescan(struct manager *m, const char *interface);
 void rescan_all(struct manager *m);
+/* The same with EVENT_AGAIN: one step for what was read and for the wish. */
+void rescan_again(struct entry *e);

@@ -156,7 +156,8 @@ static void adopt(struct entry *e, const struct attachment_mark *mark)
         lease_adopt(e, mark->lease);
 }
 
-void rescan(struct manager *m, const char *interface)
+/* how: EVENT_SCANNED or EVENT_AGAIN */
+static void scan(struct manager *m, const char *interface, enum event_type how)
 {
         struct entry *e = disk_find(m, interface);
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
@@ -192,13 +193,26 @@ void rescan(struct manager *m, const char *interface)
                 adopt(e, &mark);
         kmsg_arm(m);
         learn_hold(e);
-        entry_step(e, &(struct event){.type = EVENT_SCANNED});
+        entry_step(e, &(struct event){.type = new ? EVENT_SCANNED : how});
         take_snapshot(&e->life.disk, after);
         if (new) {
                 bus_disk_added(e);
                 trouble_came(e);
         } else if (!streq(before, after))
                 bus_disk_changed(e);
+}
+
+void rescan(struct manager *m, const char *interface)
+{
+        scan(m, interface, EVENT_SCANNED);
+}
+
+void rescan_again(struct entry *e)
+{
+        char interface[INTERFACE_NAME_MAX]; /* a copy, since the entry may be freed meanwhile */
+
+        memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
+        scan(e->manager, interface, EVENT_AGAIN);
 }
 
 void rescan_all(struct manager *m)

@@ -181,6 +181,15 @@ class Requests(Machine):
             ['*', 'ignore', False, 'config', []],
             ['1209:5a5a', 'uas', False, 'config', []]])
 
+    def test_policy_in_use(self):
+        "A policy for a disk in use, which uasd has switched before: one line in the journal, and it has not failed meanwhile."
+        self.tree.write('run/uasd/attachment/2-1:1.0@2-5', 'TRIED=1\n')
+        self.both()
+        self.use(True)
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.assertEqual(self.disk()['state'], 'waiting')
+        self.assertEqual((self.journal().count('Waits for'), self.journal().count('failed')), (1, 0), self.journal())
+
     def test_no_driver(self):
         "A disk without a driver cannot be measured."
         self.bind(None)

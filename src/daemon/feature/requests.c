@@ -113,8 +113,7 @@ static void recorded(struct manager *m, struct entry *e, const struct record_tas
                 keepoff_forget(m, rec->id);
         if (e) {
                 keepoff_schedule(m);
-                queue_rescan(m, e->life.disk.facts.interface);
-                queue_event(e, &(struct event){.type = EVENT_AGAIN});
+                queue_entry(e, POST_AGAIN);
         }
         (void) queue_answer(m, rec->call);
 }
