@@ -160,6 +160,15 @@ int source_lost(int error)
                                                : N_("uasd is not there any more; 'systemctl status uasd' may show the reason."));
 }
 
+/* While a disk is switched it has no block device, and then perhaps another name. */
+static void say_switching(const struct views *v)
+{
+        for (size_t i = 0; i < v->n; i++)
+                if (v->list[i].disk.state == STATE_SWITCHING)
+                        log_info("%s is being switched and may get another name. Its port is always its name: %s",
+                                 v->list[i].disk.facts.interface, v->list[i].disk.facts.port);
+}
+
 int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret)
 {
         const struct view **found;
@@ -189,8 +198,10 @@ int source_select(const struct client *c, const struct views *v, const char *wha
                 log_error("'%s' is neither a disk nor a mount point.", what);
         else if (r < 0 && r != -ENOENT)
                 log_error("Cannot look at '%s': %s", what, strerror(-r));
-        else
+        else {
                 log_error("There is no USB disk '%s'; uasctl lists them.", what);
+                say_switching(v);
+        }
         free(found);
         return r == 1 ? UASD_EXIT_OK : r > 1 ? UASD_EXIT_USAGE : UASD_EXIT_NO_DISK;
 }

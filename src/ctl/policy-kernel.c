@@ -185,7 +185,9 @@ static void print_text(const struct ctl *c, const struct lines *l)
                 printf("usb-storage.quirks=%s\n", l->command_line.quirks);
         if (!l->quirks.built_in && *l->modprobe.quirks)
                 printf("%soptions usb-storage quirks=%s\n",
-                       c->options->legend ? _("# Or for a file in /etc/modprobe.d, instead of the present line:\n") : "",
+                       c->options->legend
+                               ? _("# Or for a file in /etc/modprobe.d, instead of a line for usb-storage that is there:\n")
+                               : "",
                        l->modprobe.quirks);
 }
 

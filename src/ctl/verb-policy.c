@@ -175,6 +175,16 @@ static void say_by_port(const struct views *views, const struct view *v)
                 log_info("It is kept for the port it is plugged into: another disk says the same serial number.");
 }
 
+/* A user who names a disk by VID:PID may mean all disks of the model. */
+static void say_only_this(const struct facts *f, const char *what)
+{
+        char model[16];
+
+        (void) snprintf(model, sizeof(model), "%04x:%04x", f->vid, f->pid);
+        if (strcasecmp(what, model) == 0)
+                log_info("That is for this disk. For every disk of its model: a section [Disk %s] in uasd.conf", model);
+}
+
 /* The policy may want a switch that the users of the disk prevent. */
 static void say_if_in_use(struct ctl *c)
 {
@@ -203,6 +213,7 @@ static int set(struct ctl *c, const char *what, const char *policy)
         else
                 log_info("%s, which is not plugged in: the policy is %s from now on.", c->id, policy);
         if (c->v) {
+                say_only_this(&c->v->disk.facts, what);
                 say_by_port(&c->views, c->v);
                 say_if_in_use(c);
         } else if (streq(policy, DRIVER_NAME_UAS))

@@ -128,6 +128,16 @@ class Contract:
         self.assertEqual(waiting.wait(20), 1)
         self.assertIn('it was cancelled', waiting.stderr.read())
 
+    def test_name_while_switching(self):
+        "The name of a disk that is just being switched is unknown. The message names the port."
+        p = self.begin('switch', 'sdg', 'uas')
+        until(lambda: self.one('sdg')['state'] == 'switching', 'it is being switched')
+        said = self.ctl('status', 'sdq', code=4).stderr
+        self.assertEqual(said, "uasctl: There is no USB disk 'sdq'; uasctl lists them.\n"
+                               'uasctl: 2-7:1.0 is being switched and may get another name. Its port is always its name: 2-7\n')
+        self.unplug()
+        self.assertEqual(p.wait(20), 4)
+
     def test_rolled_back(self):
         p = self.ctl('switch', 'sdc', 'uas', code=7)
         self.assertIn('(step bind)', p.stderr)

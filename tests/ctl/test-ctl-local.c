@@ -535,7 +535,7 @@ static void policy_kernel_line(void **state)
         assert_int_equal(RUN(f, &kernel, out, "policy"), UASD_EXIT_OK);
         assert_string_equal(
                 out,
-                "# For the kernel command line, in the boot loader's configuration:\nusb-storage.quirks=1209:5a5a:u,1:1:f\n# Or for a file in /etc/modprobe.d, instead of the present line:\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
+                "# For the kernel command line, in the boot loader's configuration:\nusb-storage.quirks=1209:5a5a:u,1:1:f\n# Or for a file in /etc/modprobe.d, instead of a line for usb-storage that is there:\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_OK);
         assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u,1:1:f\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         /* Each place keeps its own entries. */
