@@ -170,6 +170,24 @@ class Trouble(Machine):
         self.noted(0)
         self.assertEqual(self.disk()['driver'], 'uas')
 
+    def test_power_in_a_switch(self):
+        "The power failed while the disk was being moved to uas. This excuses what the bridge does after the switch."
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.tree.write('at-sync', '')
+        p = self.start_ctl('switch', 'sdz', 'uas')
+        self.step_is('sync')
+        self.says(1, 0, 'usb usb2-port1: over-current condition', device='')
+        os.unlink(self.tree.path('at-sync'))
+        self.assertEqual(p.wait(20), 0, self.journal())
+        self.says(2, 1)
+        self.says(3, 20)
+        self.reset(4, 1000, 1)
+        [told] = [fields for name, fields in self.messages() if name == 'TROUBLE']
+        self.assertIn('over-current at its port; to blame: the power supply', told['MESSAGE'])
+        self.noted(0)
+        self.assertEqual(self.disk()['driver'], 'uas')
+
     def test_sleep(self):
         "The kernel resets the disk at each resume, which does not count. If a sleep ends during a switch, later resets count."
         self.both()

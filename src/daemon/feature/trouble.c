@@ -27,7 +27,12 @@ static void remember(struct manager *m, struct entry *e, const struct record_tas
 
 void trouble_begin(struct entry *e)
 {
-        trouble_init(&e->trouble.account);
+        struct trouble *t = &e->trouble.account, before = *t;
+
+        trouble_init(t);
+        t->excuse = before.excuse; /* bad power is that of the port, whatever the driver */
+        t->excuse_what = before.excuse_what;
+        t->excuse_blame = before.excuse_blame;
         e->trouble.acted = false;
         kmsg_keep(e->manager);
 }
@@ -147,13 +152,17 @@ bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool liv
         if (live && s->weight == WEIGHT_NEW)
                 return false;
         FOREACH_ENTRY (e, m) {
+                /* During a switch uasd-switch decides; on usb-storage it is not uas that fails. */
+                bool counts = !e->life.attempt.running && e->life.disk.facts.driver == DRIVER_UAS;
                 struct finding f;
 
-                /* During a switch uasd-switch decides; on usb-storage it is not uas that fails. */
-                if (e->life.attempt.running || e->life.disk.facts.driver != DRIVER_UAS ||
-                    !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
+                if (!(counts || s->excuses) || !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
                         continue;
                 trouble_take(&e->trouble.account, s, usec, &f);
+                if (!counts) { /* it excuses what comes later, and is reported then */
+                        e->trouble.account.told = BLAME_NONE;
+                        continue;
+                }
                 any = any || f.finding != FINDING_NONE;
                 take_finding(e, &f);
                 if (live && f.finding != FINDING_BROKEN && !e->trouble.account.gone)
