@@ -50,6 +50,32 @@ def isolate(vm):
     guest.wait_disk(disk.interface, driver="usb-storage")
 
 
+@case()
+def armed_often(vm):
+    "The timer of one hold is armed twenty times in a row, as for a disk with as many LUNs: it runs."
+    guest = vm.resume()
+    guest.run("for i in $(seq 20); do /usr/lib/uasd/uasd-pid1 release 9-1:1.0; done", check=True)
+    guest.run("systemctl is-active uasd-release@9-1:1.0.timer", check=True)
+
+
+@case(limit=300)
+def release_fails(vm):
+    "The program that ends a hold is killed, as by the OOM killer, without a living uasd: PID 1 runs it again, and the hold ends."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=10\nPolicy=usb-storage\n"})
+    guest.put("/etc/systemd/system/uasd-release@.service.d/vm.conf", "[Service]\nExecStartPre=/bin/sh -c "
+              "'[ -e /run/vm-once ] || { touch /run/vm-once; kill -KILL $$$$; }'\n")
+    guest.run("systemctl daemon-reload && systemctl restart uasd && systemctl kill -s STOP uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface)
+    held = "udevadm info -q property -n sda | grep -qx UASD_HOLD=1"
+    guest.wait_until(held, 20)
+    guest.wait_until("! " + held, 60)
+    guest.run("test -e /run/vm-once", check=True)
+    guest.run("systemctl kill -s CONT uasd", check=True)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+
+
 @case(limit=300)
 def watchdog(vm):
     "A uasd that hangs is replaced by another one, and one that is at rest is not."
