@@ -74,10 +74,12 @@ static void test_answers(void **state)
 static void test_child(void **state)
 {
         struct pid1_question q = {0};
-        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        int low = open("/dev/null", O_RDONLY | O_CLOEXEC),
+            fd = fcntl(low, F_DUPFD_CLOEXEC, 100); /* the shell opens only low ones */
         char path[64], target[32];
         pid_t pid;
 
+        (void) close(low);
         line = "[ \"$0 $1 $2\" = '" PROGRAM_PID1 " release 2-1:1.0' ] && echo 7; exec sleep 60";
         assert_int_equal(pid1_ask(PID1_ASK_RELEASE, "2-1:1.0", &q), 0);
         pid = q.pid;
