@@ -5,6 +5,7 @@ leaves."""
 
 import json
 import os
+import resource
 import socket
 
 from machine import INTERFACE, Machine, main, until
@@ -211,6 +212,18 @@ class Requests(Machine):
             self.assertEqual(self.read('args'), '--machine --eject --attachment=2-5 2-1:1.0\n')
         self.assertIn('2-1:1.0 sdz: It may be unplugged.\n', self.journal())
         self.assertIn('2-1:1.0: not ejected: in use: mount of sdz\n', self.journal())
+
+    def test_no_file_for_its_end(self):
+        "uasd has no descriptor left that would report the end of uasd-switch: it reports a failure, so uasd-switch does not go on."
+        daemon = self.both()
+        self.play('#!/bin/sh\nexec sleep 1000\n')
+        free = [n for n in range(100) if not os.path.lexists(f'/proc/{daemon.pid}/fd/{n}')]
+        before = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (free[2], before[1]))  # two more are left
+        self.assertIn('Too many open files', self.ctl('eject', 'sdz', code=1).stderr)
+        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, before)
+        with open(f'/proc/{daemon.pid}/task/{daemon.pid}/children') as children:
+            self.assertEqual(children.read(), '')
 
     # Overrides
 

@@ -134,11 +134,18 @@ static int on_end(sd_event_source *s, const siginfo_t *si, void *data)
 
 /* ---- its life ---- */
 
+/* If no event can report its end, it has no caller, and must not go on. It has not begun yet. */
 static int attach(struct child *c, sd_event *event)
 {
         int r = sd_event_add_child(event, &c->end, c->pid, WEXITED, on_end, c);
 
-        return r < 0 ? r : sd_event_add_io(event, &c->output, c->out, EPOLLIN, on_output, c);
+        if (r >= 0)
+                r = sd_event_add_io(event, &c->output, c->out, EPOLLIN, on_output, c);
+        if (r < 0) {
+                (void) kill(c->pid, SIGKILL);
+                (void) waitpid(c->pid, NULL, 0);
+        }
+        return r;
 }
 
 int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *data, int keep_fd, struct child **ret)
@@ -152,6 +159,11 @@ int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *d
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
         c->out = fds[0];
+        if (fcntl(c->out, F_SETFL, O_NONBLOCK) < 0) {
+                k = -errno;
+                (void) close(fds[1]);
+                return k;
+        }
         const int keep[] = {r->sys, r->proc, r->dev, r->run, r->etc, r->lib, r->var, keep_fd, fds[1]};
         c->pid = child_fork(keep, ELEMENTSOF(keep));
         if (c->pid == 0) {
@@ -161,7 +173,7 @@ int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *d
         (void) close(fds[1]);
         if (c->pid < 0)
                 return c->pid;
-        k = fcntl(c->out, F_SETFL, O_NONBLOCK) < 0 ? -errno : attach(c, m->event);
+        k = attach(c, m->event);
         if (k >= 0)
                 *ret = TAKE_PTR(c);
         return k;
