@@ -18,7 +18,7 @@
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 
-/* Limit for a switch and its undo: the initramfs waits half a minute for its root, also if the disk fails under uas. */
+/* Limit for modprobe, a switch and its undo: the initramfs waits half a minute for its root, also if the disk fails under uas. */
 #define EARLY_BUDGET (15 * USEC_PER_SEC)
 #define RECOVER_BUDGET (5 * USEC_PER_SEC)
 
@@ -40,10 +40,9 @@ static bool disk_is_there(const struct roots *r, const char *interface)
         return usb_disk_read(r, interface, false, &d) > 0 && d.n_luns > 0;
 }
 
-static int move(const struct roots *r, const struct usb_disk *d, enum driver target, usec_t budget, const struct runner *run)
+static int move(const struct roots *r, const struct usb_disk *d, enum driver target, usec_t deadline, const struct runner *run)
 {
         const char *interface = d->facts.interface;
-        usec_t deadline = now_boottime() + budget;
         bool early = d->n_luns == 0;
         int k = run->run_switch(interface, target, deadline);
 
@@ -79,7 +78,7 @@ int early_interface(const struct roots *r, const char *interface, const struct r
         _cleanup_(config_done) struct config c;
         struct decision decision;
         bool initramfs = in_initramfs(r);
-        usec_t budget = EARLY_BUDGET;
+        usec_t budget = EARLY_BUDGET, deadline;
         int k;
 
         config_init(&c);
@@ -98,6 +97,8 @@ int early_interface(const struct roots *r, const char *interface, const struct r
                 budget = c.hold_usec;
         if (!decision_fits_early(&d.facts, &decision, initramfs) || (!initramfs && !fits_coldplug(r, &d, &budget)))
                 return 0;
+        /* The boot waits for modprobe as well. */
+        deadline = now_boottime() + budget;
         if (d.facts.driver == DRIVER_NONE) {
                 /* usb-storage is loaded before udev loads uas, so uas never sees a disk that belongs to usb-storage. */
                 run->load("usb-storage");
@@ -108,7 +109,7 @@ int early_interface(const struct roots *r, const char *interface, const struct r
         }
         /* udev would load it at the event of the SCSI device. But uasd-switch waits for the block device before that. */
         run->load("sd_mod");
-        return move(r, &d, decision.target, budget, run);
+        return move(r, &d, decision.target, deadline, run);
 }
 
 int early_let_go(const struct roots *r)

@@ -148,6 +148,7 @@ static struct {
         uint64_t deadline;
 } asked[4];
 static bool disk_appears, load_binds, load_changes, disks_known;
+static usec_t loading; /* begin of the first load */
 
 static int fake_switch(const char *interface, enum driver target, uint64_t deadline)
 {
@@ -163,6 +164,8 @@ static int fake_switch(const char *interface, enum driver target, uint64_t deadl
 
 static void fake_load(const char *module)
 {
+        loading = loading ?: now_boottime();
+        (void) usleep(1000);
         if (streq(module, "sd_mod")) {
                 assert_int_equal(runs, 0); /* sd_mod is loaded before uasd-switch waits for the disk */
                 disks_known = true;
@@ -187,6 +190,7 @@ static void passed(struct tree *t)
 static int move(struct tree *t)
 {
         runs = loads = 0;
+        loading = 0;
         disks_known = false;
         machine = t;
         return early_interface(&t->roots, TREE_INTERFACE, &(struct runner){fake_switch, fake_load});
@@ -303,6 +307,7 @@ static void test_coldplug(void **state)
         assert_int_equal(move(&t), 1);
         assert_int_equal(asked[0].target, DRIVER_UAS);
         assert_in_range(asked[0].deadline, now + 10 * USEC_PER_SEC, now + 12 * USEC_PER_SEC);
+        assert_true(asked[0].deadline <= loading + 10 * USEC_PER_SEC); /* the boot waits for modprobe as well */
         tree_remove(&t);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 tree_make(&t);
