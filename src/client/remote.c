@@ -74,6 +74,7 @@ static int open_bus(const char *host, const char *socket, uint64_t deadline, sd_
 static int ask(sd_bus *bus, const char *interface, const char *method, uint64_t deadline, sd_bus_message **ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         uint64_t usec;
         int r;
 
@@ -86,7 +87,9 @@ static int ask(sd_bus *bus, const char *interface, const char *method, uint64_t 
         r = left(deadline, &usec);
         if (r < 0)
                 return r;
-        return sd_bus_call(bus, m, usec, NULL, ret);
+        r = sd_bus_call(bus, m, usec, &error, ret);
+        /* The bus answers so if uasd ends before it has answered. To sd-bus that is -ETIMEDOUT. */
+        return sd_bus_error_has_name(&error, SD_BUS_ERROR_NO_REPLY) ? -ENOTCONN : r;
 }
 
 /* brief: with ListDisks, unless uasd is too old for it. */

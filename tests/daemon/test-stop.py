@@ -8,9 +8,10 @@ import shutil
 import signal
 import socket
 import struct
+import subprocess
 import termios
 
-from machine import UASD, Machine, main, until
+from machine import UASD, Machine, main, privatebus, until
 
 SEVERAL = 8000
 
@@ -56,6 +57,16 @@ class Stop(Machine):
         self.assertEqual(daemon.wait(20), 0)
         self.assertIn('uasd=off on the kernel command line: doing nothing', self.journal())
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/private')))
+
+    def test_ends_before_it_answers(self):
+        "uasctl does not say that uasd runs and gives no answer."
+        daemon = self.both()
+        daemon.send_signal(signal.SIGSTOP)
+        client = self.start_ctl('cancel', 'sdz', stderr=subprocess.PIPE)
+        until(lambda: f' {client.pid} ' in self.busctl('list', '--unique').stdout, 'it is on the bus')
+        privatebus.kill(daemon)
+        self.assertEqual(client.wait(20), 1)
+        self.assertIn('uasd is not running', client.stderr.read())
 
     def test_cannot(self):
         "Without /sys, without the kernel's events, or next to another uasd, it ends with an error. PID 1 starts it again."
