@@ -37,17 +37,24 @@ void quirks_in_order(struct transaction *t)
                 (void) close_keep_errno(lock_for_bind(t));
 }
 
-/* Adds the entry that the bind needs; the caller has the lock. Returns 0 also if it needs none. */
-static int entry_push(struct transaction *t, enum driver d)
+/* Returns 1 and the entry that the present quirks lack for the bind, 0 if they lack none, or -errno. */
+static int entry_needed(const struct transaction *t, enum driver d, char ret[static QUIRK_ENTRY_MAX])
 {
-        char now[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX];
+        char now[QUIRKS_MAX + 1];
         struct bridge b;
         int r;
 
         facts_bridge(&t->disk.facts, &b);
         r = quirks_param_read(&t->roots, now);
-        if (r >= 0)
-                r = quirks_entry(now, &b, d, entry);
+        return r < 0 ? r : quirks_entry(now, &b, d, ret);
+}
+
+/* Adds the entry that the bind needs; the caller has the lock. Returns 0 also if it needs none. */
+static int entry_push(struct transaction *t, enum driver d)
+{
+        char entry[QUIRK_ENTRY_MAX];
+        int r = entry_needed(t, d, entry);
+
         return r <= 0 ? r : quirks_bind_begin(&t->roots, entry);
 }
 
@@ -62,6 +69,8 @@ static void entry_pop(struct transaction *t)
 int attach(struct transaction *t, enum driver d)
 {
         _cleanup_close_ int lock = lock_for_bind(t);
+        char lost[QUIRK_ENTRY_MAX];
+        bool changed;
         int r, k;
 
         assert(t->lock >= 0);   /* only one switch of an interface at a time */
@@ -70,12 +79,14 @@ int attach(struct transaction *t, enum driver d)
         r = lock < 0 ? lock : entry_push(t, d);
         /* The bind is tried also without the entry: a driver that should not have the disk declines. */
         k = driver_bind(t, d);
-        if (lock >= 0)
-                entry_pop(t);
         /* Check the link: a probe that declined may have returned success, and another program may have bound it. */
         if (k >= 0 || k == -EBUSY)
                 k = driver_now(t) == d ? 0 : k == -EBUSY ? k : -ENODEV;
-        t->to_blame = k < 0 && r >= 0 && !error_is_ours(k); /* without the entry a driver declines a good disk */
+        /* Without the entry a driver declines a good disk. A program that writes the parameter, too, knows no lock. */
+        changed = k < 0 && lock >= 0 && entry_needed(t, d, lost) != 0;
+        if (lock >= 0)
+                entry_pop(t);
+        t->to_blame = k < 0 && r >= 0 && !changed && !error_is_ours(k);
         return k < 0 && r < 0 ? r : k;
 }
 

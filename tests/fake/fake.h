@@ -117,6 +117,7 @@ enum fake_what {
         HOOK_UNLOAD,       /* modprobe -r uas */
         HOOK_STARVE,       /* no processor time for children of uasd-switch that are started from here on */
         HOOK_SLOW,         /* a child's operation takes `error` seconds of real time, in which data reaches the disk */
+        HOOK_QUIRKS,       /* before the operation another program writes the quirks parameter: the disk is kept off uas */
         HOOK_UNBIND,       /* before the operation another program unbinds the driver */
         HOOK_LOCK_DEVICE,  /* another process takes the lock of the USB device: every read of its strings hangs */
 };

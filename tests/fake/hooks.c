@@ -179,6 +179,8 @@ int op_begin(const char *format, ...)
                         (void) raise(SIGKILL);
                 if (h->fired && h->what == HOOK_SLOW)
                         data_flows(10 * (unsigned) h->error);
+                if (h->fired && h->what == HOOK_QUIRKS)
+                        (void) kernel_quirks("1209:5a5a:u");
                 if (h->fired && h->what == HOOK_UNBIND)
                         kernel_unbound(&fake->usb[0]);
                 if (h->fired && h->what == HOOK_FAIL)
@@ -290,6 +292,7 @@ int op_end(const char *op, int r)
                 case HOOK_SKIP:
                 case HOOK_KILL:
                 case HOOK_SLOW:
+                case HOOK_QUIRKS:
                 case HOOK_UNBIND:
                         break;
                 }

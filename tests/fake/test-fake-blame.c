@@ -118,6 +118,24 @@ static void logs(struct fake_usb *u)
         tree_write(record, "dev/kmsg");
 }
 
+/* An administrator writes the quirks parameter just before the bind, so that uas declines the disk. */
+static void test_quirks(void **state)
+{
+        static const char *const quirks[] = {NULL, "1209:5a5a:fu"}; /* uasd-switch adds an entry only to the second */
+
+        for (size_t i = 0; i < ELEMENTSOF(quirks); i++) {
+                struct scene s = scenes[0];
+                struct history h;
+                struct result r;
+
+                s.quirks = quirks[i];
+                s.hooks[0] = (struct fake_hook){.op = "bind uas", .nth = 1, .what = HOOK_QUIRKS};
+                assert_false(distrusted(&s, &r, &h));
+                assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+                assert_int_equal(r.driver, DRIVER_USB_STORAGE);
+        }
+}
+
 /* An administrator unbinds it. The kernel does so only after a reset that it has reported. */
 static void test_unbound(void **state)
 {
@@ -187,9 +205,9 @@ static void test_machine(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors), cmocka_unit_test(test_unloaded),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors),           cmocka_unit_test(test_unloaded),
                                            cmocka_unit_test(test_bound_by_another), cmocka_unit_test(test_machine),
-                                           cmocka_unit_test(test_unbound)};
+                                           cmocka_unit_test(test_unbound),          cmocka_unit_test(test_quirks)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
