@@ -261,7 +261,7 @@ static int read_file(const struct roots *r, const char *at, struct boot_edit *e,
         *ret_why = N_("it is a symbolic link");
         if (fd < 0)
                 return errno == ELOOP ? -EUCLEAN : -errno;
-        k = fstat(fd, &e->like) < 0 ? -errno : read_whole(fd, TEXT_MAX, &e->text, &n);
+        k = fstat(fd, &e->seen) < 0 ? -errno : read_whole(fd, TEXT_MAX, &e->text, &n);
         *ret_why = k == -EINVAL                    ? N_("it is no file")
                    : k == -EFBIG                   ? N_("it is too long")
                    : k >= 0 && strlen(e->text) < n ? N_("it has control characters")
@@ -273,7 +273,7 @@ int boot_edit_read(const struct roots *r, const struct boot_place *p, bool backu
 {
         static const char *(*const parse[])(struct boot_edit * e) = {
                 [BOOT_ONE_LINE] = parse_one_line, [BOOT_GRUB] = parse_grub, [BOOT_MODPROBE] = parse_modprobe};
-        _cleanup_(boot_edit_done) struct boot_edit e = {.place = p, .like.st_mode = 0644};
+        _cleanup_(boot_edit_done) struct boot_edit e = {.place = p};
         char at[PATH_MAX];
         int k;
 
@@ -333,11 +333,25 @@ void boot_edit_print(const struct boot_edit *e, const char *text)
                 printf("+%.*s\n", (int) strcspn(text + at, "\n"), text + at);
 }
 
+/* Opens the present file. Returns -ENOENT if there is none, as before, -ESTALE if it is not the one that was read, or -errno. */
+static int open_seen(int dir, const char *name, const struct stat *seen)
+{
+        _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        struct stat now = {};
+
+        if (fd < 0 ? errno != ENOENT : fstat(fd, &now) < 0)
+                return -errno;
+        if (now.st_ino != seen->st_ino || now.st_size != seen->st_size || now.st_mtim.tv_sec != seen->st_mtim.tv_sec ||
+            now.st_mtim.tv_nsec != seen->st_mtim.tv_nsec)
+                return -ESTALE;
+        return fd < 0 ? -ENOENT : TAKE_FD(fd);
+}
+
 int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char *text, bool restored)
 {
         const char *name = strrchr(e->place->at, '/') + 1;
         char folder[PATH_MAX], backup[NAME_MAX], temp[NAME_MAX];
-        _cleanup_close_ int dir = -1;
+        _cleanup_close_ int dir = -1, old = -1;
         int k = 0;
 
         (void) copy_part(folder, sizeof(folder), e->place->at, (size_t) (name - e->place->at));
@@ -346,12 +360,15 @@ int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char
         dir = openat(r->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
                 return -errno;
+        old = open_seen(dir, name, &e->seen);
+        if (old < 0 && old != -ENOENT)
+                return old;
         if (e->place->form == BOOT_MODPROBE && restored)
                 return unlinkat(dir, name, 0) < 0 || fsync(dir) < 0 ? -errno : 0;
         if (e->place->form != BOOT_MODPROBE && faccessat(dir, backup, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-                k = file_replace(dir, backup, temp, e->text, &e->like, true);
+                k = file_replace(dir, backup, temp, e->text, old, true);
         if (k >= 0)
-                k = file_replace(dir, name, temp, text, &e->like, true);
+                k = file_replace(dir, name, temp, text, old, true);
         if (k >= 0 && restored && unlinkat(dir, backup, 0) < 0)
                 k = -errno;
         return k;

@@ -43,7 +43,7 @@ struct boot_edit {
         char *text;        /* of the file; "" if ours in modprobe.d does not exist */
         size_t start, end; /* of the word usb-storage.quirks=; equal: the place where it belongs */
         char *value;       /* of that word; NULL: there is none */
-        struct stat like;  /* its owner and mode */
+        struct stat seen;  /* of the file that was read; all 0: there is none */
 };
 void boot_edit_done(struct boot_edit *e);
 
@@ -60,7 +60,7 @@ void boot_edit_print(const struct boot_edit *e, const char *text);
 
 /*
  * Replaces the file in one step. The first version is kept as a backup, which `restored` removes: nothing of ours is left then,
- * and our file in modprobe.d goes, too. Returns 0, or -errno and the old file.
+ * and our file in modprobe.d goes, too. Returns 0, or -errno and the old file. -ESTALE: it is not the file that was read.
  */
 int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char *text, bool restored);
 

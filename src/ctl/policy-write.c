@@ -164,6 +164,8 @@ static int carry_out(const struct ctl *c, const struct change *ch, const char *p
         if (c->options->given & OPTION_DRY_RUN)
                 return UASD_EXIT_OK;
         k = boot_edit_write(&c->client.roots, &ch->file, text, ch->restored);
+        if (k == -ESTALE)
+                return refuse(c, ch->file.place->path, N_("another program has changed it meanwhile"));
         if (k < 0)
                 return refuse_access(ch->file.place->path, k);
         say_done(c, ch, policy);

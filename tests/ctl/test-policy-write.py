@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasctl policy --kernel --write: the file that this machine boots with, in a folder."""
 
+import fcntl
 import os
 import re
 import stat
+import struct
+import subprocess
 import sys
 import unittest
 
@@ -236,6 +239,48 @@ class PolicyWrite(unittest.TestCase):
         os.chmod(self.tree.path(PI), 0o640)
         self.policy('sda', 'usb-storage')
         self.assertEqual({stat.S_IMODE(os.stat(self.tree.path(PI + end)).st_mode) for end in ('', '.uasd-backup')}, {0o640})
+
+    def test_label(self):
+        "The new file and the backup have the extended attributes of the old one: its ACL, the label of SELinux."
+        acl = struct.pack('<I', 2) + b''.join(struct.pack('<HHI', tag, rights, who) for tag, rights, who in (
+            (1, 6, 2**32 - 1), (2, 4, 1000), (4, 4, 2**32 - 1), (16, 4, 2**32 - 1), (32, 0, 2**32 - 1)))
+        self.put(LINE + '\n')
+        try:
+            os.setxattr(self.tree.path(PI), 'user.origin', b'image')
+            os.setxattr(self.tree.path(PI), 'system.posix_acl_access', acl)
+        except OSError as e:
+            self.skipTest(str(e))
+        self.policy('sda', 'usb-storage')
+        for end in '', '.uasd-backup':
+            self.assertEqual(os.getxattr(self.tree.path(PI + end), 'user.origin'), b'image')
+            self.assertEqual(os.getxattr(self.tree.path(PI + end), 'system.posix_acl_access'), acl)
+
+    def test_changed_meanwhile(self):
+        "While uasctl prints, another program changes the file: that change stays."
+        self.put(LINE + '\n')
+        out, filled = os.pipe()
+        room = fcntl.fcntl(filled, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(filled, bytes(room))
+        p = subprocess.Popen([PROGRAM, self.tree.top, 'policy', '--kernel', '--write', 'sda', 'usb-storage'],
+                             env=dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS='unix:path=/nonexistent/bus', LC_ALL='C.UTF-8'),
+                             stdout=filled, stderr=subprocess.PIPE, text=True)
+        os.close(filled)
+        while 'pipe' not in self.waits_in(p.pid):
+            self.assertIsNone(p.poll())
+        self.put('quiet ' + LINE + '\n')
+        with open(out, 'rb') as f:
+            f.read()
+        self.assertIn('changed it meanwhile', p.communicate(timeout=20)[1])
+        self.assertEqual((p.returncode, self.read()), (1, 'quiet ' + LINE + '\n'))
+        self.assertEqual(os.listdir(self.tree.path('boot/firmware')), ['cmdline.txt'])
+
+    def waits_in(self, pid):
+        "The function of the kernel; empty while it runs."
+        with open(f'/proc/{pid}/stat') as state, open(f'/proc/{pid}/wchan') as wchan:
+            where = wchan.read()
+            if where == '0' and state.read().rpartition(') ')[2][0] == 'S':
+                self.skipTest('this kernel does not say where a process waits')
+        return where
 
     def test_full(self):
         "Without space for the new file the old one stays. A folder in its place has the same effect here."

@@ -513,22 +513,29 @@ static void test_full(void **state)
 /* The file keeps its owner and its mode. */
 static void test_replace(void **state)
 {
-        struct stat like = {.st_mode = S_IFREG | 0640, .st_uid = geteuid() == 0 ? 7 : geteuid(), .st_gid = getegid()}, st;
+        uid_t owner = geteuid() == 0 ? 7 : geteuid();
+        struct stat st;
         struct tree t;
+        int like;
 
         tree_make(&t);
         tree_write(&t, "run/x", "old");
+        like = openat(t.roots.run, "x", O_RDONLY | O_CLOEXEC);
+        assert_true(like >= 0);
+        assert_int_equal(fchown(like, owner, getegid()), 0);
+        assert_int_equal(fchmod(like, 0640), 0);
         tree_write(&t, "run/.x", "left by a killed process");
-        assert_int_equal(file_replace(t.roots.run, "x", ".x", "new", &like, true), 0);
+        assert_int_equal(file_replace(t.roots.run, "x", ".x", "new", like, true), 0);
         assert_string_equal(tree_read(&t, "run/x"), "new");
         assert_false(tree_exists(&t, "run/.x"));
         assert_int_equal(fstatat(t.roots.run, "x", &st, 0), 0);
         assert_int_equal(st.st_mode & 07777, 0640);
-        assert_int_equal(st.st_uid, like.st_uid);
-        assert_int_equal(file_replace(t.roots.run, "x", "nothing/x", "newer", &like, false), -ENOENT);
-        assert_int_equal(file_replace(t.roots.run, "nothing/x", ".x", "newer", NULL, false), -ENOENT);
+        assert_int_equal(st.st_uid, owner);
+        assert_int_equal(file_replace(t.roots.run, "x", "nothing/x", "newer", like, false), -ENOENT);
+        assert_int_equal(file_replace(t.roots.run, "nothing/x", ".x", "newer", -1, false), -ENOENT);
         assert_false(tree_exists(&t, "run/.x"));
         assert_string_equal(tree_read(&t, "run/x"), "new");
+        (void) close(like);
         tree_remove(&t);
 }
 

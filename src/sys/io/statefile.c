@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "common/names.h"
 
@@ -71,20 +72,47 @@ static int write_all(int fd, const char *text)
         return 0;
 }
 
-int file_replace(int dir, const char *name, const char *temp, const char *text, const struct stat *like, bool durable)
+#define ATTRIBUTES_MAX 4096 /* bytes of all names */
+
+/* Copies what the file system has of these. FAT, which a Raspberry Pi boots from, has none of them, and refuses all. */
+static int make_like(int fd, int like)
+{
+        _cleanup_free_ char *names = malloc(ATTRIBUTES_MAX), *value = malloc(XATTR_SIZE_MAX);
+        struct stat st;
+        ssize_t n;
+
+        if (!names || !value)
+                return -ENOMEM;
+        if (fstat(like, &st) < 0)
+                return -errno;
+        (void) !fchown(fd, st.st_uid, st.st_gid);
+        (void) !fchmod(fd, st.st_mode & 07777);
+        n = flistxattr(like, names, ATTRIBUTES_MAX);
+        for (const char *name = names; n > 0 && name < names + n; name += strlen(name) + 1) {
+                ssize_t size;
+
+                /* Hashes of the content, which the kernel makes again. */
+                if (streq(name, "security.ima") || streq(name, "security.evm"))
+                        continue;
+                size = fgetxattr(like, name, value, XATTR_SIZE_MAX);
+                if (size >= 0)
+                        (void) fsetxattr(fd, name, value, (size_t) size, 0);
+        }
+        return 0;
+}
+
+int file_replace(int dir, const char *name, const char *temp, const char *text, int like, bool durable)
 {
         _cleanup_close_ int fd = -1;
         int r = 0;
 
         (void) unlinkat(dir, temp, 0); /* left by a killed process */
-        fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, like ? 0600 : 0644);
+        fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, like >= 0 ? 0600 : 0644);
         if (fd < 0)
                 return -errno;
-        if (like) {
-                /* FAT, which a Raspberry Pi boots from, has neither owner nor mode, and refuses both. */
-                (void) !fchown(fd, like->st_uid, like->st_gid);
-                (void) !fchmod(fd, like->st_mode & 07777);
-        } else if (fchmod(fd, 0644) < 0)
+        if (like >= 0)
+                r = make_like(fd, like);
+        else if (fchmod(fd, 0644) < 0)
                 r = -errno;
         if (r >= 0)
                 r = write_all(fd, text);
@@ -141,7 +169,7 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
                 return dir;
         if ((size_t) snprintf(temp, sizeof(temp), ".%s.%i", name, (int) getpid()) >= sizeof(temp))
                 return -ENAMETOOLONG;
-        r = file_replace(dir, name, temp, text, NULL, durable);
+        r = file_replace(dir, name, temp, text, -1, durable);
         return durable && (r == -ENOSPC || r == -EDQUOT) && write_over(dir, name, text) >= 0 ? 0 : r;
 }
 

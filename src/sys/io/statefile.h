@@ -22,10 +22,11 @@ int state_mkdir(int dirfd, const char *path);
  */
 int state_write(int dirfd, const char *path, const char *text, bool durable);
 /*
- * Replaces any file in the directory dir, by way of a new file `temp` beside it. The new one has the owner and the mode of
- * `like`, as far as the file system has them. NULL stands for mode 0644. Returns 0, or -errno and the old file.
+ * Replaces any file in the directory dir, by way of a new file `temp` beside it. The new one has owner, mode, ACL and
+ * label of the open file `like`, as far as the file system has them. -1 stands for mode 0644. Returns 0, or -errno and the old
+ * file.
  */
-int file_replace(int dir, const char *name, const char *temp, const char *text, const struct stat *like, bool durable);
+int file_replace(int dir, const char *name, const char *temp, const char *text, int like, bool durable);
 /* Reads all of a file, and adds a NUL. Returns 1, 0 if there is no file, or -errno. */
 int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size);
 /* Calls fn for every KEY=VALUE line. Returns 1, 0 if there is no file, -errno, or the negative result of fn. */
