@@ -319,11 +319,12 @@ static void test_no_descriptor(void **state)
         tree_remove(&t);
 }
 
-/* configfs shows them, and nothing else does. */
+/* configfs or sysfs shows them, and nothing else does. */
 static void test_targets(void **state)
 {
 #define CONFIG "sys/kernel/config/"
 #define NVMET CONFIG "nvmet/subsystems/one/namespaces/1/"
+#define XEN "sys/bus/xen-backend/devices/"
 #define FILEIO CONFIG "target/core/fileio_0/name/"
         static const struct {
                 struct file files[2];
@@ -337,6 +338,9 @@ static void test_targets(void **state)
                 {{{CONFIG "target/core/iblock_0/name/udev_path", "/dev/sda\n"}}, ""}, /* it claims its disk */
                 {{{CONFIG "usb_gadget/g/functions/mass_storage.0/lun.0/file", "/dev/sda\n"}}, "open sda"},
                 {{{CONFIG "usb_gadget/g/functions/mass_storage.0/lun.0/file", "\n"}}, ""},
+                {{{XEN "vbd-1-51712/physical_device", "8:1\n"}}, "open sda1"},
+                {{{XEN "vbd-1-51712/physical_device", "8:10\n"}}, ""}, /* sdb */
+                {{{XEN "vbd-1-51712/physical_device", "0:0\n"}, {XEN "vif-1-0/mode", "w\n"}}, ""},
                 {{{NVMET "device_path/folder", ""}}, "EISDIR"},
         };
         char text[256];

@@ -185,14 +185,16 @@ int search_loops(struct user_search *list, size_t n, bool ask)
 /*
  * Targets of the kernel that export a node to another machine. The kernel opens the node itself and without a claim, and no
  * process has it open (drivers/nvme/target/io-cmd-bdev.c, drivers/target/target_core_file.c,
- * drivers/usb/gadget/function/storage_common.c). configfs has the path of the node. LIO's block backend claims its disk.
+ * drivers/usb/gadget/function/storage_common.c, drivers/block/xen-blkback/xenbus.c). configfs has the path of the node, and
+ * sysfs the number of a disk that a guest of Xen has. LIO's block backend claims its disk.
  */
 static const struct {
         const char *paths, *module;
 } targets[] = {
-        {"nvmet/subsystems/*/namespaces/*/device_path", "nvmet"},
-        {"target/core/fileio_*/*/udev_path", "target_core_file"},
-        {"usb_gadget/*/functions/mass_storage.*/lun.*/file", "usb_f_mass_storage"},
+        {"kernel/config/nvmet/subsystems/*/namespaces/*/device_path", "nvmet"},
+        {"kernel/config/target/core/fileio_*/*/udev_path", "target_core_file"},
+        {"kernel/config/usb_gadget/*/functions/mass_storage.*/lun.*/file", "usb_f_mass_storage"},
+        {"bus/xen-backend/devices/*/physical_device", "xen_blkback"},
 };
 
 static bool is_enabled(const char *path)
@@ -204,6 +206,19 @@ static bool is_enabled(const char *path)
         return attr_read(AT_FDCWD, enable, value, sizeof(value)) <= 0 || !streq(value, "0");
 }
 
+/* node: its path, or its number in hexadecimal ("8:1f") */
+static const char *target_device(const struct user_search *s, const char *node)
+{
+        const char *device = NULL;
+        unsigned major, minor;
+
+        if (node[0] == '/')
+                return search_path(s, node);
+        if (sscanf(node, "%x:%x", &major, &minor) == 2 && !luns_have(s->luns, s->n_luns, major, minor, &device))
+                device = search_stacked_number(s, major, minor);
+        return device;
+}
+
 static int add_target(struct user_search *s, const char *path, const char *module)
 {
         const char *device;
@@ -213,7 +228,7 @@ static int add_target(struct user_search *s, const char *path, const char *modul
 
         if (k < 0)
                 return k == -ENOENT || k == -ENODEV ? 0 : k; /* it has just been removed */
-        device = node[0] == '/' ? search_path(s, node) : NULL;
+        device = target_device(s, node);
         if (!device || !is_enabled(path))
                 return 0;
         u = search_add(s, USER_OPEN, device);
@@ -237,7 +252,7 @@ int search_targets(struct user_search *s)
                 glob_t found;
                 int g;
 
-                (void) snprintf(pattern, sizeof(pattern), "/proc/self/fd/%i/kernel/config/%s", s->r->sys, targets[i].paths);
+                (void) snprintf(pattern, sizeof(pattern), "/proc/self/fd/%i/%s", s->r->sys, targets[i].paths);
                 g = glob(pattern, GLOB_NOSORT, on_error, &found);
                 for (size_t n = 0; g == 0 && k >= 0 && n < found.gl_pathc; n++)
                         k = add_target(s, found.gl_pathv[n], targets[i].module);
