@@ -147,10 +147,10 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         return table_print(t.table, columns, c->n);
 }
 
-/* Reads only the data for the columns. */
-static int read_for(const struct ctl *ctl, const struct columns *c, struct views *ret)
+/* Reads only the data for the columns. The brief answer has neither VID:PID nor serial number, which may be names. */
+static int read_for(const struct ctl *ctl, const struct columns *c, bool by_name, struct views *ret)
 {
-        bool users = ctl->options->json, brief = !users;
+        bool users = ctl->options->json, brief = !users && !by_name;
 
         for (size_t i = 0; i < c->n; i++) {
                 users = users || c->list[i] == COLUMN_BUSY;
@@ -166,7 +166,7 @@ int verb_list(struct ctl *c, char **args)
 
         if (columns_parse(c->options->columns, &columns) < 0)
                 return UASD_EXIT_USAGE;
-        r = read_for(c, &columns, &c->views);
+        r = read_for(c, &columns, args[0], &c->views);
         if (r == UASD_EXIT_OK)
                 r = ctl_choose(c, args);
         if (r != UASD_EXIT_OK)

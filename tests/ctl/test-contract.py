@@ -97,6 +97,14 @@ class Contract:
         self.ctl('switch', 'sda')
         self.ctl('wait', 'sda')
 
+    def test_list_by_name(self):
+        "The table of one disk: by VID:PID:SERIAL, by serial number, by port. Several that fit are listed."
+        one = self.one('sda')
+        bridge = f'{one["vendor_id"]}:{one["product_id"]}'
+        for name in f'{bridge}:{one["serial"]}', one['serial'], one['id']:
+            self.assertTrue(self.ctl('list', name, '--no-legend').stdout.startswith(one['id']), name)
+        self.assertIn('matches more than one disk', self.ctl('list', bridge, code=2).stderr)
+
     def test_deferred(self):
         p = self.switch_code(3, 'sdb', 'uas')
         self.assertTrue(p.stderr.startswith('uasctl: 2-2:1.0 (sdb): in use, and still on usb-storage:\n'), p.stderr)
