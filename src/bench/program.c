@@ -171,7 +171,7 @@ int bench_options_parse(int argc, char **argv, struct bench_options *ret)
                 while (i < ELEMENTSOF(rows) && longs[i].val != c)
                         i++;
                 if (i == ELEMENTSOF(rows)) /* getopt has reported it */
-                        return -EINVAL;
+                        return log_failure(-EINVAL, "See uasctl bench --help.");
                 if (set_value(&rows[i], optarg, (char *) &o + rows[i].at) < 0)
                         return log_failure(-EINVAL, "--%s=%s: it takes %s.", rows[i].name, optarg, rows[i].takes);
                 if (rows[i].measures)
