@@ -96,7 +96,7 @@ static const struct pattern {
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS,
          "uas_post_reset: alloc streams error ", NULL, N_("it had no streams after a reset")},
 
-        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "data cmplt err ", NULL, N_("data transfers failed")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "data cmplt err ", NULL, N_("data transfers failed")},
         {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "cmd cmplt err ", NULL, N_("command transfers failed")},
         {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "sense urb: status ", NULL, N_("status transfers failed")},
         {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "stat urb: status ", NULL, N_("status transfers failed")},
