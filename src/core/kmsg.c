@@ -88,6 +88,8 @@ static const struct pattern {
         {FROM_ANYWHERE, BLAME_NONE, WEIGHT_AWAKE, 0, "PM: hibernation", " exit", NULL},
 
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, 0, "uas_eh_abort_handler ", NULL, N_("commands were not answered in time")},
+        /* usb_lock_device_for_reset() returns ENODEV if the device has gone. If a hub was unplugged, its disks get their lines later. */
+        {FROM_SCSI, BLAME_NONE, WEIGHT_GONE, 0, "uas_eh_", "_reset_handler FAILED to get lock err -19", NULL},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS, "uas_eh_", "_reset_handler FAILED", N_("a reset did not bring it back")},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_eh_", "_reset_handler ", N_("it had to be reset")},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS,

@@ -100,6 +100,9 @@ static const struct {
          PLACE_PORT, "2-1", 0, 0, BLAME_NONE, WEIGHT_NEW, false},
         {"6,593,66863151,-;usb 2-1: USB disconnect, device number 2" USB("c189:129"),
          PLACE_DEVICE, "", 2, 2, BLAME_NONE, WEIGHT_GONE, false},
+        /* the hub above it was unplugged */
+        {"3,1,1,-;scsi host6: uas_eh_device_reset_handler FAILED to get lock err -19" SCSI("host6"),
+         PLACE_HOST, "host6", 0, 0, BLAME_NONE, WEIGHT_GONE, false},
         /* clang-format on */
 };
 
