@@ -56,7 +56,7 @@ int kmsg_parse(const char *record, struct kmsg *ret)
 enum source {
         FROM_SCSI,       /* a host or one of its devices */
         FROM_USB,        /* a USB device, or a port of a hub */
-        FROM_CONTROLLER, /* xHCI */
+        FROM_CONTROLLER, /* of USB */
         FROM_ANYWHERE,
 };
 
@@ -124,7 +124,7 @@ static const struct pattern {
          "xHCI host controller not responding, assume dead", NULL, N_("the controller died")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES, "HC died; cleaning up", NULL, N_("the controller died")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
-         "Transfer event for unknown stream ring", NULL, N_("the controller mixed up its streams")},
+         "ERROR Transfer event for unknown stream ring ", NULL, N_("the controller mixed up its streams")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
          "WARN Set TR Deq Ptr cmd ", NULL, N_("the controller mixed up its streams")},
         /* clang-format on */
@@ -202,12 +202,15 @@ static bool place_usb(const struct kmsg *k, const char *device, struct sign *s)
         return true;
 }
 
-static bool place_controller(const struct kmsg *k, const char *device, struct sign *s)
+/* Any driver of a controller: HC died is a message of usbcore. */
+static bool place_controller(const struct kmsg *k, struct sign *s)
 {
-        if (!startswith(k->text, "xhci") || (!streq(k->subsystem, "pci") && !streq(k->subsystem, "platform")))
+        const char *name = startswith(k->device, "+pci:") ?: startswith(k->device, "+platform:");
+
+        if (!name)
                 return false;
         s->place = PLACE_CONTROLLER;
-        (void) copy_string(s->name, sizeof(s->name), device);
+        (void) copy_string(s->name, sizeof(s->name), name);
         return true;
 }
 
@@ -218,7 +221,7 @@ static bool locate(enum source source, const struct kmsg *k, const char *device,
         if (source == FROM_USB)
                 return place_usb(k, device, s);
         if (source == FROM_CONTROLLER)
-                return place_controller(k, device, s);
+                return place_controller(k, s);
         s->place = PLACE_MACHINE;
         return true;
 }
