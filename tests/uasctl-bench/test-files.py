@@ -60,6 +60,27 @@ class BenchFiles(BenchCase):
         block = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/block'
         self.replaced(meanwhile=lambda: os.rename(self.tree.path(f'{block}/sda'), self.tree.path(f'{block}/sdx')), code=1)
 
+    def test_destroy_without_lease(self):
+        """The lease ends in a pause: no other run begins."""
+        self.start()
+        p = self.spawn([IN_TREE, self.tree.top, 'bench', 'sda', '--profile=quick', '-n', '9', '--pause=600ms', '--driver=usb-storage',
+                        '--destroy-data', '--pattern=SEQ1M-Q1T1-write'], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        p.stdin.write('FREE\n')
+        p.stdin.flush()
+        disk, before = self.tree.path('dev/sda'), content(0)
+        while before == content(0) or self.fios(p.pid):
+            with open(disk, 'rb') as f:
+                before = f.read()
+            self.assertIsNone(p.poll())
+        p.send_signal(signal.SIGSTOP)
+        self.daemon.kill()
+        self.daemon.wait()
+        self.tree.write('dev/sda', content(0)) # it belongs to another program now
+        p.send_signal(signal.SIGCONT)
+        self.assertIn('uasd ended the lease', p.communicate(timeout=60)[1])
+        self.assertEqual(p.returncode, 1)
+        self.untouched()
+
     def test_destroy_on_a_terminal(self):
         """On a terminal it asks for the serial number."""
         self.start()

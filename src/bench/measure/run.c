@@ -145,11 +145,12 @@ static int ended(struct session *s, int error, char *words)
         return log_failure(-ECANCELED, "fio failed: %s", strerror(-error));
 }
 
+/* The disk was checked up to a second ago, and nothing but the lease keeps other programs from mounting it. */
 static bool owns(int node, void *userdata)
 {
-        const struct session *s = userdata;
+        struct session *s = userdata;
 
-        return subject_owns(s->subject, node);
+        return lease_look(s->subject) >= 0 && subject_owns(s->subject, node);
 }
 
 /* A job of all runs, in its first part. `path` has room for the name of the raw disk. */
