@@ -96,13 +96,16 @@ static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
 static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         _cleanup_(view_done) struct view v = {};
-        _cleanup_free_ char *id = NULL;
+        _cleanup_free_ char *id = NULL, *added = NULL;
         struct daemon_watch *w = data;
         const char *path;
 
         if (sd_bus_message_is_signal(m, NULL, "InterfacesAdded")) {
                 int r = remote_parse_added(m, &v);
 
+                /* The signal has neither reason nor users. */
+                if (r > 0 && w->on_disk && sd_bus_path_encode(UASD_BUS_PATH "/disk", v.disk.facts.interface, &added) >= 0)
+                        (void) remote_read_rest(w->remote, added, &v);
                 if (r > 0)
                         r = put_disk(w, &v, DISK_ADDED);
                 w->reread = w->reread || r < 0;

@@ -180,6 +180,16 @@ class Unplugged(Machine):
         self.hears()
         self.both()
 
+    def test_monitor(self):
+        "monitor names the reason also for a disk that was just plugged in."
+        client = self.start_ctl('monitor', '--json', stdout=subprocess.PIPE)
+        self.assertEqual(json.loads(client.stdout.readline())['event'], 'present')
+        self.pull()
+        self.assertEqual(json.loads(client.stdout.readline())['event'], 'removed')
+        self.put_back(7)
+        one = json.loads(client.stdout.readline())
+        self.assertEqual((one['event'], one['disk']['reason'][:12]), ('added', 'The database'))
+
     def test_in_a_switch(self):
         self.tree.write('at-sync', '')
         self.switch()
