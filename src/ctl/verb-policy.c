@@ -28,6 +28,11 @@ static int read_row(sd_bus_message *m, struct policy_rows *rows)
         return r;
 }
 
+static bool connection_failed(int r)
+{
+        return r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE || r == -EHOSTUNREACH || r == -ETIMEDOUT;
+}
+
 static int read_remote(const struct ctl *c, struct remote *remote, struct policy_rows *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -42,7 +47,9 @@ static int read_remote(const struct ctl *c, struct remote *remote, struct policy
                 if (r >= 0)
                         r = sd_bus_message_exit_container(reply);
         }
-        return r < 0 ? source_lost(r) : UASD_EXIT_OK;
+        if (connection_failed(r))
+                return source_lost(r);
+        return r < 0 ? log_failure(UASD_EXIT_FAILED, "Cannot read the policies: %s", strerror(-r)) : UASD_EXIT_OK;
 }
 
 static int read_files(const struct ctl *c, struct policy_rows *ret)

@@ -135,6 +135,7 @@ class Requests(Machine):
         self.cannot_write('policy')
         self.assertIn('Cannot store the policy: ', self.ctl('policy', 'sdz', 'usb-storage', code=1).stderr)
         self.assertEqual((self.disk()['policy'], self.disk()['driver']), ('auto', 'uas'))
+        self.assertIn('Cannot read the policies: ', self.ctl('policy', code=1).stderr)
         self.cannot_write('history')
         self.assertIn('Cannot clear its history: ', self.ctl('forget', 'sdz', code=1).stderr)
         self.assertNotIn('is forgotten', self.journal())
