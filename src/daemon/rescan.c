@@ -164,15 +164,19 @@ static void scan(struct manager *m, const char *interface, enum event_type how)
         struct attachment_mark mark = {};
         char before[SNAPSHOT_MAX] = "", after[SNAPSHOT_MAX];
         int r = usb_disk_read(&m->roots, interface, false, &d);
-        bool new;
+        bool new, same;
 
         assert(m->queue.draining);
         if (r < 0 && r != -ENODEV)
                 return;
         if (r <= 0)
                 strings_drop(m, interface);
+        same = e && r > 0 && facts_same_attachment(&e->life.disk.facts, &d.facts);
+        /* The kernel uses the number of a host again. Records about it are read before it becomes that of another disk. */
+        if (!same || !streq(e->life.disk.host, d.host))
+                kmsg_drain(m);
         /* Another device at the same port gets a new entry. */
-        if (e && (r <= 0 || !facts_same_attachment(&e->life.disk.facts, &d.facts))) {
+        if (e && !same) {
                 entry_gone(e);
                 e = NULL;
         }

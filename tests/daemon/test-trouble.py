@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from machine import Machine, main, until
+from machine import BUS, Machine, main, until
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 NOTED = 'not yet held against it: commands were not answered in time'
@@ -154,6 +154,39 @@ class Trouble(Machine):
         self.says(4, 301, 'scsi host3: uas', device='+scsi:host3')
         self.says(5, 600)
         self.driver_is('usb-storage')
+
+    def test_host_used_again(self):
+        """A disk fails and goes, and another one gets the number of its host, before uasd has read of that. The messages are about
+        the first one."""
+        self.hears()
+        daemon = self.both()
+        daemon.send_signal(signal.SIGSTOP)
+        self.says(1, 0, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
+        self.says(2, 1, 'scsi host3: uas', device='+scsi:host3')
+        self.tree.write(f'{BUS}/2-1/serial', 'S2\n')
+        self.tree.write(f'{BUS}/2-1/devnum', '6\n')
+        self.look_again()
+        daemon.send_signal(signal.SIGCONT)
+        until(lambda: os.path.exists(self.tree.path('run/uasd/strings/2-1:1.0@2-6')), 'it is there')
+        until(lambda: 'the kernel gave it up' in self.journal(), 'the first one is distrusted')
+        with open(self.tree.path('etc/uasd/history')) as f:
+            history = f.read()
+        self.assertIn(':S1@', history)
+        self.assertNotIn(':S2@', history)
+        self.assertEqual(self.disk()['driver'], 'uas')
+
+    def test_bound_again(self):
+        "The kernel has unbound uas after a failed reset, and bound it again, before uasd has read of that. It is still the same disk."
+        self.hears()
+        daemon = self.both()
+        daemon.send_signal(signal.SIGSTOP)
+        self.says(1, 0, 'scsi host3: uas_eh_device_reset_handler FAILED err -19', device='+scsi:host3')
+        self.says(2, 1, 'scsi host4: uas', device='+scsi:host4')
+        os.rename(self.tree.path(f'{BUS}/2-1/2-1:1.0/host3'), self.tree.path(f'{BUS}/2-1/2-1:1.0/host4'))
+        self.look_again()
+        daemon.send_signal(signal.SIGCONT)
+        self.driver_is('usb-storage')
+        self.assertIn('a reset did not bring it back', self.journal())
 
     def test_power(self):
         "Over-current at its port is no fault of the bridge. It is reported, and excuses what the bridge does at that moment."
