@@ -14,7 +14,7 @@
  */
 
 enum part {
-        PART_FREE, /* switching, then done */
+        PART_FREE, /* switching, then done; $SECOND_LUN is the name of another LUN */
         PART_BUSY, /* waiting, freed after 2.5 s ($BUSY_MSEC), then as above */
         PART_BAD,  /* switching, then rolled back */
         PART_INCAPABLE,
@@ -499,7 +499,10 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
         if (streq(property, "Capable"))
                 return sd_bus_message_append(reply, "b", f->part != PART_INCAPABLE);
         if (streq(property, "Disks"))
-                return sd_bus_message_append(reply, "a(sut)", 1, f->block, 0, (uint64_t) 1000204886016);
+                return f->part == PART_FREE && getenv("SECOND_LUN")
+                               ? sd_bus_message_append(reply, "a(sut)", 2, f->block, 0, (uint64_t) 1000204886016,
+                                                       getenv("SECOND_LUN"), 1, (uint64_t) 1000204886016)
+                               : sd_bus_message_append(reply, "a(sut)", 1, f->block, 0, (uint64_t) 1000204886016);
         if (streq(property, "Outcome"))
                 return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1, f->outcome.step ?: "",
                                              f->outcome.text ?: "");

@@ -29,7 +29,7 @@ class BenchFiles(BenchCase):
             self.assertIn('nothing has been written', self.bench(*args, stdin=answer, code=6).stderr)
         self.untouched()
         p = self.bench(*args, '--json', stdin='FREE\n')
-        self.assertIn('everything on it will be overwritten', p.stderr)
+        self.assertIn('everything on /dev/sda will be overwritten', p.stderr)
         self.assertGreater(json.loads(p.stdout)['runs'][0]['write']['ios'], 0)
         with open(self.tree.path('dev/sda'), 'rb') as f:
             self.assertNotEqual(f.read(), content(0))
@@ -46,6 +46,25 @@ class BenchFiles(BenchCase):
         self.assertEqual(p.returncode, code, err)
         self.untouched()
         return err
+
+    def test_destroy_one_of_two(self):
+        """Of a disk with two LUNs only the one that is named is overwritten. Other names of the disk are refused."""
+        self.env['SECOND_LUN'] = 'sdz'
+        scsi = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host3/target3:0:0/3:0:0:1'
+        self.tree.write(f'{scsi}/type', '0\n')
+        for name, value in ('dev', '65:144'), ('size', '2048'), ('diskseq', '8'):
+            self.tree.write(f'{scsi}/block/sdz/{name}', value + '\n')
+        self.tree.write('dev/sdz', content(9))
+        self.start()
+        args = *QUICK, '--driver=usb-storage', '--destroy-data', '--pattern=SEQ1M-Q1T1-write'
+        for name in '2-1', 'FREE':
+            err = self.bench(name, *args, stdin='FREE\n', code=2).stderr
+            self.assertIn('sda sdz', err)
+        p = self.bench('sdz', *args, stdin='FREE\n')
+        self.assertIn('/dev/sdz', p.stderr)
+        self.untouched()
+        with open(self.tree.path('dev/sdz'), 'rb') as f:
+            self.assertNotEqual(f.read(), content(9))
 
     def test_destroy_another_disk(self):
         """Between the question and the answer another disk is plugged in at the same port."""

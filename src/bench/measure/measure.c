@@ -187,7 +187,7 @@ static int run(const struct bench_context *c, struct subject *f, struct bench *b
         tell_plan(&s, f, n_runs, steps_usec(steps, n_steps, 0, s.ended));
         if (c->options->dry_run)
                 return UASD_EXIT_OK;
-        if (c->options->destroy_data && !ask_destroy(f->view))
+        if (c->options->destroy_data && !ask_destroy(f))
                 return UASD_EXIT_REFUSED;
         return tell(c, b, measure(&s, steps, n_steps));
 }

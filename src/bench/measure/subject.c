@@ -28,7 +28,8 @@ void subject_done(struct subject *s)
 /* Takes the LUN with that name, or else the first one with a disk. Returns its size in bytes; 0: there is none. */
 static uint64_t take_disk(struct subject *s, const char *what)
 {
-        const char *slash = strrchr(what, '/'), *name = slash ? slash + 1 : what;
+        _cleanup_free_ char *node = *what == '/' ? realpath(what, NULL) : NULL; /* a link by id names one LUN, too */
+        const char *slash = strrchr(node ?: what, '/'), *name = slash ? slash + 1 : what;
         const struct disk *d = &s->view->disk;
         const struct lun *found = NULL;
 
@@ -41,11 +42,24 @@ static uint64_t take_disk(struct subject *s, const char *what)
         if (!found)
                 return 0;
         s->lun = found->lun;
+        s->named = streq(found->disk.name, name) || luns_with_disk(d->luns, d->n_luns) == 1;
         s->interface = d->facts.interface;
         s->driver = d->facts.driver;
         (void) attachment_now(&s->context->client.roots, s->interface, &s->busnum, &s->devnum);
         (void) copy_string(s->block, sizeof(s->block), found->disk.name);
         return found->size;
+}
+
+/* The serial number, which the user types, is that of all LUNs. */
+static int look_at_name(const struct subject *s)
+{
+        const struct disk *d = &s->view->disk;
+        char names[256];
+
+        if (!s->writes || s->named)
+                return UASD_EXIT_OK;
+        return log_failure(UASD_EXIT_USAGE, "%s has several disks (%s). Name the one that is to be overwritten, as in /dev/%s.",
+                           VIEW_LABEL(s->view), luns_names(d->luns, d->n_luns, names, sizeof(names)), s->block);
 }
 
 static int tell_users(const struct view *v)
@@ -119,7 +133,9 @@ int find_disk(struct subject *s, const char *what)
         if (s->available == 0)
                 return log_failure(UASD_EXIT_FAILED, "%s: has no disk.", VIEW_LABEL(s->view));
         s->writes = s->context->options->destroy_data;
-        code = choose_drivers(s);
+        code = look_at_name(s);
+        if (code == UASD_EXIT_OK)
+                code = choose_drivers(s);
         if (code == UASD_EXIT_OK && s->view->disk.n_users > 0)
                 code = tell_users(s->view);
         if (code == UASD_EXIT_OK)
@@ -277,8 +293,9 @@ int find_mounted(struct subject *s, const char *what)
         return code == UASD_EXIT_OK ? look_at_switch(s) : code;
 }
 
-bool ask_destroy(const struct view *v)
+bool ask_destroy(const struct subject *s)
 {
+        const struct view *v = s->view;
         const struct facts *f = &v->disk.facts;
         const char *expected = f->serial[0] ? f->serial : f->interface;
         char product[2 * USB_STRING_MAX], harmless[4 * USB_STRING_MAX];
@@ -286,7 +303,7 @@ bool ask_destroy(const struct view *v)
         size_t size = 0;
 
         (void) make_harmless(view_product(v, product, sizeof(product)), harmless, sizeof(harmless));
-        log_warning("%s, %s: everything on it will be overwritten.", VIEW_LABEL(v), harmless);
+        log_warning("%s, %s: everything on /dev/%s will be overwritten.", VIEW_LABEL(v), harmless, s->block);
         if (isatty(STDIN_FILENO)) {
                 (void) make_harmless(expected, harmless, sizeof(harmless));
                 (void) fprintf(stderr, "To go on, type its %s (%s): ", f->serial[0] ? "serial number" : "interface", harmless);

@@ -18,6 +18,7 @@ struct subject {
         struct views views;
         const struct view *view; /* the disk; NULL: a file on none that uasd manages, or on several */
         unsigned lun;
+        bool named;                 /* the user has named this LUN, or it is the only one */
         const char *interface;      /* of the view, or NULL */
         unsigned busnum, devnum;    /* the attachment of the disk when it was found */
         char block[BLOCK_NAME_MAX]; /* the node of the LUN, which may have another name after a switch */
@@ -55,7 +56,7 @@ int find_mounted(struct subject *s, const char *what);
  * --destroy-data: the user must type the disk's serial number. Without a terminal it comes from the standard input. A disk
  * without a serial number is confirmed by its interface. Returns true if it matches.
  */
-bool ask_destroy(const struct view *v);
+bool ask_destroy(const struct subject *s);
 
 /* Returns true if the disk has not been unplugged since it was found, also if its interface is there again. */
 bool subject_is_there(const struct subject *s);
