@@ -180,6 +180,10 @@ class Unplugged(Machine):
         self.hears()
         self.both()
 
+    def test_at_rest(self):
+        "The journal names the driver on which a disk stays."
+        self.assertIn('2-1:1.0: settled on uas: The database', self.journal())
+
     def test_monitor(self):
         "monitor names the reason also for a disk that was just plugged in."
         client = self.start_ctl('monitor', '--json', stdout=subprocess.PIPE)

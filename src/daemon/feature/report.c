@@ -126,6 +126,11 @@ void report_state(const struct entry *e, enum state before)
                 ending(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));
         else if (d->decision.reason == REASON_JUST_UNBOUND) /* the usual state of a new disk until it is probed */
                 log_debug("%s: %s", d->facts.interface, disk_reason(d, text, sizeof(text)));
+        else if (d->state == STATE_TRIAL) /* its reason begins with the state */
+                log_info("%s: %s", d->facts.interface, disk_reason(d, text, sizeof(text)));
+        else if (d->state == STATE_SETTLED)
+                log_info("%s: settled on %s: %s", d->facts.interface, driver_to_string(d->facts.driver),
+                         disk_reason(d, text, sizeof(text)));
         else
                 log_info("%s: %s: %s", d->facts.interface, state_to_string(d->state), disk_reason(d, text, sizeof(text)));
 }
