@@ -23,6 +23,7 @@ class Polkit(Machine):
         super().setUp()
         os.chmod(self.dir, 0o755)
         os.chmod(self.tree.top, 0o755)
+        self.hears()
         self.both()
         self.polkit = self.start([FAKE_POLKIT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(self.asked(), 'ready')
@@ -120,6 +121,16 @@ class Polkit(Machine):
         one = self.disk()
         self.assertEqual((one['driver'], one['policy'], one['state']), ('uas', 'auto', 'settled'))
         self.assertFalse(os.path.exists(self.tree.path('moving')))
+
+    def test_plugged_in_meanwhile(self):
+        "A question about an id is about this id, whether its disk is plugged in or not."
+        self.pull()
+        p = self.ask(ANNA, 'policy', '1209:5a5a:S1', 'usb-storage')
+        self.assertEqual(self.asked(), 'org.uasd1.policy *')
+        self.put_back(6)
+        self.answer('yes')
+        self.told(p, 0)
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'its policy applies')
 
 
 if __name__ == '__main__':

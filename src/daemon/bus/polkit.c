@@ -162,12 +162,12 @@ static struct question *find(const struct manager *m, const sd_bus_message *mess
         return NULL;
 }
 
-/* The permission is only for the attachment that the question was about. */
+/* The permission is only for the attachment that the question was about. Without one it was about all disks, or an id. */
 static int answer(const struct question *q, const struct entry *e, sd_bus_error *error)
 {
         if (sd_bus_error_is_set(&q->refused))
                 return sd_bus_error_copy(error, &q->refused);
-        if (e && (e->life.disk.facts.busnum != q->busnum || e->life.disk.facts.devnum != q->devnum))
+        if (e && q->disk[0] && (e->life.disk.facts.busnum != q->busnum || e->life.disk.facts.devnum != q->devnum))
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK,
                                          "%s is another disk now: the first one was unplugged meanwhile.", q->disk);
         return 1;
