@@ -142,6 +142,17 @@ class Trouble(Machine):
         self.reset(2, 20)
         self.noted(1)
 
+    def test_late_clock(self):
+        """The clock of the records is not corrected by NTP, and may be late by any time. A timeout and the message about it are one
+        burst nevertheless."""
+        self.both()
+        self.times_out(6)
+        self.says(1, -20)
+        self.noted(1)
+        self.reset(2, 100, 1)
+        self.noted(1)
+        self.assertEqual(self.disk()['driver'], 'uas')
+
     def test_host_of_another(self):
         """uasd reads the messages from before it listened. They are about another disk if the host is new since then. While uasd
         listens, the same disk may have been bound again."""

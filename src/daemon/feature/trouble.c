@@ -117,8 +117,12 @@ static uint64_t timeouts(const struct entry *e)
         return sum;
 }
 
-/* Returns true if the number has grown, which counts like a sign. The log's signs of these timeouts are in the same burst. */
-static bool count_timeouts(struct entry *e)
+/*
+ * Returns true if the number has grown, which counts like a sign of that time. The log's signs of these timeouts are in the same
+ * burst. The kernel's records have a clock that NTP does not correct (local_clock()). After weeks it differs from CLOCK_MONOTONIC
+ * by more than the gap between two bursts. So a number that is read after a record has the time of the record.
+ */
+static bool count_timeouts(struct entry *e, usec_t usec)
 {
         static const struct sign silent = {
                 .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time"};
@@ -128,7 +132,7 @@ static bool count_timeouts(struct entry *e)
         e->trouble.account.timeouts = timeouts(e);
         if (e->trouble.account.timeouts <= before) /* smaller: the SCSI devices are new ones */
                 return false;
-        trouble_take(&e->trouble.account, &silent, now_monotonic(), &finding); /* the clock of the kernel's records */
+        trouble_take(&e->trouble.account, &silent, usec, &finding);
         take_finding(e, &finding);
         return true;
 }
@@ -136,7 +140,7 @@ static bool count_timeouts(struct entry *e)
 void trouble_switched(struct entry *e)
 {
         e->trouble.account.asleep = false; /* the end of a sleep may have come during the switch */
-        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e))
+        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e, now_monotonic()))
                 kmsg_keep(e->manager);
         if (e->manager->env.sleeping) /* the sleep waits for this switch and the end of its trial */
                 trouble_sleep(e->manager);
@@ -166,7 +170,7 @@ bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool liv
                 any = any || f.finding != FINDING_NONE;
                 take_finding(e, &f);
                 if (live && f.finding != FINDING_BROKEN && !e->trouble.account.gone)
-                        any = count_timeouts(e) || any;
+                        any = count_timeouts(e, usec) || any;
         }
         return any;
 }
@@ -193,7 +197,7 @@ void trouble_trial_over(struct entry *e)
         struct history *h = &rec.history;
         int r;
 
-        if (count_timeouts(e)) {
+        if (count_timeouts(e, now_monotonic())) {
                 kmsg_keep(m);
                 return;
         }
