@@ -95,7 +95,8 @@ static const struct pattern {
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS,
          "Device offlined - not ready after error recovery", NULL, N_("the kernel gave it up")},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_pre_reset: timed out", NULL, N_("commands were not answered in time")},
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS,
+        /* Memory of the machine, and a command to the controller. No packet goes to the bridge. */
+        {FROM_SCSI, BLAME_CONTROLLER, WEIGHT_HIGH, FOLLOWS,
          "uas_post_reset: alloc streams error ", NULL, N_("it had no streams after a reset")},
 
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "data cmplt err ", NULL, N_("data transfers failed")},

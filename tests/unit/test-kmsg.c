@@ -41,7 +41,7 @@ static const struct {
         {"3,1,1,-;scsi host6: uas_pre_reset: timed out" SCSI("host6"),
          PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true},
         {"3,1,1,-;scsi host6: uas_post_reset: alloc streams error -12 after reset" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true},
+         PLACE_HOST, "host6", 0, 0, BLAME_CONTROLLER, WEIGHT_HIGH, false, true},
         {"3,1,1,-;scsi host6: unexpected status cmplt" SCSI("host6"),
          PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
         {"6,557,46778086,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd" USB("c189:129"),
