@@ -71,7 +71,11 @@ static const struct pattern {
         enum blame blame;
         enum weight weight;
         unsigned flags;
-        const char *text; /* start of the message, behind "driver device: [sda] tag#1 " */
+        /*
+         * Start of the message, behind "driver device: [sda] tag#1 ". Without a device it is longer than the name of a process
+         * (15): the kernel begins some messages with that.
+         */
+        const char *text;
         const char *also; /* also contained, further on; empty: nothing follows */
         const char *what;
 } patterns[] = {
@@ -84,8 +88,10 @@ static const struct pattern {
 
         {FROM_ANYWHERE, BLAME_NONE, WEIGHT_SLEEP, 0, "PM: suspend entry", NULL, NULL},
         {FROM_ANYWHERE, BLAME_NONE, WEIGHT_AWAKE, 0, "PM: suspend exit", NULL, NULL},
-        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_SLEEP, 0, "PM: hibernation", " entry", NULL},
-        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_AWAKE, 0, "PM: hibernation", " exit", NULL},
+        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_SLEEP, 0, "PM: hibernation: hibernation entry", NULL, NULL},
+        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_AWAKE, 0, "PM: hibernation: hibernation exit", NULL, NULL},
+        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_SLEEP, 0, "PM: hibernation entry", NULL, NULL}, /* Linux up to 5.7 */
+        {FROM_ANYWHERE, BLAME_NONE, WEIGHT_AWAKE, 0, "PM: hibernation exit", NULL, NULL},
 
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, 0, "uas_eh_abort_handler ", NULL, N_("commands were not answered in time")},
         /* usb_lock_device_for_reset() returns ENODEV if the device has gone. If a hub was unplugged, its disks get their lines later. */

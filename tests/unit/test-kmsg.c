@@ -173,6 +173,8 @@ static const char *const silent[] = {
         "3,1,1,-;xhci_hcd 0000:00:14.0: HC died; cleaning up\n SUBSYSTEM=pci\n",
         "3,1,1,-;xhci_hcd 0000:00:14.0: HC died; cleaning up\n SUBSYSTEM=pci\n DEVICE=+usb:usb2\n",
         "6,1,1,-;PM: hibernation: Creating image:\n",
+        /* a process chooses its name, of at most 15 characters, and the name of its program */
+        "6,1,1,-;PM: hibernation[4711]: segfault at 0 ip 0000000000401106 sp 00007ffd error 6 in x entry[401000+1000]\n",
         "6,1,1,-;PM: suspend devices took 0.5 seconds\n",
         "30,1,1,-;PM: suspend entry (deep)\n",
         /* not a message about a device */
