@@ -52,6 +52,19 @@ class Lost(Machine):
     def tree_driver(self, port):
         return os.path.basename(os.path.realpath(self.tree.path(f'sys/bus/usb/devices/{port}:1.0/driver')))
 
+    def test_bus_out_of_reach(self):
+        "uasd tries again to join a bus to which it could not connect."
+        self.start_bus()
+        far = os.path.join(self.dir, 'far')
+        with open(far, 'w'):
+            pass
+        self.env = dict(self.env, DBUS_SYSTEM_BUS_ADDRESS=f'unix:path={far}/bus')
+        self.start_daemon()
+        until(lambda: 'cannot join the system bus: Not a directory' in self.journal(), 'it has tried')
+        os.unlink(far)
+        os.symlink(self.dir, far)
+        until(self.on_bus, 'uasd is on the bus')
+
 
 if __name__ == '__main__':
     main()

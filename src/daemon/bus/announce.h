@@ -20,6 +20,7 @@ struct bus {
         struct manager *manager;
         sd_bus *system;
         struct later rejoin;
+        int join_error; /* that of the last try to join the system bus, which was reported; 0: none */
         sd_bus *peers[PEERS_MAX];
 };
 

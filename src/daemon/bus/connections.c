@@ -34,13 +34,18 @@ static int attach(struct bus *b, sd_bus *bus)
 
 static void join_system_bus(void *data);
 
+static void join_later(struct bus *b)
+{
+        if (!b->rejoin.timer)
+                (void) later_call(&b->rejoin, b->manager->event, REJOIN_USEC, join_system_bus, b);
+}
+
 static int on_left(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct bus *b = data;
 
         log_debug("left the system bus");
-        if (!b->rejoin.timer)
-                (void) later_call(&b->rejoin, b->manager->event, REJOIN_USEC, join_system_bus, b);
+        join_later(b);
         return 0;
 }
 
@@ -52,7 +57,10 @@ static int on_name(sd_bus_message *message, void *data, sd_bus_error *error)
         return 0;
 }
 
-/* Waits in inotify for a bus that does not exist yet; makes no synchronous call. */
+/*
+ * Waits in inotify for a bus that does not exist yet; makes no synchronous call. If the bus does not accept a connection now, for
+ * example because many others connect after its restart, a timer tries again.
+ */
 static void join_system_bus(void *data)
 {
         struct bus *b = data;
@@ -79,9 +87,13 @@ static void join_system_bus(void *data)
         if (r >= 0)
                 r = attach(b, bus);
         if (r < 0) {
-                log_warning("cannot join the system bus: %s", strerror(-r));
+                if (r != b->join_error)
+                        log_warning("cannot join the system bus: %s", strerror(-r));
+                b->join_error = r;
+                join_later(b);
                 return;
         }
+        b->join_error = 0;
         b->system = TAKE_PTR(bus);
         r = sleep_watch(b->manager);
         if (r < 0)
