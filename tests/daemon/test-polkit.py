@@ -6,6 +6,7 @@ client."""
 import json
 import os
 import pwd
+import resource
 import select
 import subprocess
 import sys
@@ -16,6 +17,15 @@ FAKE_POLKIT = sys.argv[3]
 
 ANNA, BERTA = (pwd.getpwnam(name).pw_uid for name in ('nobody', 'daemon'))  # the bus accepts only users that the machine knows
 QUESTIONS_MAX = 16  # as in src/daemon/bus/polkit.c
+DESCRIPTORS_MAX = 16  # of a message on the system bus
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def limit_of_unit():
+    """The most files that uasd.service may have open; without a line of its own what systemd gives it."""
+    with open(os.path.join(HERE, '../../systemd/uasd.service')) as f:
+        lines = dict(line.rstrip('\n').split('=', 1) for line in f if '=' in line)
+    return int(lines.get('LimitNOFILE', 1024))
 
 
 class Polkit(Machine):
@@ -24,7 +34,7 @@ class Polkit(Machine):
         os.chmod(self.dir, 0o755)
         os.chmod(self.tree.top, 0o755)
         self.hears()
-        self.both()
+        self.uasd = self.both()
         self.polkit = self.start([FAKE_POLKIT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(self.asked(), 'ready')
 
@@ -93,6 +103,19 @@ class Polkit(Machine):
                 p = self.start(['busctl', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', *args], env=self.env, user=ANNA,
                                group=ANNA, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 self.assertRegex(self.told(p, 1), 'too long|twice')
+
+    def test_descriptors(self):
+        "Calls that wait for a password keep the descriptors that their callers have attached. uasd works with many such calls."
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        limit = limit_of_unit() if hard == resource.RLIM_INFINITY else min(limit_of_unit(), hard)
+        resource.prlimit(self.uasd.pid, resource.RLIMIT_NOFILE, (limit, hard))
+        for name in 'nobody', 'daemon', 'bin', 'mail', 'games':
+            self.start([sys.executable, os.path.join(HERE, 'bus-client.py'), os.path.join(self.dir, 'bus'),
+                        str(pwd.getpwnam(name).pw_uid), str(QUESTIONS_MAX), str(DESCRIPTORS_MAX)], stdin=subprocess.PIPE)
+            for _ in range(QUESTIONS_MAX):
+                self.assertEqual(self.asked(), 'org.uasd1.policy 2-1:1.0')
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
 
     def test_job_ended_meanwhile(self):
         "A job that has ended before the password came cannot be cancelled."
