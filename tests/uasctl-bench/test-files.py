@@ -9,8 +9,10 @@ import pty
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import time
+import unittest
 
 from benching import FIO, IN_TREE, MIB, QUICK, BenchCase, content, main
 
@@ -78,6 +80,29 @@ class BenchFiles(BenchCase):
         self.start()
         block = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/block'
         self.replaced(meanwhile=lambda: os.rename(self.tree.path(f'{block}/sda'), self.tree.path(f'{block}/sdx')), code=1)
+
+    @unittest.skipUnless(os.getuid() == 0 and os.access('/dev/loop-control', os.W_OK), 'no loop devices')
+    def test_destroy_number(self):
+        """A node is overwritten only if its number is that of the disk."""
+        with open(f'{self.dir}/image', 'wb') as f:
+            f.write(content(0))
+        made = subprocess.run(['losetup', '--find', '--show', f.name], capture_output=True, text=True)
+        if made.returncode:
+            self.skipTest(made.stderr)
+        loop = made.stdout.strip()
+        self.addCleanup(subprocess.run, ['losetup', '--detach', loop], check=True)
+        number = os.stat(loop).st_rdev
+        os.unlink(self.tree.path('dev/sda'))
+        os.mknod(self.tree.path('dev/sda'), 0o600 | stat.S_IFBLK, number)
+        self.start()
+        args = 'sda', *QUICK, '--driver=usb-storage', '--destroy-data', '--pattern=SEQ1M-Q1T1-write'
+        self.bench(*args, stdin='FREE\n', code=1)
+        with open(loop, 'rb') as f:
+            self.assertEqual(f.read(), content(0))
+        self.tree.write('sys/block/sda/dev', f'{os.major(number)}:{os.minor(number)}\n')
+        self.bench(*args, stdin='FREE\n')
+        with open(loop, 'rb') as f:
+            self.assertNotEqual(f.read(), content(0))
 
     def test_destroy_without_lease(self):
         """The lease ends in a pause: no other run begins."""
