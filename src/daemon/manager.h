@@ -102,6 +102,7 @@ struct manager {
         struct record_task *records;                      /* work/records.c: unwritten records, the oldest first */
         struct child *recorder;                           /* writes the first record */
         struct later record_again;                        /* no child could be started for that */
+        LIST_HEAD(eject_list, eject) ejects;              /* feature/switches.c: those that run */
         struct naming *namings;                           /* work/strings.c: devices whose strings are being read */
         struct child *standby;                            /* work/child.c: the uasd-switch that was started ahead, or NULL */
         bool standby_wanted;                              /* the last argument of child_standby() */

@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import socket
+import subprocess
 
 from machine import INTERFACE, Machine, main, until
 from tree import BOOT
@@ -213,6 +214,20 @@ class Requests(Machine):
             self.assertEqual(self.read('args'), '--machine --eject --attachment=2-5 2-1:1.0\n')
         self.assertIn('2-1:1.0 sdz: It may be unplugged.\n', self.journal())
         self.assertIn('2-1:1.0: not ejected: in use: mount of sdz\n', self.journal())
+
+    def test_ejected_once(self):
+        "A user who sits at the machine may eject without a password: many calls do not start many programs."
+        self.both()
+        self.plays_switch('while test -e "$TREE/at-sync"; do sleep 0.05; done', "echo 'END 3 claim in use'", 'exit 3')
+        self.tree.write('at-sync', '')
+        first = self.start_ctl('eject', 'sdz', stderr=subprocess.DEVNULL)
+        until(lambda: os.path.exists(self.tree.path('calls')), 'it runs')
+        self.assertIn('2-1:1.0 is being ejected already.', self.ctl('eject', 'sdz', code=6).stderr)
+        self.assertEqual(self.calls(), 1)
+        os.unlink(self.tree.path('at-sync'))
+        self.assertEqual(first.wait(20), 6)
+        self.assertIn('in use', self.ctl('eject', 'sdz', code=6).stderr)
+        self.assertEqual(self.calls(), 2)
 
     def test_no_file_for_its_end(self):
         "uasd has no descriptor left that would report the end of uasd-switch: it reports a failure, so uasd-switch does not go on."

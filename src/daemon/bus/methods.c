@@ -294,6 +294,8 @@ static int check_eject(struct call *c)
                 r = refuse_starting(c);
         if (r >= 0 && c->entry->life.disk.state == STATE_HELD)
                 r = sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", c->words[0]);
+        if (r >= 0 && switch_ejects(c->entry))
+                r = sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is being ejected already.", c->words[0]);
         return r < 0 ? r : leased(c);
 }
 

@@ -106,6 +106,8 @@ void switch_adopt(struct entry *e, bool untold);
 bool switch_foreign_runs(struct entry *e);
 /* Starts uasd-switch --eject. Its end answers the call. Returns 0 or -errno. */
 int switch_eject(struct entry *e, sd_bus_message *call);
+/* Returns true until that end: one at a time, since a user may need no password for it. */
+bool switch_ejects(const struct entry *e);
 /* Called when the end of its switch is in the journal. */
 void job_reported(struct entry *e);
 /* The entry is freed, the child continues. */

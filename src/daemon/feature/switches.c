@@ -264,6 +264,7 @@ void switch_begin(struct entry *e, const struct action *a)
  * disk that was unplugged.
  */
 struct eject {
+        LIST_ENTRY(eject) link;
         struct manager *manager;
         char interface[INTERFACE_NAME_MAX], names[256], usb_id[USB_ID_MAX]; /* it may be gone before its end is reported */
         sd_bus_message *call;                                               /* to be answered */
@@ -280,6 +281,7 @@ static void on_ejected(void *data, const struct child_end *end)
                             : o->code == UASD_EXIT_NO_DISK ? UASD_BUS_ERROR_NO_SUCH_DISK
                                                            : SD_BUS_ERROR_FAILED;
 
+        LIST_REMOVE(j, link);
         (void) make_harmless(o->text[0] ? o->text : "uasd-switch has died", text, sizeof(text));
         if (o->code == UASD_EXIT_OK) {
                 report_ejected(j->interface, j->names, j->usb_id, text);
@@ -289,6 +291,16 @@ static void on_ejected(void *data, const struct child_end *end)
                 log_notice("%s: not ejected: %s", j->interface, text);
         }
         queue_rescan(j->manager, j->interface);
+}
+
+bool switch_ejects(const struct entry *e)
+{
+        const struct eject *j;
+
+        LIST_FOREACH (j, &e->manager->ejects, link)
+                if (streq(j->interface, e->life.disk.facts.interface))
+                        return true;
+        return false;
 }
 
 int switch_eject(struct entry *e, sd_bus_message *call)
@@ -310,6 +322,7 @@ int switch_eject(struct entry *e, sd_bus_message *call)
                 free(j);
                 return r;
         }
+        LIST_INSERT_HEAD(&e->manager->ejects, j, link);
         j->call = sd_bus_message_ref(call);
         return 0;
 }
