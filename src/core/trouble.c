@@ -8,9 +8,9 @@
 #define ENOUGH 4U
 static const unsigned points[] = {[WEIGHT_MEDIUM] = 1, [WEIGHT_HIGH] = 2, [WEIGHT_FATAL] = ENOUGH};
 
-void trouble_init(struct trouble *t)
+void trouble_again(struct trouble *t)
 {
-        *t = (struct trouble){0};
+        *t = (struct trouble){.excuse = t->excuse, .excuse_what = t->excuse_what, .excuse_blame = t->excuse_blame};
 }
 
 /* An event at a hub's port affects everything behind it. */
@@ -141,7 +141,7 @@ void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct f
 
         forget_old(t, usec);
         if (s->weight == WEIGHT_NEW)
-                trouble_init(t);
+                trouble_again(t);
         else if (s->weight == WEIGHT_GONE)
                 t->gone = true;
         else if (s->weight == WEIGHT_SLEEP || s->weight == WEIGHT_AWAKE)

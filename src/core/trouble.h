@@ -57,7 +57,8 @@ struct finding {
         const char *what;
 };
 
-void trouble_init(struct trouble *t);
+/* Begins a new account. Bad power is that of the port, and excuses also the next driver. */
+void trouble_again(struct trouble *t);
 
 /* True if the sign is about this disk; `controller` is the name of its controller's device. */
 bool sign_is_about(const struct sign *s, const struct facts *f, const char *host);

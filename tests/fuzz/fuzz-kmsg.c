@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         struct trouble t;
 
-        trouble_init(&t);
+        t = (struct trouble){0};
         while (size > 0) {
                 const uint8_t *nul = memchr(data, 0, size);
                 size_t n = nul ? (size_t) (nul - data) : size;

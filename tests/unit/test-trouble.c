@@ -103,6 +103,8 @@ static const struct {
         {"over-current: blamed, and what comes of it is excused",
          {{100, &power_sign, BLAMED, BLAME_POWER}, {110, &abort_sign, OK, BLAME_POWER}, {140, &abort_sign, OK, BLAME_POWER}, {160, &offline_sign, OK, BLAME_POWER},
           {161, &abort_sign, NOTED, BLAME_BRIDGE}, {190, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        {"also if the disk gets a driver meanwhile, as in a boot",
+         {{100, &power_sign, BLAMED, BLAME_POWER}, {105, &new_sign, OK, BLAME_NONE}, {110, &offline_sign, BLAMED, BLAME_POWER}, {161, &abort_sign, NOTED, BLAME_BRIDGE}}},
         {"also what came just before it was reported",
          {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {130, &power_sign, BLAMED, BLAME_POWER}, {200, &abort_sign, NOTED, BLAME_BRIDGE}}},
         {"but not what is long past",
@@ -139,7 +141,7 @@ static void test_stories(void **state)
         for (size_t i = 0; i < ELEMENTSOF(stories); i++) {
                 struct trouble t;
 
-                trouble_init(&t);
+                t = (struct trouble){0};
                 for (size_t j = 0; j < STEPS && stories[i].steps[j].sign; j++) {
                         const struct step *s = stories[i].steps + j;
                         struct finding f;
@@ -157,7 +159,7 @@ static void test_pending(void **state)
         struct trouble t;
         struct finding f;
 
-        trouble_init(&t);
+        t = (struct trouble){0};
         assert_false(trouble_pending(&t, 0));
         trouble_take(&t, &abort_sign, 100 * SEC, &f);
         assert_true(trouble_pending(&t, 101 * SEC));
@@ -171,7 +173,7 @@ static void test_excuse(void **state)
         struct trouble t;
         struct finding f;
 
-        trouble_init(&t);
+        t = (struct trouble){0};
         trouble_take(&t, &cable_sign, 10 * SEC, &f);
         trouble_take(&t, &abort_sign, 45 * SEC, &f);
         trouble_take(&t, &cable_sign, 60 * SEC, &f);
@@ -187,7 +189,7 @@ static void test_finding(void **state)
         struct trouble t;
         struct finding f;
 
-        trouble_init(&t);
+        t = (struct trouble){0};
         trouble_take(&t, &abort_sign, 1 * SEC, &f);
         assert_string_equal(f.what, "abort");
         trouble_take(&t, &abort_sign, 31 * SEC, &f);
@@ -220,7 +222,7 @@ static void test_kept(void **state)
         struct trouble t, again;
         struct finding f;
 
-        trouble_init(&t);
+        t = (struct trouble){0};
         t.timeouts = 3;
         trouble_take(&t, &power, 10 * SEC, &f);
         assert_int_equal(f.finding, FINDING_BLAMED);
@@ -230,7 +232,7 @@ static void test_kept(void **state)
         trouble_take(&t, &cable, 100 * SEC, &f);
         assert_int_equal(f.finding, FINDING_NOTED);
         trouble_take(&t, &cable, 102 * SEC, &f);
-        trouble_init(&again);
+        again = (struct trouble){0};
         trouble_each_line(&t, take_kept, &again);
         assert_int_equal(again.n, 2);
         assert_true(again.bursts[0].first == 100 * SEC && again.bursts[0].last == 100 * SEC);
@@ -277,7 +279,7 @@ static void test_not_kept(void **state)
         };
         struct trouble t;
 
-        trouble_init(&t);
+        t = (struct trouble){0};
         for (size_t i = 0; i < ELEMENTSOF(lines); i++)
                 if (trouble_take_line(&t, lines[i]) != -EINVAL)
                         fail_msg("%s", lines[i]);

@@ -27,12 +27,7 @@ static void remember(struct manager *m, struct entry *e, const struct record_tas
 
 void trouble_begin(struct entry *e)
 {
-        struct trouble *t = &e->trouble.account, before = *t;
-
-        trouble_init(t);
-        t->excuse = before.excuse; /* bad power is that of the port, whatever the driver */
-        t->excuse_what = before.excuse_what;
-        t->excuse_blame = before.excuse_blame;
+        trouble_again(&e->trouble.account);
         e->trouble.acted = false;
         kmsg_keep(e->manager);
 }
