@@ -27,38 +27,55 @@ usec_t asleep_so_far(void)
 /* The kernel's reports about the disk. */
 struct reports {
         const char *excuse; /* what happened to its power or its controller around this switch; NULL: nothing */
-        bool fault;         /* the bridge has failed since it was bound */
+        bool fault;         /* the bridge has failed */
 };
 
-static struct reports read_reports(const struct transaction *t)
+static int open_log(const struct transaction *t)
 {
-        _cleanup_close_ int fd = openat(t->roots.dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-        usec_t since = t->began.usec ? t->began.usec : now_awake().usec;
+        return openat(t->roots.dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+void log_remember(struct transaction *t)
+{
+        t->log = open_log(t);
+        if (t->log >= 0 && lseek(t->log, 0, SEEK_END) < 0)
+                t->log = close_keep_errno(t->log);
+}
+
+static struct reports read_reports(const struct transaction *t, int log, usec_t since)
+{
         struct reports reports = {0};
         struct kmsg k;
         struct sign s;
 
-        for (unsigned i = 0; i < RECORDS_MAX && fd >= 0 && kmsg_next(fd, &k) > 0; i++) {
-                if (k.usec + EXCUSE_USEC < since || !sign_read(&k, &s) || !sign_is_about(&s, &t->disk.facts, t->disk.host))
+        for (unsigned i = 0; i < RECORDS_MAX && log >= 0 && kmsg_next(log, &k) > 0; i++) {
+                if (k.usec < since || !sign_read(&k, &s) || !sign_is_about(&s, &t->disk.facts, t->disk.host))
                         continue;
                 if (s.excuses)
                         reports.excuse = s.what;
                 /* The number of the new host is not known. But each reset is reported about the USB device as well. */
-                else if (s.blame == BLAME_BRIDGE && s.place == PLACE_DEVICE && k.usec >= t->bound_at.usec)
+                else if (s.blame == BLAME_BRIDGE && s.place == PLACE_DEVICE)
                         reports.fault = true;
         }
         return reports;
 }
 
+/*
+ * The times in the log are those of local_clock(), which no program sets right: after weeks they differ by minutes from
+ * CLOCK_MONOTONIC. So they only find what came before the switch.
+ */
 const char *machine_excuses(const struct transaction *t)
 {
-        struct reports reports = read_reports(t);
+        _cleanup_close_ int whole = open_log(t);
+        usec_t began = t->began.usec ? t->began.usec : now_awake().usec;
+        struct reports before = read_reports(t, whole, began > EXCUSE_USEC ? began - EXCUSE_USEC : 0),
+                       since = read_reports(t, t->log, 0);
 
         /* Without `began` this is a recovery, which does not know the time of the switch. */
         if (t->began.usec && asleep_so_far() >= t->asleep + ASLEEP_LEAST_USEC)
                 return N_("the machine slept meanwhile");
-        if (reports.excuse)
-                return reports.excuse;
+        if (since.excuse || before.excuse)
+                return since.excuse ?: before.excuse;
         /* The kernel itself unbinds uas only after a reset that has failed. */
-        return t->taken_off && !reports.fault ? N_("another program has taken it off uas") : NULL;
+        return t->taken_off && t->log >= 0 && !since.fault ? N_("another program has taken it off uas") : NULL;
 }

@@ -172,7 +172,7 @@ static void describe_success(struct transaction *t)
 
 int main(int argc, char *argv[])
 {
-        struct transaction t = {.roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL};
+        struct transaction t = {.roots = ROOTS_NULL, .lock = -1, .log = -1, .claim = CLAIM_NULL};
         char job[SWITCH_JOB_MAX + 1];
         int task = TASK_SWITCH, r;
 

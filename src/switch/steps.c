@@ -328,6 +328,7 @@ void finish_earlier(struct transaction *t)
                                       .interface = t->interface,
                                       .no_udev = t->no_udev,
                                       .lock = -1,
+                                      .log = -1,
                                       .claim = CLAIM_NULL};
 
         if (!switch_recorded(&t->roots, t->interface))
@@ -396,6 +397,7 @@ int transaction_run(struct transaction *t)
                 undo_prepare(t);
         settle_unplugged(t);
         claim_drop(&t->claim);
+        t->log = close_keep_errno(t->log);
         verify_end(t);
         pid1_forget(&t->stopping);
         return t->code;

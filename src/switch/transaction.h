@@ -74,6 +74,7 @@ struct transaction {
         struct undo_claim undo;
         bool bound;     /* the bind to the new driver was tried */
         bool failed;    /* the disk failed there, and is to blame */
+        int log;        /* the kernel's log from the trial on; -1: it is not read */
         bool taken_off; /* it was bound there, and was on another driver or on none when it failed */
         bool replugged; /* recovery: the switch was of an earlier attachment */
         bool answered;  /* its LUNs have appeared again since it failed, so it was not unplugged */
@@ -237,6 +238,8 @@ void trial_leave(struct transaction *t);
 /* excuse.c */
 /* Returns the time since boot that the machine has slept. */
 usec_t asleep_so_far(void);
+/* Called before the disk is moved: sets `log`. */
+void log_remember(struct transaction *t);
 /* Returns what has happened to the machine during this switch, so that a failure says nothing about the disk; NULL: nothing. */
 const char *machine_excuses(const struct transaction *t);
 

@@ -23,7 +23,10 @@ int step_trial(struct transaction *t)
         struct history h = {.state = HISTORY_TRIAL};
         int r;
 
-        if (t->to != DRIVER_UAS || f->trial_passed || f->trial_open || facts_uas_alone(f))
+        if (t->to != DRIVER_UAS)
+                return 0;
+        log_remember(t);
+        if (f->trial_passed || f->trial_open || facts_uas_alone(f))
                 return 0;
         t->had_past = history_read(&t->roots, f, &t->past) > 0;
         /* The user asked for uas despite a record. The record applies again when this trial ends. */

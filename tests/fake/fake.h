@@ -57,6 +57,7 @@ struct fake_usb {
         unsigned alt;
         int host;
         uint64_t scan_due; /* 0: no scan under way */
+        const char *says;  /* what the kernel logs when HOOK_UNBIND unbinds it; NULL: nothing */
         uint64_t spun_at;  /* when the disk has spun up; until then its LUNs are being probed */
         unsigned n_luns, n_parts;
         struct fake_lun luns[FAKE_LUNS];

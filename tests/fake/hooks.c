@@ -181,8 +181,11 @@ int op_begin(const char *format, ...)
                         data_flows(10 * (unsigned) h->error);
                 if (h->fired && h->what == HOOK_QUIRKS)
                         (void) kernel_quirks("1209:5a5a:u");
-                if (h->fired && h->what == HOOK_UNBIND)
+                if (h->fired && h->what == HOOK_UNBIND) {
+                        if (fake->usb[0].says)
+                                tree_write(fake->usb[0].says, "dev/kmsg");
                         kernel_unbound(&fake->usb[0]);
+                }
                 if (h->fired && h->what == HOOK_FAIL)
                         r = -h->error;
                 if (h->fired && h->what == HOOK_SKIP)

@@ -92,7 +92,7 @@ static void transaction_done(struct transaction *t)
 
 static void transaction_start(const struct scene *s, struct transaction *t)
 {
-        *t = (struct transaction){.roots = fake->roots, .lock = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
+        *t = (struct transaction){.roots = fake->roots, .lock = -1, .log = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
         config_init(&t->config);
         if (!s)
                 return;

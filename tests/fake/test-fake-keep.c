@@ -76,7 +76,7 @@ static const struct {
 
 static bool play(size_t i)
 {
-        struct transaction t = {.lock = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
+        struct transaction t = {.lock = -1, .log = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
         unsigned touched;
         bool good;
         int code;

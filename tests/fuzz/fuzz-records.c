@@ -33,7 +33,7 @@ static void attached(const struct roots *r, unsigned bus, unsigned dev)
 
 static void check_record(struct roots *r, const uint8_t *data, size_t size)
 {
-        struct transaction a = {.roots = *r, .interface = INTERFACE, .lock = -1}, b = a;
+        struct transaction a = {.roots = *r, .interface = INTERFACE, .lock = -1, .log = -1}, b = a;
 
         attached(r, 2, 5);
         fuzz_file(r->run, RUN_SWITCH "/" INTERFACE, data, size);
