@@ -160,15 +160,16 @@ static bool read_strings(int usb, struct facts *f)
         return read_string(usb, "serial", f->serial) && all;
 }
 
-static int read_usb_device(const struct roots *r, bool strings, struct facts *f, bool *ret_anew)
+/* By its interface, not by its port: there may be another device meanwhile. */
+static int read_usb_device(const struct roots *r, int intf, bool strings, struct facts *f, bool *ret_anew)
 {
-        _cleanup_close_ int usb = device_open(r, f->port);
+        _cleanup_close_ int usb = openat(intf, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char version[16], *v = version;
         uint64_t bus, dev, vid, pid, bcd;
         int k;
 
         if (usb < 0)
-                return usb;
+                return errno == ENOENT ? -ENODEV : -errno;
         if ((k = need_uint(usb, "busnum", 10, UINT16_MAX, &bus)) < 0 ||
             (k = need_uint(usb, "devnum", 10, UINT16_MAX, &dev)) < 0 ||
             (k = need_uint(usb, "idVendor", 16, UINT16_MAX, &vid)) < 0 ||
@@ -240,7 +241,7 @@ int usb_disk_read(const struct roots *r, const char *interface, bool strings, st
         f->interface_number = (uint8_t) number;
         f->authorized = optional_uint(intf, "authorized", 10, 1) != 0;
         f->driver = read_driver(intf, f->driver_name, sizeof(f->driver_name));
-        k = read_usb_device(r, strings, f, &d.strings_anew);
+        k = read_usb_device(r, intf, strings, f, &d.strings_anew);
         if (k < 0)
                 return k;
         read_controller(r, f);
