@@ -89,9 +89,9 @@ static inline bool endswith(const char *s, const char *suffix)
 /* Returns true for the directory itself and for everything below it. */
 static inline bool path_is_in(const char *path, const char *directory)
 {
-        const char *rest = startswith(path, directory);
+        const char *below = startswith(path, directory);
 
-        return rest && (*rest == '\0' || *rest == '/' || streq(directory, "/"));
+        return below && (*below == '\0' || *below == '/' || streq(directory, "/"));
 }
 
 /* Reads up to `size` bytes, until the end of the file. Returns the count, or a negative errno. */

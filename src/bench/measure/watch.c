@@ -120,13 +120,13 @@ bool subject_owns(const struct subject *s, int node)
 
 int stat_bytes(const char *line, uint64_t *ret_read, uint64_t *ret_written)
 {
-        uint64_t sectors_read, sectors_written;
+        uint64_t in, out; /* sectors */
 
         /* reads, merged, sectors, ms, writes, merged, sectors, ... */
-        if (sscanf(line, "%*u %*u %" SCNu64 " %*u %*u %*u %" SCNu64, &sectors_read, &sectors_written) != 2)
+        if (sscanf(line, "%*u %*u %" SCNu64 " %*u %*u %*u %" SCNu64, &in, &out) != 2)
                 return -EINVAL;
-        *ret_read = sectors_read * SECTOR;
-        *ret_written = sectors_written * SECTOR;
+        *ret_read = in * SECTOR;
+        *ret_written = out * SECTOR;
         return 0;
 }
 

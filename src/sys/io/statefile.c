@@ -77,17 +77,19 @@ static int write_all(int fd, const char *text)
 /* Copies what the file system has of these. FAT, which a Raspberry Pi boots from, has none of them, and refuses all. */
 static int make_like(int fd, int like)
 {
-        _cleanup_free_ char *names = malloc(ATTRIBUTES_MAX), *value = malloc(XATTR_SIZE_MAX);
+        _cleanup_free_ char *value = NULL;
+        char names[ATTRIBUTES_MAX];
         struct stat st;
         ssize_t n;
 
-        if (!names || !value)
-                return -ENOMEM;
         if (fstat(like, &st) < 0)
                 return -errno;
         (void) !fchown(fd, st.st_uid, st.st_gid);
         (void) !fchmod(fd, st.st_mode & 07777);
-        n = flistxattr(like, names, ATTRIBUTES_MAX);
+        value = malloc(XATTR_SIZE_MAX);
+        if (!value)
+                return -ENOMEM;
+        n = flistxattr(like, names, sizeof(names));
         for (const char *name = names; n > 0 && name < names + n; name += strlen(name) + 1) {
                 ssize_t size;
 
