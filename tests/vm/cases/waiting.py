@@ -61,6 +61,21 @@ def remounted_in_the_quiet_time(vm):
     assert "switching" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
 
 
+@case(tier="default", image="vendor")
+def new_setting(vm):
+    "Moved to uas at plug-in, then a policy in uasd.conf and a restart: it goes back without a failure, and again when the policy goes."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume(disks=[disk])
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    for text, driver in ("[Disk 1209:5a5a]\nPolicy=usb-storage\n", "usb-storage"), ("", "uas"):
+        guest.put("/etc/uasd/uasd.conf", "[uasd]\nQuietSec=1\n" + text)
+        guest.run("systemctl restart uasd", check=True)
+        guest.wait_disk(disk.interface, driver=driver, timeout=30)
+        only_disk(guest, "settled")
+    assert "failed" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
+
+
 @case(tier="full", image="vendor")
 def cancelled(vm):
     "Cancelled while it waits, then uasd is started anew: free, the disk stays where it is, and what was cancelled unasked is still told; until somebody asks."
