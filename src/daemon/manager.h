@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/config.h"
-#include "core/history.h"
 #include "core/keepoff.h"
 #include "core/trouble.h"
 #include "daemon/bus/announce.h"

@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "core/history.h"
 #include "core/keepoff.h"
 #include "sys/io/pid1.h"
 #include "sys/quirks/quirks.h"

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include "core/history.h"
 #include "daemon/manager.h"
 #include "sys/state/settings.h"
 
