@@ -137,11 +137,9 @@ static int detach(struct transaction *t)
 /* The disk is not on its former driver, so "rolled back" would be wrong. */
 static void stays(struct transaction *t, const char *why)
 {
-        size_t n = strlen(t->text);
-
         if (t->code == UASD_EXIT_ROLLED_BACK)
                 t->code = UASD_EXIT_FAILED;
-        (void) snprintf(t->text + n, sizeof(t->text) - n, "; %s", why);
+        text_add(t->text, sizeof(t->text), "; %s", why);
         log_warning("%s: on %s: %s", t->interface, driver_to_string(driver_now(t)), why);
 }
 

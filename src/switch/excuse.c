@@ -17,13 +17,6 @@
 
 #define RECORDS_MAX 65536 /* more than the kernel's log has; it may be filled faster than it is read */
 
-usec_t asleep_so_far(void)
-{
-        usec_t awake = now_awake().usec; /* first, so that the difference is never negative */
-
-        return now_boottime() - awake;
-}
-
 /* The kernel's reports about the disk. */
 struct reports {
         const char *excuse; /* what happened to its power or its controller around this switch; NULL: nothing */
@@ -67,12 +60,13 @@ static struct reports read_reports(const struct transaction *t, int log, usec_t 
 const char *machine_excuses(const struct transaction *t)
 {
         _cleanup_close_ int whole = open_log(t);
-        usec_t began = t->began.usec ? t->began.usec : now_awake().usec;
+        usec_t began = t->began.usec ? t->began.usec : now_awake().usec, asleep;
         struct reports before = read_reports(t, whole, began > EXCUSE_USEC ? began - EXCUSE_USEC : 0),
                        since = read_reports(t, t->log, 0);
 
         /* Without `began` this is a recovery, which does not know the time of the switch. */
-        if (t->began.usec && asleep_so_far() >= t->asleep + ASLEEP_LEAST_USEC)
+        (void) now_and_asleep(&asleep);
+        if (t->began.usec && asleep >= t->asleep + ASLEEP_LEAST_USEC)
                 return N_("the machine slept meanwhile");
         if (since.excuse || before.excuse)
                 return since.excuse ?: before.excuse;

@@ -159,15 +159,13 @@ static int await_job(char job[static SWITCH_JOB_MAX + 1], struct transaction *t,
 static void describe_success(struct transaction *t)
 {
         const char *from = driver_to_string(t->from), *to = driver_to_string(t->to);
-        size_t n;
 
         if (t->from == t->to)
                 (void) snprintf(t->text, sizeof(t->text), "already moved from %s to %s", from, to);
         else
                 (void) snprintf(t->text, sizeof(t->text), "moved from %s to %s", from, to);
-        n = strlen(t->text);
         if (t->kept)
-                (void) snprintf(t->text + n, sizeof(t->text) - n, "; %s", N_("in use again before it could be tried"));
+                text_add(t->text, sizeof(t->text), "; %s", N_("in use again before it could be tried"));
 }
 
 int main(int argc, char *argv[])

@@ -363,7 +363,7 @@ int transaction_run(struct transaction *t)
 
         finish_earlier(t);
         t->began = now_awake();
-        t->asleep = asleep_so_far();
+        (void) now_and_asleep(&t->asleep);
         if (t->hold_deadline) {
                 usec_t now = now_boottime();
 

@@ -236,8 +236,6 @@ void undo_trial(struct transaction *t);
 void trial_leave(struct transaction *t);
 
 /* excuse.c */
-/* Returns the time since boot that the machine has slept. */
-usec_t asleep_so_far(void);
 /* Called before the disk is moved: sets `log`. */
 void log_remember(struct transaction *t);
 /* Returns what has happened to the machine during this switch, so that a failure says nothing about the disk; NULL: nothing. */

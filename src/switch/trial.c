@@ -81,16 +81,13 @@ void undo_trial(struct transaction *t)
         const struct facts *f = &t->disk.facts;
         struct history h = {.state = HISTORY_DISTRUSTED, .failed = true};
         const char *excuse;
-        size_t n;
         int r = 0;
 
         if (t->to != DRIVER_UAS)
                 return;
         excuse = t->failed ? machine_excuses(t) : NULL;
-        if (excuse) {
-                n = strlen(t->text);
-                (void) snprintf(t->text + n, sizeof(t->text) - n, "; %s", excuse);
-        }
+        if (excuse)
+                text_add(t->text, sizeof(t->text), "; %s", excuse);
         if (t->failed && !excuse && still_there(t) && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
                 r = facts_uas_alone(f) ? 0 : history_write(&t->roots, f, &h);

@@ -249,6 +249,13 @@ struct awake __wrap_now_awake(void)
         return (struct awake){fake->clock - fake->slept};
 }
 
+uint64_t __wrap_now_and_asleep(uint64_t *ret_asleep)
+{
+        kernel_pass(1);
+        *ret_asleep = fake->slept;
+        return fake->clock;
+}
+
 /* The monitor opened last: its subsystems, and the time of its opening. */
 static char monitors[2], *hears;
 static bool hears_udev;

@@ -48,6 +48,7 @@ WRAPPED(int, state_remove, int dirfd, const char *path);
 WRAPPED(int, fingerprint_read, const struct claim *c, bool partly, char **ret);
 WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, struct awake deadline);
 WRAPPED(int, uas_module_load, const struct roots *r);
+WRAPPED(uint64_t, now_and_asleep, uint64_t *ret_asleep);
 WRAPPED(uint64_t, now_boottime, void);
 WRAPPED(struct awake, now_awake, void);
 WRAPPED(int, uevents_open, enum uevents which, struct udev_monitor **ret);
