@@ -92,19 +92,19 @@ static void tell_line(const struct view *v, const char *event, const struct snap
         char clock[CLOCK_MAX], text[4096];
         bool reason = !before || changed[SHOWN_REASON];
         const char *label = VIEW_LABEL(v);
-        size_t n = (size_t) snprintf(text, sizeof(text), "%s", _(event));
         const char *sep = ": ";
 
+        (void) copy_string(text, sizeof(text), _(event));
         for (enum shown i = 0; i < SHOWN_REASON; i++) {
                 bool arrow = before && changed[i] && i != SHOWN_OUTCOME;
 
                 if (!(before ? changed[i] : i == SHOWN_STATE || i == SHOWN_DRIVER))
                         continue;
-                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s %s%s%s", sep, _(shown[i].label ?: shown[i].name),
-                                       arrow ? before->text[i] : "", arrow ? " -> " : "", now->text[i]);
+                text_add(text, sizeof(text), "%s%s %s%s%s", sep, _(shown[i].label ?: shown[i].name), arrow ? before->text[i] : "",
+                         arrow ? " -> " : "", now->text[i]);
                 sep = ", ";
         }
-        (void) snprintf(text + n, sizeof(text) - n, "%s%s", reason ? ". " : "", reason ? TRANSLATED(v->reason) : "");
+        text_add(text, sizeof(text), "%s%s", reason ? ". " : "", reason ? TRANSLATED(v->reason) : "");
         (void) output_clock((uint64_t) time(NULL) * USEC_PER_SEC, clock);
         printf("%s  %s%s%s ", clock, colour(sgr_of_state[v->disk.state]), label, colour_end());
         output_line((int) (strlen(clock) + 3 + fold_width(label)), text);

@@ -329,8 +329,7 @@ static int switch_mounted(struct subject *s, enum driver to)
 
 /* ---- both ---- */
 
-/* The daemon knows a disk by its interface. The user may have answered a question, which takes as long as an exchange of disks.
- */
+/* The daemon knows a disk by its interface. The user may have answered a question meanwhile: time enough to exchange disks. */
 static int same_disk(const struct subject *s)
 {
         const struct view *now = views_find(&s->watch.disks, s->interface);
