@@ -101,7 +101,7 @@ int dir_list(int dirfd, const char *path, const char *prefix, char ***ret)
 {
         _cleanup_strv_ char **names = NULL;
         int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-        size_t n = 0;
+        size_t length = strlen(prefix), n = 0; /* counted once: there may be thousands of names */
         struct dirent *e;
         DIR *d;
 
@@ -113,7 +113,7 @@ int dir_list(int dirfd, const char *path, const char *prefix, char ***ret)
                 return -errno;
         }
         for (errno = 0; r >= 0 && (e = readdir(d)); errno = 0)
-                if (e->d_name[0] != '.' && startswith(e->d_name, prefix))
+                if (e->d_name[0] != '.' && strncmp(e->d_name, prefix, length) == 0)
                         r = strv_push(&names, &n, e->d_name);
         if (r >= 0 && errno)
                 r = -errno;
