@@ -78,6 +78,8 @@ def overlay(root=None, gone=(), initramfs=None):
         # Its own folder, which exists even without files.
         files["vm-files/etc/.vm-files"] = ""
         files["vm-files.gone"] = "".join(path.lstrip("/") + "\n" for path in gone)
+        old = [*gone, *(path for path in root or () if path.startswith("/usr/lib/uasd/"))]
+        files["vm-files.old"] = "".join(path.lstrip("/") + "\n" for path in old)
         files["vm-files.id"] = hashlib.sha256(archive(files)).hexdigest() + "\n"
     files.update({path.lstrip("/"): value
                   for path, value in (initramfs or {}).items()})

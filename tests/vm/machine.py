@@ -20,7 +20,7 @@ import time
 
 import qmp
 
-PANIC = re.compile(rb"Kernel panic - not syncing.*")
+PANIC = re.compile(rb"(?:Kernel panic - not syncing|vm-files: ).*")
 MEMORY = 1024
 PORTS = 8
 
@@ -80,7 +80,7 @@ def accelerator():
 
 
 class GuestPanic(Exception):
-    """The guest's kernel died; the console says why."""
+    """The guest does not go on; the console says why."""
 
 
 class Machine:

@@ -8,6 +8,7 @@ import os
 
 import cpio
 from context import case
+from machine import GuestPanic
 
 SYS = "/sys/bus/usb/drivers/"
 
@@ -40,6 +41,19 @@ def boots(vm):
     assert guest.read("/proc/sys/kernel/random/boot_id") != boot_id
     # The files of a run are written once, not at every boot.
     assert guest.read("/etc/vm/text") == "changed"
+
+
+@case(tier="full", product=False)
+def nothing_to_replace(vm):
+    "A fault in a program of uasd that is not in the guest ends the boot: no case with it could fail."
+    path = "/usr/lib/uasd/uasd-none"
+    for options in {"files": {path: ""}}, {"remove": [path]}:
+        try:
+            vm.boot(**options)
+        except GuestPanic as error:
+            assert str(error).startswith("vm-files: usr/lib/uasd/uasd-none is not in this guest"), error
+        else:
+            raise AssertionError("it booted with " + repr(options))
 
 
 @case(tier="fast", product=False)

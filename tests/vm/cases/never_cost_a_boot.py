@@ -14,6 +14,7 @@ from holds import (LABEL, SERVICE_DROPIN, boot, by_the_dead_man, early, held_and
 
 HOLD_SEC = 20
 HELPER = "/usr/lib/uasd/uasd-hold"
+PID1 = "/usr/lib/uasd/uasd-pid1"
 SWITCH = "/usr/lib/uasd/uasd-switch"
 ENABLED = "/etc/systemd/system/sysinit.target.wants/uasd.service"
 FIFTEEN = "LABEL=DATA /mnt ext4 defaults,x-systemd.device-timeout=15s 0 2"
@@ -94,7 +95,7 @@ def helper_broken(vm):
 def helper_hangs(vm):
     "uasd-hold stops (SIGSTOP) before it answers: the kernel kills it, udev does not wait for it, no hold."
     disk = vm.disk(label="DATA")
-    without_hold(vm, disk, files={HELPER + "-timer": cpio.Exec("#!/bin/sh\nkill -STOP $PPID\n")})
+    without_hold(vm, disk, files={PID1: cpio.Exec("#!/bin/sh\nkill -STOP $PPID\n")})
 
 
 def daemon(vm, lines, files=None, fstab=LABEL, wait="booted"):
