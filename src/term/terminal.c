@@ -244,6 +244,8 @@ int program_run(program_fn run, int argc, char **argv, const char *root)
 {
         int r;
 
+        /* exec(2) keeps an ignored SIGCHLD, with which the kernel reports neither the end nor the exit status of a child. */
+        (void) signal(SIGCHLD, SIG_DFL);
         /* Not LC_ALL: each category is a file to read, and sentences and CSV need the number format of C. */
         (void) setlocale(LC_CTYPE, "");
         (void) setlocale(LC_MESSAGES, "");

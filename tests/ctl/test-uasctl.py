@@ -475,6 +475,12 @@ class Uasctl(unittest.TestCase):
 
     # The rest
 
+    def test_children_of_others(self):
+        """A parent may have left SIGCHLD ignored, and the kernel then keeps no exit status of a child."""
+        p = subprocess.run([UASCTL, 'inhibit', 'sh', '-c', 'exit 5'], env=self.env, timeout=20, stderr=subprocess.DEVNULL,
+                           preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(p.returncode, 5)
+
     def test_release_and_wait(self):
         self.start()
         self.run_ctl('wait', 'sdi', '--wait=200ms', code=3)
