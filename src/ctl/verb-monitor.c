@@ -176,6 +176,9 @@ static int follow(struct monitor *m, struct daemon_watch *w)
 
         while (r >= 0 && m->error >= 0) {
                 r = daemon_watch_next(w, UINT64_MAX);
+                /* uasd may come back and end before it has answered. The bus reports that, too. */
+                if (r == -ENOTCONN && sd_bus_is_open(w->remote->bus) > 0)
+                        r = 0;
                 if (w->gone)
                         log_info("uasd has ended; waiting for it to come back.");
                 w->gone = w->changed = false;

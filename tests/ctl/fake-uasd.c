@@ -10,7 +10,8 @@
 /*
  * The bus API of uasd without disks: each disk plays a part when a client asks it to switch. Prints "ready" when it is on the
  * bus, and every call. The argument selects another version: "methods" has no method. "older" has none either, and reports its
- * version. "properties" has only the properties of the first uasd. "words" reports an unknown state.
+ * version. "properties" has only the properties of the first uasd. "words" reports an unknown state. "dies" ends at
+ * the first call.
  */
 
 enum part {
@@ -534,6 +535,13 @@ static const sd_bus_vtable first_disk_vtable[] = {
         PROPERTY("State", "s"),  PROPERTY("Disks", "a(sut)"), SD_BUS_VTABLE_END,
 };
 
+static int die(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        if (sd_bus_message_is_method_call(m, NULL, NULL) > 0)
+                _exit(1);
+        return 0;
+}
+
 int main(int argc, char **argv)
 {
         const sd_bus_vtable *manager, *disk;
@@ -555,6 +563,8 @@ int main(int argc, char **argv)
                 if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk, &disks[i]) < 0)
                         return 1;
         }
+        if (version && streq(version, "dies") && sd_bus_add_filter(bus, NULL, die, NULL) < 0)
+                return 1;
         if (sd_bus_request_name(bus, UASD_BUS_NAME, 0) < 0)
                 return 1;
         puts("ready");

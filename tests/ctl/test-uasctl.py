@@ -49,8 +49,8 @@ class Uasctl(unittest.TestCase):
                 p.stdout.close()
         shutil.rmtree(self.dir)
 
-    def start(self):
-        self.daemon = subprocess.Popen([FAKE], env=self.env, stdout=subprocess.PIPE, text=True)
+    def start(self, *version):
+        self.daemon = subprocess.Popen([FAKE, *version], env=self.env, stdout=subprocess.PIPE, text=True)
         self.assertEqual(self.daemon.stdout.readline(), 'ready\n')
 
     def asked(self):
@@ -452,6 +452,23 @@ class Uasctl(unittest.TestCase):
         self.daemon.wait()
         self.daemon.stdout.close()
         self.assertIn('waiting for it to come back', p.stderr.readline())
+        self.start()
+        self.run_ctl('switch', 'sda', 'uas')
+        self.assertRegex(p.stdout.readline(), r' changed: state settled -> switching$')
+
+    def test_monitor_outlives_daemon_that_fails(self):
+        """The next uasd may end before it has answered. monitor waits for the one after it."""
+        self.start()
+        p = self.monitor('sda')
+        p.stdout.readline()
+        for version in [], ['dies'], ['dies']:
+            if version:
+                self.start(*version)
+            else:
+                self.daemon.kill()
+            self.daemon.wait()
+            self.daemon.stdout.close()
+            self.assertIn('waiting for it to come back', p.stderr.readline())
         self.start()
         self.run_ctl('switch', 'sda', 'uas')
         self.assertRegex(p.stdout.readline(), r' changed: state settled -> switching$')
