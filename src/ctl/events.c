@@ -242,13 +242,16 @@ int events_follow(struct events *e, const struct events_filter *f, void (*tell)(
         struct events more = {};
         int r = sd_journal_get_fd(e->open);
 
-        while (r >= 0 && (r = wait_for_more(e->open)) > 0) {
+        /* It was read before it was watched, and printing may have taken long: entries may have come. So waiting comes last. */
+        while (r >= 0) {
                 while ((r = sd_journal_next(e->open)) > 0)
                         take_entry(e->open, f, &more);
                 for (size_t i = 0; i < more.n; i++)
                         tell(&more.list[i]);
                 events_done(&more);
                 if (fflush(stdout) != 0)
+                        return 0;
+                if (r >= 0 && (r = wait_for_more(e->open)) == 0)
                         return 0;
         }
         return r;

@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -155,6 +156,21 @@ class Log(unittest.TestCase):
         self.assertIn('text of TROUBLE', p.stdout.readline())
         p.stdout.close()
         self.assertEqual((p.wait(20), p.stderr.read()), (0, ''))
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_follow_slow_reader(self):
+        """An entry that comes while the past is being printed follows it, without a further one."""
+        self.tree.journal(*({**self.ending('HELD'), 'MESSAGE': 'x' * 1000} for _ in range(20)))
+        env = dict(os.environ, LC_ALL='C.UTF-8', TZ='UTC')
+        p = subprocess.Popen([PROGRAM, self.tree.top, 'log', '-f', '-n', '20', 'sda'], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             pipesize=4096)
+        self.addCleanup(lambda: (p.kill(), p.wait(), p.stdout.close(), p.stderr.close()))
+        # It has read the past, which does not fit into the pipe.
+        self.assertTrue(select.select([p.stdout], [], [], 20)[0])
+        self.tree.journal(self.ending('SWITCHED'))
+        for _ in range(20):
+            p.stdout.readline()
+        self.assertIn(b'text of SWITCHED', p.stdout.readline())
 
     def test_follow_nothing(self):
         self.log('-f', code=1, talk=self.NO_JOURNAL + 'uasctl: There are no events.\nuasctl: There is no journal to follow.\n')
