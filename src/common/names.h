@@ -38,6 +38,7 @@
 #define RUN_ATTACHMENT_LOCK RUN_DIR "/attachment.lock"
 #define RUN_STRINGS RUN_DIR "/strings" /* strings of a plugged-in device, because reading them may hang */
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
+#define RUN_BOOT_LOCK RUN_DIR "/boot.lock"
 #define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock" /* F_SETLK: no child inherits it, and a test does not take it */
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */

@@ -91,6 +91,7 @@ void say_initramfs_is_old(const struct ctl *c)
 #define WORD "usb-storage.quirks="
 #define GRUB_VARIABLE "GRUB_CMDLINE_LINUX"
 #define NEW ".uasd-new"
+#define LOCK_USEC (10 * USEC_PER_SEC) /* the other one writes two files to a slow card */
 #define MODPROBE_HEAD "# Written by uasctl policy --kernel --write.\n"
 #define MODPROBE_LINE "options usb-storage quirks="
 
@@ -351,7 +352,7 @@ int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char
 {
         const char *name = strrchr(e->place->at, '/') + 1;
         char folder[PATH_MAX], backup[NAME_MAX], temp[NAME_MAX];
-        _cleanup_close_ int dir = -1, old = -1;
+        _cleanup_close_ int dir = -1, old = -1, lock = -1;
         int k = 0;
 
         (void) copy_part(folder, sizeof(folder), e->place->at, (size_t) (name - e->place->at));
@@ -360,6 +361,10 @@ int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char
         dir = openat(r->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
                 return -errno;
+        /* Two changes at once would use the same temporary file. The second one then finds the file changed. */
+        lock = state_lock(r->run, RUN_BOOT_LOCK, awake_in(LOCK_USEC));
+        if (lock < 0)
+                return lock;
         old = open_seen(dir, name, &e->seen);
         if (old < 0 && old != -ENOENT)
                 return old;

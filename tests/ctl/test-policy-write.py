@@ -275,6 +275,23 @@ class PolicyWrite(unittest.TestCase):
         self.assertEqual((p.returncode, self.read()), (1, 'quiet ' + LINE + '\n'))
         self.assertEqual(os.listdir(self.tree.path('boot/firmware')), ['cmdline.txt'])
 
+    def test_two_at_once(self):
+        "The second one waits for the first one, whose temporary file stays. Then the file is another one."
+        self.put(LINE + '\n')
+        self.put('half', PI + '.uasd-new')
+        before = self.files()
+        with open(self.tree.path('run/uasd/boot.lock'), 'w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            p = subprocess.Popen([PROGRAM, self.tree.top, 'policy', '--kernel', '--write', 'sda', 'usb-storage'],
+                                 env=dict(os.environ, LC_ALL='C.UTF-8'), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(lambda: (p.kill(), p.wait()))
+            self.assertIn(WORD, p.stdout.readline() + p.stdout.readline() + p.stdout.readline())
+            self.assertRaises(subprocess.TimeoutExpired, p.wait, 0.3)
+            self.assertEqual(self.files(), before)
+            os.rename(self.tree.path(PI + '.uasd-new'), self.tree.path(PI))
+        self.assertIn('changed it meanwhile', p.communicate(timeout=20)[1])
+        self.assertEqual((p.returncode, self.files()), (1, {PI: 'half'}))
+
     def sleeps(self, pid):
         "Half a second without a moment of work: it waits for room in the pipe."
         for _time in range(5):
