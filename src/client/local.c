@@ -31,14 +31,11 @@ static enum state derive_state(const struct roots *r, const struct disk *d)
         return state_derive(d, &s);
 }
 
-static int describe(struct view *v)
+static void describe(struct view *v)
 {
-        char text[1024];
-
-        v->reason = strdup(disk_reason(&v->disk, text, sizeof(text)));
+        (void) disk_reason(&v->disk, v->reason, sizeof(v->reason));
         (void) disk_history(&v->disk, v->history, sizeof(v->history));
-        v->reason_id = strdup(disk_reason_id(&v->disk));
-        return v->reason && v->reason_id ? 0 : -ENOMEM;
+        (void) copy_string(v->reason_id, sizeof(v->reason_id), disk_reason_id(&v->disk));
 }
 
 static int read_one(const struct roots *r, const struct config *c, const char *interface, struct views *views)
@@ -116,10 +113,10 @@ int local_read(const struct roots *r, bool users, struct views *ret)
                         return k;
         }
         k = users ? find_users(r, &views) : 0;
-        for (size_t i = 0; i < views.n && k >= 0; i++)
-                k = describe(&views.list[i]);
         if (k < 0)
                 return k;
+        for (size_t i = 0; i < views.n; i++)
+                describe(&views.list[i]);
         views_sort(&views);
         *ret = TAKE_STRUCT(views);
         return 0;

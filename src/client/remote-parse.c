@@ -23,17 +23,6 @@ static int take_buffer(const char *s, const struct property *p, void *to)
         return 0;
 }
 
-static int take_allocated(const char *s, const struct property *p, void *to)
-{
-        char **field = (char **) (void *) ((char *) to + p->offset), *copy = strdup(s);
-
-        if (!copy)
-                return -ENOMEM;
-        free(*field);
-        *field = copy;
-        return 0;
-}
-
 static int take_driver(const char *s, const struct property *p, void *to)
 {
         struct facts *f = &((struct view *) to)->disk.facts;
@@ -157,8 +146,8 @@ static const struct property properties[] = {
         {"Policy", "s", take_word, AT(disk.facts.policy), policy_from_string, -EINVAL},
         {"Target", "s", take_word, AT(disk.decision.target), driver_from_string, DRIVER_NONE},
         {"State", "s", take_word, AT(disk.state), state_from_string, -EINVAL},
-        {"Reason", "s", take_allocated, AT(reason)},
-        {"ReasonId", "s", take_allocated, AT(reason_id)},
+        {"Reason", "s", take_buffer, AT(reason)},
+        {"ReasonId", "s", take_buffer, AT(reason_id)},
         {"Verdict", "s", take_word, AT(disk.facts.verdict), verdict_from_string, -EINVAL},
         {"History", "s", take_buffer, AT(history)},
         {"Host", "s", take_buffer, AT(disk.host)},
@@ -257,11 +246,7 @@ static int finish(struct view *v)
                 return -EBADMSG;
         (void) copy_string(f->port, sizeof(f->port), f->interface);
         f->port[strcspn(f->port, ":")] = '\0';
-        if (!v->reason)
-                v->reason = strdup("");
-        if (!v->reason_id)
-                v->reason_id = strdup("");
-        return v->reason && v->reason_id ? 0 : -ENOMEM;
+        return 0;
 }
 
 /* In the order of UASD_BUS_BRIEF. */

@@ -242,7 +242,6 @@ int remote_read_rest(struct remote *r, const char *path, struct view *v)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(view_done) struct view now = {.disk.outcome.code = -1};
-        struct view before = *v;
         int k = sd_bus_call_method(r->bus, UASD_BUS_NAME, path, "org.freedesktop.DBus.Properties", "GetAll", NULL, &reply, "s",
                                    UASD_BUS_DISK);
 
@@ -250,11 +249,9 @@ int remote_read_rest(struct remote *r, const char *path, struct view *v)
                 k = remote_parse_changed(reply, &now);
         if (k < 0 || now.disk.state != v->disk.state)
                 return k < 0 ? k : 0;
-        v->reason = now.reason;
-        v->disk.users = now.disk.users;
+        memcpy(v->reason, now.reason, sizeof(v->reason));
+        users_free(v->disk.users, v->disk.n_users);
+        v->disk.users = TAKE_PTR(now.disk.users);
         v->disk.n_users = now.disk.n_users;
-        now.reason = before.reason;
-        now.disk.users = before.disk.users;
-        now.disk.n_users = before.disk.n_users;
         return 0;
 }

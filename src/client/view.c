@@ -10,8 +10,6 @@
 void view_done(struct view *v)
 {
         disk_done(&v->disk);
-        free(v->reason);
-        free(v->reason_id);
         *v = (struct view){};
 }
 
@@ -58,10 +56,8 @@ void view_take_life(struct view *v, struct views *daemon)
 
         if (!d)
                 return;
-        free(v->reason);
-        free(v->reason_id);
-        v->reason = TAKE_PTR(d->reason);
-        v->reason_id = TAKE_PTR(d->reason_id);
+        memcpy(v->reason, d->reason, sizeof(v->reason));
+        memcpy(v->reason_id, d->reason_id, sizeof(v->reason_id));
         v->disk.state = d->disk.state;
         v->disk.unattended = d->disk.unattended;
         v->disk.outcome = d->disk.outcome;

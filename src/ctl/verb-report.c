@@ -72,7 +72,6 @@ static void redact_from(char **s, size_t n)
 static void redact_disk(struct serials *known, struct view *v)
 {
         struct disk *d = &v->disk;
-        char text[1024];
 
         redact_serial(known, d->facts.serial, sizeof(d->facts.serial));
         /* Mount points contain labels and names of people. Commands contain file names. */
@@ -90,7 +89,7 @@ static void redact_disk(struct serials *known, struct view *v)
         redact(&d->inhibited);
         redact_text(d->lease, sizeof(d->lease));
         (void) disk_history(d, v->history, sizeof(v->history));
-        put_text(&v->reason, strdup(disk_reason(d, text, sizeof(text))));
+        (void) disk_reason(d, v->reason, sizeof(v->reason));
 }
 
 /* The text of an ending names users of the disk. In a record the last part is such a text: "distrusted with firmware 1.00 on

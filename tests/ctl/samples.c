@@ -33,10 +33,8 @@ struct view sample_view(const char *interface, const char *block, const char *se
                 v.disk.luns[0].size = 2000398934016;
                 (void) copy_string(v.disk.luns[0].disk.name, BLOCK_NAME_MAX, block);
         }
-        v.reason = strdup("Nothing speaks against it.");
-        v.reason_id = strdup("fastest");
-        assert_non_null(v.reason);
-        assert_non_null(v.reason_id);
+        (void) copy_string(v.reason, sizeof(v.reason), "Nothing speaks against it.");
+        (void) copy_string(v.reason_id, sizeof(v.reason_id), "fastest");
         return v;
 }
 
