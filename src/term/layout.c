@@ -65,10 +65,11 @@ unsigned fold_longest(const char *s, bool dashes)
         return longest;
 }
 
-static char *fold_at(const char *s, unsigned width, bool dashes, bool cut)
+/* All lines but the first begin with `indent` blanks, which do not count. */
+static char *fold_at(const char *s, unsigned width, unsigned indent, bool dashes, bool cut)
 {
         /* Each piece may get a mark and an additional end of line. */
-        char *ret = width > 0 ? malloc(strlen(s) * (MARK_ROOM + 1) + MARK_ROOM) : strdup(s), *to = ret;
+        char *ret = width > 0 ? malloc(strlen(s) * (MARK_ROOM + 1 + indent) + MARK_ROOM) : strdup(s), *to = ret;
         unsigned used = 0;
 
         if (!ret || width == 0)
@@ -80,7 +81,7 @@ static char *fold_at(const char *s, unsigned width, bool dashes, bool cut)
                 n = piece(s, dashes);
                 word = width_of(s, n);
                 if (to > ret && used + (blanks > 0) + word > width) {
-                        *to++ = '\n';
+                        to += sprintf(to, "\n%*s", (int) indent, "");
                         used = 0;
                 } else if (to > ret && blanks > 0) {
                         *to++ = ' ';
@@ -98,25 +99,14 @@ static char *fold_at(const char *s, unsigned width, bool dashes, bool cut)
 
 char *fold(const char *s, unsigned width)
 {
-        return fold_at(s, width, fold_longest(s, false) > width, true);
+        return fold_at(s, width, 0, fold_longest(s, false) > width, true);
 }
 
 static char *indented(const char *s, unsigned width, unsigned indent)
 {
         unsigned room = width == 0 ? 0 : width > indent + READABLE ? width - indent : READABLE;
-        _cleanup_free_ char *lines = fold_at(s, room, false, false);
-        size_t n = 1;
-        char *ret, *to;
 
-        if (!lines || room == 0)
-                return TAKE_PTR(lines);
-        for (const char *end = lines; (end = strchr(end, '\n')); end++)
-                n++;
-        ret = to = calloc(1, strlen(lines) + n * indent + 1);
-        for (const char *from = lines; ret && (*to++ = *from); from++)
-                if (*from == '\n')
-                        to += sprintf(to, "%*s", (int) indent, "");
-        return ret;
+        return fold_at(s, room, indent, false, false);
 }
 
 char *fold_indented(const char *s, unsigned indent)
