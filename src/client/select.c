@@ -116,41 +116,34 @@ static int add_below(struct selection *s, const char *block)
 struct mounted {
         const char *path;
         dev_t devno;
-        char *source;
-        bool found;
+        int result; /* 0 or -errno */
 };
 
-/* The last mount at a path hides the others. */
+/* The last mount at a path hides the others. A btrfs has no device number of its own, so its source decides. */
 static int take_mount(const struct mount_line *line, void *data)
 {
         struct mounted *m = data;
+        struct stat st;
 
         if (!line->target || !streq(line->target, m->path))
                 return 0;
-        free(m->source);
-        m->source = line->source ? strdup(line->source) : NULL;
         m->devno = line->devno;
-        m->found = true;
-        return line->source && !m->source ? -ENOMEM : 0;
+        m->result = 0;
+        if (major(line->devno) == 0 && line->source && stat(line->source, &st) >= 0 && S_ISBLK(st.st_mode))
+                m->devno = st.st_rdev;
+        else if (major(line->devno) == 0)
+                m->result = -EXDEV;
+        return 0;
 }
 
-/* The block device of a file system. A btrfs has no device number of its own, so its source decides. */
+/* The block device of a file system. */
 static int device_of_mount(const char *path, dev_t *ret)
 {
-        struct mounted m = {.path = path};
-        struct stat st;
+        struct mounted m = {.path = path, .result = -ENOTBLK};
         int r = mount_lines(AT_FDCWD, "/proc/self/mountinfo", TABLE_MOUNTINFO, take_mount, &m);
 
-        if (r >= 0 && !m.found)
-                r = -ENOTBLK;
-        else if (r >= 0 && major(m.devno) != 0)
-                *ret = m.devno;
-        else if (r >= 0 && m.source && stat(m.source, &st) >= 0 && S_ISBLK(st.st_mode))
-                *ret = st.st_rdev;
-        else if (r >= 0)
-                r = -EXDEV;
-        free(m.source);
-        return r;
+        *ret = m.devno;
+        return r < 0 ? r : m.result;
 }
 
 static int device_of_path(const char *what, dev_t *ret)
