@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 
 #include "common/gettext.h"
-#include "common/log.h"
 #include "common/names.h"
+#include "common/need.h"
 #include "common/util.h"
 #include "sys/io/boot.h"
 
@@ -171,7 +171,7 @@ static void say_switching(const struct views *v)
 
 int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret)
 {
-        const struct view **found;
+        _cleanup_free_ const struct view **found = need(calloc(v->n + 1, sizeof(*found)));
         char product[2 * USB_STRING_MAX];
         int r;
 
@@ -180,9 +180,6 @@ int source_select(const struct client *c, const struct views *v, const char *wha
                         UASD_EXIT_USAGE,
                         "'%s' is a path of this machine. For a disk of %s give its name, port, VID:PID or serial number.", what,
                         c->host);
-        found = calloc(v->n + 1, sizeof(struct view *));
-        if (!found)
-                return UASD_EXIT_FAILED;
         r = select_disks(&c->roots, v, what, found);
         if (r == 1)
                 *ret = found[0];
@@ -202,7 +199,6 @@ int source_select(const struct client *c, const struct views *v, const char *wha
                 log_error("There is no USB disk '%s'; uasctl lists them.", what);
                 say_switching(v);
         }
-        free(found);
         return r == 1 ? UASD_EXIT_OK : r > 1 ? UASD_EXIT_USAGE : UASD_EXIT_NO_DISK;
 }
 
@@ -337,6 +333,6 @@ int request_call(const struct client *c, struct remote *r, const struct remote_c
                 return code;
         if (sd_bus_message_read(reply, "o", &job) < 0)
                 return log_failure(UASD_EXIT_FAILED, "uasctl does not understand uasd's answer.");
-        *ret_job = strdup(job);
-        return *ret_job ? UASD_EXIT_OK : UASD_EXIT_FAILED;
+        *ret_job = need(strdup(job));
+        return UASD_EXIT_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/client.h"
 
-#include "common/log.h"
+#include "common/need.h"
 #include "core/config.h"
 #include "core/machine.h"
 #include "core/policy.h"
@@ -38,7 +38,7 @@ static void describe(struct view *v)
         (void) copy_string(v->reason_id, sizeof(v->reason_id), disk_reason_id(&v->disk));
 }
 
-static int read_one(const struct roots *r, const struct config *c, const char *interface, struct views *views)
+static void read_one(const struct roots *r, const struct config *c, const char *interface, struct views *views)
 {
         _cleanup_(view_done) struct view v = {};
         struct attachment_mark mark = {};
@@ -47,12 +47,10 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
 
         k = usb_disk_read(r, interface, true, &u);
         if (k == -ENODEV || k == 0) /* unplugged meanwhile, or not a disk */
-                return 0;
-        if (k == -ENOMEM)
-                return k;
+                return;
         if (k < 0) { /* the others are still shown */
                 log_warning("%s cannot be read: %s", interface, strerror(-k));
-                return 0;
+                return;
         }
         v.disk.facts = u.facts;
         (void) copy_string(v.disk.host, sizeof(v.disk.host), u.host);
@@ -69,16 +67,14 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
         v.disk.cancelled = mark.cancelled && decision_wants_switch(&v.disk.facts, &v.disk.decision);
         v.disk.unattended = decision_wants_switch(&v.disk.facts, &v.disk.decision) && !v.disk.cancelled;
         v.disk.state = derive_state(r, &v.disk);
-        return views_add(views, &v);
+        views_add(views, &v);
 }
 
-static int find_users(const struct roots *r, struct views *views)
+static void find_users(const struct roots *r, struct views *views)
 {
-        _cleanup_free_ struct users_of *of = calloc(views->n + 1, sizeof(*of));
+        _cleanup_free_ struct users_of *of = need(calloc(views->n + 1, sizeof(*of)));
         int k;
 
-        if (!of)
-                return -ENOMEM;
         for (size_t i = 0; i < views->n; i++)
                 of[i] = (struct users_of){.luns = views->list[i].disk.luns, .n_luns = views->list[i].disk.n_luns};
         /* Only root sees the open files of all processes. */
@@ -90,7 +86,6 @@ static int find_users(const struct roots *r, struct views *views)
                 v->disk.users = of[i].users;
                 v->disk.n_users = of[i].n_users;
         }
-        return 0;
 }
 
 int local_read(const struct roots *r, bool users, struct views *ret)
@@ -107,14 +102,10 @@ int local_read(const struct roots *r, bool users, struct views *ret)
         k = usb_disk_enumerate(r, &interfaces);
         if (k < 0)
                 return k;
-        for (char **i = interfaces; i && *i; i++) {
-                k = read_one(r, &c, *i, &views);
-                if (k < 0)
-                        return k;
-        }
-        k = users ? find_users(r, &views) : 0;
-        if (k < 0)
-                return k;
+        for (char **i = interfaces; i && *i; i++)
+                read_one(r, &c, *i, &views);
+        if (users)
+                find_users(r, &views);
         for (size_t i = 0; i < views.n; i++)
                 describe(&views.list[i]);
         views_sort(&views);

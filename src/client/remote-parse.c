@@ -2,6 +2,7 @@
 #include "client/remote.h"
 
 #include "common/names.h"
+#include "common/need.h"
 #include "common/util.h"
 
 /*
@@ -70,18 +71,14 @@ static int read_disks(sd_bus_message *m, struct disk *d)
                 struct lun l = {.lun = lun, .size = size};
 
                 (void) copy_string(l.disk.name, sizeof(l.disk.name), name);
-                if (!list_push(d->luns, d->n_luns, l))
-                        return -ENOMEM;
+                need_push(d->luns, d->n_luns, l);
         }
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
-static int copy_if_said(const char *s, char **ret)
+static char *copy_if_said(const char *s)
 {
-        if (isempty(s))
-                return 0;
-        *ret = strdup(s);
-        return *ret ? 0 : -ENOMEM;
+        return isempty(s) ? NULL : need(strdup(s));
 }
 
 static int read_busy(sd_bus_message *m, struct disk *d)
@@ -97,20 +94,18 @@ static int read_busy(sd_bus_message *m, struct disk *d)
         d->n_users = 0;
         while ((r = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace, &command, &pid, &unit)) > 0) {
                 int type = user_kind_from_string(kind);
-                const struct user user = {.kind = (enum user_kind) type, .pid = (pid_t) pid};
-                struct user *u;
+                struct user u = {.kind = (enum user_kind) type, .pid = (pid_t) pid};
 
                 if (type < 0)
                         return -EBADMSG;
-                if (!list_push(d->users, d->n_users, user))
-                        return -ENOMEM;
-                u = &d->users[d->n_users - 1];
-                (void) copy_string(u->device, sizeof(u->device), device);
-                if (copy_if_said(where, &u->where) < 0 || copy_if_said(namespace, &u->namespace) < 0 ||
-                    copy_if_said(command, &u->command) < 0 || copy_if_said(unit, &u->unit) < 0)
-                        return -ENOMEM;
+                (void) copy_string(u.device, sizeof(u.device), device);
+                u.where = copy_if_said(where);
+                u.namespace = copy_if_said(namespace);
+                u.command = copy_if_said(command);
+                u.unit = copy_if_said(unit);
                 /* The bus has no kind for btrfs, so the name decides. */
-                u->btrfs = u->kind == USER_HOLDER && startswith(where, HOLDER_BTRFS);
+                u.btrfs = u.kind == USER_HOLDER && startswith(where, HOLDER_BTRFS);
+                need_push(d->users, d->n_users, u);
         }
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }
@@ -274,13 +269,13 @@ static int parse(sd_bus_message *m, const char *array, char type, const char *co
                 _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
 
                 r = read(m, &v);
-                if (r > 0)
-                        r = finish(&v) ?: views_add(&views, &v);
+                if (r > 0 && (r = finish(&v)) >= 0)
+                        views_add(&views, &v);
                 if (r >= 0)
                         r = sd_bus_message_exit_container(m);
         }
         if (r < 0)
-                return r == -ENOMEM ? r : -EBADMSG;
+                return -EBADMSG;
         views_sort(&views);
         *ret = TAKE_STRUCT(views);
         return 0;

@@ -108,9 +108,7 @@ static int read_disks(sd_bus *bus, bool brief, uint64_t deadline, struct views *
 /* Callers distinguish three errors: too slow, not understood, not there. */
 static int summary(int k)
 {
-        if (k == -ETIMEDOUT || k == -EBADMSG || k == -ENOMEM)
-                return k;
-        return -ENOTCONN;
+        return k == -ETIMEDOUT || k == -EBADMSG ? k : -ENOTCONN;
 }
 
 static int open_and_read(const char *host, const char *socket, bool brief, uint64_t limit_usec, struct remote *ret,

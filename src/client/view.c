@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "common/gettext.h"
+#include "common/need.h"
 #include "common/util.h"
 #include "core/policy.h"
 
@@ -21,12 +21,9 @@ void views_done(struct views *v)
         *v = (struct views){};
 }
 
-int views_add(struct views *v, struct view *item)
+void views_add(struct views *v, struct view *item)
 {
-        if (!list_push(v->list, v->n, *item))
-                return -ENOMEM;
-        *item = (struct view){};
-        return 0;
+        need_push(v->list, v->n, TAKE_STRUCT(*item));
 }
 
 static int compare(const void *a, const void *b)
@@ -42,7 +39,7 @@ void views_sort(struct views *v)
                 qsort(v->list, v->n, sizeof(*v->list), compare);
 }
 
-const struct view *views_find(const struct views *v, const char *interface)
+struct view *views_find(const struct views *v, const char *interface)
 {
         for (size_t i = 0; i < v->n; i++)
                 if (streq(v->list[i].disk.facts.interface, interface))
@@ -52,7 +49,7 @@ const struct view *views_find(const struct views *v, const char *interface)
 
 void view_take_life(struct view *v, struct views *daemon)
 {
-        struct view *d = (struct view *) views_find(daemon, v->disk.facts.interface);
+        const struct view *d = views_find(daemon, v->disk.facts.interface);
 
         if (!d)
                 return;

@@ -21,9 +21,9 @@ struct views {
 bool view_leaves_uas(const struct view *v);
 void view_done(struct view *v);
 void views_done(struct views *v);
-int views_add(struct views *v, struct view *item); /* takes ownership of the contents of item; 0 or -ENOMEM */
-void views_sort(struct views *v);                  /* 2-2 before 2-10 */
-const struct view *views_find(const struct views *v, const char *interface);
+void views_add(struct views *v, struct view *item); /* takes ownership of the contents of item */
+void views_sort(struct views *v);                   /* 2-2 before 2-10 */
+struct view *views_find(const struct views *v, const char *interface);
 
 /*
  * Combines the daemon's data about the course of a disk with the kernel's facts. Moves state, reason, target and outcome from the

@@ -11,11 +11,6 @@
 
 /* ---- the disks ---- */
 
-static struct view *find(struct daemon_watch *w, const char *interface)
-{
-        return (struct view *) views_find(&w->disks, interface);
-}
-
 static void tell(struct daemon_watch *w, const struct view *v, enum disk_event e)
 {
         w->changed = true;
@@ -24,28 +19,23 @@ static void tell(struct daemon_watch *w, const struct view *v, enum disk_event e
 }
 
 /* Takes ownership of the contents of now. */
-static int put_disk(struct daemon_watch *w, struct view *now, enum disk_event if_new)
+static void put_disk(struct daemon_watch *w, struct view *now, enum disk_event if_new)
 {
-        struct view *v = find(w, now->disk.facts.interface);
-        bool known = v;
-        int r = 0;
+        struct view *v = views_find(&w->disks, now->disk.facts.interface);
 
-        if (known) {
+        if (v) {
                 view_done(v);
-                *v = *now;
-                *now = (struct view){};
+                *v = TAKE_STRUCT(*now);
+                tell(w, v, DISK_CHANGED);
         } else {
-                r = views_add(&w->disks, now);
-                v = &w->disks.list[w->disks.n - 1];
+                views_add(&w->disks, now);
+                tell(w, &w->disks.list[w->disks.n - 1], if_new);
         }
-        if (r >= 0)
-                tell(w, v, known ? DISK_CHANGED : if_new);
-        return r;
 }
 
 static void drop_disk(struct daemon_watch *w, const char *interface)
 {
-        struct view *v = find(w, interface);
+        struct view *v = views_find(&w->disks, interface);
 
         if (!v)
                 return;
@@ -63,7 +53,7 @@ static int read_all(struct daemon_watch *w, enum disk_event if_new)
                 if (!views_find(&now, w->disks.list[i].disk.facts.interface))
                         drop_disk(w, w->disks.list[i].disk.facts.interface);
         for (size_t i = 0; r >= 0 && i < now.n; i++)
-                r = put_disk(w, &now.list[i], if_new);
+                put_disk(w, &now.list[i], if_new);
         return r;
 }
 
@@ -83,7 +73,7 @@ static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
                 w->on_step(s.disk, streq(s.state, "running") ? s.step : "", w->data);
         if (!streq(interface, UASD_BUS_DISK) || sd_bus_path_decode(sd_bus_message_get_path(m), UASD_BUS_PATH "/disk", &id) <= 0)
                 return 0;
-        v = find(w, id);
+        v = views_find(&w->disks, id);
         if (v && remote_parse_changed(m, v) >= 0) {
                 if (w->on_disk)
                         (void) remote_read_rest(w->remote, sd_bus_message_get_path(m), v);
@@ -107,7 +97,7 @@ static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
                 if (r > 0 && w->on_disk && sd_bus_path_encode(UASD_BUS_PATH "/disk", v.disk.facts.interface, &added) >= 0)
                         (void) remote_read_rest(w->remote, added, &v);
                 if (r > 0)
-                        r = put_disk(w, &v, DISK_ADDED);
+                        put_disk(w, &v, DISK_ADDED);
                 w->reread = w->reread || r < 0;
         } else if (sd_bus_message_is_signal(m, NULL, "InterfacesRemoved") && sd_bus_message_read(m, "o", &path) >= 0 &&
                    sd_bus_path_decode(path, UASD_BUS_PATH "/disk", &id) > 0)

@@ -175,9 +175,9 @@ void say_in_use(const struct ctl *c, const struct view *v);
 int tell_deferred(const struct ctl *c, const char *label, const struct view *v);
 /*
  * Lists the commands that free a disk, in the order in which they work: first the users, then what stands on the disk, the top
- * first. Empty for the disk of the running system. Reads only sysfs. 0 or -ENOMEM; strv_free() frees the list.
+ * first. NULL for the disk of the running system, and if there are none. Reads only sysfs. strv_free() frees the list.
  */
-int freeing_list(const struct roots *r, const struct disk *d, char ***ret, size_t *ret_n);
+char **freeing_list(const struct roots *r, const struct disk *d);
 /* Prints what this machine knows about the bridge of a disk, as a contribution. */
 int report_hwdb(const struct ctl *c, const struct view *v);
 

@@ -16,12 +16,13 @@ struct freeing {
         unsigned depth;
 };
 
-static int add(struct freeing *f, const char *command)
+static void add(struct freeing *f, const char *command)
 {
         for (size_t i = 0; i < f->n; i++)
                 if (streq(f->list[i], command))
-                        return 0;
-        return *command ? strv_push(&f->list, &f->n, command) : 0;
+                        return;
+        if (*command && strv_push(&f->list, &f->n, command) < 0)
+                no_memory();
 }
 
 static void read_mapping(const struct roots *r, const char *name, const char *attribute, char *ret, size_t size)
@@ -38,43 +39,34 @@ static int stop_stacked(const char *name, void *data)
 {
         char path[64], mapping[160], uuid[160], command[COMMAND_MAX];
         struct freeing *f = data;
-        int r = 0;
 
         (void) snprintf(path, sizeof(path), "class/block/%.31s/holders", name);
         if (++f->depth < STACK_DEPTH)
-                r = dir_each(f->roots->sys, path, stop_stacked, f);
+                (void) dir_each(f->roots->sys, path, stop_stacked, f);
         f->depth--;
-        if (r == -ENOMEM)
-                return r;
         read_mapping(f->roots, name, "name", mapping, sizeof(mapping));
         read_mapping(f->roots, name, "uuid", uuid, sizeof(uuid));
-        return add(f, freeing_holder(name, mapping, uuid, command, sizeof(command)));
+        add(f, freeing_holder(name, mapping, uuid, command, sizeof(command)));
+        return 0;
 }
 
-int freeing_list(const struct roots *r, const struct disk *d, char ***ret, size_t *ret_n)
+char **freeing_list(const struct roots *r, const struct disk *d)
 {
         struct freeing f = {.roots = r};
-        int k = 0;
 
-        if (!disk_has_root(d)) {
-                /* The mount table lists a mount before those below it. */
-                for (size_t i = d->n_users; i > 0 && k >= 0; i--) {
-                        const struct user *u = d->users + i - 1;
-                        char command[COMMAND_MAX];
+        if (disk_has_root(d))
+                return NULL;
+        /* The mount table lists a mount before those below it. */
+        for (size_t i = d->n_users; i > 0; i--) {
+                const struct user *u = d->users + i - 1;
+                char command[COMMAND_MAX];
 
-                        k = add(&f, freeing_command(u, user_is_stacked(d, u), command, sizeof(command)));
-                }
-                for (size_t i = 0; i < d->n_users && k >= 0; i++)
-                        if (d->users[i].kind == USER_HOLDER && d->users[i].where)
-                                k = stop_stacked(d->users[i].where, &f);
+                add(&f, freeing_command(u, user_is_stacked(d, u), command, sizeof(command)));
         }
-        if (k < 0) {
-                strv_free(f.list);
-                return k;
-        }
-        *ret = f.list;
-        *ret_n = f.n;
-        return 0;
+        for (size_t i = 0; i < d->n_users; i++)
+                if (d->users[i].kind == USER_HOLDER && d->users[i].where)
+                        (void) stop_stacked(d->users[i].where, &f);
+        return f.list;
 }
 
 /* ---- messages ---- */
@@ -90,13 +82,10 @@ void say_users(const struct view *v)
 void say_in_use(const struct ctl *c, const struct view *v)
 {
         const char *free_it = _("To free it:");
-        _cleanup_strv_ char **commands = NULL;
-        size_t n = 0;
+        _cleanup_strv_ char **commands = c->client.host ? NULL : freeing_list(&c->client.roots, &v->disk);
 
         say_users(v);
-        if (v->disk.n_users > 0 && !c->client.host)
-                (void) freeing_list(&c->client.roots, &v->disk, &commands, &n);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; commands && commands[i]; i++) {
                 const char *key = i == 0 ? free_it : "";
 
                 log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "", commands[i]);

@@ -35,7 +35,7 @@ void policy_leave_out_overrides(struct views *views)
         }
 }
 
-static int add_plugged_in(const struct views *views, struct kept_disks *kept)
+static void add_plugged_in(const struct views *views, struct kept_disks *kept)
 {
         for (size_t i = 0; i < views->n; i++) {
                 const struct disk *d = &views->list[i].disk;
@@ -49,12 +49,9 @@ static int add_plugged_in(const struct views *views, struct kept_disks *kept)
                         continue;
                 for (size_t j = 0; j < views->n; j++)
                         twin = twin || facts_twins(f, &views->list[j].disk.facts);
-                k = kept_disk(kept, f->vid, f->pid, kept_name(f, twin, name, sizeof(name)));
-                if (!k)
-                        return -ENOMEM;
+                k = need(kept_disk(kept, f->vid, f->pid, kept_name(f, twin, name, sizeof(name))));
                 k->policy = policy;
         }
-        return 0;
 }
 
 static int say_too_long(const struct quirk_line *line)
@@ -91,9 +88,8 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
         if (r >= 0)
                 r = kept_disks_read_plugged(&c->client.roots, &l->kept);
         if (r >= 0)
-                r = add_plugged_in(views, &l->kept);
-        if (r >= 0)
                 r = quirk_facts_read(&c->client.roots, &l->quirks);
+        add_plugged_in(views, &l->kept);
         if (r >= 0)
                 return UASD_EXIT_OK;
         return log_failure(UASD_EXIT_FAILED, "Cannot read policies and history: %s", strerror(-r));

@@ -23,13 +23,12 @@ static void print_users(const struct ctl *c, const struct view *v)
         const char *driver = view_driver(v), *target = view_target(v);
         _cleanup_strv_ char **commands = NULL;
         char text[1200];
-        size_t n = 0;
 
         for (size_t i = 0; i < v->disk.n_users; i++)
                 output_sentence(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));
-        if (target && (!driver || !streq(driver, target)) && freeing_list(&c->client.roots, &v->disk, &commands, &n) < 0)
-                no_memory();
-        for (size_t i = 0; i < n; i++)
+        if (target && (!driver || !streq(driver, target)))
+                commands = freeing_list(&c->client.roots, &v->disk);
+        for (size_t i = 0; commands && commands[i]; i++)
                 output_field(i == 0 ? "To free" : "", commands[i]);
 }
 

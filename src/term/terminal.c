@@ -260,16 +260,3 @@ int program_run(program_fn run, int argc, char **argv, const char *root)
         (void) pager_close();
         return r;
 }
-
-void no_memory(void)
-{
-        log_error("There is not enough memory.");
-        exit(UASD_EXIT_FAILED);
-}
-
-void *need(void *p)
-{
-        if (!p)
-                no_memory();
-        return p;
-}

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "common/need.h"
+
 /*
  * The possible style of the standard output. It is determined at the first call and then fixed, because a pager may replace the
  * terminal later.
@@ -52,10 +54,3 @@ typedef int (*program_fn)(int argc, char **argv, const char *root);
 /* Runs it from the locale to the last byte of the standard output. Returns its exit status; UASD_EXIT_FAILED if output was lost.
  */
 int program_run(program_fn run, int argc, char **argv, const char *root);
-
-/* Reports that memory is exhausted, and ends the program with UASD_EXIT_FAILED. A partial answer is useless. */
-__attribute__((noreturn)) void no_memory(void);
-/* Returns p. Ends the program with no_memory() if it is NULL. */
-__attribute__((returns_nonnull)) void *need(void *p);
-/* The same for list_push(). */
-#define need_push(list, n, item) ((void) (list_push(list, n, item) || (no_memory(), false)))
