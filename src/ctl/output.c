@@ -17,7 +17,7 @@ const char *const sgr_of_state[_STATE_MAX] = {
 
 void output_head(const struct view *v, const char *text)
 {
-        _cleanup_free_ char *lines = need(fold_indented(text, 2));
+        _cleanup_free_ char *lines = fold_indented(text, 2);
 
         printf("%s%s%s %s\n", colour(sgr_of_state[v->disk.state]), style_utf8() ? "●" : "*", colour_end(), lines);
 }
@@ -28,7 +28,7 @@ void output_head(const struct view *v, const char *text)
 /* Prints a text that is harmless, in lines that are indented behind the key. sgr: one of SGR_*, or "". */
 static void print_value(const char *key, const char *value, const char *sgr)
 {
-        _cleanup_free_ char *lines = need(fold_indented(value, INDENT));
+        _cleanup_free_ char *lines = fold_indented(value, INDENT);
 
         key = translated(key);
         printf("%*s%s%s %s%s%s\n", fold_blanks(key, KEY_WIDTH), "", key, *key ? ":" : " ", colour(sgr), lines,
@@ -81,7 +81,7 @@ const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX])
 
 void output_line(int used, const char *text)
 {
-        (void) fold_print(stdout, SENTENCE(text), (unsigned) used);
+        fold_print(stdout, SENTENCE(text), (unsigned) used);
 }
 
 /* ---- columns ---- */

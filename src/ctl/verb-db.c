@@ -88,16 +88,16 @@ static void add_says(struct libscols_table *t, const struct db_says *s, int bcd,
 }
 
 /* The statements, and whether each applies to this firmware and host. */
-static int print_says(const struct db_entry *e, int bcd, const char *platform, bool legend)
+static void print_says(const struct db_entry *e, int bcd, const char *platform, bool legend)
 {
         struct libscols_table *t = table_new(says_columns, ELEMENTSOF(says_columns), legend);
 
         for (size_t i = 0; i < e->n_says; i++)
                 add_says(t, &e->says[i], bcd, platform);
-        return table_print(t, says_columns, ELEMENTSOF(says_columns));
+        table_print(t, says_columns, ELEMENTSOF(says_columns));
 }
 
-static int print_text(const struct ctl *c, const struct known_bridge *b)
+static void print_text(const struct ctl *c, const struct known_bridge *b)
 {
         char text[DB_SAYS_MAX * 48];
         struct db_word word;
@@ -113,9 +113,9 @@ static int print_text(const struct ctl *c, const struct known_bridge *b)
         elsewhere(b, text, sizeof(text));
         output_field("Elsewhere", text);
         if (b->entry.n_says == 0)
-                return 0;
+                return;
         putchar('\n');
-        return print_says(&b->entry, b->bcd, b->platform, c->options->legend);
+        print_says(&b->entry, b->bcd, b->platform, c->options->legend);
 }
 
 static int show_absent(const struct ctl *c, struct known_bridge *b)
@@ -125,39 +125,32 @@ static int show_absent(const struct ctl *c, struct known_bridge *b)
         if (r < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot read udev's hardware database: %s. systemd-hwdb update builds it.",
                                    strerror(-r));
-        if (!c->options->json)
-                return print_text(c, b) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
-        json_print(json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));
+        if (c->options->json)
+                json_print(json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));
+        else
+                print_text(c, b);
         return UASD_EXIT_OK;
 }
 
-static void read_bridge(const struct ctl *c, const struct view *v, struct known_bridge *b)
+static void show(struct ctl *c, struct known_bridge *b)
 {
-        const struct facts *f = &v->disk.facts;
-
-        b->vid = f->vid;
-        b->pid = f->pid;
-        b->bcd = f->bcd;
-        (void) bridgedb_read(&c->client.roots, f->port, &b->entry);
-}
-
-static int show(struct ctl *c, const struct view *views, size_t n, struct known_bridge *b)
-{
-        if (!ctl_json(c) && n == 0)
+        if (!ctl_json(c) && c->views.n == 0)
                 log_info("There are no USB disks. uasctl db VID:PID looks a bridge up.");
-        for (size_t i = 0; i < n; i++) {
-                read_bridge(c, &views[i], b);
+        for (const struct view *v = c->views.list; v < c->views.list + c->views.n; v++) {
+                const struct facts *f = &v->disk.facts;
+
+                b->vid = f->vid;
+                b->pid = f->pid;
+                b->bcd = f->bcd;
+                (void) bridgedb_read(&c->client.roots, f->port, &b->entry);
                 if (c->json) {
-                        append(c->json,
-                               put_members(json_disk(&views[i]), {"database", json_database(&b->entry, b->bcd, b->platform)}));
+                        append(c->json, put_members(json_disk(v), {"database", json_database(&b->entry, b->bcd, b->platform)}));
                         continue;
                 }
-                if (i > 0)
+                if (v > c->views.list)
                         putchar('\n');
-                if (print_text(c, b) < 0)
-                        return UASD_EXIT_FAILED;
+                print_text(c, b);
         }
-        return UASD_EXIT_OK;
 }
 
 int verb_db(struct ctl *c, char **args)
@@ -168,10 +161,10 @@ int verb_db(struct ctl *c, char **args)
         if (r != UASD_EXIT_OK)
                 return r;
         platform_read(&c->client.roots, b.platform);
-        if (!args[0])
-                return show(c, c->views.list, c->views.n, &b);
-        if (ctl_parse_bridge(args[0], &b.vid, &b.pid) && !ctl_is_plugged_in(c, args[0]))
+        if (args[0] && ctl_parse_bridge(args[0], &b.vid, &b.pid) && !ctl_is_plugged_in(c, args[0]))
                 return show_absent(c, &b);
-        r = ctl_select(c, args[0]);
-        return r == UASD_EXIT_OK ? show(c, c->v, 1, &b) : r;
+        r = ctl_choose(c, args);
+        if (r == UASD_EXIT_OK)
+                show(c, &b);
+        return r;
 }

@@ -168,12 +168,11 @@ static const struct table_column row_columns[] = {
         {""}, {N_("ROW"), .folds = FIT_NAMES}, {N_("FITS")}, {N_("FOUND"), .folds = FIT_CUT}};
 
 /* The rows that apply, or all. */
-static int print_rows(const struct ctl *c, const struct explanation *t)
+static void print_rows(const struct ctl *c, const struct explanation *t)
 {
         bool all = c->options->given & OPTION_ALL;
         struct libscols_table *table = table_new(row_columns, ELEMENTSOF(row_columns), c->options->legend);
         size_t left_out = 0;
-        int r;
 
         for (size_t i = 0; i < t->n_rows; i++) {
                 const struct explain_row *row = &t->rows[i];
@@ -190,10 +189,9 @@ static int print_rows(const struct ctl *c, const struct explanation *t)
                 if (row->decides)
                         (void) scols_line_set_color(line, SGR_BOLD);
         }
-        r = table_print(table, row_columns, ELEMENTSOF(row_columns));
-        if (r == 0 && left_out > 0 && c->options->legend)
-                r = fold_print(stdout, _("The other rows do not apply. --all prints them too."), 0);
-        return r;
+        table_print(table, row_columns, ELEMENTSOF(row_columns));
+        if (left_out > 0 && c->options->legend)
+                fold_print(stdout, _("The other rows do not apply. --all prints them too."), 0);
 }
 
 /* ---- steps for a disk that is to leave uas, but is in use ---- */
@@ -245,10 +243,8 @@ static void print_gentler(const struct ctl *c, const struct view *v)
 
 /* ---- all of it ---- */
 
-static int print_text(const struct ctl *c, const struct view *v, const struct explanation *t)
+static void print_text(const struct ctl *c, const struct view *v, const struct explanation *t)
 {
-        int r;
-
         pager_open(c->options->pager);
         if (v != c->views.list)
                 putchar('\n');
@@ -256,12 +252,9 @@ static int print_text(const struct ctl *c, const struct view *v, const struct ex
         boot_place_print(c, v);
         print_gentler(c, v);
         putchar('\n');
-        r = print_rows(c, t);
-        if (r < 0)
-                return r;
+        print_rows(c, t);
         print_quirks(t);
         print_advice(t);
-        return 0;
 }
 
 /* Keeps no pointer to v. 0 or -errno. */
@@ -309,9 +302,10 @@ static int explain_one(struct ctl *c, const struct view *v)
         if (r < 0)
                 return r;
         say_other_view(v, &told);
-        if (!ctl_json(c))
-                return print_text(c, v, &told);
-        append(c->json, json_explanation(v, &told));
+        if (ctl_json(c))
+                append(c->json, json_explanation(v, &told));
+        else
+                print_text(c, v, &told);
         return 0;
 }
 

@@ -19,7 +19,7 @@ static void add_inhibitor(const char *disk, const char *who, const char *why, vo
 static const struct table_column columns[] = {{N_("DISK")}, {N_("WHO")}, {N_("WHY"), SCOLS_FL_WRAP}};
 
 /* The daemon has made the texts harmless. uasctl does not rely on that. */
-static int print_table(json_object *all, bool legend)
+static void print_table(json_object *all, bool legend)
 {
         struct libscols_table *t = table_new(columns, ELEMENTSOF(columns), legend);
 
@@ -31,7 +31,7 @@ static int print_table(json_object *all, bool legend)
                                  (const char *const[]){member(one, "disk") ?: _("any"), SENTENCE(member(one, "who")),
                                                        *why ? SENTENCE(why) : "-"});
         }
-        return table_print(t, columns, ELEMENTSOF(columns));
+        table_print(t, columns, ELEMENTSOF(columns));
 }
 
 /* uasctl inhibit: while a command runs, no switch begins. */
@@ -147,8 +147,8 @@ static int list(struct ctl *c)
         else if (json_object_array_length(all) == 0)
                 log_info("No program inhibits switches.");
         else
-                r = print_table(all, c->options->legend);
-        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                print_table(all, c->options->legend);
+        return UASD_EXIT_OK;
 }
 
 int verb_inhibit(struct ctl *c, char **args)

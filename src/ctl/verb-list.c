@@ -130,7 +130,7 @@ static void add_disk(struct tree *t, const struct view *v, bool tree)
                         add_lun(t, line, &v->disk.luns[i]);
 }
 
-static int print_list(const struct ctl *ctl, const struct views *v, const struct columns *c)
+static void print_list(const struct ctl *ctl, const struct views *v, const struct columns *c)
 {
         struct table_column columns[COLUMNS_MAX];
         struct tree t = {.roots = &ctl->client.roots, .columns = c};
@@ -144,7 +144,7 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         for (size_t i = 0; i < v->n; i++)
                 add_disk(&t, &v->list[i], tree);
         tree_done(&t);
-        return table_print(t.table, columns, c->n);
+        table_print(t.table, columns, c->n);
 }
 
 /* Reads only the data for the columns. The brief answer has neither VID:PID nor serial number, which may be names. */
@@ -178,5 +178,6 @@ int verb_list(struct ctl *c, char **args)
         if (c->views.n == 0)
                 return log_answer(UASD_EXIT_OK, "There are no USB disks.");
         pager_open(c->options->pager);
-        return print_list(c, &c->views, &columns) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        print_list(c, &c->views, &columns);
+        return UASD_EXIT_OK;
 }

@@ -21,8 +21,8 @@ static int read_row(sd_bus_message *m, struct policy_rows *rows)
         s = policy_source_from_string(source);
         if (p < 0 || s < 0)
                 return -EBADMSG;
-        row = policy_rows_add(rows, id, (enum policy) p, forced, (enum policy_source) s);
-        r = row ? sd_bus_message_read_strv(m, &row->disks) : -ENOMEM;
+        row = need(policy_rows_add(rows, id, (enum policy) p, forced, (enum policy_source) s));
+        r = sd_bus_message_read_strv(m, &row->disks);
         while (r >= 0 && row->disks && row->disks[row->n_disks])
                 row->n_disks++;
         return r;
@@ -63,10 +63,8 @@ static int read_files(const struct ctl *c, struct policy_rows *ret)
         r = local_read(&c->client.roots, false, &views);
         if (r >= 0)
                 r = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read() has reported errors in it */
-        plugged = calloc(views.n + 1, sizeof(*plugged));
-        if (r >= 0 && !plugged)
-                r = -ENOMEM;
-        for (size_t i = 0; r >= 0 && i < views.n; i++)
+        plugged = need(calloc(views.n + 1, sizeof(*plugged)));
+        for (size_t i = 0; i < views.n; i++)
                 plugged[i] = &views.list[i].disk.facts;
         if (r >= 0)
                 r = policy_list(&c->client.roots, &config, plugged, views.n, ret);
@@ -127,7 +125,8 @@ static int show_all(const struct ctl *c)
         t = table_new(columns, ELEMENTSOF(columns), c->options->legend);
         for (size_t i = 0; i < rows.n; i++)
                 add_line(t, &rows.list[i]);
-        return table_print(t, columns, ELEMENTSOF(columns)) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        table_print(t, columns, ELEMENTSOF(columns));
+        return UASD_EXIT_OK;
 }
 
 /* Prints the policy of a disk that is not plugged in. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "term/layout.h"
 
+#include <assert.h>
 #include <wchar.h>
 
 #include "common/gettext.h"
@@ -69,10 +70,10 @@ unsigned fold_longest(const char *s, bool dashes)
 static char *fold_at(const char *s, unsigned width, unsigned indent, bool dashes, bool cut)
 {
         /* Each piece may get a mark and an additional end of line. */
-        char *ret = width > 0 ? malloc(strlen(s) * (MARK_ROOM + 1 + indent) + MARK_ROOM) : strdup(s), *to = ret;
+        char *ret = need(width > 0 ? malloc(strlen(s) * (MARK_ROOM + 1 + indent) + MARK_ROOM) : strdup(s)), *to = ret;
         unsigned used = 0;
 
-        if (!ret || width == 0)
+        if (width == 0)
                 return ret;
         *to = '\0';
         for (size_t n, blanks; blanks = strspn(s, " "), *(s += blanks); s += n) {
@@ -114,7 +115,7 @@ char *fold_indented(const char *s, unsigned indent)
         return indented(s, style_width(), indent);
 }
 
-int fold_print(FILE *out, const char *s, unsigned indent)
+void fold_print(FILE *out, const char *s, unsigned indent)
 {
         _cleanup_free_ char *lines = NULL;
         unsigned width = style_width();
@@ -124,10 +125,7 @@ int fold_print(FILE *out, const char *s, unsigned indent)
                 (void) fprintf(out, "\n%*s", (int) indent, "");
         }
         lines = fold_indented(s, indent);
-        if (!lines)
-                return -ENOMEM;
         (void) fprintf(out, "%s\n", lines);
-        return 0;
 }
 
 /* ---- help texts ---- */
@@ -142,7 +140,7 @@ static unsigned help_width(void)
 
 void fold_paragraph(const char *s)
 {
-        _cleanup_free_ char *lines = need(indented(s, help_width(), 0));
+        _cleanup_free_ char *lines = indented(s, help_width(), 0);
 
         puts(lines);
 }
@@ -151,8 +149,8 @@ void fold_row(const char *left, const char *text)
 {
         unsigned width = help_width(), at = width < TWO_COLUMNS ? INDENT : HELP_COLUMN, used = fold_width(left) + 2;
         /* Blanks in front of the left text stay as long as it fits. */
-        _cleanup_free_ char *first = used <= width ? need(strdup(left)) : need(indented(left, width, INDENT));
-        _cleanup_free_ char *second = need(indented(text, width, at));
+        _cleanup_free_ char *first = used <= width ? need(strdup(left)) : indented(left, width, INDENT);
+        _cleanup_free_ char *second = indented(text, width, at);
 
         printf("  %s%s%*s%s\n", first, used < at ? "" : "\n", (int) (used < at ? at - used : at), "", second);
 }
@@ -288,7 +286,7 @@ static void grow(struct table_widths *l, unsigned room, const unsigned to[static
         }
 }
 
-static int fold_cells(struct libscols_table *t, struct libscols_column *c, unsigned width)
+static void fold_cells(struct libscols_table *t, struct libscols_column *c, unsigned width)
 {
         int r = scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_WRAP);
 
@@ -298,25 +296,23 @@ static int fold_cells(struct libscols_table *t, struct libscols_column *c, unsig
         for (size_t row = 0; row < scols_table_get_nlines(t) && r == 0; row++) {
                 struct libscols_cell *cell = scols_line_get_column_cell(scols_table_get_line(t, row), c);
                 const char *text = scols_cell_get_data(cell);
-                _cleanup_free_ char *folded = text ? fold(text, width) : NULL;
 
-                if (text)
-                        r = folded ? scols_cell_set_data(cell, folded) : -ENOMEM;
+                r = text ? scols_cell_refer_data(cell, fold(text, width)) : 0;
         }
-        return r;
+        if (r < 0)
+                no_memory();
 }
 
 /* Prints each row as lines "HEADING: text". */
-static int print_rows(struct libscols_table *t)
+static void print_rows(struct libscols_table *t)
 {
         FILE *out = scols_table_get_stream(t);
         size_t n = scols_table_get_ncols(t);
         unsigned keys = 0;
-        int r = 0;
 
         for (size_t i = 0; i < n; i++)
                 widen(&keys, fold_width(heading(t, i)));
-        for (size_t k = 0; k < n * scols_table_get_nlines(t) && r == 0; k++) {
+        for (size_t k = 0; k < n * scols_table_get_nlines(t); k++) {
                 struct libscols_cell *cell = scols_line_get_cell(scols_table_get_line(t, k / n), k % n);
                 const char *text = scols_cell_get_data(cell), *sgr = scols_cell_get_color(cell) ?: "";
 
@@ -325,47 +321,43 @@ static int print_rows(struct libscols_table *t)
                 if (isempty(text))
                         continue;
                 (void) fprintf(out, "%*s%s: %s", fold_blanks(heading(t, k % n), keys), "", heading(t, k % n), colour(sgr));
-                r = fold_print(out, text, keys + 2);
+                fold_print(out, text, keys + 2);
                 (void) fputs(*sgr ? colour_end() : "", out);
         }
-        return r;
 }
 
-/* Returns 1 if the table is too wide, whatever is left out or folded. */
-static int fit(struct libscols_table *t, const struct table_column *columns, size_t n)
+/* Returns false if the table is too wide, whatever is left out or folded. */
+static bool fit(struct libscols_table *t, const struct table_column *columns, size_t n)
 {
         struct table_widths l = {.columns = columns, .n = n};
         unsigned room = style_width();
-        int r = 0;
 
+        assert(n <= COLUMNS_MAX);
         if (room == 0)
-                return 0;
-        if (n > COLUMNS_MAX)
-                return -EINVAL;
+                return true;
         measure(t, &l);
         leave_out(&l, room);
         if (sum(&l, l.least) > room && !scols_table_is_noheadings(t) && !scols_table_is_tree(t))
-                return 1;
+                return false;
         memcpy(l.width, l.least, sizeof(l.width));
         grow(&l, room, l.usual);
         grow(&l, room, l.whole);
-        for (size_t i = 0; i < n && r == 0; i++) {
+        for (size_t i = 0; i < n; i++) {
                 struct libscols_column *c = scols_table_get_column(t, i);
 
                 if (!l.shown[i])
-                        r = scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_HIDDEN);
+                        (void) scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_HIDDEN);
                 else if (l.width[i] < l.whole[i])
-                        r = fold_cells(t, c, l.width[i]);
+                        fold_cells(t, c, l.width[i]);
         }
-        return r;
+        return true;
 }
 
-int table_print(struct libscols_table *t, const struct table_column *columns, size_t n)
+void table_print(struct libscols_table *t, const struct table_column *columns, size_t n)
 {
-        int r = fit(t, columns, n);
-
-        if (r >= 0)
-                r = r > 0 ? print_rows(t) : scols_print_table(t);
+        if (!fit(t, columns, n))
+                print_rows(t);
+        else if (scols_print_table(t) < 0)
+                no_memory();
         scols_unref_table(t);
-        return r < 0 ? r : 0;
 }

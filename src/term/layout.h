@@ -13,16 +13,16 @@ int fold_blanks(const char *s, unsigned width);
 unsigned fold_longest(const char *s, bool dashes);
 /*
  * s in lines of at most that width; free it. If a word is wider, all are broken after their dashes. A part that is still wider is
- * cut and marked. NULL: out of memory. width 0: unchanged.
+ * cut and marked. width 0: unchanged.
  */
 char *fold(const char *s, unsigned width);
 /*
  * s folded to the width of the terminal; free it. The first line begins after `indent` used cells, the others are indented by
- * that. A wider word is whole: the terminal breaks it. NULL: out of memory. Without a terminal: unchanged.
+ * that. A wider word is whole: the terminal breaks it. Without a terminal: unchanged.
  */
 char *fold_indented(const char *s, unsigned indent);
 /* Prints the same and an end of line. If the indent leaves no room, s begins in the next line. */
-int fold_print(FILE *out, const char *s, unsigned indent);
+void fold_print(FILE *out, const char *s, unsigned indent);
 /* For help texts, which are also folded without a terminal, to 80 columns. */
 void fold_paragraph(const char *s);
 /* A row of a list: "  left    text". The text begins at the same column in all rows, or in the next line if there is no room. */
@@ -52,6 +52,6 @@ struct libscols_table *table_new(const struct table_column *columns, size_t n, b
 struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *above, const char *const *cells);
 /*
  * Takes ownership of t. `columns` has one item for each column. Leaves out or folds columns until no line is wider than the
- * terminal. If that does not suffice, it prints a line for each cell. 0 or a negative errno.
+ * terminal. If that does not suffice, it prints a line for each cell.
  */
-int table_print(struct libscols_table *t, const struct table_column *columns, size_t n);
+void table_print(struct libscols_table *t, const struct table_column *columns, size_t n);

@@ -338,14 +338,14 @@ static void list_json(const struct bench *all, size_t n)
         json_print(json_make({"benches", list}, {"version", new_int(BENCH_JSON_VERSION)}));
 }
 
-static int list_table(const struct bench_context *c, const struct bench *all, size_t n)
+static void list_table(const struct bench_context *c, const struct bench *all, size_t n)
 {
         struct libscols_table *t = table_new(columns, _AT_MAX, !c->options->no_legend);
 
         for (size_t i = 0; i < n; i++)
                 add_result(t, &all[i]);
         pager_open(!c->options->no_pager);
-        return table_print(t, columns, _AT_MAX);
+        table_print(t, columns, _AT_MAX);
 }
 
 int bench_history(const struct bench_context *c, char *const *words)
@@ -363,7 +363,7 @@ int bench_history(const struct bench_context *c, char *const *words)
         if (code == UASD_EXIT_OK && c->options->json)
                 list_json(all, n);
         else if (code == UASD_EXIT_OK && n > 0)
-                code = list_table(c, all, n) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                list_table(c, all, n);
         else if (code == UASD_EXIT_OK)
                 log_info("No result is stored%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
         for (size_t i = 0; i < n; i++)

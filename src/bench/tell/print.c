@@ -175,16 +175,10 @@ static void make_table(struct result_printer *p, bool legend)
         }
 }
 
-static void folded(FILE *out, const char *s, unsigned indent)
-{
-        if (fold_print(out, s, indent) < 0)
-                no_memory();
-}
-
 void bench_print_line(FILE *out, const char *key, bool again, const char *value)
 {
         (void) fprintf(out, "%*s%c ", KEY_WIDTH, key, again ? ' ' : ':');
-        folded(out, HARMLESS(value), KEY_WIDTH + 2);
+        fold_print(out, HARMLESS(value), KEY_WIDTH + 2);
 }
 
 void bench_print_notes(FILE *out, const struct notes *notes)
@@ -192,7 +186,7 @@ void bench_print_notes(FILE *out, const struct notes *notes)
         for (size_t i = 0; i < notes->n; i++) {
                 int n = fprintf(out, "%s[%zu] ", i == 0 ? "\n" : "", i + 1) - (i == 0);
 
-                folded(out, HARMLESS(notes->text[i]), n > 0 ? (unsigned) n : 0);
+                fold_print(out, HARMLESS(notes->text[i]), n > 0 ? (unsigned) n : 0);
         }
 }
 
@@ -203,11 +197,10 @@ int bench_print(const struct bench *b, FILE *out, bool legend)
         struct head_line head[HEAD_MAX];
         char text[2048];
         size_t n;
-        int r;
 
         if (b->finding.found) { /* it comes before everything else */
                 (void) fputs(style_colours() ? SGR_RED : "", out);
-                folded(out, HARMLESS(finding_text(b, text, sizeof(text))), 0);
+                fold_print(out, HARMLESS(finding_text(b, text, sizeof(text))), 0);
                 (void) fprintf(out, "%s\n", colour_end());
         }
         n = bench_head(b, true, head);
@@ -216,14 +209,14 @@ int bench_print(const struct bench *b, FILE *out, bool legend)
         (void) fputc('\n', out);
         make_table(&p, legend);
         (void) scols_table_set_stream(p.table, out);
-        r = table_print(p.table, columns, p.n_columns);
+        table_print(p.table, columns, p.n_columns);
         bench_print_notes(out, &p.notes);
         if (*verdict_overall(b, text, sizeof(text))) {
                 text_add(text, sizeof(text), ".");
                 (void) fprintf(out, "\n%s%s%s ", style_colours() ? SGR_BOLD : "", verdict, colour_end());
-                folded(out, text, sizeof(verdict));
+                fold_print(out, text, sizeof(verdict));
         }
-        return r < 0 ? r : ferror(out) ? -EIO : 0;
+        return ferror(out) ? -EIO : 0;
 }
 
 /* ---- Markdown ---- */
