@@ -23,17 +23,69 @@ static const struct boot_place places[] = {
         /* clang-format off */
         {BOOT_ONE_LINE, "../boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt", NULL},
         {BOOT_ONE_LINE, "../boot/cmdline.txt", "/boot/cmdline.txt", NULL},
-        {BOOT_GRUB, "default/grub", "/etc/default/grub", "update-grub"},
+        {BOOT_GRUB, "default/grub", "/etc/default/grub", NULL}, /* see grub_command() */
         {BOOT_ONE_LINE, "kernel/cmdline", "/etc/kernel/cmdline", "kernel-install add-all"},
         /* clang-format on */
 };
+
+static const struct boot_place entries = {.form = BOOT_ENTRIES, .path = "/boot/loader/entries"};
+
+/*
+ * Fedora and its relatives: GRUB reads an entry with a command line for each kernel. grub2-mkconfig brings a change of
+ * /etc/default/grub to the entries only on some of them.
+ */
+static bool grub_has_entries(const struct roots *r)
+{
+        char text[16384];
+
+        if (attr_read(r->etc, "default/grub", text, sizeof(text)) < 0)
+                return false;
+        for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+                const char *value = startswith(line, "GRUB_ENABLE_BLSCFG=");
+
+                if (value && startswith(value + strspn(value, "\"'"), "true"))
+                        return true;
+        }
+        return false;
+}
 
 const struct boot_place *boot_place_find(const struct roots *r)
 {
         for (size_t i = 0; i < ELEMENTSOF(places); i++)
                 if (faccessat(r->etc, places[i].at, F_OK, 0) == 0)
-                        return &places[i];
+                        return places[i].form == BOOT_GRUB && grub_has_entries(r) ? &entries : &places[i];
         return NULL;
+}
+
+/* Only Debian and its relatives have update-grub. */
+static const char *grub_command(const struct roots *r)
+{
+        static const struct {
+                const char *path, *command;
+        } makers[] = {
+                {"../usr/sbin/update-grub", "update-grub"},
+                {"../boot/grub2/grub.cfg", "grub2-mkconfig -o /boot/grub2/grub.cfg"},
+                {"../boot/grub/grub.cfg", "grub-mkconfig -o /boot/grub/grub.cfg"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(makers); i++)
+                if (faccessat(r->etc, makers[i].path, F_OK, 0) == 0)
+                        return makers[i].command;
+        return makers[0].command;
+}
+
+const char *boot_place_command(const struct roots *r, const struct boot_place *p)
+{
+        switch (p->form) {
+        case BOOT_GRUB:
+                return grub_command(r);
+        case BOOT_MODPROBE:
+                return initramfs_command(r);
+        case BOOT_ONE_LINE:
+        case BOOT_ENTRIES:
+                break;
+        }
+        return p->then;
 }
 
 char *boot_place(const struct ctl *c, char *ret, size_t size)
@@ -45,11 +97,13 @@ char *boot_place(const struct ctl *c, char *ret, size_t size)
                 (void) snprintf(
                         ret, size,
                         p->form == BOOT_GRUB
-                                ? _("On this machine it belongs into %s, in GRUB_CMDLINE_LINUX=, then: update-grub. Restart after that.")
+                                ? _("On this machine it belongs into %s, in GRUB_CMDLINE_LINUX=, then: %s. Restart after that.")
+                        : p->form == BOOT_ENTRIES
+                                ? _("On this machine it belongs into %s: grubby --update-kernel=ALL --args=WORD. Restart after that.")
                         : p->then
                                 ? _("On this machine it belongs into %s, then rebuild the boot entries (kernel-install). Restart after that.")
                                 : _("On this machine it belongs into %s, at the end of its one line. Restart after that."),
-                        p->path);
+                        p->path, boot_place_command(&c->client.roots, p));
         else
                 (void) snprintf(
                         ret, size,
@@ -64,7 +118,10 @@ char *boot_place_for(const struct ctl *c, const struct view *v, char *ret, size_
         if (!disk_has_root(&v->disk) || !view_leaves_uas(v))
                 return ret;
         text_add(boot_place(c, ret, size), size, " ");
-        text_add(ret, size, _("uasctl policy --kernel --write %s usb-storage does that."), v->disk.facts.interface);
+        text_add(ret, size,
+                 boot_place_find(&c->client.roots) == &entries ? _("uasctl policy --kernel %s prints the word.")
+                                                               : _("uasctl policy --kernel --write %s usb-storage does that."),
+                 v->disk.facts.interface);
         return ret;
 }
 
@@ -245,6 +302,8 @@ static const char *made_by_others(const struct roots *r, const struct boot_place
         if (p->form == BOOT_ONE_LINE && attr_read(r->etc, "kernel/postinst.d/z50-raspi-firmware", text, sizeof(text)) > 0 &&
             strstr(text, "raspi-extra-cmdline"))
                 return N_("raspi-firmware makes it from /etc/default/raspi-extra-cmdline, which is the file to change");
+        if (p->form == BOOT_ENTRIES)
+                return N_("only grubby changes the entries in it");
         if (p->form != BOOT_GRUB)
                 return NULL;
         if (faccessat(r->etc, "../boot/grub/grub.cfg", F_OK, 0) < 0 && faccessat(r->etc, "../boot/grub2/grub.cfg", F_OK, 0) < 0)

@@ -8,6 +8,7 @@
 enum boot_form {
         BOOT_ONE_LINE, /* the kernel command line */
         BOOT_GRUB,     /* a shell script with GRUB_CMDLINE_LINUX= */
+        BOOT_ENTRIES,  /* an entry for each kernel, which uasctl does not change */
         BOOT_MODPROBE, /* our own file in modprobe.d */
 };
 
@@ -16,12 +17,15 @@ struct boot_place {
         enum boot_form form;
         const char *at; /* below /etc */
         const char *path;
-        const char *then; /* to be done after a change; NULL: nothing */
+        const char *then; /* see boot_place_command() */
 };
 extern const struct boot_place boot_place_modprobe;
 
 /* The file with the kernel command line of this machine; NULL: not known. */
 const struct boot_place *boot_place_find(const struct roots *r);
+
+/* The command to run after a change; NULL: none. */
+const char *boot_place_command(const struct roots *r, const struct boot_place *p);
 
 #define BOOT_PLACE_MAX 512
 /* Sentences: where a kernel parameter belongs on this machine, and the command to run afterwards. Returns ret. */

@@ -138,7 +138,7 @@ static int unmake(const struct ctl *c, struct change *ch, const struct facts *f)
 static void say_done(const struct ctl *c, const struct change *ch, const char *policy)
 {
         const struct boot_place *p = ch->file.place;
-        const char *then = p->form == BOOT_MODPROBE ? initramfs_command(&c->client.roots) : p->then;
+        const char *then = boot_place_command(&c->client.roots, p);
 
         if (then)
                 log_info("%s is changed. Now run: %s. Restart after that.", p->path, then);

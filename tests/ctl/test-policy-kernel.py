@@ -75,6 +75,16 @@ class PolicyKernel(unittest.TestCase):
             self.assertEqual(p.stdout.splitlines()[:2], [f'# For the kernel command line, in /{path}:', LINES[0]])
             self.assertRegex(p.stderr, f'belongs into /{path}.*{then}.*Restart after that')
 
+    def test_entries(self):
+        "GRUB has an entry for each kernel, which grubby changes."
+        self.bad()
+        self.tree.write('etc/default/grub', 'GRUB_CMDLINE_LINUX=""\nGRUB_ENABLE_BLSCFG=true\n')
+        p = self.tree.run('policy', '--kernel', 'sda')
+        self.assertEqual(p.stdout.splitlines()[:2], ['# For the kernel command line, in /boot/loader/entries:', LINES[0]])
+        self.assertIn('grubby --update-kernel=ALL', p.stderr)
+        self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n')
+        self.assertRegex(' '.join(self.tree.run('status', 'sda').stdout.split()), 'Boot: .*grubby.* uasctl policy --kernel 2-1:1.0 prints the word.')
+
     def test_root(self):
         "The running system is on the disk: status and explain name the place of the line."
         self.bad()

@@ -130,9 +130,23 @@ class PolicyWrite(unittest.TestCase):
         self.tree.write('boot/grub/grub.cfg', '')
         for inside, after in ('', WORD), ('quiet', f'quiet {WORD}'), (f'a usb-storage.quirks=0bc2:ab38:f b', f'a usb-storage.quirks=1209:5a5a:u,0bc2:ab38:f b'):
             self.put(GRUB_TEXT % inside, GRUB)
-            self.assertIn('Now run: update-grub.', self.changed(GRUB_TEXT % after))
+            self.assertIn('Now run: grub-mkconfig -o /boot/grub/grub.cfg.', self.changed(GRUB_TEXT % after))
+        self.tree.write('boot/grub2/grub.cfg', '')
+        self.put(GRUB_TEXT % '', GRUB)
+        self.assertIn('Now run: grub2-mkconfig -o /boot/grub2/grub.cfg.', self.changed(GRUB_TEXT % WORD))
+        self.tree.write('usr/sbin/update-grub', '')
+        self.assertIn('Now run: update-grub.', self.changed(GRUB_TEXT % WORD))
         self.put("GRUB_CMDLINE_LINUX='a'", GRUB)
         self.changed(f"GRUB_CMDLINE_LINUX='a {WORD}'")
+
+    def test_grub_with_entries(self):
+        "GRUB reads the kernel command line from entries, which no command makes again from /etc/default/grub everywhere."
+        self.tree.write('boot/grub2/grub.cfg', '')
+        for value in 'true', '"true"':
+            self.put(GRUB_TEXT % '' + f'GRUB_ENABLE_BLSCFG={value}\n', GRUB)
+            self.refused('grubby')
+        self.put(GRUB_TEXT % '' + 'GRUB_ENABLE_BLSCFG=false\n', GRUB)
+        self.changed(GRUB_TEXT % WORD + 'GRUB_ENABLE_BLSCFG=false\n')
 
     def test_grub_not_understood(self):
         self.put(GRUB_TEXT % '', GRUB)
