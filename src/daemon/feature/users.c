@@ -103,15 +103,14 @@ static bool is_asked(const struct entry *e, const struct entry *of, usec_t now)
 /* Returns the pool that udev found on this device, if it is imported. The labels of a former pool may still be there. */
 static char *pool_of(const struct roots *r, const struct block *b)
 {
-        char id[UDEVDB_ID_MAX], text[256], path[sizeof(text) + 32], *name;
+        char id[UDEVDB_ID_MAX], text[256], *name;
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
         if (udevdb_property(r, id, "ID_FS_TYPE", text, sizeof(text)) <= 0 || !streq(text, "zfs_member") ||
             udevdb_property(r, id, "ID_FS_LABEL_ENC", text, sizeof(text)) <= 0)
                 return NULL;
         unescape(text);
-        (void) snprintf(path, sizeof(path), "spl/kstat/zfs/%s/state", text);
-        if (strchr(text, '/') || faccessat(r->proc, path, F_OK, 0) < 0)
+        if (strchr(text, '/') || faccessat(r->proc, path_join("spl/kstat/zfs/", text, "/state"), F_OK, 0) < 0)
                 return NULL;
         return asprintf(&name, "ZFS pool %s", text) < 0 ? NULL : name;
 }

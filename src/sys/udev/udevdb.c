@@ -14,12 +14,12 @@
 char *udevdb_read(const struct roots *r, const char *id)
 {
         _cleanup_close_ int fd = -1;
-        char path[64], *text = NULL;
+        char *text = NULL;
         size_t size;
 
-        if (strchr(id, '/') || !concat(path, sizeof(path), RUN_UDEV_DATA "/", id))
+        if (strchr(id, '/'))
                 return NULL;
-        fd = openat(r->run, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        fd = openat(r->run, path_join(RUN_UDEV_DATA "/", id), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         return fd >= 0 && read_whole(fd, RECORD_MAX, &text, &size) >= 0 ? text : NULL;
 }
 
@@ -61,10 +61,10 @@ bool udevdb_has_tag(const char *record, const char *tag)
 
 bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEVDB_ID_MAX])
 {
-        char path[128], devno[32];
+        char devno[32];
 
-        (void) concat(path, sizeof(path), SYSFS_USB_DEVICES "/", port, "/dev");
-        return attr_read(r->sys, path, devno, sizeof(devno)) > 0 && concat(ret, UDEVDB_ID_MAX, "c", devno);
+        return attr_read(r->sys, path_join(SYSFS_USB_DEVICES "/", port, "/dev"), devno, sizeof(devno)) > 0 &&
+               concat(ret, UDEVDB_ID_MAX, "c", devno);
 }
 
 int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size)
@@ -123,11 +123,8 @@ void platform_read(const struct roots *r, char ret[static PLATFORM_MAX])
 /* Writes the action to the device, and keeps the first error. */
 static void trigger_one(const struct roots *r, const struct block *b, const char *action, int *first)
 {
-        char path[16 + BLOCK_NAME_MAX + 8];
-        int k;
+        int k = attr_write(r->sys, path_join("class/block/", b->name, "/uevent"), action);
 
-        (void) snprintf(path, sizeof(path), "class/block/%s/uevent", b->name);
-        k = attr_write(r->sys, path, action);
         if (k < 0 && !*first)
                 *first = k;
 }

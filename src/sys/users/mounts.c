@@ -161,10 +161,8 @@ static int btrfs_look_at(const char *name, void *data)
 static int btrfs_among(const char *uuid, void *data)
 {
         struct members *m = data, here = {m->s, m->source, NULL};
-        char path[128];
 
-        (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", uuid);
-        if (dir_each(m->s->r->sys, path, btrfs_look_at, &here) < 0 || here.source)
+        if (dir_each(m->s->r->sys, path_join("fs/btrfs/", uuid, "/devices"), btrfs_look_at, &here) < 0 || here.source)
                 return 0;
         m->ours = here.ours;
         return 1;
@@ -293,11 +291,8 @@ static int btrfs_member(const char *name, void *data)
 static int btrfs_filesystem(const char *name, void *data)
 {
         struct user_search *s = data;
-        char path[128];
-        int k;
+        int k = dir_each(s->r->sys, path_join("fs/btrfs/", name, "/devices"), btrfs_member, &(struct btrfs){s, name});
 
-        (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", name);
-        k = dir_each(s->r->sys, path, btrfs_member, &(struct btrfs){s, name});
         return k == -ENOENT || k == -ENOTDIR ? 0 : k;
 }
 

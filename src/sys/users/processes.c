@@ -29,10 +29,10 @@ static int unless_its_own(int error)
 /* An O_PATH descriptor does not open the node, and inotify does not report its close. */
 static bool is_path_only(const struct task *p, const char *fd)
 {
-        char path[80], text[256], *flags;
+        char text[256], *flags;
 
-        (void) snprintf(path, sizeof(path), "%.40s/fdinfo/%.16s", p->path, fd);
-        if (attr_read(p->s->r->proc, path, text, sizeof(text)) <= 0 || !(flags = strstr(text, "flags:")))
+        if (attr_read(p->s->r->proc, path_join(p->path, "/fdinfo/", fd), text, sizeof(text)) <= 0 ||
+            !(flags = strstr(text, "flags:")))
                 return false;
         return strtoul(flags + strlen("flags:"), NULL, 8) & O_PATH;
 }
@@ -40,7 +40,6 @@ static bool is_path_only(const struct task *p, const char *fd)
 static int add_open(const struct task *p, const char *device, const char *below, const char *name)
 {
         struct user *u;
-        char via[80];
 
         for (size_t i = 0; i < p->s->n; i++) /* list each only once */
                 if (p->s->list[i].kind == USER_OPEN && p->s->list[i].pid == (pid_t) atol(p->path) &&
@@ -52,8 +51,7 @@ static int add_open(const struct task *p, const char *device, const char *below,
         if (!u)
                 return -ENOMEM;
         search_who(p->s, u, p->path);
-        (void) snprintf(via, sizeof(via), "%.40s/%s%.16s", p->path, below, name);
-        u->via = strdup(via);
+        u->via = strdup(path_join(p->path, "/", below, name));
         return u->via ? 0 : -ENOMEM;
 }
 
@@ -159,14 +157,12 @@ static int find_files(struct task *p)
 /* Searches the mount namespace and the open files of one process or thread. Returns 0 or our own -errno. */
 static int search_task(struct user_search *s, const char *task)
 {
-        char path[64], namespace[64];
+        char namespace[64];
         int k = 0;
 
-        (void) snprintf(path, sizeof(path), "%.40s/ns/mnt", task);
-        if (link_basename(s->r->proc, path, namespace, sizeof(namespace)) > 0 && search_first_sight(s, namespace)) {
-                (void) snprintf(path, sizeof(path), "%.40s/mountinfo", task);
-                k = search_mounts(s, 1, path, namespace, task);
-        }
+        if (link_basename(s->r->proc, path_join(task, "/ns/mnt"), namespace, sizeof(namespace)) > 0 &&
+            search_first_sight(s, namespace))
+                k = search_mounts(s, 1, path_join(task, "/mountinfo"), namespace, task);
         k = unless_its_own(-k);
         return k < 0 ? k : unless_its_own(-find_files(&(struct task){s, task, -1}));
 }
@@ -202,15 +198,14 @@ static int search_thread(const char *tid, void *data)
 
 int search_process(const char *pid, void *data)
 {
+        const char *path = path_join(pid, "/task");
         struct user_search *s = data;
-        char path[32];
         struct stat st;
         int k;
 
         if (!isdigit((unsigned char) *pid) || atol(pid) == (long) getpid())
                 return 0;
         k = search_task(s, pid);
-        (void) snprintf(path, sizeof(path), "%.16s/task", pid);
         /* The directory has one link for each thread, and two more. */
         if (k < 0 || fstatat(s->r->proc, path, &st, 0) < 0 || st.st_nlink <= 3)
                 return k;

@@ -118,14 +118,12 @@ struct climb {
 bool search_is_called(const struct user_search *s, const char *block, const char *name)
 {
         const char *mapping = startswith(name, "mapper/");
-        char path[64], dm[160];
+        char dm[160];
 
         if (streq(block, name))
                 return true;
-        if (!mapping || !startswith(block, "dm-"))
-                return false;
-        (void) snprintf(path, sizeof(path), "class/block/%.31s/dm/name", block);
-        return attr_read(s->r->sys, path, dm, sizeof(dm)) > 0 && streq(dm, mapping);
+        return mapping && startswith(block, "dm-") &&
+               attr_read(s->r->sys, path_join("class/block/", block, "/dm/name"), dm, sizeof(dm)) > 0 && streq(dm, mapping);
 }
 
 const char *search_stacked_number(const struct user_search *s, unsigned major, unsigned minor)
@@ -157,14 +155,13 @@ static int push(const char *name, void *data)
         struct climb *c = data;
         struct user_search *s = c->s;
         struct stacked new = {.device = c->device, .direct = c->direct};
-        char path[64];
 
         if (stacked_already(c, name) || s->n_stack >= STACK_MAX)
                 return 0;
         if (!copy_string(new.block.name, sizeof(new.block.name), name))
                 return -ENAMETOOLONG;
-        (void) snprintf(path, sizeof(path), "class/block/%.31s/dev", name);
-        (void) attr_read_devno(s->r->sys, path, &new.block.major, &new.block.minor); /* otherwise 0 */
+        /* otherwise 0 */
+        (void) attr_read_devno(s->r->sys, path_join("class/block/", name, "/dev"), &new.block.major, &new.block.minor);
         return list_push(s->stack, s->n_stack, new) ? 0 : -ENOMEM;
 }
 
@@ -172,19 +169,15 @@ static int push(const char *name, void *data)
 static int push_partition(const char *name, void *data)
 {
         const struct climb *c = data;
-        char path[128];
+        const char *path = path_join("class/block/", c->block, "/", name, "/partition");
 
-        (void) snprintf(path, sizeof(path), "class/block/%.31s/%.31s/partition", c->block, name);
         return startswith(name, c->block) && faccessat(c->s->r->sys, path, F_OK, 0) == 0 ? push(name, data) : 0;
 }
 
 static int push_holders(struct climb *c)
 {
-        char path[64];
-        int k;
+        int k = dir_each(c->s->r->sys, path_join("class/block/", c->block, "/holders"), push, c);
 
-        (void) snprintf(path, sizeof(path), "class/block/%.31s/holders", c->block);
-        k = dir_each(c->s->r->sys, path, push, c);
         return k == -ENOENT ? 0 : k;
 }
 
@@ -208,10 +201,9 @@ int search_stack(struct user_search *s)
         for (size_t i = first; i < s->n_stack; i++) {
                 const struct block at = s->stack[i].block;
                 struct climb c = {s, s->stack[i].device, at.name, false};
-                char path[64];
 
-                (void) snprintf(path, sizeof(path), "class/block/%.31s", at.name);
-                if (dir_each(s->r->sys, path, push_partition, &c) == -ENOMEM || push_holders(&c) == -ENOMEM)
+                if (dir_each(s->r->sys, path_join("class/block/", at.name), push_partition, &c) == -ENOMEM ||
+                    push_holders(&c) == -ENOMEM)
                         return -ENOMEM;
         }
         return 0;
