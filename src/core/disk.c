@@ -142,36 +142,34 @@ void disk_done(struct disk *d)
         *d = (struct disk){};
 }
 
-const struct block *luns_find(const struct lun *luns, size_t n, const char *name)
+const struct block *lun_next_node(const struct lun *l, const struct block *b)
 {
-        for (size_t i = 0; i < n; i++) {
-                if (streq(luns[i].disk.name, name))
-                        return &luns[i].disk;
-                for (size_t p = 0; p < luns[i].n_parts; p++)
-                        if (streq(luns[i].parts[p].name, name))
-                                return &luns[i].parts[p];
-        }
-        return NULL;
+        size_t part = !b || b == &l->disk ? 0 : (size_t) (b - l->parts) + 1;
+
+        if (!b)
+                return l->disk.name[0] ? &l->disk : NULL;
+        return part < l->n_parts ? l->parts + part : NULL;
 }
 
-static bool block_is(const struct block *b, unsigned major, unsigned minor, const char **ret_name)
+const struct block *luns_find(const struct lun *luns, size_t n, const char *name)
 {
-        if (!*b->name || b->major != major || b->minor != minor)
-                return false;
-        if (ret_name)
-                *ret_name = b->name;
-        return true;
+        for (size_t i = 0; i < n; i++)
+                FOREACH_NODE (b, luns + i)
+                        if (streq(b->name, name))
+                                return b;
+        return NULL;
 }
 
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name)
 {
-        for (size_t i = 0; i < n; i++) {
-                if (block_is(&luns[i].disk, major, minor, ret_name))
+        for (size_t i = 0; i < n; i++)
+                FOREACH_NODE (b, luns + i) {
+                        if (b->major != major || b->minor != minor)
+                                continue;
+                        if (ret_name)
+                                *ret_name = b->name;
                         return true;
-                for (size_t j = 0; j < luns[i].n_parts; j++)
-                        if (block_is(luns[i].parts + j, major, minor, ret_name))
-                                return true;
-        }
+                }
         return false;
 }
 

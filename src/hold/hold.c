@@ -22,15 +22,10 @@
 /* Returns true if `fn` is true for a disk or partition. */
 static bool any_block(const struct usb_disk *d, bool (*fn)(const struct roots *r, const struct block *b), const struct roots *r)
 {
-        for (size_t i = 0; i < d->n_luns; i++) {
-                if (!d->luns[i].disk.name[0])
-                        continue;
-                if (fn(r, &d->luns[i].disk))
-                        return true;
-                for (size_t p = 0; p < d->luns[i].n_parts; p++)
-                        if (fn(r, &d->luns[i].parts[p]))
+        for (size_t i = 0; i < d->n_luns; i++)
+                FOREACH_NODE (b, d->luns + i)
+                        if (fn(r, b))
                                 return true;
-        }
         return false;
 }
 

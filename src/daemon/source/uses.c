@@ -254,12 +254,10 @@ void use_watch_nodes(struct entry *e)
         bool all = true;
 
         for (size_t i = 0; i < d->n_luns; i++) {
-                if (d->luns[i].disk.name[0])
-                        all = watch_node(w, e, d->luns[i].disk.name) && all;
                 if (d->luns[i].sg[0])
                         all = watch_node(w, e, d->luns[i].sg) && all;
-                for (size_t p = 0; p < d->luns[i].n_parts; p++)
-                        all = watch_node(w, e, d->luns[i].parts[p].name) && all;
+                FOREACH_NODE (b, d->luns + i)
+                        all = watch_node(w, e, b->name) && all;
         }
         e->watches.all = all;
 }

@@ -133,13 +133,10 @@ static int trigger_all(const struct roots *r, const struct lun *luns, size_t n_l
 {
         int first = 0;
 
-        for (size_t i = 0; i < n_luns; i++) {
-                if (!luns[i].disk.name[0])
-                        continue;
-                trigger_one(r, &luns[i].disk, action, &first);
-                for (size_t p = 0; parts && p < luns[i].n_parts; p++)
-                        trigger_one(r, &luns[i].parts[p], action, &first);
-        }
+        for (size_t i = 0; i < n_luns; i++)
+                FOREACH_NODE (b, luns + i)
+                        if (parts || b == &luns[i].disk)
+                                trigger_one(r, b, action, &first);
         return first;
 }
 

@@ -184,19 +184,14 @@ static int push_holders(struct climb *c)
 int search_stack(struct user_search *s)
 {
         size_t first = s->n_stack;
-        int k = 0;
+        int k;
 
-        for (size_t l = 0; l < s->n_luns; l++) {
-                const struct lun *lun = s->luns + l;
-
-                if (!lun->disk.name[0])
-                        continue;
-                k = push_holders(&(struct climb){s, lun->disk.name, lun->disk.name, true});
-                for (size_t p = 0; k >= 0 && p < lun->n_parts; p++)
-                        k = push_holders(&(struct climb){s, lun->parts[p].name, lun->parts[p].name, true});
-                if (k < 0)
-                        return k;
-        }
+        for (size_t l = 0; l < s->n_luns; l++)
+                FOREACH_NODE (b, s->luns + l) {
+                        k = push_holders(&(struct climb){s, b->name, b->name, true});
+                        if (k < 0)
+                                return k;
+                }
         /* Devices that are pushed here are searched later in this loop. A device that has disappeared holds nothing. */
         for (size_t i = first; i < s->n_stack; i++) {
                 const struct block at = s->stack[i].block;
