@@ -57,6 +57,23 @@ bool interface_name_valid(const char *name)
         return !*p && p - name < INTERFACE_NAME_MAX;
 }
 
+bool interface_in_path(const char *path, char ret[static INTERFACE_NAME_MAX])
+{
+        bool found = false;
+
+        while (*path) {
+                size_t n = strcspn(path, "/");
+                char part[INTERFACE_NAME_MAX];
+
+                if (n < sizeof(part) && copy_part(part, sizeof(part), path, n) && interface_name_valid(part)) {
+                        memcpy(ret, part, sizeof(part));
+                        found = true;
+                }
+                path += n + (path[n] == '/');
+        }
+        return found;
+}
+
 void luns_free(struct lun *luns, size_t n)
 {
         for (size_t i = 0; luns && i < n; i++)

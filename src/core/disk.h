@@ -72,6 +72,8 @@ struct disk {
 
 /* Returns true for the name of a USB interface ("2-1.4:1.0"). */
 bool interface_name_valid(const char *name);
+/* Finds the last component of a path that is the name of an interface. Returns false and changes nothing if none is. */
+bool interface_in_path(const char *path, char ret[static INTERFACE_NAME_MAX]);
 
 /* All accept NULL. free() also frees the structure, done() only its contents. */
 void luns_free(struct lun *luns, size_t n);

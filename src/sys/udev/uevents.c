@@ -54,22 +54,6 @@ static void copy_optional(char *ret, size_t size, const char *s)
         (void) copy_string(ret, size, s ? s : "");
 }
 
-/* Finds the last component of the path that is the name of an interface. */
-static void find_interface(const char *path, char ret[static INTERFACE_NAME_MAX])
-{
-        while (path && *path) {
-                size_t n = strcspn(path, "/");
-                char part[INTERFACE_NAME_MAX];
-
-                if (n > 0 && n < sizeof(part)) {
-                        (void) copy_part(part, sizeof(part), path, n);
-                        if (interface_name_valid(part))
-                                memcpy(ret, part, sizeof(part));
-                }
-                path += n + (path[n] == '/');
-        }
-}
-
 int uevents_next(struct udev_monitor *m, struct uevent *ret)
 {
         struct udev_device *d;
@@ -85,7 +69,7 @@ int uevents_next(struct udev_monitor *m, struct uevent *ret)
         copy_optional(ret->devtype, sizeof(ret->devtype), udev_device_get_devtype(d));
         copy_optional(ret->name, sizeof(ret->name), udev_device_get_sysname(d));
         copy_optional(ret->driver, sizeof(ret->driver), udev_device_get_property_value(d, "DRIVER"));
-        find_interface(udev_device_get_devpath(d), ret->interface);
+        (void) interface_in_path(udev_device_get_devpath(d) ?: "", ret->interface);
         seq = udev_device_get_property_value(d, "DISKSEQ");
         ret->diskseq = seq ? strtoull(seq, NULL, 10) : 0;
         hold = udev_device_get_property_value(d, PROP_HOLD);

@@ -270,7 +270,7 @@ int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces)
 
 int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX])
 {
-        char path[64], target[PATH_MAX], *save, *found = NULL;
+        char path[64], target[PATH_MAX];
         ssize_t n;
 
         if (strchr(block, '/') || !concat(path, sizeof(path), "class/block/", block))
@@ -280,11 +280,5 @@ int usb_disk_of_block(const struct roots *r, const char *block, char ret_interfa
                 return -errno;
         target[n] = '\0';
         /* .../usb2/2-1/2-1:1.0/host0/target0:0:0/0:0:0:0/block/sda: the interface is the last such component. */
-        for (char *c = strtok_r(target, "/", &save); c; c = strtok_r(NULL, "/", &save))
-                if (interface_name_valid(c))
-                        found = c;
-        if (!found)
-                return -ENOENT;
-        (void) copy_string(ret_interface, INTERFACE_NAME_MAX, found);
-        return 0;
+        return interface_in_path(target, ret_interface) ? 0 : -ENOENT;
 }
