@@ -10,19 +10,14 @@
 
 /* ---- the record ---- */
 
-static void take_text(char *ret, size_t room, const char *s, size_t n)
-{
-        (void) copy_part(ret, room, s, n);
-}
-
 static void take_property(struct kmsg *k, const char *line, size_t n)
 {
         const char *value;
 
         if ((value = startswith(line, " SUBSYSTEM=")))
-                take_text(k->subsystem, sizeof(k->subsystem), value, n - (size_t) (value - line));
+                (void) copy_part(k->subsystem, sizeof(k->subsystem), value, n - (size_t) (value - line));
         else if ((value = startswith(line, " DEVICE=")))
-                take_text(k->device, sizeof(k->device), value, n - (size_t) (value - line));
+                (void) copy_part(k->device, sizeof(k->device), value, n - (size_t) (value - line));
 }
 
 int kmsg_parse(const char *record, struct kmsg *ret)
@@ -41,7 +36,7 @@ int kmsg_parse(const char *record, struct kmsg *ret)
         if (*record++ != ';')
                 return -EINVAL;
         n = strcspn(record, "\n");
-        take_text(k.text, sizeof(k.text), record, n);
+        (void) copy_part(k.text, sizeof(k.text), record, n);
         while (record[n]) {
                 record += n + 1;
                 n = strcspn(record, "\n");
@@ -144,7 +139,7 @@ static const char *message_of(const struct kmsg *k, char *ret_device, size_t siz
 
         if (!space || !colon || colon < space)
                 return k->text;
-        take_text(ret_device, size, space + 1, (size_t) (colon - space - 1));
+        (void) copy_part(ret_device, size, space + 1, (size_t) (colon - space - 1));
         s = colon + 2;
         if (!streq(k->subsystem, "scsi"))
                 return s;

@@ -153,7 +153,7 @@ static usec_t act_waiting(struct life *l, const struct environment *env, usec_t 
         }
         if (!l->use.looked) {
                 l->use.looked = true;
-                act(last, ACTION_LOOK)->by_name = l->use.hidden;
+                (void) act(last, ACTION_LOOK);
                 return l->use.retry_at ? l->use.retry_at : USEC_INFINITY;
         }
         if (l->use.busy || !l->use.free_since) /* or the search has not answered yet */

@@ -120,7 +120,7 @@ enum action_type {
         ACTION_RELEASE, /* end the hold */
         ACTION_WATCH,   /* report changes in use from now on */
         ACTION_UNWATCH,
-        ACTION_LOOK,   /* search for users, report by EVENT_USERS; `by_name`: search all processes */
+        ACTION_LOOK,   /* search for users, report by EVENT_USERS; use.hidden: search all processes */
         ACTION_TIMER,  /* EVENT_TIMER at `deadline`, instead of the previous one; USEC_INFINITY: none */
         ACTION_PASSED, /* its trial has ended, without trouble as far as known here */
         ACTION_REPORT, /* the state is new: journal, D-Bus */
@@ -131,8 +131,7 @@ struct action {
         enum action_type type;
         enum driver target;
         bool automatic; /* not a user's request */
-        bool by_name;
-        bool plugged; /* no program has seen it on this attachment: it mounts as usual afterwards */
+        bool plugged;   /* no program has seen it on this attachment: it mounts as usual afterwards */
         usec_t deadline;
 };
 

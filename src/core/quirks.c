@@ -85,15 +85,12 @@ int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters
 
 int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_entry[static QUIRK_ENTRY_MAX])
 {
-        const char *flags, *entry = find_entry(string, vid, pid, &flags);
-        size_t n = entry ? strcspn(entry, ",") : 0;
+        const char *entry;
+        size_t n;
 
         ret_entry[0] = '\0';
-        if (n == 0 || n >= QUIRK_ENTRY_MAX)
-                return 0;
-        memcpy(ret_entry, entry, n);
-        ret_entry[n] = '\0';
-        return 1;
+        entry = quirks_next(string, vid, pid, &n);
+        return entry && n < QUIRK_ENTRY_MAX && copy_part(ret_entry, QUIRK_ENTRY_MAX, entry, n);
 }
 
 int quirks_entry(const char *string, const struct bridge *b, enum driver target, char ret_entry[static QUIRK_ENTRY_MAX])

@@ -1200,7 +1200,7 @@ static void find(struct life *l, enum found found)
         }
 }
 
-static size_t say(const struct action *a, char *ret, size_t size)
+static size_t say(const struct life *l, const struct action *a, char *ret, size_t size)
 {
         unsigned long long msec = a->deadline / USEC_PER_MSEC;
         char until[40] = "";
@@ -1218,7 +1218,7 @@ static size_t say(const struct action *a, char *ret, size_t size)
         case ACTION_UNWATCH:
                 return (size_t) snprintf(ret, size, "unwatch ");
         case ACTION_LOOK:
-                return (size_t) snprintf(ret, size, a->by_name ? "look-by-name " : "look ");
+                return (size_t) snprintf(ret, size, l->use.hidden ? "look-by-name " : "look ");
         case ACTION_TIMER:
                 if (a->deadline == USEC_INFINITY)
                         return (size_t) snprintf(ret, size, "timer off ");
@@ -1260,7 +1260,7 @@ static bool run(const struct scenario *s)
                         env.asleep_usec = step->asleep * USEC_PER_MSEC;
                 machine_step(&l, &env, &step->event, step->at * USEC_PER_MSEC, &actions);
                 for (size_t k = 0; k < actions.n; k++)
-                        n += say(&actions.list[k], said + n, sizeof(said) - n);
+                        n += say(&l, &actions.list[k], said + n, sizeof(said) - n);
                 if (n)
                         said[n - 1] = '\0';
                 if (!streq(said, step->actions) || l.disk.state != step->state) {

@@ -3,7 +3,6 @@
 
 #include <systemd/sd-bus.h>
 
-#include "core/types.h"
 #include "daemon/loop.h"
 
 struct entry;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/bus/methods.h"
 
-#include "common/log.h"
 #include "common/names.h"
 
 #define POLKIT_NAME "org.freedesktop.PolicyKit1"

@@ -10,7 +10,6 @@
 #include "common/names.h"
 #include "core/history.h"
 #include "daemon/work/work.h"
-#include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 
@@ -241,7 +240,7 @@ void switch_adopt(struct entry *e, bool untold)
                 e->life.attempt.running = recover(e, NULL, 0) >= 0;
         else if (untold) { /* the switch has ended, but uasd ended before it could report that */
                 log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
-                (void) attachment_change(&e->manager->roots, f, MARK_UNTOLD, &(struct attachment_mark){});
+                mark_untold(e, false);
         }
 }
 

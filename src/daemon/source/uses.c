@@ -223,13 +223,6 @@ int use_watch_start(struct manager *m)
         return sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, on_inotify, w);
 }
 
-static void arm(struct use_watch *w, bool on)
-{
-        if (!on)
-                forget_ends(w);
-        listen_to_tables(w, on);
-}
-
 static bool watch_node(struct use_watch *w, struct entry *e, const char *name)
 {
         char path[64];
@@ -269,7 +262,7 @@ void use_watch_add(struct entry *e)
         use_watch_nodes(e);
         e->watches.counted = true;
         if (w->n++ == 0)
-                arm(w, true);
+                listen_to_tables(w, true);
         w->count = UINT64_MAX - 1; /* the next change is checked, independent of the count */
 }
 
@@ -284,6 +277,8 @@ void use_watch_remove(struct entry *e)
                 (void) inotify_rm_watch(w->inotify, e->watches.list[i]);
         free(TAKE_PTR(e->watches.list));
         e->watches.n = 0;
-        if (--w->n == 0)
-                arm(w, false);
+        if (--w->n > 0)
+                return;
+        forget_ends(w);
+        listen_to_tables(w, false);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdint.h>
 #include <systemd/sd-bus.h>
 
 #include "common/util.h"

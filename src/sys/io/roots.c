@@ -6,6 +6,14 @@
 
 #include "common/util.h"
 
+static int open_tree(const char *prefix, const char *tree)
+{
+        char path[PATH_MAX];
+
+        (void) concat(path, sizeof(path), prefix ?: "", tree);
+        return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 int roots_open(struct roots *ret, const char *prefix)
 {
         struct roots r = ROOTS_NULL;
@@ -17,12 +25,8 @@ int roots_open(struct roots *ret, const char *prefix)
                 {"/etc", &r.etc}, {"/usr/lib", &r.lib}, {"/var", &r.var},
         };
 
-        for (size_t i = 0; i < ELEMENTSOF(trees); i++) {
-                char path[PATH_MAX];
-
-                (void) concat(path, sizeof(path), prefix ?: "", trees[i].path);
-                *trees[i].fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        }
+        for (size_t i = 0; i < ELEMENTSOF(trees); i++)
+                *trees[i].fd = open_tree(prefix, trees[i].path);
         if (r.sys < 0) {
                 roots_close(&r);
                 return -ENOENT;
@@ -33,11 +37,8 @@ int roots_open(struct roots *ret, const char *prefix)
 
 void roots_reopen_var(struct roots *r, const char *prefix)
 {
-        char path[PATH_MAX];
-        int fd;
+        int fd = open_tree(prefix, "/var");
 
-        (void) concat(path, sizeof(path), prefix ?: "", "/var");
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return;
         (void) close_keep_errno(r->var);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdbool.h>
-
 /*
  * The trees of the machine as directory descriptors, so that a test can use a tree in a temporary folder. -1: the tree is missing
  * (no /var yet, no /run in a rescue shell).
