@@ -166,28 +166,22 @@ static const char *const weights[] = {
         [WEIGHT_FATAL] = "fatal",
 };
 
-void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, void *data), void *data)
+char *trouble_text(const struct trouble *t, const char *key, char ret[static TROUBLE_TEXT_MAX])
 {
-        char line[TROUBLE_LINE_MAX];
-
+        ret[0] = '\0';
         for (size_t i = 0; i < t->n; i++) {
                 const struct burst *b = t->bursts + i;
 
-                (void) snprintf(line, sizeof(line), "burst %llu %llu %s %s %s", (unsigned long long) b->first,
-                                (unsigned long long) b->last, blame_to_string(b->blame), weights[b->weight], b->what);
-                fn(line, data);
+                text_add(ret, TROUBLE_TEXT_MAX, "%s=burst %llu %llu %s %s %s\n", key, (unsigned long long) b->first,
+                         (unsigned long long) b->last, blame_to_string(b->blame), weights[b->weight], b->what);
         }
-        if (t->excuse_what) {
-                (void) snprintf(line, sizeof(line), "excuse %llu %s %s", (unsigned long long) t->excuse,
-                                blame_to_string(t->excuse_blame), t->excuse_what);
-                fn(line, data);
-        }
-        if (t->told != BLAME_NONE) {
-                (void) snprintf(line, sizeof(line), "told %s", blame_to_string(t->told));
-                fn(line, data);
-        }
-        (void) snprintf(line, sizeof(line), "timeouts %llu", (unsigned long long) t->timeouts);
-        fn(line, data);
+        if (t->excuse_what)
+                text_add(ret, TROUBLE_TEXT_MAX, "%s=excuse %llu %s %s\n", key, (unsigned long long) t->excuse,
+                         blame_to_string(t->excuse_blame), t->excuse_what);
+        if (t->told != BLAME_NONE)
+                text_add(ret, TROUBLE_TEXT_MAX, "%s=told %s\n", key, blame_to_string(t->told));
+        text_add(ret, TROUBLE_TEXT_MAX, "%s=timeouts %llu\n", key, (unsigned long long) t->timeouts);
+        return ret;
 }
 
 static bool usec_of(const char *digits, usec_t *ret)

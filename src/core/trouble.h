@@ -69,11 +69,11 @@ bool trouble_pending(struct trouble *t, usec_t usec);
 void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct finding *ret);
 
 /*
- * Writes an account as lines of text, to be kept over a restart of uasd: signs do not count twice, and bursts count as long as
- * before. A line in another format is -EINVAL.
+ * Writes an account as lines "KEY=text", to be kept over a restart of uasd: signs do not count twice, and bursts count as long as
+ * before. trouble_take_line() reads the text of a line; one in another format is -EINVAL.
  */
-#define TROUBLE_LINE_MAX 160
-void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, void *data), void *data);
+#define TROUBLE_TEXT_MAX ((BURSTS_MAX + 3) * (ATTACHMENT_MAX + 160))
+char *trouble_text(const struct trouble *t, const char *key, char ret[static TROUBLE_TEXT_MAX]);
 int trouble_take_line(struct trouble *t, const char *line);
 
 /* ---- drops ---- */

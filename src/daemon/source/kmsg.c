@@ -40,18 +40,6 @@ static int take_kept(const char *key, const char *value, void *data)
         return 0;
 }
 
-struct keeping {
-        FILE *out;
-        const char *key;
-};
-
-static void keep_line(const char *line, void *data)
-{
-        const struct keeping *k = data;
-
-        (void) fprintf(k->out, "%s=%s\n", k->key, line);
-}
-
 void kmsg_keep(struct manager *m)
 {
         _cleanup_free_ char *text = NULL;
@@ -66,11 +54,10 @@ void kmsg_keep(struct manager *m)
                 return;
         (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) m->kmsg.next - 1);
         FOREACH_ENTRY (e, m) {
-                char key[ATTACHMENT_MAX];
+                char key[ATTACHMENT_MAX], lines[TROUBLE_TEXT_MAX];
 
                 if (has_account(e))
-                        trouble_each_line(&e->trouble.account, keep_line,
-                                          &(struct keeping){out, facts_attachment(&e->life.disk.facts, key)});
+                        (void) fputs(trouble_text(&e->trouble.account, facts_attachment(&e->life.disk.facts, key), lines), out);
         }
         r = fclose(out);
         if (r >= 0)
