@@ -97,9 +97,10 @@ bool ctl_is_plugged_in(const struct ctl *c, const char *what)
 
 bool ctl_parse_bridge(const char *s, uint16_t *ret_vid, uint16_t *ret_pid)
 {
+        static const char digits[] = "0123456789abcdefABCDEF";
         const size_t n = strlen("1234:5678");
 
-        return strspn(s, "0123456789abcdefABCDEF:") >= n && s[4] == ':' && (!s[n] || s[n] == ':') &&
+        return strspn(s, digits) == 4 && s[4] == ':' && strspn(s + 5, digits) == 4 && (!s[n] || s[n] == ':') &&
                sscanf(s, "%4hx:%4hx", ret_vid, ret_pid) == 2;
 }
 
