@@ -224,7 +224,11 @@ int select_disks(const struct roots *r, const struct views *v, const char *what,
                 return 0;
         if (strchr(what, '/')) {
                 k = add_path(&s, what);
-                return k < 0 ? k : s.n;
+                if (k == -ENOENT) /* a serial number may have a slash */
+                        add_matching(&s, fits_ids, what);
+                if (k == -ENOENT && s.n == 0)
+                        add_matching(&s, fits_serial, what);
+                return k < 0 && s.n == 0 ? k : s.n;
         }
         for (size_t i = 0; i < ELEMENTSOF(kinds) && s.n == 0 && k >= 0; i++)
                 if (kinds[i].fits)

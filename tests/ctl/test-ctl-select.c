@@ -72,6 +72,7 @@ static int setup(void **state)
         add_view(f, "2-2:1.0", "sdc", "sdb", 0x0002); /* its serial number is the name of another disk */
         add_view(f, "2-3:1.0", "sdd", "", 0x0003);
         add_view(f, "2-3:1.1", "sde", "SERIAL2", 0x0003);
+        add_view(f, "2-4:1.0", "sdf", "A/B", 0x0004);
         *state = f;
         return 0;
 }
@@ -119,6 +120,9 @@ static void words(void **state)
                 {"serial1", 0},
                 {"SERIAL2", 1, "2-3:1.1"},
                 {"", 0},
+                {"A/B", 1, "2-4:1.0"},
+                {"1209:0004:A/B", 1, "2-4:1.0"},
+                {"1209:0004:A/C", -ENOENT},
                 {"../class", -ENOENT},
                 {"/nonexistent/disk", -ENOENT},
         };
