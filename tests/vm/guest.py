@@ -53,7 +53,10 @@ class Job:
         return self.guest.run("cat %s.out" % self.base).out
 
     def wait(self, timeout=60, check=False):
-        result = self.guest.until(self.poll, timeout, self.command)
+        def ended():
+            result = self.poll()
+            return None if result is None else [result]  # a Result that failed is false
+        [result] = self.guest.until(ended, timeout, self.command)
         if check and result.rc:
             raise CommandFailed(self.command, result)
         return result
@@ -245,11 +248,11 @@ class Guest:
         return self.agent.read(path)
 
     def until(self, question, timeout=30, what="condition"):
-        """Ask until the answer is not false or None. Returns the answer."""
+        """Ask until the answer is true: an empty list, or a Result that failed, is none. Returns the answer."""
         end = time.monotonic() + timeout
         while True:
             answer = question()
-            if answer is not None and answer is not False:
+            if answer:
                 return answer
             self.machine.alive()
             if time.monotonic() > end:
@@ -258,7 +261,7 @@ class Guest:
 
     def wait_until(self, command, timeout=30):
         """Until a shell command succeeds; its Result."""
-        return self.until(lambda: self.run(command) or None, timeout, command)
+        return self.until(lambda: self.run(command), timeout, command)
 
     # -- looking -------------------------------------------------------------
 

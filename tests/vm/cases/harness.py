@@ -76,6 +76,9 @@ def resumes(vm):
     sleeper = guest.spawn("sleep 1000")
     sleeper.kill()
     assert guest.run("pgrep -x sleep").rc == 1
+    # What is empty, or failed, is no answer.
+    answers = iter(([], "", guest.run("exit 1"), 0, False, None, ["there"]))
+    assert guest.until(lambda: next(answers), 20) == ["there"]
 
 
 @case(tier="fast", product=False)
