@@ -256,10 +256,26 @@ static bool same_quirks(const char *a, const char *b)
         return n == strcspn(b, "\n") && strncmp(a, b, n) == 0;
 }
 
+/* A scene tests nothing if the operation of its hook has another name now, or no switch does it. */
+static const char *hook_without_operation(void)
+{
+        static char text[64];
+
+        for (size_t i = 0; i < ELEMENTSOF(fake->hooks); i++) {
+                const struct fake_hook *h = &fake->hooks[i];
+
+                if (h->what == HOOK_NONE || !h->op || h->seen >= (h->nth ?: 1))
+                        continue;
+                (void) snprintf(text, sizeof(text), "no operation \"%s\" for a hook", h->op);
+                return text;
+        }
+        return NULL;
+}
+
 const char *scene_wrong(const struct scene *s)
 {
         static char text[256];
-        const char *wrong;
+        const char *wrong, *unused = hook_without_operation();
 
         memset(fake->hooks, 0, sizeof(fake->hooks));
         fake_someone_unlocks();
@@ -291,7 +307,7 @@ const char *scene_wrong(const struct scene *s)
         }
         if (s->bystander && (fake->usb[1].touched || fake->usb[1].driver != s->from))
                 return "another disk was touched";
-        return NULL;
+        return unused;
 }
 
 void scene_remove(void)
