@@ -158,12 +158,12 @@ def both_killed_in_a_switch(vm):
     guest, disk = daemon(vm, SWITCH_AWAY + "Restart=on-failure\n", {"/etc/vm-switch": cpio.Exec(
         "#!/bin/sh\n[ ! -e /run/vm-once ] || exec %s.real \"$@\"\n>/run/vm-once\n"
         "%s.real \"$@\" | while read -r line; do\n  echo \"$line\"\n"
-        "  case $line in 'STEP bind '*)\n    pkill -KILL -f uasd-switch.real; kill -KILL $PPID;;\n"
+        "  case $line in 'STEP bind '*)\n    >/run/vm-killed; pkill -KILL -f uasd-switch.real; kill -KILL $PPID;;\n"
         "  esac\ndone\n" % (SWITCH, SWITCH))})
     line = mounted_at_boot(guest, disk, guest.driver(disk.interface))
     held_and_released(line, HOLD_SEC)
     assert line.driver in ("uas", "usb-storage"), line
-    assert guest.run("test -e /run/vm-once").rc == 0
+    assert guest.run("test -e /run/vm-killed").rc == 0
     assert not guest.run("ls /run/uasd/switch | grep -v lock").text
 
 

@@ -82,6 +82,7 @@ def var_full(vm):
     well(guest, disk, "uas")
     for at in "/etc/uasd", "/var/lib/uasd":
         guest.run(FILL % {"at": at})
+        assert guest.run("echo x >%s/one-more" % at).rc != 0
     done = switch(guest, disk, "usb-storage")
     assert done.rc == 0, done
     well(guest, disk, "usb-storage")
@@ -100,7 +101,7 @@ def run_fills_up(vm):
         guest.wait_until("grep -q Monitoring /dev/shm/err", 20)
         asked = guest.spawn("uasctl switch %s %s --wait=60" % (disk.interface, other))
         guest.wait_until("grep -q '\"%s\"' /dev/shm/told" % step, 60)
-        guest.run(FILL % {"at": "/run"})
+        guest.run(FILL % {"at": "/run"}, check=True)
         asked.wait(120)
         where = guest.driver(disk.interface)
         guest.run(EMPTY % {"at": "/run"}, check=True)

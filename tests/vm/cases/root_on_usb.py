@@ -285,7 +285,7 @@ def stock_by_uuid(vm):
 def stock_by_uuid_hanging(vm):
     "Stock kernel, by UUID, it would hang on uas and is distrusted: it never gets there, root is mounted on usb-storage."
     disk, uuid = plain(vm, faults=[HANGS])
-    guest = boot(vm, [disk], "UUID=" + uuid, uuid, distrusted(vm, disk, 2), maker=INITRAMFS_TOOLS)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, distrusted(vm, disk, 1), maker=INITRAMFS_TOOLS)
     left(guest, disk)
 
 
@@ -294,7 +294,7 @@ def stock_lvm_hanging(vm):
     "The same on LVM."
     [disk], uuid = stacked(vm, LVM, {})
     disk.fault(**HANGS)
-    guest = boot(vm, [disk], LV, uuid, distrusted(vm, disk, 2), maker=INITRAMFS_TOOLS)
+    guest = boot(vm, [disk], LV, uuid, distrusted(vm, disk, 1), maker=INITRAMFS_TOOLS)
     left(guest, disk)
 
 

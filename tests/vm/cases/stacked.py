@@ -76,6 +76,15 @@ def all_kinds(vm):
     nothing_left(guest)
 
 
+def let_go_by_the_timers(guest, *places):
+    "Held for HoldSec=10, and what is mounted at PLACES was made after that."
+    began = when(guest, r"systemd\[1\]: Started uasd-release@\S+timer")
+    assert began is not None, "nothing was held"
+    for where in places:
+        device = node(guest, where)
+        assert made(guest, device) >= began + 9, (where, device, made(guest, device), began)
+
+
 @case(image="vendor", tier="full", limit=600)
 def dead_man(vm):
     "uasd stopped before the hold begins: the timers let all of it go."
@@ -84,6 +93,7 @@ def dead_man(vm):
         "ExecStartPost=/bin/kill -STOP $MAINPID\n")})
     healthy(guest, disks, "usb-storage")
     mounted(guest)
+    let_go_by_the_timers(guest, *WHERE[:3])
 
 
 def left(vm, **options):
@@ -184,6 +194,7 @@ def mirrors_dead_man(vm):
     guest, outer = mirrored(vm, files={"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=10\n", SERVICE_DROPIN: early_service(
         "ExecStartPost=/bin/kill -STOP $MAINPID\n")})
     healthy(guest, [outer], "usb-storage")
+    let_go_by_the_timers(guest, "/mnt/lv")
 
 
 @case(image="vendor", tier="full", limit=600)
