@@ -204,7 +204,7 @@ class Unplugged(Machine):
         self.assertEqual(told['MESSAGE'], '2-1:1.0 sdz: unplugged in the middle of a switch from uas to usb-storage')
         self.assertEqual([told.get('UASD_' + key) for key in ('FROM', 'TO', 'STEP')], ['uas', 'usb-storage', 'sync'])
 
-    def test_at_rest(self):
+    def test_around_a_switch(self):
         "Unplugged before and after a switch."
         self.pull()
         self.put_back(6)
