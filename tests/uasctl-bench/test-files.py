@@ -422,7 +422,7 @@ class BenchFiles(BenchCase):
                     p = self.bench(*disk.split(), f'--file={self.dir}/{name}', '--clients=127.0.0.1:1', '--dry-run', *size, *QUICK, code=2 if unseen else code)
                     self.assertEqual('is not on' in p.stderr, code == 2, p.stderr)
                     self.assertEqual('then names none' in p.stderr, code == 2)
-                    self.assertNotIn('is found', p.stderr)
+                    self.assertNotIn('then finds it', p.stderr)
         servers, hosts = self.serve(1)
         self.stand_on(usb)
         out = json.loads(self.bench('sdb', f'--file={self.dir}/data', f'--clients={hosts[0]}', *QUICK, '--json').stdout)
