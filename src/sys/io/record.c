@@ -82,27 +82,17 @@ static void print_value(FILE *out, const struct state_field *f, const void *at)
         }
 }
 
-char *state_text(const struct state_type *type, const void *record)
+int state_store(int dirfd, const char *path, const struct state_type *type, const void *record)
 {
-        char *text = NULL;
+        _cleanup_free_ char *text = NULL;
         size_t size;
         FILE *out = open_memstream(&text, &size);
 
         if (!out)
-                return NULL;
+                return -ENOMEM;
         for (size_t i = 0; i < type->n; i++)
                 print_value(out, type->fields + i, (const char *) record + type->fields[i].offset);
-        if (fclose(out) == 0)
-                return text;
-        free(text);
-        return NULL;
-}
-
-int state_store(int dirfd, const char *path, const struct state_type *type, const void *record)
-{
-        _cleanup_free_ char *text = state_text(type, record);
-
-        return text ? state_write(dirfd, path, text, false) : -ENOMEM;
+        return fclose(out) == 0 ? state_write(dirfd, path, text, false) : -ENOMEM;
 }
 
 struct record_reading {

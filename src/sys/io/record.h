@@ -32,6 +32,4 @@ struct state_type {
 /* Changes only the fields that have a line; a number that is none is 0. Returns 1, 0 if there is no file, -EBADMSG if it is not
  * whole, or -errno. */
 int state_load(int dirfd, const char *path, const struct state_type *type, void *record);
-/* Returns the text of the file, to be freed; NULL: no memory. */
-char *state_text(const struct state_type *type, const void *record);
 int state_store(int dirfd, const char *path, const struct state_type *type, const void *record);

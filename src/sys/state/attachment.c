@@ -89,35 +89,40 @@ static int attachment_lock(const struct roots *r)
         return state_lock(r->run, RUN_ATTACHMENT_LOCK, awake_in(LOCK_BUDGET));
 }
 
-static void take_fields(struct attachment_mark *m, unsigned fields, const struct attachment_mark *to)
+/* Returns true if one of the fields has changed. */
+static bool take_fields(struct attachment_mark *m, unsigned fields, const struct attachment_mark *to)
 {
+        bool changed = false;
+
         for (size_t i = 0; i < ELEMENTSOF(mark_fields); i++) {
                 const struct state_field *f = mark_fields + i;
+                char *at = (char *) m + f->offset;
+                const char *new = (const char *) to + f->offset;
 
-                if (fields & marks_of[i])
-                        memcpy((char *) m + f->offset, (const char *) to + f->offset, f->size);
+                if (!(fields & marks_of[i]) || memcmp(at, new, f->size) == 0)
+                        continue;
+                memcpy(at, new, f->size);
+                changed = true;
         }
+        return changed;
 }
 
 int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to)
 {
         _unused_ _cleanup_close_ int locked = attachment_lock(r);
-        _cleanup_free_ char *before = NULL, *after = NULL;
         struct attachment_mark m;
         int k = attachment_read(r, f, &m);
+        bool changed;
 
         if (k < 0)
                 return k;
-        before = state_text(&mark_type, &m);
-        if (in_initramfs(r))
+        if (in_initramfs(r)) {
+                changed = !m.early;
                 m.early = true;
-        else
-                take_fields(&m, fields, to);
-        after = state_text(&mark_type, &m);
-        if (!before || !after)
-                return -ENOMEM;
+        } else
+                changed = take_fields(&m, fields, to);
         /* A device that has gone gets no mark. */
-        return streq(before, after) ? 0 : attachment_write(r, f, &m);
+        return changed ? attachment_write(r, f, &m) : 0;
 }
 
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target)
@@ -128,7 +133,7 @@ int attachment_drop_override(const struct roots *r, const struct facts *f, enum 
 
         if (k < 0 || m.override_target != target)
                 return k;
-        take_fields(&m, MARK_OVERRIDE, &(struct attachment_mark){});
+        (void) take_fields(&m, MARK_OVERRIDE, &(struct attachment_mark){});
         return attachment_write(r, f, &m);
 }
 
