@@ -18,16 +18,14 @@ static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *
 
 static int run(struct manager *m)
 {
-        int r;
+        sd_event_source *term;
+        int r = sd_event_add_signal(m->event, &term, SIGTERM, on_stop, m);
 
         /* A signal to stop goes before all events that are ready at the same moment, such as an unmounted disk. */
-        sd_event_source *term = NULL, *interrupt = NULL;
-
-        r = sd_event_add_signal(m->event, &term, SIGTERM, on_stop, m);
         if (r >= 0)
                 r = sd_event_source_set_priority(term, SD_EVENT_PRIORITY_IMPORTANT - 10);
         if (r >= 0)
-                r = sd_event_add_signal(m->event, &interrupt, SIGINT, on_stop, m);
+                r = sd_event_add_signal(m->event, NULL, SIGINT, on_stop, m);
         if (r >= 0)
                 r = manager_start(m);
         if (r >= 0) {
@@ -35,8 +33,6 @@ static int run(struct manager *m)
                 (void) malloc_trim(0); /* what the first look at all disks needed once */
                 r = loop_run(m->event);
         }
-        sd_event_source_unref(term);
-        sd_event_source_unref(interrupt);
         return r;
 }
 

@@ -157,16 +157,19 @@ static void adopt(struct entry *e, const struct attachment_mark *mark)
 }
 
 /* how: EVENT_SCANNED or EVENT_AGAIN */
-static void scan(struct manager *m, const char *interface, enum event_type how)
+static void scan(struct manager *m, const char *name, enum event_type how)
 {
-        struct entry *e = disk_find(m, interface);
+        char interface[INTERFACE_NAME_MAX]; /* a copy: the name may be in the entry, which may be freed */
+        struct entry *e = disk_find(m, name);
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
         struct attachment_mark mark = {};
         char before[SNAPSHOT_MAX] = "", after[SNAPSHOT_MAX];
-        int r = usb_disk_read(&m->roots, interface, false, &d);
         bool new, same;
+        int r;
 
         assert(m->queue.draining);
+        (void) copy_string(interface, sizeof(interface), name);
+        r = usb_disk_read(&m->roots, interface, false, &d);
         if (r < 0 && r != -ENODEV)
                 return;
         if (r <= 0)
@@ -213,10 +216,7 @@ void rescan(struct manager *m, const char *interface)
 
 void rescan_again(struct entry *e)
 {
-        char interface[INTERFACE_NAME_MAX]; /* a copy, since the entry may be freed meanwhile */
-
-        memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
-        scan(e->manager, interface, EVENT_AGAIN);
+        scan(e->manager, e->life.disk.facts.interface, EVENT_AGAIN);
 }
 
 void rescan_all(struct manager *m)
@@ -225,11 +225,8 @@ void rescan_all(struct manager *m)
 
         /* Backwards: a device that has replaced another one is behind them. */
         for (struct entry *e = TAILQ_LAST(&m->entries, entry_list), *before; e; e = before) {
-                char interface[INTERFACE_NAME_MAX]; /* a copy, since the entry may be freed meanwhile */
-
                 before = TAILQ_PREV(e, entry_list, link);
-                memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
-                rescan(m, interface);
+                rescan(m, e->life.disk.facts.interface);
         }
         if (usb_disk_enumerate(&m->roots, &names) >= 0)
                 for (char **n = names; n && *n; n++)
