@@ -135,6 +135,13 @@ char *history_key(const struct facts *f, char *ret, size_t size)
         return ret;
 }
 
+bool history_id_is_of(const char *s, const struct facts *f)
+{
+        char usb_id[USB_ID_MAX], key[HISTORY_KEY_MAX];
+
+        return streq(s, history_usb_id(f, usb_id, sizeof(usb_id))) || streq(s, history_key(f, key, sizeof(key)));
+}
+
 bool history_id_parse(const char *s, char *ret, size_t size)
 {
         size_t n = strlen(s), bridge = strlen("1234:5678:");

@@ -55,6 +55,9 @@ char *history_key(const struct facts *f, char *ret, size_t size);
 char *history_key_disk(const struct facts *f, char *ret, size_t size);
 #define HISTORY_KEY_MAX (USB_STRING_MAX * 4 + 128)
 
+/* Returns true if the text is "VID:PID:SERIAL" of this disk, or its key. */
+bool history_id_is_of(const char *s, const struct facts *f);
+
 /*
  * Returns true for "VID:PID:SERIAL", or a key; ret: with VID and PID as in a key. The serial is not changed: its special
  * characters are escaped already.

@@ -87,17 +87,13 @@ static int find_id(struct call *c)
 {
         const struct manager *m = c->manager;
         const char *id = c->words[0];
-        char usb_id[USB_ID_MAX], key[HISTORY_KEY_MAX];
+        char key[HISTORY_KEY_MAX];
 
         if (!history_id_parse(id, key, sizeof(key)) || !streq(id, key))
                 return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "That is no VID:PID:SERIAL.");
-        FOREACH_ENTRY (e, m) {
-                const struct facts *f = &e->life.disk.facts;
-
-                if (!c->entry &&
-                    (streq(id, history_usb_id(f, usb_id, sizeof(usb_id))) || streq(id, history_key(f, key, sizeof(key)))))
+        FOREACH_ENTRY (e, m)
+                if (!c->entry && history_id_is_of(id, &e->life.disk.facts))
                         c->entry = e;
-        }
         return 0;
 }
 

@@ -154,8 +154,6 @@ bool record_pending(const struct manager *m, const struct facts *f)
 /* Changes a record from the files, if found, to what it will be. */
 static bool apply(const struct record_task *rec, const struct facts *f, const char *boot, bool found, struct history *h)
 {
-        char id[HISTORY_KEY_MAX];
-
         if (rec->type == RECORD_HISTORY && is_of(rec, f, history_key)) {
                 *h = rec->history;
                 return true;
@@ -165,8 +163,7 @@ static bool apply(const struct record_task *rec, const struct facts *f, const ch
         if (rec->type == RECORD_FORGET && !rec->id[0])
                 return found && !is_of(rec, f, history_key_disk);
         if (rec->type == RECORD_FORGET)
-                return found && !streq(rec->id, history_usb_id(f, id, sizeof(id))) &&
-                       !streq(rec->id, history_key(f, id, sizeof(id)));
+                return found && !history_id_is_of(rec->id, f);
         return found;
 }
 

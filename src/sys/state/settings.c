@@ -195,11 +195,10 @@ struct listing {
 /* id: "VID:PID", "VID:PID:SERIAL", "VID:PID:SERIAL@PORT", or "*" for every disk. */
 static bool is_of(const struct facts *f, const char *id)
 {
-        char key[HISTORY_KEY_MAX], usb_id[USB_ID_MAX], bridge[16];
+        char bridge[16];
 
         (void) snprintf(bridge, sizeof(bridge), "%04x:%04x", f->vid, f->pid);
-        return streq(id, "*") || streq(id, bridge) || streq(id, history_usb_id(f, usb_id, sizeof(usb_id))) ||
-               streq(id, history_key(f, key, sizeof(key)));
+        return streq(id, "*") || streq(id, bridge) || history_id_is_of(id, f);
 }
 
 static int add(struct listing *l, const char *id, enum policy policy, bool forced, enum policy_source source)
