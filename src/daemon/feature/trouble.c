@@ -35,12 +35,8 @@ void trouble_begin(struct entry *e)
 void trouble_judge(struct entry *e, struct facts *f)
 {
         record_judge(e->manager, f);
-        if (e->trouble.unkept) {
-                struct here here;
-
-                history_here(&e->manager->roots, &here);
-                history_judge(e->trouble.unkept, &here, f);
-        }
+        if (e->trouble.unkept)
+                history_judge_here(&e->manager->roots, e->trouble.unkept, f);
         if (e->manager->env.sleeping && f->trial_ended && f->driver == DRIVER_UAS)
                 f->trial_open = true; /* trouble_sleep() */
         f->initramfs_old = history_initramfs_old(&e->manager->roots, f);

@@ -183,12 +183,9 @@ int record_read(const struct manager *m, const struct facts *f, struct history *
 void record_judge(const struct manager *m, struct facts *f)
 {
         struct history h;
-        struct here here;
 
-        if (!m->records)
-                return;
-        history_here(&m->roots, &here);
-        history_judge(record_read(m, f, &h) > 0 ? &h : NULL, &here, f);
+        if (m->records)
+                history_judge_here(&m->roots, record_read(m, f, &h) > 0 ? &h : NULL, f);
 }
 
 void record_stop(struct manager *m)

@@ -52,10 +52,18 @@ int history_read(const struct roots *r, const struct facts *f, struct history *r
         return k < 0 ? k : find_key(store, history_key(f, key, sizeof(key)), ret);
 }
 
+void history_judge_here(const struct roots *r, const struct history *h, struct facts *f)
+{
+        struct here here = {.kernel = ""};
+
+        if (h)
+                history_here(r, &here);
+        history_judge(h, &here, f);
+}
+
 bool history_initramfs_old(const struct roots *r, const struct facts *f)
 {
         _cleanup_(store_done) struct store store = {};
-        struct here here = {.kernel = ""};
         char key[HISTORY_KEY_MAX];
         struct facts judged = *f;
         struct history h;
@@ -64,20 +72,15 @@ bool history_initramfs_old(const struct roots *r, const struct facts *f)
                 return false;
         if (store_read_file(r->run, RUN_INITRAMFS, &store) <= 0)
                 return false;
-        history_here(r, &here);
-        history_judge(find_key(&store, history_key(f, key, sizeof(key)), &h) > 0 ? &h : NULL, &here, &judged);
+        history_judge_here(r, find_key(&store, history_key(f, key, sizeof(key)), &h) > 0 ? &h : NULL, &judged);
         return !judged.distrusted;
 }
 
 void history_recall(const struct roots *r, struct facts *f)
 {
-        struct here here = {.kernel = ""};
         struct history h;
-        int k = history_read(r, f, &h);
 
-        if (k > 0)
-                history_here(r, &here);
-        history_judge(k > 0 ? &h : NULL, &here, f);
+        history_judge_here(r, history_read(r, f, &h) > 0 ? &h : NULL, f);
         f->initramfs_old = history_initramfs_old(r, f);
 }
 

@@ -30,6 +30,8 @@ int history_each_judged(const struct roots *r, const char *kernel, void (*fn)(co
 
 /* Returns the running kernel and the present boot. */
 void history_here(const struct roots *r, struct here *ret);
+/* history_judge() for them. */
+void history_judge_here(const struct roots *r, const struct history *h, struct facts *f);
 /* Fills in the present firmware, kernel, boot and date. */
 void history_complete(const struct roots *r, const struct facts *f, struct history *h);
 
