@@ -15,6 +15,7 @@ from tree import BOOT, Tree  # noqa: E402
 
 # Records of so many disks fit into the history.
 RECORDS = 256
+DEVICES = 126  # on a bus, without its root hub
 RECORD = "1209:5a5a:S%d@0000:00:14.0/ss/%d=state=passed firmware=0214 kernel=6.1.0-test boot=" + BOOT + " date=- reason=-\n"
 RECORD_OF_UDEV = """I:2000000
 E:ID_VENDOR=Maker
@@ -35,6 +36,10 @@ V:1
 """
 # valgrind shows its process the CPU of the host, and libc has functions for each. Without these they are the same everywhere.
 PLAIN_LIBC = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-FSRM,-RTM,-BMI2,-EVEX"
+
+
+def port_of(number):
+    return "%d-%d" % (2 + number // DEVICES, number % DEVICES + 1)
 
 
 def node(number):
@@ -62,7 +67,7 @@ class Machine:
         self.nobody = in_empty_root(self.tree.path("dev"))
         self.mount_table(self.nobody)
         os.mkfifo(self.tree.path("uevents"))
-        history = "generation=1\n" + "".join(RECORD % (i, i + 1) for i in range(min(count, RECORDS)))
+        history = "generation=1\n" + "".join(RECORD % (i, i % DEVICES + 1) for i in range(min(count, RECORDS)))
         self.tree.write("etc/uasd/history", history)
         self.tree.write("var/lib/uasd/history", history)
         for number in range(count):
@@ -85,12 +90,13 @@ class Machine:
         self.uasd.wait()
 
     def add(self, number):
-        port, name = "2-%d" % (number + 1), node(number)
-        usb = "sys/devices/pci0000:00/0000:00:14.0/usb2/" + port
+        port, name = port_of(number), node(number)
+        usb = "sys/devices/pci0000:00/0000:00:14.0/usb%s/%s" % (port[0], port)
         block = "%s/%s:1.0/host3/target3:0:0/3:0:0:0/block/%s" % (usb, port, name)
         self.tree.disk(port, name, "uas", serial="S%d" % number)
-        self.tree.write(usb + "/dev", "189:%d\n" % (128 + number))
-        self.tree.write("run/udev/data/c189:%d" % (128 + number), RECORD_OF_UDEV.format(number))
+        minor = (int(port[0]) - 1) * 128 + number % DEVICES + 1
+        self.tree.write(usb + "/dev", "189:%d\n" % minor)
+        self.tree.write("run/udev/data/c189:%d" % minor, RECORD_OF_UDEV.format(number))
         self.tree.write(block + "/dev", "8:%d\n" % (16 * number))
         os.makedirs(self.tree.path("sys/dev/block"), exist_ok=True)
         self.tree.link("sys/dev/block/8:%d" % (16 * number), block)

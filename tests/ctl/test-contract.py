@@ -68,7 +68,6 @@ class Contract:
             block = 'sd' + 'abcdefghi'[i]
             self.tree.disk(f'2-{i + 1}', block, serial=serial, uas=serial != 'INCAPABLE',
                            ids=BLACKLISTED if serial == 'REFUSED' else (0x1209, 0x5a5a))
-            self.tree.write(f'{BUS}/2-{i + 1}/devnum', f'{i + 5}\n')
             self.tree.write('dev/' + block, '')
         self.conf('[uasd]\nQuietSec=0\nUnknown=usb-storage\n')
         self.play(SWITCH)
@@ -444,7 +443,6 @@ class Real(Contract, Machine):
         "The source of each policy. A policy for a port can be changed by its name in the list."
         self.tree.write('etc/uasd/policy', '1209:5a5a:@0000:00:14.0/ss/7=usb-storage\n1209:5a5a:FREE=uas force\n')
         self.conf('[uasd]\nPolicy=usb-storage\n[Disk 152d:0578]\nPolicy=usb-storage\n[Disk 1209:5a5a:BUSY]\nPolicy=ignore\n')
-        self.tree.write(f'{BUS}/2-3/dev', '189:134\n')
         self.tree.write('run/udev/data/c189:134', 'I:1\nE:UASD_POLICY=ignore\n')
         self.end()
         expected = [('1209:5a5a:@0000:00:14.0/ss/7', 'usb-storage', False, 'user', []), ('1209:5a5a:FREE', 'uas', True, 'user', ['2-1:1.0']),
@@ -461,7 +459,6 @@ class Real(Contract, Machine):
 
     def test_verdict(self):
         "A bridge that is bad in the database: refused, and switched with force."
-        self.tree.write(f'{BUS}/2-1/dev', '189:132\n')
         self.tree.write('run/udev/data/c189:132', 'I:1\nE:UASD_DB_1=bad;*;*;A list;2026-11\n')
         self.look_again()
         until(lambda: self.one('sda')['verdict'] == 'bad', 'it is known')

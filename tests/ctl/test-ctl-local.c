@@ -109,8 +109,7 @@ static void write_text(int dir, const char *path, const char *text)
 static void make_disk(int sys)
 {
         static const char *const texts[][2] = {
-                {"devices/usb2/2-1/busnum", "2\n"},
-                {"devices/usb2/2-1/devnum", "5\n"},
+                {"devices/usb2/2-1/dev", "189:132\n"},
                 {"devices/usb2/2-1/idVendor", "1209\n"},
                 {"devices/usb2/2-1/idProduct", "5a5a\n"},
                 {"devices/usb2/2-1/bcdDevice", "0214\n"},

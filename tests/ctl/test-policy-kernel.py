@@ -21,7 +21,6 @@ class PolicyKernel(unittest.TestCase):
         self.tree.write('etc/uasd/uasd.conf', '\n'.join(['[uasd]', *lines, '']))
 
     def property(self, policy):
-        self.tree.write('sys/bus/usb/devices/2-1/dev', '189:132\n')
         self.tree.write('run/udev/data/c189:132', f'E:UASD_POLICY={policy}\n')
 
     def override(self, target, interface='2-1:1.0'):
@@ -57,7 +56,6 @@ class PolicyKernel(unittest.TestCase):
 
     def bad(self):
         """The database has the verdict bad."""
-        self.tree.write('sys/bus/usb/devices/2-1/dev', '189:132\n')
         self.tree.write('run/udev/data/c189:132', 'I:1\nE:UASD_DB_1=bad;*;*;A list;2026-11\n')
 
     def test_verdict(self):

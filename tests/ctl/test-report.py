@@ -209,8 +209,7 @@ class Report(unittest.TestCase):
         self.history(('PRIVATE2@0000:00:14.0/ss/2', passed))
         self.assertTrue(self.tree.run('report', '--hwdb=sdb').stdout.endswith('\n\n/* drivers/usb/storage/unusual_uas.h needs no line for it. */\n'))
         self.tree.write('sys/module/usb_storage/parameters/quirks', '1209:5a5a:tf\n')
-        self.tree.write('sys/bus/usb/devices/2-2/dev', '189:5\n')
-        self.tree.write('run/udev/data/c189:5', 'E:UASD_DB_1=good;*;*;Somebody;2025-01\nE:UASD_DB_2=bad;*;*;Else;2025-01\n')
+        self.tree.write('run/udev/data/c189:133', 'E:UASD_DB_1=good;*;*;Somebody;2025-01\nE:UASD_DB_2=bad;*;*;Else;2025-01\n')
         out = self.tree.run('report', '--hwdb=sdb').stdout
         self.assertIn(' UASD_DB_3=good;0214-0214;', out)
         self.assertNotIn('UASD_DB_1', out)

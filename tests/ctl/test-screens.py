@@ -31,8 +31,7 @@ class Screens(unittest.TestCase):
         device = 'sys/devices/pci0000:00/0000:00:14.0/usb2'
         # SuperSpeed in its BOS descriptor.
         tree.write(f'{device}/2-2/bos_descriptors', bytes([5, 15, 15, 0, 1, 10, 16, 3, 0, 14, 0, 3, 10, 255, 7]))
-        tree.write(f'{device}/2-4/dev', '189:132\n')
-        tree.write('run/udev/data/c189:132', 'I:1\nE:UASD_DB_1=bad;*;*;List one;2026-10\n')
+        tree.write('run/udev/data/c189:135', 'I:1\nE:UASD_DB_1=bad;*;*;List one;2026-10\n')
         # A volume group in a LUKS mapping, and a mount point with a blank.
         for name, number, uuid, mapping in ('dm-0', '253:0', 'CRYPT-LUKS2-01-vault', 'vault'), ('dm-1', '253:1', 'LVM-02', 'back--up-data'):
             for file, text in {'dev': number, 'dm/uuid': uuid, 'dm/name': mapping}.items():

@@ -2,6 +2,7 @@
 """A machine in a folder, with USB disks, for uasctl-in-tree."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -67,16 +68,21 @@ class Tree:
         """target: relative to the top as well."""
         os.symlink(os.path.relpath(self.path(target), os.path.dirname(self.path(path))), self.path(path))
 
+    def number(self, port, devnum):
+        """The number that the device at the port got when it was plugged in. 127 devices fit on a bus."""
+        self.write(f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}/dev', f'189:{(int(port[0]) - 1) * 128 + devnum - 1}\n')
+
     def disk(self, port, block, driver='usb-storage', serial='S1', product='Disk', speed=5000, counts=None, ids=(0x1209, 0x5a5a), uas=True):
         """A disk with one LUN. counts: attributes of its SCSI device. uas: it offers UAS."""
         device = f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}'
         interface = f'{device}/{port}:1.0'
         scsi = f'{interface}/host3/target3:0:0/3:0:0:0'
         vid, pid, bcd = *ids, 0x0214
-        for name, value in {'busnum': port[0], 'devnum': 5, 'idVendor': f'{vid:04x}', 'idProduct': f'{pid:04x}',
+        for name, value in {'idVendor': f'{vid:04x}', 'idProduct': f'{pid:04x}',
                             'bcdDevice': f'{bcd:04x}', 'speed': speed, 'version': ' 3.20', 'manufacturer': 'Maker',
                             'product': product, 'serial': serial}.items():
             self.write(f'{device}/{name}', (f'{value}\n' if not isinstance(value, bytes) else value + b'\n'))
+        self.number(port, int(re.split('[-.]', port)[-1]) + 4)
         self.write(f'{device}/descriptors',
                    bytes([18, 1, 0x20, 3, 0, 0, 0, 9, vid & 255, vid >> 8, pid & 255, pid >> 8, bcd & 255, bcd >> 8, 1, 2, 3, 1]) +
                    (INTERFACES if uas else BOT_ALONE))

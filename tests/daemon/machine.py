@@ -121,14 +121,14 @@ class Machine(unittest.TestCase):
 
     def put_back(self, devnum, port='2-1'):
         """Plugs in the disk, or the one that is there now."""
-        self.tree.write(f'{BUS}/{port}/devnum', f'{devnum}\n')
+        self.tree.number(port, devnum)
         self.tree.link(f'sys/bus/usb/devices/{port}:1.0', f'{BUS}/{port}/{port}:1.0')
         self.look_again()
         until(lambda: port in self.interfaces(), 'it is back')
 
     def drops(self, devnum):
         """uasd finds another device when it reads the port."""
-        self.tree.write(f'{BUS}/2-1/devnum', f'{devnum}\n')
+        self.tree.number('2-1', devnum)
         self.look_again()
         until(lambda: os.path.exists(self.tree.path(f'run/uasd/strings/2-1:1.0@2-{devnum}')), 'it is back')
 

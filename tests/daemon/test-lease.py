@@ -406,7 +406,7 @@ class Lease(Machine):
         self.both()
         holder = self.leased()
         self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
-        self.tree.write('sys/bus/usb/devices/2-1/devnum', '77\n')
+        self.tree.number('2-1', 77)
         self.ctl('forget', 'sdz', code=4)  # makes uasd read the port again: that is another disk
         self.assertEqual(self.ask(holder, 'wait'), 'hung up')
         until(lambda: not self.record() and not self.claimed(), 'no lease any more')

@@ -130,13 +130,13 @@ class Polkit(Machine):
 
     def test_unplugged_meanwhile(self):
         "A password is valid for the disk of the question, not for another one at the same port."
+        number = 5
         for words in ('switch', 'sdz', 'usb-storage'), ('policy', 'sdz', 'usb-storage'), ('inhibit', '--disk=sdz', 'true'):
             with self.subTest(words):
                 p = self.ask(ANNA, *words)
                 self.asked()
-                with open(self.tree.path('sys/bus/usb/devices/2-1/devnum')) as f:
-                    number = int(f.read())
-                self.tree.write('sys/bus/usb/devices/2-1/devnum', f'{number + 1}\n')
+                number += 1
+                self.tree.number('2-1', number)
                 self.answer('yes')
                 self.assertIn('unplugged meanwhile', self.told(p, 4))
                 # uasd lists the other disk when it has read its strings.

@@ -46,7 +46,7 @@ class Strings(Machine):
         daemon = self.both()
         until(lambda: os.path.exists(self.tree.path(KEPT)), 'the strings are kept')
         privatebus.kill(daemon)
-        self.tree.write(f'{DEVICE}/devnum', '6\n')
+        self.tree.number('2-1', 6)
         self.tree.write(f'{DEVICE}/serial', 'S2\n')
         self.start_on_bus()
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S2'))

@@ -175,7 +175,7 @@ class Trouble(Machine):
         self.says(1, 0, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
         self.says(2, 1, 'scsi host3: uas', device='+scsi:host3')
         self.tree.write(f'{BUS}/2-1/serial', 'S2\n')
-        self.tree.write(f'{BUS}/2-1/devnum', '6\n')
+        self.tree.number('2-1', 6)
         self.look_again()
         daemon.send_signal(signal.SIGCONT)
         until(lambda: os.path.exists(self.tree.path('run/uasd/strings/2-1:1.0@2-6')), 'it is there')

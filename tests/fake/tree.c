@@ -139,10 +139,11 @@ void tree_plug(struct fake_usb *u)
         char dir[96], interface[128], path[512];
         const unsigned char *d = u->bot ? u->uas ? both : bot_alone : uas_alone;
         size_t n = u->bot ? u->uas ? sizeof(both) : sizeof(bot_alone) : sizeof(uas_alone);
+        char text[32];
 
+        (void) snprintf(text, sizeof(text), "189:%u\n", (u->bus - 1) * 128 + u->dev - 1);
         (void) usb_dir(u, dir);
-        write_number(u->bus, false, dir, "busnum");
-        write_number(u->dev, false, dir, "devnum");
+        tree_write(text, "%s/dev", dir);
         write_number(u->vid, true, dir, "idVendor");
         write_number(u->pid, true, dir, "idProduct");
         write_number(0x0100, true, dir, "bcdDevice");

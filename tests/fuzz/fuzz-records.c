@@ -25,8 +25,8 @@ static void attached(const struct roots *r, unsigned bus, unsigned dev)
 {
         char text[16];
 
-        fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/busnum", text, (size_t) snprintf(text, sizeof(text), "%u\n", bus));
-        fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/devnum", text, (size_t) snprintf(text, sizeof(text), "%u\n", dev));
+        (void) snprintf(text, sizeof(text), "189:%u\n", (bus - 1) * 128 + dev - 1);
+        fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/dev", text, strlen(text));
         fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/" INTERFACE "/bInterfaceNumber", "00\n", 3);
         CHECK(symlinkat("2-1/" INTERFACE, r->sys, SYSFS_USB_DEVICES "/" INTERFACE) == 0 || errno == EEXIST);
 }

@@ -38,7 +38,6 @@ class Programs(unittest.TestCase):
         self.tree = Tree('-')
         self.addCleanup(self.tree.close)
         self.tree.disk('2-1', 'sdz', 'usb-storage')
-        self.tree.write(USB + '/dev', '189:132\n')
         self.tree.write('run/udev/data/c189:132', 'I:1\nE:ID_SERIAL_SHORT=S1\nE:ID_MODEL_ENC=Fast\n')
         self.tree.write(SCSI + '/block/sdz/uevent', '')
         self.tree.write('sys/bus/usb/drivers_probe', '')

@@ -382,7 +382,7 @@ static void test_lines(void **state)
         assert_int_equal(attachment_now(&t.roots, TREE_INTERFACE, &bus, &dev), 0);
         assert_true(bus == 2 && dev == 5);
         assert_int_equal(attachment_now(&t.roots, "2-2:1.0", &bus, &dev), -ENOENT);
-        tree_unlink(&t, "sys/devices/pci0/usb2/2-1/devnum");
+        tree_unlink(&t, "sys/devices/pci0/usb2/2-1/dev");
         assert_int_equal(attachment_now(&t.roots, TREE_INTERFACE, &bus, &dev), -ENOENT);
         assert_true(bus == 2 && dev == 5);
         tree_remove(&t);

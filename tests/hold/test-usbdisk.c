@@ -106,14 +106,13 @@ static const struct {
         {{{INTF "bInterfaceSubClass", NULL}}, -ENODEV, ""},
         {{{INTF "bInterfaceProtocol", NULL}}, -ENODEV, ""},
         {{{INTF "bInterfaceNumber", NULL}}, -ENODEV, ""},
-        {{{DEVICE "busnum", NULL}}, -ENODEV, ""},
-        {{{DEVICE "devnum", NULL}}, -ENODEV, ""},
+        {{{DEVICE "dev", NULL}}, -ENODEV, ""},
         {{{DEVICE "idVendor", NULL}}, -ENODEV, ""},
         {{{DEVICE "idProduct", NULL}}, -ENODEV, ""},
         {{{DEVICE "bcdDevice", NULL}}, -ENODEV, ""},
         {{{DEVICE "descriptors", NULL}}, -ENODEV, ""},
         {{{DEVICE "descriptors", NULL}, {DEVICE "descriptors/it", "is a folder"}}, -EISDIR, ""},
-        {{{DEVICE "busnum", NULL}, {DEVICE "busnum/it", "is a folder"}}, -EISDIR, ""},
+        {{{DEVICE "dev", NULL}, {DEVICE "dev/it", "is a folder"}}, -EISDIR, ""},
         {{{INTF "bInterfaceClass", "x\n"}}, -EINVAL, ""},
         {{{INTF "bInterfaceClass", "0g\n"}}, -EINVAL, ""},
         {{{INTF "bInterfaceSubClass", "0g\n"}}, -EINVAL, ""},
@@ -121,18 +120,19 @@ static const struct {
         {{{DEVICE "idVendor", "1g\n"}}, -EINVAL, ""},
         {{{DEVICE "idProduct", "1g\n"}}, -EINVAL, ""},
         {{{DEVICE "bcdDevice", "1g\n"}}, -EINVAL, ""},
-        {{{DEVICE "busnum", "1a\n"}}, -EINVAL, ""},
-        {{{DEVICE "devnum", "1a\n"}}, -EINVAL, ""},
+        {{{DEVICE "dev", "189:1a\n"}}, -EBADMSG, ""},
         {{{INTF "bInterfaceClass", "108\n"}}, -ERANGE, ""},
         {{{INTF "bInterfaceSubClass", "106\n"}}, -ERANGE, ""},
         {{{INTF "bInterfaceProtocol", "150\n"}}, -ERANGE, ""},
         {{{INTF "bInterfaceNumber", "100\n"}}, -ERANGE, ""},
         {{{INTF "bInterfaceNumber", "ff\n"}}, 1, " interface 255 "},
         {{{INTF "bInterfaceNumber", "10\n"}}, 1, " interface 16 "},
-        {{{DEVICE "busnum", "65535\n"}}, 1, " bus 65535 "},
-        {{{DEVICE "busnum", "65536\n"}}, -ERANGE, ""},
-        {{{DEVICE "devnum", "127\n"}}, 1, " dev 127 "},
-        {{{DEVICE "devnum", "65536\n"}}, -ERANGE, ""},
+        {{{DEVICE "dev", "189:0\n"}}, 1, " bus 1 dev 1 "},
+        {{{DEVICE "dev", "189:126\n"}}, 1, " bus 1 dev 127 "},
+        {{{DEVICE "dev", "189:128\n"}}, 1, " bus 2 dev 1 "},
+        {{{DEVICE "dev", "189:1048574\n"}}, 1, " bus 8192 dev 127 "},
+        /* a reset, in which the device has no address */
+        {{{DEVICE "busnum", "2\n"}, {DEVICE "devnum", "0\n"}}, 1, " bus 2 dev 5 "},
         {{{DEVICE "idVendor", "ffff\n"}, {DEVICE "idProduct", "fffe\n"}, {DEVICE "bcdDevice", "fffd\n"}}, 1, " id ffff:fffe rev fffd "},
         {{{DEVICE "idVendor", "10000\n"}}, -ERANGE, ""},
         {{{DEVICE "idProduct", "10000\n"}}, -ERANGE, ""},
@@ -233,7 +233,7 @@ static void test_no_disk(void **state)
         /* The device is that of the interface, also if there is none or another one at the port now. */
         tree_link(&t, "sys/bus/usb/devices/2-7:1.2", "../../../devices/pci0/usb2/2-1/2-1:1.0");
         assert_int_equal(read_disk(&t, "2-7:1.2", line, sizeof(line)), 1);
-        tree_write(&t, "sys/devices/pci0/usb2/2-7/busnum", "2\n");
+        tree_write(&t, "sys/devices/pci0/usb2/2-7/dev", "189:134\n");
         tree_link(&t, "sys/bus/usb/devices/2-7", "../../../devices/pci0/usb2/2-7");
         assert_int_equal(read_disk(&t, "2-7:1.2", line, sizeof(line)), 1);
         assert_non_null(strstr(line, "at 2-7 "));

@@ -173,8 +173,8 @@ static void test_another(void **state)
         static const struct {
                 const char *attribute, *now;
         } table[] = {
-                {"busnum", "3\n"},
-                {"devnum", "6\n"},
+                {"dev", "189:260\n"},
+                {"dev", "189:133\n"},
                 {"idVendor", "1208\n"},
                 {"idProduct", "5a5b\n"},
         };
@@ -252,7 +252,7 @@ static void test_no_mark(void **state)
         assert_true(attachment_fresh(&t.roots, &f));
         assert_int_equal(attachments_prune(&t.roots, NULL), 0);
         assert_true(tree_exists(&t, KEPT));
-        tree_write(&t, DEVICE "devnum", "6\n");
+        tree_write(&t, DEVICE "dev", "189:133\n");
         assert_int_equal(attachments_prune(&t.roots, NULL), 0);
         assert_false(tree_exists(&t, KEPT));
         tree_remove(&t);

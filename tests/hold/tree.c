@@ -133,8 +133,6 @@ void tree_make(struct tree *t)
         static const struct {
                 const char *path, *text;
         } files[] = {
-                {"sys/devices/pci0/usb2/2-1/busnum", "2\n"},
-                {"sys/devices/pci0/usb2/2-1/devnum", "5\n"},
                 {"sys/devices/pci0/usb2/2-1/dev", "189:132\n"},
                 {"sys/devices/pci0/usb2/2-1/idVendor", "1209\n"},
                 {"sys/devices/pci0/usb2/2-1/idProduct", "5a5a\n"},

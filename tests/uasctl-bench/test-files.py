@@ -71,8 +71,7 @@ class BenchFiles(BenchCase):
     def test_destroy_another_disk(self):
         """Between the question and the answer another disk is plugged in at the same port."""
         self.start()
-        device = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1'
-        err = self.replaced(meanwhile=lambda: self.tree.write(f'{device}/devnum', '6\n'))
+        err = self.replaced(meanwhile=lambda: self.tree.number('2-1', 6))
         self.assertIn('unplugged', err)
 
     def test_destroy_another_name(self):

@@ -8,6 +8,7 @@
 #include "sys/io/record.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
+#include "sys/usb/usbdisk.h"
 
 #define LOCK_BUDGET USEC_PER_SEC
 
@@ -140,16 +141,7 @@ int attachment_drop_override(const struct roots *r, const struct facts *f, enum 
 /* Read through the interface: usb_disconnect() removes the interfaces first, and the device some time later. */
 int attachment_now(const struct roots *r, const char *interface, unsigned *ret_busnum, unsigned *ret_devnum)
 {
-        uint64_t bus, dev;
-        int k = attr_read_uint(r->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/../busnum"), 10, &bus);
-
-        if (k >= 0)
-                k = attr_read_uint(r->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/../devnum"), 10, &dev);
-        if (k < 0)
-                return k;
-        *ret_busnum = (unsigned) bus;
-        *ret_devnum = (unsigned) dev;
-        return 0;
+        return usb_address_read(r->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/.."), ret_busnum, ret_devnum);
 }
 
 static bool is_attached(const struct roots *r, const char *interface, unsigned busnum, unsigned devnum)

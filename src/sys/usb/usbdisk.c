@@ -12,6 +12,8 @@
 
 /* Device descriptor and all configurations; usbcore accepts no configuration above 64 KiB. */
 #define DESCRIPTORS_MAX (256 * 1024)
+/* Numbers of device nodes that the kernel keeps for each bus. */
+#define USB_DEVICES_OF_BUS 128
 
 void usb_disk_done(struct usb_disk *d)
 {
@@ -160,24 +162,39 @@ static bool read_strings(int usb, struct facts *f)
         return read_string(usb, "serial", f->serial) && all;
 }
 
+/*
+ * From the number of its node /dev/bus/usb/BBB/DDD, which the kernel assigns once (usb_new_device()). The attribute devnum is 0
+ * in a reset, until the device has its address again (update_devnum() in hub_port_reset()).
+ */
+int usb_address_read(int at, const char *path, unsigned *ret_busnum, unsigned *ret_devnum)
+{
+        unsigned major, minor;
+        int r = attr_read_devno(at, path_join(path, "/dev"), &major, &minor);
+
+        if (r < 0)
+                return r;
+        *ret_busnum = minor / USB_DEVICES_OF_BUS + 1;
+        *ret_devnum = minor % USB_DEVICES_OF_BUS + 1;
+        return 0;
+}
+
 /* By its interface, not by its port: there may be another device meanwhile. */
 static int read_usb_device(const struct roots *r, int intf, bool strings, struct facts *f, bool *ret_anew)
 {
         _cleanup_close_ int usb = openat(intf, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char version[16], *v = version;
-        uint64_t bus, dev, vid, pid, bcd;
+        uint64_t vid, pid, bcd;
         int k;
 
         if (usb < 0)
                 return errno == ENOENT ? -ENODEV : -errno;
-        if ((k = need_uint(usb, "busnum", 10, UINT16_MAX, &bus)) < 0 ||
-            (k = need_uint(usb, "devnum", 10, UINT16_MAX, &dev)) < 0 ||
-            (k = need_uint(usb, "idVendor", 16, UINT16_MAX, &vid)) < 0 ||
+        k = usb_address_read(usb, ".", &f->busnum, &f->devnum);
+        if (k < 0)
+                return k == -ENOENT ? -ENODEV : k;
+        if ((k = need_uint(usb, "idVendor", 16, UINT16_MAX, &vid)) < 0 ||
             (k = need_uint(usb, "idProduct", 16, UINT16_MAX, &pid)) < 0 ||
             (k = need_uint(usb, "bcdDevice", 16, UINT16_MAX, &bcd)) < 0)
                 return k;
-        f->busnum = (unsigned) bus;
-        f->devnum = (unsigned) dev;
         f->vid = (uint16_t) vid;
         f->pid = (uint16_t) pid;
         f->bcd = (uint16_t) bcd;

@@ -37,6 +37,11 @@ enum driver usb_disk_driver(const struct roots *r, const char *interface);
 /* Finds the interface of a block device (/sys/block/NAME or a partition's name). -ENOENT: not behind USB storage. */
 int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX]);
 
+/*
+ * Reads the address of the USB device whose directory is `path`. Both numbers are new at every plug and stay until then. -ENOENT:
+ * there is no device.
+ */
+int usb_address_read(int at, const char *path, unsigned *ret_busnum, unsigned *ret_devnum);
 /* Reads the controller's device above a root hub ("usb2"): "0000:00:14.0". False, and ret unchanged, if there is none. */
 bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size);
 /* Returns the link speed of a USB device ("2-1") or root hub, in Mbit/s; 0: unknown. Takes no device lock. */

@@ -132,6 +132,37 @@ def vendor_kernel_boots(vm):
     assert not switched, switched
 
 
+# Resets a device until its devnum is another one, and prints what devnum and dev were: argv[1] is its directory, argv[2] its node.
+DURING_RESETS = r"""
+import fcntl, os, signal, sys
+node = os.open(sys.argv[2], os.O_RDWR)
+files = [os.open(sys.argv[1] + "/" + name, os.O_RDONLY) for name in ("devnum", "dev")]
+resets = os.fork()
+while resets == 0:
+    fcntl.ioctl(node, 0x5514)  # USBDEVFS_RESET
+seen = [set(), set()]
+while len(seen[0]) < 2:
+    for file, values in zip(files, seen):
+        values.add(os.pread(file, 16, 0).decode().strip())
+os.kill(resets, signal.SIGKILL)
+for values in seen:
+    print(*sorted(values))
+"""
+
+
+@case(tier="full", product=False)
+def address_in_a_reset(vm):
+    "While a device is reset, its devnum is 0 for a moment, and the number of its node is the same: uasd reads only that."
+    disk = vm.disk()
+    guest = vm.resume(disks=[disk])
+    guest.wait_disk(disk.interface)
+    device = "/sys/bus/usb/devices/" + disk.interface.partition(":")[0]
+    bus, number = (int(guest.read(device + "/" + name)) for name in ("busnum", "devnum"))
+    node = "/dev/bus/usb/%03d/%03d" % (bus, number)
+    out = guest.run("python3 -c '%s' %s %s" % (DURING_RESETS, device, node), timeout=120, check=True).out
+    assert out.splitlines() == ["0 %d" % number, "189:%d" % ((bus - 1) * 128 + number - 1)], out
+
+
 @case(tier="full", product=False)
 def power_cut(vm):
     "What was not synced is gone, on the system disk and in the USB disk's cache."
@@ -180,7 +211,6 @@ def hotplug(vm):
 @case(tier="fast", product=False)
 def panic_is_noticed(vm):
     "A guest whose kernel dies is not waited for."
-    from machine import GuestPanic
     guest = vm.resume()
     try:
         guest.run("echo c >/proc/sysrq-trigger", timeout=60)
