@@ -117,6 +117,15 @@ class Records(Machine):
         self.assertEqual(self.disk()['policy'], 'uas')
         self.assertNotIn('distrusted', self.history())
 
+    def test_etc_is_read_only(self):
+        "The copy in /var counts, and the journal says that a boot may read it too late."
+        self.both()
+        os.rename(self.tree.path('etc/uasd'), self.tree.path('etc/away'))
+        self.tree.write('etc/uasd', '')
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.assertEqual(self.disk()['policy'], 'usb-storage')
+        self.assertRegex(self.journal(), 'Cannot write /etc/uasd/policy: Not a directory.* too late')
+
     def test_stopped(self):
         "When stopped, uasd waits for such a disk only for a limited time. The record is still written."
         daemon = self.both()

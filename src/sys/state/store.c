@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "core/history.h"
@@ -222,6 +223,10 @@ static int write_both(const struct roots *r, const struct store_change *c, const
                 e = state_write(r->etc, path_join(ETC_DIR "/", c->name), text, true);
         if (r->var >= 0)
                 v = state_write(r->var, path_join(STATE_DIR "/", c->name), text, true);
+        /* /var may be on a file system that is mounted late. */
+        if (e < 0 && v >= 0 && r->etc >= 0)
+                log_warning("Cannot write /etc/uasd/%s: %s. /var/lib/uasd has the change, which a boot may read too late.",
+                            c->name, strerror(-e));
         return e >= 0 || v >= 0 ? 0 : e;
 }
 
