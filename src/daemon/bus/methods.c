@@ -210,6 +210,10 @@ static int refuse_trim(const struct call *c, enum trim_offer offer)
 {
         const struct facts *f = &c->entry->life.disk.facts;
 
+        if (c->force)
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
+                                         "%s: the kernel cannot use TRIM on this disk now: it shows no provisioning_mode.",
+                                         f->interface);
         if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
                 return sd_bus_error_setf(
                         c->error, UASD_BUS_ERROR_REFUSED,
