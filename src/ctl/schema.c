@@ -70,14 +70,16 @@ json_object *json_disk(const struct view *v)
 
 /* ---- members that some verbs add ---- */
 
-json_object *json_rows(const struct explain_row *rows, size_t n)
+json_object *json_rows(const struct explain_row *rows, size_t n, bool all)
 {
         json_object *list = json_list();
 
         for (const struct explain_row *row = rows; row < rows + n; row++)
-                append(list, json_make({"reason_id", new_string(reason_to_string(row->reason))}, {"fits", new_bool(row->fits)},
-                                       {"decides", new_bool(row->decides)}, {"found", new_string(row->found)},
-                                       {"means", new_string_or_null(row->means)}, {"remedy", new_string_or_null(row->remedy)}));
+                if (row->fits || all)
+                        append(list,
+                               json_make({"reason_id", new_string(reason_to_string(row->reason))}, {"fits", new_bool(row->fits)},
+                                         {"decides", new_bool(row->decides)}, {"found", new_string(row->found)},
+                                         {"means", new_string_or_null(row->means)}, {"remedy", new_string_or_null(row->remedy)}));
         return list;
 }
 

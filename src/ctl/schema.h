@@ -14,7 +14,8 @@
 /* The objects of uasctl-json(7). */
 
 json_object *json_disk(const struct view *v);
-json_object *json_rows(const struct explain_row *rows, size_t n);
+/* all: also those that do not fit */
+json_object *json_rows(const struct explain_row *rows, size_t n, bool all);
 json_object *json_quirks(const struct quirk_word *words, size_t n);
 json_object *json_link(const struct link_facts *l);
 json_object *json_name(const char *file, const char *where, const char *name, enum devname kind, const char *instead);

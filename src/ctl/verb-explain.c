@@ -278,7 +278,7 @@ static int tell(const struct ctl *c, const struct view *v, struct explanation *r
 
 static json_object *json_explanation(const struct view *v, const struct explanation *t)
 {
-        return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows)}, {"quirks", json_quirks(t->words, t->n_words)},
+        return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows, true)}, {"quirks", json_quirks(t->words, t->n_words)},
                            {"link", json_link(&t->link)}, {"names", json_object_get(t->names)}, {"kernel", new_string(t->kernel)},
                            {"unbound", new_string(t->unbound)}, {"initramfs", new_string(t->initramfs)});
 }

@@ -91,13 +91,13 @@ static uint64_t count_endings(const struct events *e, const char *word)
 
 /* FAMILY("name", counter, "help") */
 #define FAMILY(...) (&(const struct metric_family){__VA_ARGS__})
+#define LABELS(...) ((const struct metric_label[]){__VA_ARGS__, {}})
 
 static void write_machine(struct metrics_writer *w, const struct measured *m)
 {
         char quirks[QUIRKS_MAX + 1];
 
-        metrics_sample(w, FAMILY("uasd_build_info", false, "The version of uasctl."), 1,
-                       (const struct metric_label[]){{"version", UASD_VERSION}, {}});
+        metrics_sample(w, FAMILY("uasd_build_info", false, "The version of uasctl."), 1, LABELS({"version", UASD_VERSION}));
         metrics_sample(w, FAMILY("uasd_up", false, "1 if uasd answers; 0 if all data is from the kernel."), m->daemon, NULL);
         if (quirks_param_read(m->roots, quirks) >= 0) {
                 metrics_sample(w, FAMILY("uasd_quirks_used_bytes", false, "Used length of the quirks parameter of usb_storage."),
@@ -109,8 +109,7 @@ static void write_machine(struct metrics_writer *w, const struct measured *m)
                 metrics_sample(w,
                                FAMILY("uasd_endings_total", true,
                                       "Journal entries of uasd in this boot: switches, roll-backs, distrust."),
-                               count_endings(m->events, events_word(i)),
-                               (const struct metric_label[]){{"event", events_word(i)}, {}});
+                               count_endings(m->events, events_word(i)), LABELS({"event", events_word(i)}));
 }
 
 /* ---- a disk ---- */
@@ -134,8 +133,7 @@ static void write_state(struct metrics_writer *w, const struct view *v)
 {
         for (enum state s = 0; s < _STATE_MAX; s++)
                 metrics_sample(w, FAMILY("uasd_disk_state", false, "1 for the present state of a disk, 0 for all others."),
-                               s == v->disk.state,
-                               (const struct metric_label[]){{OF_DISK(v)}, {"state", state_to_string(s)}, {}});
+                               s == v->disk.state, LABELS({OF_DISK(v)}, {"state", state_to_string(s)}));
 }
 
 static void write_numbers(struct metrics_writer *w, const struct views *views)
@@ -154,8 +152,7 @@ static void write_numbers(struct metrics_writer *w, const struct views *views)
                                                   d->facts.trial_passed, d->outcome.code};
 
                         if (values[k] >= 0) /* otherwise there was no switch */
-                                metrics_sample(w, &families[k], (uint64_t) values[k],
-                                               (const struct metric_label[]){{OF_DISK(&views->list[i])}, {}});
+                                metrics_sample(w, &families[k], (uint64_t) values[k], LABELS({OF_DISK(&views->list[i])}));
                 }
 }
 
@@ -178,8 +175,7 @@ static void write_count(struct metrics_writer *w, const struct measured *m, enum
                 if (!l->disk.name[0] || scsi_count_read(m->roots, l->disk.name, which, &count) < 0)
                         continue;
                 (void) snprintf(number, sizeof(number), "%u", l->lun);
-                metrics_sample(w, &of_lun[which], count,
-                               (const struct metric_label[]){{OF_DISK(v)}, {"device", l->disk.name}, {"lun", number}, {}});
+                metrics_sample(w, &of_lun[which], count, LABELS({OF_DISK(v)}, {"device", l->disk.name}, {"lun", number}));
         }
 }
 
@@ -215,19 +211,15 @@ static int write_textfile(const struct measured *m, const char *folder)
         _cleanup_free_ char *text = NULL;
         struct metrics_writer w = {.prometheus = true};
         size_t size;
-        int r;
 
         if (dir < 0)
                 return -errno;
-        w.out = open_memstream(&text, &size);
-        if (!w.out)
-                return -errno;
+        w.out = need(open_memstream(&text, &size));
         write_all(&w, m);
-        r = ferror(w.out) ? -ENOMEM : 0;
-        if (fclose(w.out) != 0)
-                r = -ENOMEM;
+        if (ferror(w.out) || fclose(w.out) != 0)
+                no_memory();
         /* By rename, from a name that node_exporter does not read. */
-        return r < 0 ? r : state_write(dir, TEXTFILE, text, false);
+        return state_write(dir, TEXTFILE, text, false);
 }
 
 int verb_metrics(struct ctl *c, char **args)

@@ -315,17 +315,6 @@ static void print_summary(const struct view *v, const struct health *h)
 
 /* ---- the facts ---- */
 
-/* Keeps the rows of the decision table that apply. Returns their number. */
-static size_t rows_that_fit(const struct facts *f, struct explain_row rows[static _REASON_MAX])
-{
-        size_t n = explain(f, rows, _REASON_MAX), fit = 0;
-
-        for (size_t i = 0; i < n; i++)
-                if (rows[i].fits)
-                        rows[fit++] = rows[i];
-        return fit;
-}
-
 static int json_facts(const struct ctl *c, const struct view *v, const struct health *h, json_object *disks)
 {
         _cleanup_(quirk_facts_done) struct quirk_facts quirks = {};
@@ -342,7 +331,7 @@ static int json_facts(const struct ctl *c, const struct view *v, const struct he
                 redact_quirks(&quirks);
         platform_read(&c->client.roots, platform);
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
-        append(disks, put_members(json_disk(v), {"rows", json_rows(rows, rows_that_fit(f, rows))},
+        append(disks, put_members(json_disk(v), {"rows", json_rows(rows, explain(f, rows, ELEMENTSOF(rows)), false)},
                                   {"quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words, ELEMENTSOF(words)))},
                                   {"database", json_database(&entry, f->bcd, platform)}, {"commands", json_commands(h)},
                                   {"trim", json_trim(h, f->driver)}, {"link", json_link(&h->link)}));

@@ -95,7 +95,7 @@ int main(void)
         json_print_line(sample_json(&f, NULL, NULL));
         json_print_line(sample_json(&l, NULL, NULL));
         json_print_line(sample_json(&ended, NULL, NULL));
-        json_print_line(sample_json(&f, "rows", json_rows(rows, ELEMENTSOF(rows))));
+        json_print_line(sample_json(&f, "rows", json_rows(rows, ELEMENTSOF(rows), true)));
         json_print_line(sample_json(&f, "quirks", json_quirks(words, ELEMENTSOF(words))));
         json_print_line(sample_json(&f, "database", json_database(&known, 0x0210, "x86_64")));
         json_print_line(sample_json(&l, "database", json_database(&unknown, 0x0210, "x86_64")));

@@ -199,7 +199,7 @@ static void rows_of_explain(void **state)
                 {REASON_NO_UAS, false, false, "alternate setting 1 is 08/06/62", "It has none.", NULL},
                 {REASON_FASTEST, true, true, "", "The fastest.", "Do this."},
         };
-        json_object *o = round_trip(json_rows(rows, ELEMENTSOF(rows))), *r;
+        json_object *o = round_trip(json_rows(rows, ELEMENTSOF(rows), true)), *r;
 
         assert_int_equal(json_object_array_length(o), 2);
         r = json_object_array_get_idx(o, 0);
