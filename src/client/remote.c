@@ -236,20 +236,19 @@ int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **
         return k < 0 ? k : 0;
 }
 
-int remote_read_rest(struct remote *r, const char *path, struct view *v)
+void remote_read_rest(struct remote *r, struct view *v)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(view_done) struct view now = {.disk.outcome.code = -1};
-        int k = sd_bus_call_method(r->bus, UASD_BUS_NAME, path, "org.freedesktop.DBus.Properties", "GetAll", NULL, &reply, "s",
-                                   UASD_BUS_DISK);
+        _cleanup_free_ char *path = NULL;
 
-        if (k >= 0)
-                k = remote_parse_changed(reply, &now);
-        if (k < 0 || now.disk.state != v->disk.state)
-                return k < 0 ? k : 0;
+        if (sd_bus_path_encode(UASD_BUS_PATH "/disk", v->disk.facts.interface, &path) < 0 ||
+            sd_bus_call_method(r->bus, UASD_BUS_NAME, path, "org.freedesktop.DBus.Properties", "GetAll", NULL, &reply, "s",
+                               UASD_BUS_DISK) < 0 ||
+            remote_parse_changed(reply, &now) < 0 || now.disk.state != v->disk.state)
+                return;
         memcpy(v->reason, now.reason, sizeof(v->reason));
         users_free(v->disk.users, v->disk.n_users);
         v->disk.users = TAKE_PTR(now.disk.users);
         v->disk.n_users = now.disk.n_users;
-        return 0;
 }

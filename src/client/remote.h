@@ -71,9 +71,9 @@ int remote_parse(sd_bus_message *m, struct views *ret);
 int remote_parse_brief(sd_bus_message *m, struct views *ret);
 /* Parses InterfacesAdded. 1 and the disk, 0: something else, -EBADMSG. */
 int remote_parse_added(sd_bus_message *m, struct view *ret);
-/* Reads Reason and Busy of the disk at this path into v, because no signal carries them. Does nothing if its state has changed
- * meanwhile: then another signal is on its way. 0 or -errno. */
-int remote_read_rest(struct remote *r, const char *path, struct view *v);
+/* Reads Reason and Busy of the disk into v, because no signal carries them. Does nothing if its state has changed meanwhile:
+ * then another signal is on its way. Nor without an answer. */
+void remote_read_rest(struct remote *r, struct view *v);
 /* Parses PropertiesChanged after its first argument, and updates v. -EBADMSG: v is partly updated. */
 int remote_parse_changed(sd_bus_message *m, struct view *v);
 

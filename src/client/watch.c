@@ -76,7 +76,7 @@ static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
         v = views_find(&w->disks, id);
         if (v && remote_parse_changed(m, v) >= 0) {
                 if (w->on_disk)
-                        (void) remote_read_rest(w->remote, sd_bus_message_get_path(m), v);
+                        remote_read_rest(w->remote, v);
                 tell(w, v, DISK_CHANGED);
         } else
                 w->reread = true;
@@ -86,7 +86,7 @@ static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
 static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         _cleanup_(view_done) struct view v = {};
-        _cleanup_free_ char *id = NULL, *added = NULL;
+        _cleanup_free_ char *id = NULL;
         struct daemon_watch *w = data;
         const char *path;
 
@@ -94,8 +94,8 @@ static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
                 int r = remote_parse_added(m, &v);
 
                 /* The signal has neither reason nor users. */
-                if (r > 0 && w->on_disk && sd_bus_path_encode(UASD_BUS_PATH "/disk", v.disk.facts.interface, &added) >= 0)
-                        (void) remote_read_rest(w->remote, added, &v);
+                if (r > 0 && w->on_disk)
+                        remote_read_rest(w->remote, &v);
                 if (r > 0)
                         put_disk(w, &v, DISK_ADDED);
                 w->reread = w->reread || r < 0;
