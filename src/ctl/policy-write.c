@@ -204,8 +204,8 @@ int policy_write(struct ctl *c, const char *what, const char *policy)
                 r = refuse_disk(c, (enum policy) p);
                 f = &c->v->disk.facts;
         }
-        if (r == UASD_EXIT_OK && quirk_facts_read(&c->client.roots, &ch.quirks) < 0)
-                r = UASD_EXIT_FAILED;
+        if (quirk_facts_read(&c->client.roots, &ch.quirks) < 0)
+                no_memory();
         if (r == UASD_EXIT_OK)
                 r = read_place(c, &ch);
         if (r == UASD_EXIT_OK)

@@ -136,7 +136,8 @@ static void show(struct ctl *c, struct known_bridge *b)
 {
         if (!ctl_json(c) && c->views.n == 0)
                 log_info("There are no USB disks. uasctl db VID:PID looks a bridge up.");
-        for (const struct view *v = c->views.list; v < c->views.list + c->views.n; v++) {
+        for (size_t i = 0; i < c->views.n; i++) {
+                const struct view *v = &c->views.list[i];
                 const struct facts *f = &v->disk.facts;
 
                 b->vid = f->vid;
@@ -147,7 +148,7 @@ static void show(struct ctl *c, struct known_bridge *b)
                         append(c->json, put_members(json_disk(v), {"database", json_database(&b->entry, b->bcd, b->platform)}));
                         continue;
                 }
-                if (v > c->views.list)
+                if (i > 0)
                         putchar('\n');
                 print_text(c, b);
         }

@@ -257,14 +257,13 @@ static void print_text(const struct ctl *c, const struct view *v, const struct e
         print_advice(t);
 }
 
-/* Keeps no pointer to v. 0 or -errno. */
-static int tell(const struct ctl *c, const struct view *v, struct explanation *ret)
+/* Keeps no pointer to v. */
+static void tell(const struct ctl *c, const struct view *v, struct explanation *ret)
 {
         const struct facts *f = &v->disk.facts;
-        int r = quirk_facts_read(&c->client.roots, &ret->quirks);
 
-        if (r < 0)
-                return r;
+        if (quirk_facts_read(&c->client.roots, &ret->quirks) < 0)
+                no_memory();
         ret->n_rows = explain(f, ret->rows, ELEMENTSOF(ret->rows));
         ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
         (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->client.roots, f->interface) : 0, ret->unbound,
@@ -273,13 +272,13 @@ static int tell(const struct ctl *c, const struct view *v, struct explanation *r
         (void) explain_initramfs(f, initramfs_command(&c->client.roots), ret->initramfs, sizeof(ret->initramfs));
         link_read(&c->client.roots, f, &ret->link);
         ret->names = mentions_read(&c->client.roots, f->interface);
-        return 0;
 }
 
 static json_object *json_explanation(const struct view *v, const struct explanation *t)
 {
-        return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows, true)}, {"quirks", json_quirks(t->words, t->n_words)},
-                           {"link", json_link(&t->link)}, {"names", json_object_get(t->names)}, {"kernel", new_string(t->kernel)},
+        return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows, true)},
+                           {"quirks", json_quirks(t->words, t->n_words)}, {"link", json_link(&t->link)},
+                           {"names", json_object_get(t->names)}, {"kernel", new_string(t->kernel)},
                            {"unbound", new_string(t->unbound)}, {"initramfs", new_string(t->initramfs)});
 }
 
@@ -294,27 +293,19 @@ static void say_other_view(const struct view *v, const struct explanation *t)
                         v->reason_id);
 }
 
-static int explain_one(struct ctl *c, const struct view *v)
-{
-        _cleanup_(explanation_done) struct explanation told = {};
-        int r = tell(c, v, &told);
-
-        if (r < 0)
-                return r;
-        say_other_view(v, &told);
-        if (ctl_json(c))
-                append(c->json, json_explanation(v, &told));
-        else
-                print_text(c, v, &told);
-        return 0;
-}
-
 int verb_explain(struct ctl *c, char **args)
 {
-        int r = 0;
-
         (void) ctl_ask_daemon(c);
-        for (size_t i = 0; r >= 0 && i < c->views.n; i++)
-                r = explain_one(c, &c->views.list[i]);
-        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        for (size_t i = 0; i < c->views.n; i++) {
+                _cleanup_(explanation_done) struct explanation told = {};
+                const struct view *v = &c->views.list[i];
+
+                tell(c, v, &told);
+                say_other_view(v, &told);
+                if (ctl_json(c))
+                        append(c->json, json_explanation(v, &told));
+                else
+                        print_text(c, v, &told);
+        }
+        return UASD_EXIT_OK;
 }
