@@ -67,7 +67,6 @@ struct monitor {
         struct snapshot *told; /* what was printed last, for each disk */
         size_t n_told;
         bool deaf; /* stdout cannot be written any more; this is no fault of the daemon */
-        int error;
 };
 
 /* ---- output ---- */
@@ -111,11 +110,10 @@ static void tell_line(const struct view *v, const char *event, const struct snap
 }
 
 /* before: what was printed last about it, or NULL. */
-static int tell(struct monitor *m, const struct view *v, const char *event, const struct snapshot *before,
-                const struct snapshot *now)
+static void tell(struct monitor *m, const struct view *v, const char *event, const struct snapshot *before,
+                 const struct snapshot *now)
 {
         bool changed[_SHOWN_MAX] = {}, any = !before;
-        int r = 0;
 
         for (enum shown i = 0; before && i < _SHOWN_MAX; i++) {
                 changed[i] = !streq(before->text[i], now->text[i]);
@@ -126,16 +124,13 @@ static int tell(struct monitor *m, const struct view *v, const char *event, cons
             v->disk.outcome.code >= 0)
                 changed[SHOWN_OUTCOME] = true;
         if (!any)
-                return 0;
+                return;
         progress_clear();
         if (m->json)
                 tell_json(v, event, changed);
         else
                 tell_line(v, event, before, now, changed);
-        if (fflush(stdout) != 0)
-                r = -errno;
-        m->deaf = m->deaf || ferror(stdout);
-        return r;
+        m->deaf = fflush(stdout) != 0 || ferror(stdout);
 }
 
 static struct snapshot *find_told(struct monitor *m, const char *id)
@@ -151,30 +146,28 @@ static void on_disk(const struct view *v, enum disk_event e, void *data)
 {
         struct monitor *m = data;
         struct snapshot *before = find_told(m, v->disk.facts.interface), now;
-        int r;
 
-        if (m->error < 0 || (m->only && !views_find(m->only, v->disk.facts.interface)))
+        if (m->deaf || (m->only && !views_find(m->only, v->disk.facts.interface)))
                 return;
         snapshot(v, &now);
         if (e == DISK_REMOVED) {
-                r = tell(m, v, N_("removed"), NULL, &now);
+                tell(m, v, N_("removed"), NULL, &now);
                 if (before)
                         *before = m->told[--m->n_told];
         } else if (before) {
-                r = tell(m, v, N_("changed"), before, &now);
+                tell(m, v, N_("changed"), before, &now);
                 *before = now;
         } else {
-                r = tell(m, v, e == DISK_PRESENT ? N_("present") : N_("added"), NULL, &now);
+                tell(m, v, e == DISK_PRESENT ? N_("present") : N_("added"), NULL, &now);
                 need_push(m->told, m->n_told, now);
         }
-        m->error = r < 0 ? r : m->error;
 }
 
 static int follow(struct monitor *m, struct daemon_watch *w)
 {
         int r = 0;
 
-        while (r >= 0 && m->error >= 0) {
+        while (r >= 0 && !m->deaf) {
                 r = daemon_watch_next(w, UINT64_MAX);
                 /* uasd may come back and end before it has answered. The bus reports that, too. */
                 if (r == -ENOTCONN && sd_bus_is_open(w->remote->bus) > 0)
@@ -183,7 +176,7 @@ static int follow(struct monitor *m, struct daemon_watch *w)
                         log_info("uasd has ended; waiting for it to come back.");
                 w->gone = w->changed = false;
         }
-        return r < 0 ? r : m->error;
+        return r;
 }
 
 int verb_monitor(struct ctl *c, char **args)
@@ -203,5 +196,5 @@ int verb_monitor(struct ctl *c, char **args)
         daemon_watch_close(&watch);
         free(m.told);
         /* A write error is reported at the end. It is not a failure if the reader has gone. */
-        return r == -EPIPE && !m.deaf ? UASD_EXIT_OK : m.deaf ? UASD_EXIT_FAILED : source_lost(r);
+        return m.deaf ? UASD_EXIT_FAILED : r == -EPIPE ? UASD_EXIT_OK : source_lost(r);
 }
