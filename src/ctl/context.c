@@ -113,8 +113,7 @@ int ctl_select_or_id(struct ctl *c, const char *what)
 
 struct id_search {
         const char *what; /* the serial number, or the whole id */
-        char *id;
-        bool found;
+        char *id;         /* empty: not found yet */
 };
 
 /* id: "VID:PID:SERIAL", which "@PORT" may follow. */
@@ -122,13 +121,12 @@ static void look_at_id(struct id_search *s, const char *id, size_t n)
 {
         size_t bridge = strlen("1234:5678:"), len = strlen(s->what);
 
-        if (s->found || n < bridge || n >= HISTORY_KEY_MAX)
+        if (*s->id || n < bridge || n >= HISTORY_KEY_MAX)
                 return;
         if ((n - bridge != len || strncasecmp(id + bridge, s->what, len) != 0) &&
             (n != len || strncasecmp(id, s->what, len) != 0))
                 return;
         (void) copy_part(s->id, HISTORY_KEY_MAX, id, n);
-        s->found = true;
 }
 
 static int look_at_policy(const char *key, enum policy p, bool forced, void *data)
@@ -151,7 +149,7 @@ static void look_at_journal(const struct ctl *c, struct id_search *s)
 
         if (journal_open(c->root, &j) < 0 || sd_journal_query_unique(j, FIELD_USB_ID) < 0)
                 return;
-        while (!s->found && sd_journal_enumerate_unique(j, &data, &size) > 0)
+        while (!*s->id && sd_journal_enumerate_unique(j, &data, &size) > 0)
                 if (size > name)
                         look_at_id(s, (const char *) data + name, size - name);
 }
@@ -160,10 +158,11 @@ int ctl_select_recorded(struct ctl *c, const char *what)
 {
         struct id_search s = {.what = what, .id = c->id};
 
+        c->id[0] = '\0';
         if (!isempty(what) && !strchr(what, '/') && !ctl_is_plugged_in(c, what)) {
                 (void) history_each(&c->client.roots, look_at_record, &s);
                 (void) policy_each(&c->client.roots, look_at_policy, &s);
                 look_at_journal(c, &s);
         }
-        return s.found ? UASD_EXIT_OK : ctl_select(c, what);
+        return *c->id ? UASD_EXIT_OK : ctl_select(c, what);
 }

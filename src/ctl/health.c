@@ -99,33 +99,32 @@ static void look_for_others(const struct roots *r, const char *interface, struct
 static void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,
                       struct smart *ret)
 {
-        struct smart s = {.told = true, .passed = -1, .temperature = INT_MIN};
         char program[PATH_MAX], interface[INTERFACE_NAME_MAX];
         const struct disk *d = &v->disk;
         struct smart_case c;
 
+        *ret = (struct smart){.told = true, .passed = -1, .temperature = INT_MIN};
         (void) snprintf(program, sizeof(program), "%s" PROGRAM_SMARTCTL, root ?: "");
-        s.missing = access(program, X_OK) < 0;
-        if (s.missing)
-                s.why_not = N_("smartctl is not installed (smartmontools)");
-        else
-                find_type(program, &d->facts, s.type);
+        if (access(program, X_OK) < 0) {
+                ret->missing = true;
+                ret->why_not = N_("smartctl is not installed (smartmontools)");
+                return;
+        }
+        find_type(program, &d->facts, ret->type);
         c = (struct smart_case){.state = d->state,
                                 .verdict = d->facts.verdict,
                                 .history = v->history,
                                 .timeouts = timeouts,
-                                .known = s.type[0],
+                                .known = ret->type[0],
                                 .root = geteuid() == 0,
                                 .leased = d->lease[0]};
         look_for_others(r, d->facts.interface, &c);
-        if (!s.missing)
-                s.why_not = smart_why_not(&c);
+        ret->why_not = smart_why_not(&c);
         /* Another disk may have the name now. */
-        if (!s.why_not && (usb_disk_of_block(r, block, interface) < 0 || !streq(interface, d->facts.interface)))
-                s.why_not = N_("it has gone");
-        if (!s.why_not)
-                ask(program, block, &s);
-        *ret = s;
+        if (!ret->why_not && (usb_disk_of_block(r, block, interface) < 0 || !streq(interface, d->facts.interface)))
+                ret->why_not = N_("it has gone");
+        if (!ret->why_not)
+                ask(program, block, ret);
 }
 
 /* "passed, 34 °C (smartctl -d sat /dev/sdb)". Returns ret. */
