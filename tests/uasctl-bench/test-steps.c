@@ -8,14 +8,13 @@
 #define TEXT_MAX 512
 
 /* The steps in short form: "|" a switch, "r" the region, "." a pause, "a0" pattern a, round 0. */
-static char *text_of(const struct step *steps, size_t n, size_t from, const bool ended[static _DRIVER_MAX],
-                     char ret[static TEXT_MAX])
+static char *text_of(const struct session *session, size_t from, char ret[static TEXT_MAX])
 {
         size_t used = 0;
 
         ret[0] = '\0';
-        for (size_t i = steps_next(steps, n, from, ended); i < n; i = steps_next(steps, n, i + 1, ended)) {
-                const struct step *s = &steps[i];
+        for (size_t i = session_next(session, from); i < session->n_steps; i = session_next(session, i + 1)) {
+                const struct step *s = &session->steps[i];
                 const char *driver = s->driver == BOT ? "bot" : s->driver == UAS ? "uas" : "-";
 
                 switch (s->kind) {
@@ -40,7 +39,6 @@ static char *text_of(const struct step *steps, size_t n, size_t from, const bool
 
 static void orders(void **state)
 {
-        static const bool none[_DRIVER_MAX] = {};
         static const struct {
                 struct steps_shape shape;
                 const char *expect;
@@ -64,14 +62,13 @@ static void orders(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct step *steps;
+                struct session s = {};
                 char text[TEXT_MAX];
-                size_t n;
 
-                steps = steps_make(&rows[i].shape, &n);
-                if (!streq(text_of(steps, n, 0, none, text), rows[i].expect))
+                s.steps = steps_make(&rows[i].shape, &s.n_steps);
+                if (!streq(text_of(&s, 0, text), rows[i].expect))
                         fail_msg("row %zu: '%s', not '%s'", i, text, rows[i].expect);
-                free(steps);
+                free(s.steps);
         }
 }
 
@@ -120,16 +117,14 @@ static void halves(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                bool ended[_DRIVER_MAX] = {};
-                struct step *steps;
+                struct session s = {};
                 char text[TEXT_MAX];
-                size_t n;
 
-                ended[rows[i].ended] = true;
-                steps = steps_make(&rows[i].shape, &n);
-                if (!streq(text_of(steps, n, rows[i].at, ended, text), rows[i].expect))
+                s.ended[rows[i].ended] = true;
+                s.steps = steps_make(&rows[i].shape, &s.n_steps);
+                if (!streq(text_of(&s, rows[i].at, text), rows[i].expect))
                         fail_msg("row %zu: '%s', not '%s'", i, text, rows[i].expect);
-                free(steps);
+                free(s.steps);
         }
 }
 
@@ -137,19 +132,17 @@ static void times(void **state)
 {
         struct steps_shape shape = {BOT, BOT, UAS, 2, 2, true};
         static const uint64_t usec[] = {[STEP_SWITCH] = 10, [STEP_READ_ALL] = 3, [STEP_PAUSE] = 1};
-        bool ended[_DRIVER_MAX] = {};
-        struct step *steps;
-        size_t n;
+        struct session s = {};
 
-        steps = steps_make(&shape, &n);
-        for (size_t i = 0; i < n; i++)
-                steps[i].usec = steps[i].kind == STEP_RUN ? steps[i].pattern ? 1000 : 100 : usec[steps[i].kind];
+        s.steps = steps_make(&shape, &s.n_steps);
+        for (struct step *i = s.steps; i < s.steps + s.n_steps; i++)
+                i->usec = i->kind == STEP_RUN ? i->pattern ? 1000 : 100 : usec[i->kind];
         /* 7 runs of each pattern, 2 switches; pauses between 4, 6 and 4 runs */
-        assert_int_equal(steps_usec(steps, n, 0, ended), 3 + 7 * 1100 + 2 * 10 + 3 + 5 + 3);
-        assert_int_equal(steps_usec(steps, n, n, ended), 0);
-        ended[UAS] = true;
-        assert_int_equal(steps_usec(steps, n, 0, ended), 3 + 4 * 1100 + 10 + 3 + 3);
-        free(steps);
+        assert_int_equal(session_left(&s, 0), 3 + 7 * 1100 + 2 * 10 + 3 + 5 + 3);
+        assert_int_equal(session_left(&s, s.n_steps), 0);
+        s.ended[UAS] = true;
+        assert_int_equal(session_left(&s, 0), 3 + 4 * 1100 + 10 + 3 + 3);
+        free(s.steps);
 }
 
 static void time_left(void **state)

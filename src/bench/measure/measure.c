@@ -85,18 +85,23 @@ static bool by_the_clock(const struct bench *b)
         return true;
 }
 
-static void tell_plan(const struct session *s, const struct subject *f, size_t n_runs, uint64_t usec)
+static void tell_plan(const struct session *s)
 {
-        const char *guess = by_the_clock(s->bench) || s->subject->context->options->runtime_sec
+        const struct subject *f = s->subject;
+        const char *guess = by_the_clock(s->bench) || f->context->options->runtime_sec
                                     ? ""
                                     : " on a hard disk. A run that ends with its region takes as long as the disk needs";
         char time[RUN_TIME_MAX], size[UNIT_TEXT_MAX], pattern[PATTERN_TEXT_MAX];
+        size_t n_runs = 0;
 
+        (void) run_time_text(session_left(s, 0), time);
+        for (size_t i = 0; i < s->n_steps; i++)
+                n_runs += s->steps[i].kind == STEP_RUN;
         if (f->second != DRIVER_NONE)
                 log_info("%s and %s: %zu runs of fio, about %s%s.", driver_to_string(f->first), driver_to_string(f->second),
-                         n_runs, run_time_text(usec, time), guess);
+                         n_runs, time, guess);
         else
-                log_info("%zu runs of fio, about %s%s.", n_runs, run_time_text(usec, time), guess);
+                log_info("%zu runs of fio, about %s%s.", n_runs, time, guess);
         if (f->lay_out)
                 log_info("A scratch file of %s is written before%s.", bytes_text(f->available, size),
                          f->remounts ? ", and after each switch" : "");
@@ -144,7 +149,7 @@ static int go_back(struct session *s, enum driver before, bool overridden)
 }
 
 /* All checks are done. From here on the disk or file is ours. */
-static int measure(struct session *s, struct step *steps, size_t n_steps)
+static int measure(struct session *s)
 {
         struct subject *f = s->subject;
         bool raw = !f->path, shared = f->hosts && f->lay_out, overridden = f->view && streq(f->view->reason_id, "override");
@@ -163,33 +168,22 @@ static int measure(struct session *s, struct step *steps, size_t n_steps)
         } else if (code == UASD_EXIT_OK && f->lay_out)
                 code = make_scratch(f);
         if (code == UASD_EXIT_OK) {
-                code = session_run(s, steps, n_steps);
+                code = session_run(s);
                 if (f->remounts)
                         back = go_back(s, before, overridden);
                 if (shared && fio_remove(f->path, f->hosts) < 0)
                         log_error("Cannot remove the scratch file '%s' on %s. Remove it there.", f->path, f->hosts[0]);
         }
-        errors_end(&s->errors);
         lease_end(f);
         if (raw && s->ended[DRIVER_UAS] && before == DRIVER_UAS && code == UASD_EXIT_ROLLED_BACK)
                 lease_keep_off_uas(f);
         return code == UASD_EXIT_OK ? back : code;
 }
 
-static int run(const struct bench_context *c, struct subject *f, struct bench *b)
+static void session_done(struct session *s)
 {
-        struct session s = {.subject = f, .bench = b, .errors = ERRORS_NULL};
-        size_t n_steps, n_runs = 0;
-        _cleanup_free_ struct step *steps = session_plan(&s, &n_steps);
-
-        for (size_t i = 0; i < n_steps; i++)
-                n_runs += steps[i].kind == STEP_RUN;
-        tell_plan(&s, f, n_runs, steps_usec(steps, n_steps, 0, s.ended));
-        if (c->options->dry_run)
-                return UASD_EXIT_OK;
-        if (c->options->destroy_data && !ask_destroy(f))
-                return UASD_EXIT_REFUSED;
-        return tell(c, b, measure(&s, steps, n_steps));
+        errors_end(&s->errors);
+        free(s->steps);
 }
 
 int bench_measure(const struct bench_context *c, char *const *words)
@@ -198,6 +192,7 @@ int bench_measure(const struct bench_context *c, char *const *words)
         _cleanup_(subject_done) struct subject f = SUBJECT_NULL;
         _cleanup_(profile_freep) struct profile *profile = NULL;
         _cleanup_(bench_done) struct bench b = {};
+        _cleanup_(session_done) struct session s = {.subject = &f, .bench = &b, .errors = ERRORS_NULL};
         _cleanup_free_ char *fio = NULL;
         size_t n_hosts = 0;
         bool dropped = false;
@@ -224,5 +219,11 @@ int bench_measure(const struct bench_context *c, char *const *words)
         if (describe(c, &f, fio, &b) < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot make an id for the result.");
         b.single = f.second == DRIVER_NONE;
-        return run(c, &f, &b);
+        session_plan(&s);
+        tell_plan(&s);
+        if (o->dry_run)
+                return UASD_EXIT_OK;
+        if (o->destroy_data && !ask_destroy(&f))
+                return UASD_EXIT_REFUSED;
+        return tell(c, &b, measure(&s));
 }

@@ -55,25 +55,32 @@ char *run_time_text(uint64_t usec, char ret[static RUN_TIME_MAX])
         return ret;
 }
 
-static void show_progress(struct session *s)
+size_t session_next(const struct session *s, size_t at)
 {
-        char line[sizeof(s->what) + 64], left[RUN_TIME_MAX];
-        uint64_t within = now_boottime() - s->begin, done = s->done_usec + (within < s->step_usec ? within : s->step_usec);
-
-        if (done > s->total_usec)
-                done = s->total_usec;
-        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", s->total_usec ? (unsigned) (done * 100 / s->total_usec) : 0,
-                        run_time_text(s->total_usec - done, left), s->what);
-        progress_line(line);
+        while (at < s->n_steps && s->ended[s->steps[at].driver])
+                at++;
+        return at;
 }
 
-void run_progress_begin(struct session *s, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec)
+uint64_t session_left(const struct session *s, size_t at)
 {
-        s->begin = now_boottime();
-        s->done_usec = done_usec;
-        s->step_usec = step_usec;
-        s->total_usec = total_usec;
-        show_progress(s);
+        uint64_t sum = 0;
+
+        for (size_t i = session_next(s, at); i < s->n_steps; i = session_next(s, i + 1))
+                sum += s->steps[i].usec;
+        return sum;
+}
+
+void run_show_progress(const struct session *s)
+{
+        char line[sizeof(s->what) + 64], left[RUN_TIME_MAX];
+        uint64_t usec = now_boottime() - s->begin, expected = s->steps[s->at].usec;
+        uint64_t within = usec < expected ? usec : expected, done = s->begin - s->started + within;
+        uint64_t rest = session_left(s, s->at) - within;
+
+        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", (unsigned) (done * 100 / (done + rest ?: 1)),
+                        run_time_text(rest, left), s->what);
+        progress_line(line);
 }
 
 /* Returns 0, or the error that ends the session. */
@@ -97,7 +104,7 @@ static int tick(void *userdata)
 
         if (s->stop < 0) /* after the decision to stop, the disk is not checked again */
                 return s->stop;
-        show_progress(s);
+        run_show_progress(s);
         if (run_signal())
                 s->stop = -EINTR;
         else if (now_boottime() >= s->looked + LOOK_USEC)

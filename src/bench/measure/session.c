@@ -77,22 +77,6 @@ struct step *steps_make(const struct steps_shape *shape, size_t *ret_n)
         return l.steps;
 }
 
-size_t steps_next(const struct step *steps, size_t n, size_t at, const bool ended[static _DRIVER_MAX])
-{
-        while (at < n && ended[steps[at].driver])
-                at++;
-        return at;
-}
-
-uint64_t steps_usec(const struct step *steps, size_t n, size_t at, const bool ended[static _DRIVER_MAX])
-{
-        uint64_t sum = 0;
-
-        for (size_t i = steps_next(steps, n, at, ended); i < n; i = steps_next(steps, n, i + 1, ended))
-                sum += steps[i].usec;
-        return sum;
-}
-
 /* available: bytes that can be used. */
 uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
 {
@@ -113,7 +97,7 @@ uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
         return (p->runtime_sec > 0 && usec > limit ? limit : usec) + RUN_MORE_USEC;
 }
 
-struct step *session_plan(struct session *s, size_t *ret_n)
+void session_plan(struct session *s)
 {
         const struct bench_options *o = s->subject->context->options;
         const struct bench *b = s->bench;
@@ -131,13 +115,10 @@ struct step *session_plan(struct session *s, size_t *ret_n)
                 [STEP_READ_ALL] = run_region_once(s) / READ_RATE,
                 [STEP_PAUSE] = o->pause_usec,
         };
-        struct step *steps = steps_make(&shape, ret_n);
 
-        for (size_t i = 0; i < *ret_n; i++)
-                steps[i].usec = steps[i].kind == STEP_RUN
-                                        ? session_expected(&b->patterns[steps[i].pattern], s->subject->available)
-                                        : usec[steps[i].kind];
-        return steps;
+        s->steps = steps_make(&shape, &s->n_steps);
+        for (struct step *i = s->steps; i < s->steps + s->n_steps; i++)
+                i->usec = i->kind == STEP_RUN ? session_expected(&b->patterns[i->pattern], s->subject->available) : usec[i->kind];
 }
 
 /* ---- running them ---- */
@@ -259,27 +240,28 @@ static int do_step(struct session *s, const struct step *step)
 }
 
 /* A run lasts as long as the one before it with the same pattern. */
-static void learn_times(struct step *steps, size_t n, size_t at, uint64_t usec)
+static void learn_times(struct session *s)
 {
-        for (size_t i = at; i < n && steps[at].kind == STEP_RUN; i++)
-                if (steps[i].kind == STEP_RUN && steps[i].pattern == steps[at].pattern)
-                        steps[i].usec = usec;
+        const struct step *now = &s->steps[s->at];
+        uint64_t usec = now_boottime() - s->begin;
+
+        for (size_t i = s->at; i < s->n_steps && now->kind == STEP_RUN; i++)
+                if (s->steps[i].kind == STEP_RUN && s->steps[i].pattern == now->pattern)
+                        s->steps[i].usec = usec;
 }
 
-int session_run(struct session *s, struct step *steps, size_t n)
+int session_run(struct session *s)
 {
-        uint64_t begin = now_boottime();
         int code = UASD_EXIT_OK;
 
         arrive(s, s->subject->driver);
-        for (size_t i = steps_next(steps, n, 0, s->ended); code == UASD_EXIT_OK && i < n;
-             i = steps_next(steps, n, i + 1, s->ended)) {
-                uint64_t done = now_boottime() - begin;
-
-                describe(s, &steps[i]);
-                run_progress_begin(s, done, steps[i].usec, done + steps_usec(steps, n, i, s->ended));
-                code = do_step(s, &steps[i]);
-                learn_times(steps, n, i, now_boottime() - s->begin);
+        s->started = now_boottime();
+        for (s->at = session_next(s, 0); code == UASD_EXIT_OK && s->at < s->n_steps; s->at = session_next(s, s->at + 1)) {
+                describe(s, &s->steps[s->at]);
+                s->begin = now_boottime();
+                run_show_progress(s);
+                code = do_step(s, &s->steps[s->at]);
+                learn_times(s);
         }
         progress_clear();
         /* A disk that fails under uas is not left there, even if it was there before. */

@@ -40,30 +40,24 @@ struct steps_shape {
 /* A list to be freed. The caller sets the durations. */
 struct step *steps_make(const struct steps_shape *shape, size_t *ret_n);
 
-/*
- * The next step from `at` on, or n. ended: drivers whose half has ended early. Their runs, and the switches to them, are skipped.
- */
-size_t steps_next(const struct step *steps, size_t n, size_t at, const bool ended[static _DRIVER_MAX]);
-
-/* Expected duration of the steps from `at` on. */
-uint64_t steps_usec(const struct step *steps, size_t n, size_t at, const bool ended[static _DRIVER_MAX]);
-
 struct session {
         struct subject *subject;
         struct bench *bench;
         struct errors_watch errors;
-        bool ended[_DRIVER_MAX];
-        uint64_t looked; /* time of the last check of the disk */
-        int stop;        /* -EINTR, -EIO (trouble), -ENODEV (unplugged) or -EPIPE (lease): why a run was ended */
-        /* The line that shows the progress. Times are CLOCK_BOOTTIME in usec. */
-        char what[320];                 /* "uas, round 2 of 5: random read, 4 KiB, depth 32" */
-        uint64_t begin;                 /* of the present step */
-        uint64_t done_usec;             /* duration of the earlier steps */
-        uint64_t step_usec, total_usec; /* expected duration of this step, and of all steps */
+        struct step *steps;
+        size_t n_steps, at;      /* `at`: the present one */
+        bool ended[_DRIVER_MAX]; /* drivers whose half has ended early. Their runs, and the switches to them, are skipped */
+        uint64_t looked;         /* time of the last check of the disk */
+        int stop;                /* -EINTR, -EIO (trouble), -ENODEV (unplugged) or -EPIPE (lease): why a run was ended */
+        char what[320]; /* the present step for the line of progress: "uas, round 2 of 5: random read, 4 KiB, depth 32" */
+        uint64_t started, begin; /* of all steps, and of the present one; CLOCK_BOOTTIME in usec */
 };
 
-/* The steps of the session, with their expected durations, in a list to be freed. */
-struct step *session_plan(struct session *s, size_t *ret_n);
+/* Makes the steps, with their expected durations. The owner of the session frees them. */
+void session_plan(struct session *s);
+/* The next step from `at` on, or n_steps; and the expected duration of all steps from there on. */
+size_t session_next(const struct session *s, size_t at);
+uint64_t session_left(const struct session *s, size_t at);
 /* Expected duration of a run. It is an estimate if the run ends with its region, not with a time. */
 uint64_t session_expected(const struct bench_pattern *p, uint64_t available);
 
@@ -71,7 +65,7 @@ uint64_t session_expected(const struct bench_pattern *p, uint64_t available);
  * Runs the steps. Reports errors. Returns an enum uasd_exit. OK. ROLLED_BACK: with a finding, the rest was measured. With all
  * others the result in the bench is incomplete.
  */
-int session_run(struct session *s, struct step *steps, size_t n);
+int session_run(struct session *s);
 /* Switches the disk, unless it is on that driver. Reports errors. Returns an enum uasd_exit. */
 int session_switch(struct session *s, enum driver to);
 
@@ -89,8 +83,8 @@ int run_pause(struct session *s, uint64_t usec);
 /* Bytes that run_read_all() reads. */
 uint64_t run_region_once(const struct session *s);
 
-/* Shows the progress of a step that begins. s->what describes it. */
-void run_progress_begin(struct session *s, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec);
+/* Shows the progress of the present step. */
+void run_show_progress(const struct session *s);
 /* "3 min", rounded. Returns ret. */
 #define RUN_TIME_MAX 32
 char *run_time_text(uint64_t usec, char ret[static RUN_TIME_MAX]);
