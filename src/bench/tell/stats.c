@@ -14,29 +14,22 @@
 #define ROUND_MAX 10000 /* of a unit, for blocks and regions; above it, the number is the size of a disk */
 #define NEIGHBOURS 1.5  /* times the variance; independent neighbours differ by twice the variance */
 
+static double value_of(const struct bench_side *s, enum stats_measure m)
+{
+        const double values[_STATS_MEASURE_MAX] = {
+                [STATS_BYTES] = s->bytes_per_sec, [STATS_IOPS] = s->iops,           [STATS_MEAN] = s->mean_ns,
+                [STATS_CLAT] = s->clat_mean_ns,   [STATS_P50] = (double) s->p50_ns, [STATS_P95] = (double) s->p95_ns,
+                [STATS_P99] = (double) s->p99_ns,
+        };
+
+        return values[m];
+}
+
 double stats_of_run(const struct bench_run *r, enum stats_measure m)
 {
-        const struct bench_side *a = &r->read, *b = &r->write;
+        double read = value_of(&r->read, m), write = value_of(&r->write, m);
 
-        switch (m) {
-        case STATS_BYTES:
-                return a->bytes_per_sec + b->bytes_per_sec;
-        case STATS_IOPS:
-                return a->iops + b->iops;
-        case STATS_MEAN:
-                return fmax(a->mean_ns, b->mean_ns);
-        case STATS_CLAT:
-                return fmax(a->clat_mean_ns, b->clat_mean_ns);
-        case STATS_P50:
-                return fmax((double) a->p50_ns, (double) b->p50_ns);
-        case STATS_P95:
-                return fmax((double) a->p95_ns, (double) b->p95_ns);
-        case STATS_P99:
-                return fmax((double) a->p99_ns, (double) b->p99_ns);
-        case _STATS_MEASURE_MAX:
-                break;
-        }
-        return 0;
+        return m == STATS_BYTES || m == STATS_IOPS ? read + write : fmax(read, write);
 }
 
 bool stats_run_counts(const struct bench_run *r)
@@ -130,8 +123,8 @@ void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum st
         struct samples reads = {}, writes = {};
 
         for (size_t i = 0; i < rounds.n; i++) {
-                reads.values[reads.n++] = stats_of_run(&(struct bench_run){.read = rounds.runs[i]->read}, m);
-                writes.values[writes.n++] = stats_of_run(&(struct bench_run){.write = rounds.runs[i]->write}, m);
+                reads.values[reads.n++] = value_of(&rounds.runs[i]->read, m);
+                writes.values[writes.n++] = value_of(&rounds.runs[i]->write, m);
         }
         *ret_read = stats_median(&reads, 0, reads.n);
         *ret_write = stats_median(&writes, 0, writes.n);
