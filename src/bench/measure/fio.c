@@ -28,13 +28,6 @@
 enum { FD_IN, FD_OUT, FD_ERRORS, FD_OUTPUT, FD_TARGET, FD_JOBS, _FD_MAX = FD_JOBS + FIO_JOBS_MAX };
 #define FD_PATH_MAX 32
 
-struct fio_call {
-        const char *options[2];    /* the first ones, or NULL */
-        char *const *texts;        /* of job files, at most FIO_JOBS_MAX, and NULL at the end; or NULL */
-        const struct fio_job *job; /* has the program, the machine of each text, and the callback; NULL: only the usual program */
-        int target;                /* -1: none */
-};
-
 struct fio_result {
         char *output; /* JSON, and other text that fio printed */
         char *errors;
@@ -64,32 +57,22 @@ static char *fd_path(int fd, char ret[static FD_PATH_MAX])
         return ret;
 }
 
-const char *fio_find(void)
-{
-        static const char *const paths[] = {"/usr/bin/fio", "/bin/fio"};
-
-        for (size_t i = 0; i < ELEMENTSOF(paths); i++)
-                if (access(paths[i], X_OK) == 0)
-                        return paths[i];
-        return NULL;
-}
-
-static int start(const struct fio_call *call, const int fds[static _FD_MAX], size_t n_fds, struct fio_result *ret)
+/* job: has the program, the machine of each job file, and the callback. options: the first two, or NULL. */
+static int start(const struct fio_job *job, const char *const options[static 2], const int fds[static _FD_MAX], size_t n_fds,
+                 struct fio_result *ret)
 {
         /* A job file can read the environment as ${VARIABLE}. */
         static char *const environment[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-        const struct fio_job *job = call->job ?: &(struct fio_job){};
-        char *arguments[3 + ELEMENTSOF(call->options) + 3 * FIO_JOBS_MAX] = {"fio"}, output[48], names[FIO_JOBS_MAX][FD_PATH_MAX];
-        const char *program = job->program ?: fio_find();
-        struct spawn s = {program, arguments, environment, fds, n_fds, job->tick, job->userdata};
+        char *arguments[5 + 3 * FIO_JOBS_MAX] = {"fio"}, output[48], names[FIO_JOBS_MAX][FD_PATH_MAX];
+        struct spawn s = {job->program ?: FIO_PROGRAM, arguments, environment, fds, n_fds, job->tick, job->userdata};
         struct rusage usage = {};
         size_t n = 1;
         int r;
 
         (void) snprintf(output, sizeof(output), "--output=/proc/self/fd/%i", fds[FD_OUTPUT]);
         arguments[n++] = output; /* first, since fio ends at --version */
-        for (size_t i = 0; i < ELEMENTSOF(call->options) && call->options[i]; i++)
-                arguments[n++] = (char *) call->options[i];
+        for (size_t i = 0; i < 2 && options[i]; i++)
+                arguments[n++] = (char *) options[i];
         for (size_t i = 0; FD_JOBS + i < n_fds; i++) {
                 if (job->n_hosts > 0) {
                         arguments[n++] = (char *) "--client";
@@ -97,7 +80,7 @@ static int start(const struct fio_call *call, const int fds[static _FD_MAX], siz
                 }
                 arguments[n++] = fd_path(fds[FD_JOBS + i], names[i]);
         }
-        r = ret->status = program ? spawn(&s, &usage) : -ENOENT;
+        r = ret->status = spawn(&s, &usage);
         if (r >= 0)
                 r = read_whole(fds[FD_OUTPUT], OUTPUT_MAX, &ret->output, &n);
         if (r >= 0)
@@ -107,19 +90,23 @@ static int start(const struct fio_call *call, const int fds[static _FD_MAX], siz
         return r;
 }
 
-/* Runs fio to its end. Returns 0 even if fio failed, or as spawn(). ret is empty, and must be freed in either case. */
-static int execute(const struct fio_call *call, struct fio_result *ret)
+/*
+ * Runs fio to its end. texts: of job files, at most FIO_JOBS_MAX, and NULL at the end. target: -1: none. Returns 0 even if fio
+ * failed, or as spawn(). ret is empty, and must be freed in either case.
+ */
+static int execute(const struct fio_job *job, const char *const options[static 2], char *const *texts, int target,
+                   struct fio_result *ret)
 {
         int none = open("/dev/null", O_RDWR | O_CLOEXEC), r;
-        int fds[_FD_MAX] = {none, none, make_file("errors", ""), make_file("output", ""), call->target};
+        int fds[_FD_MAX] = {none, none, make_file("errors", ""), make_file("output", ""), target};
         bool made = none >= 0 && fds[FD_ERRORS] >= 0 && fds[FD_OUTPUT] >= 0;
         size_t n = FD_JOBS;
 
-        for (; made && call->texts && call->texts[n - FD_JOBS] && n < _FD_MAX; n++) {
-                fds[n] = make_file("jobs", call->texts[n - FD_JOBS]);
+        for (; made && texts[n - FD_JOBS] && n < _FD_MAX; n++) {
+                fds[n] = make_file("jobs", texts[n - FD_JOBS]);
                 made = fds[n] >= 0;
         }
-        r = made ? start(call, fds, n, ret) : -errno;
+        r = made ? start(job, options, fds, n, ret) : -errno;
         for (size_t i = FD_OUT; i < n; i++)
                 if (i != FD_TARGET) /* it belongs to the caller */
                         (void) close_keep_errno(fds[i]);
@@ -145,11 +132,11 @@ static char *words_of(const struct fio_result *r)
         return n > 0 ? strndup(from, n) : NULL;
 }
 
-/* ret: the text that it prints, or NULL. Returns 0, -EBADMSG: it fails, or as spawn(). */
-static int ask(const char *option, char *const *texts, char **ret)
+/* text: of a job file, or NULL. ret: the text that it prints, or NULL. Returns 0, -EBADMSG: it fails, or as spawn(). */
+static int ask(const char *option, char *text, char **ret)
 {
         _cleanup_(result_done) struct fio_result result = {};
-        int r = execute(&(struct fio_call){{option}, texts, NULL, -1}, &result);
+        int r = execute(&(struct fio_job){}, (const char *[]){option, NULL}, (char *[]){text, NULL}, -1, &result);
 
         *ret = r < 0 ? NULL : words_of(&result);
         return r >= 0 && result.status ? -EBADMSG : r;
@@ -164,7 +151,7 @@ int fio_version(char **ret)
 
 int fio_check(char *text, char **ret_why)
 {
-        return ask("--parse-only", (char *[]){text, NULL}, ret_why);
+        return ask("--parse-only", text, ret_why);
 }
 
 /* ---- a job ---- */
@@ -211,7 +198,7 @@ static int run_job(const struct fio_job *job, int target, uint64_t each, struct 
 {
         _cleanup_free_ char *path =
                 job->n_hosts > 0 ? escape_path(job->path) : need(strdup(fd_path(target, (char[FD_PATH_MAX]){})));
-        const char *readonly = job->n_hosts == 0 && !job->writes ? "--readonly" : NULL;
+        const char *const options[] = {"--output-format=json", job->n_hosts == 0 && !job->writes ? "--readonly" : NULL};
         char *texts[FIO_JOBS_MAX + 1] = {};
         struct fio_job own = *job;
         int r;
@@ -222,7 +209,7 @@ static int run_job(const struct fio_job *job, int target, uint64_t each, struct 
                 own.offset += each * job->pattern->numjobs;
                 own.seed++;
         }
-        r = execute(&(struct fio_call){{"--output-format=json", readonly}, texts, job, target}, ret);
+        r = execute(job, options, texts, target, ret);
         for (char **i = texts; *i; i++)
                 free(*i);
         return r;
@@ -290,20 +277,19 @@ int fio_run(const struct fio_job *job, struct bench_run *ret, char **ret_why)
         return r;
 }
 
-/* A preparation: whole blocks in sequence, to the end of the region, by the first of several machines. size: 0: all of it. */
-static int run_once(struct fio_job job, const char *section, uint64_t size, char **ret_why)
+/* A preparation: whole blocks in sequence, to the end of the region, by the first of several machines. */
+static int run_once(struct fio_job job, const char *section, char **ret_why)
 {
         struct bench_pattern p = {.block_size = ONCE_BLOCK,
-                                  .size = size,
                                   .iodepth = 1,
                                   .numjobs = 1,
                                   .sync_engine = true,
+                                  .read_percent = job.writes ? 0 : 100,
                                   .section = (char *) section};
         struct bench_run runs[2];
         int r;
 
         (void) copy_string(p.rw, sizeof(p.rw), job.writes ? "write" : "read");
-        p.read_percent = job.writes ? 0 : 100;
         job.pattern = &p;
         job.n_hosts = job.hosts ? 1 : 0;
         r = fio_run(&job, runs, ret_why);
@@ -312,14 +298,11 @@ static int run_once(struct fio_job job, const char *section, uint64_t size, char
 
 int fio_read_once(const struct fio_job *job, char **ret_why)
 {
-        const struct bench_pattern *p = job->pattern;
         struct fio_job once = *job;
         int r;
 
         once.writes = false;
-        /* The region of a sweep is the largest of its points. */
-        r = run_once(once, p->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n",
-                     job->region || p->size > UINT64_MAX / p->numjobs ? 0 : p->size * p->numjobs, ret_why);
+        r = run_once(once, job->pattern->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n", ret_why);
         return r == -ENOSPC ? 0 : r;
 }
 
@@ -329,7 +312,7 @@ int fio_lay_out(const struct fio_job *job, char **ret_why)
 
         once.creates = job->hosts != NULL;
         once.writes = true;
-        return run_once(once, LAY_OUT, 0, ret_why);
+        return run_once(once, LAY_OUT, ret_why);
 }
 
 static int give_up(void *deadline)
@@ -342,5 +325,5 @@ int fio_remove(const char *path, char *const *hosts)
         uint64_t deadline = now_boottime() + REMOVE_USEC;
         struct fio_job job = {.path = path, .region = ONCE_BLOCK, .hosts = hosts, .tick = give_up, .userdata = &deadline};
 
-        return run_once(job, "ioengine=psync\nbs=1m\nunlink=1\n", 0, NULL);
+        return run_once(job, "ioengine=psync\nbs=1m\nunlink=1\n", NULL);
 }

@@ -6,10 +6,11 @@
 
 /* Runs fio, on this machine or on several at once, and reads its output. */
 
+#define FIO_PROGRAM "/usr/bin/fio"
 #define FIO_JOBS_MAX 64
 
 struct fio_job {
-        const char *program; /* NULL: fio_find() */
+        const char *program; /* NULL: FIO_PROGRAM */
         const struct bench_pattern *pattern;
         const char *path; /* an existing block device or file; opened once */
         uint64_t offset;  /* start of the region */
@@ -36,8 +37,8 @@ struct fio_job {
  * ret_why (may be NULL): fio's error text, or NULL. It is not escaped yet, and it is always set.
  */
 int fio_run(const struct fio_job *job, struct bench_run *ret, char **ret_why);
-/* Reads the job's region (0: the pattern's) once from end to end, so that the disk or file system allocates and maps every block.
- * A region below 1 MiB needs no preparation. Returns 0, or as above. */
+/* Reads the job's region once from end to end, so that the disk or file system allocates and maps every block. A region below 1
+ * MiB needs no preparation. Returns 0, or as above. */
 int fio_read_once(const struct fio_job *job, char **ret_why);
 /*
  * Fills the region of an empty file with data that no drive or file system can compress. As fio_run(). For several machines the
@@ -47,8 +48,6 @@ int fio_read_once(const struct fio_job *job, char **ret_why);
 int fio_lay_out(const struct fio_job *job, char **ret_why);
 int fio_remove(const char *path, char *const *hosts);
 
-/* The absolute path of fio, or NULL. */
-const char *fio_find(void);
 /* Whether fio accepts a job file. Returns 0, -EBADMSG, or as fio_run(). ret_why: what fio prints about it, or NULL. */
 int fio_check(char *text, char **ret_why);
 /* "fio-3.33" */

@@ -51,10 +51,10 @@ static int load_profile(const struct bench_context *c, bool writes, struct profi
 /* Looks for the programs that are needed, before any wait. */
 static int find_tools(const struct bench_options *o, char **ret_version)
 {
-        if (!fio_find())
+        if (access(FIO_PROGRAM, X_OK) < 0)
                 return log_failure(UASD_EXIT_TOOL_MISSING, "fio is not installed. Install the package fio.");
         if (fio_version(ret_version) < 0)
-                return log_failure(UASD_EXIT_TOOL_MISSING, "Cannot read the version of %s.", fio_find());
+                return log_failure(UASD_EXIT_TOOL_MISSING, "Cannot read the version of " FIO_PROGRAM ".");
         return o->chart ? bench_chart_possible(o->chart) : UASD_EXIT_OK;
 }
 
