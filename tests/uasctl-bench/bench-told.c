@@ -159,7 +159,7 @@ static int tell(struct bench *b, char **argv)
                         return bench_tell(b, (enum bench_format) i, stdout, !getenv("NO_LEGEND")) < 0;
         if (argv[3] && streq(argv[2], "keep"))
                 return keep(b, argv[3], argv + 4);
-        return argv[3] && streq(argv[2], "chart") ? bench_chart(b, argv[3]) : 2;
+        return argv[3] && streq(argv[2], "chart") ? bench_chart_possible(argv[3]) ?: bench_chart(b, argv[3]) : 2;
 }
 
 static int kept(char **argv)

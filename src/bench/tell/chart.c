@@ -226,85 +226,59 @@ static int make_beside(const char *path, char ret[static PATH_MAX])
         return fd < 0 ? -errno : fd;
 }
 
-/* Whether the file can be made there, under its name. */
-static int try_to_make(const char *path)
-{
-        _cleanup_close_ int fd = -1;
-        char temp[PATH_MAX];
-        struct stat st;
-
-        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-                return -EISDIR;
-        fd = make_beside(path, temp);
-        return fd < 0 ? fd : unlink(temp) < 0 ? -errno : 0;
-}
-
 int bench_chart_possible(const char *path)
 {
-        _cleanup_close_ int none = open("/dev/null", O_RDWR | O_CLOEXEC);
-        int r;
+        _cleanup_close_ int none = open("/dev/null", O_RDWR | O_CLOEXEC), picture = -1;
+        char temp[PATH_MAX];
+        struct stat st;
 
         if (!ends_with(path, ".svg") && !ends_with(path, ".png"))
                 return log_failure(UASD_EXIT_USAGE, "'%s': the name of a chart must end with .svg or .png.", path);
         if (none < 0 || spawn_simple((char *[]){PROGRAM, "--version", NULL}, none, none, none) == -ENOENT)
                 return log_failure(UASD_EXIT_TOOL_MISSING,
                                    "gnuplot is not installed. Install it for charts (Debian: gnuplot-nox), or use --csv.");
-        r = try_to_make(path);
-        return r < 0 ? tell_not_written(path, r) : UASD_EXIT_OK;
-}
-
-static int draw(const char *path, int script, int words)
-{
-        _cleanup_close_ int picture = -1;
-        char temp[PATH_MAX];
-        struct stat st;
-        int r;
-
-        picture = make_beside(path, temp);
+        picture = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? -EISDIR : make_beside(path, temp);
         if (picture < 0)
-                return picture;
-        /* Without start-up files. */
-        r = spawn_simple((char *[]){PROGRAM, "--default-settings", "-", NULL}, script, picture, words);
-        if (r == 0 && fstat(picture, &st) == 0 && st.st_size == 0)
-                r = -EPROTO;
-        if (r == 0 && rename(temp, path) < 0)
-                r = -errno;
-        if (r < 0)
-                (void) unlink(temp);
-        return r;
+                return tell_not_written(path, picture);
+        (void) unlink(temp);
+        return UASD_EXIT_OK;
 }
 
 /* gnuplot also prints warnings about fonts, so its words are shown only if it fails. */
-static void tell_words(FILE *words)
+static int tell_words(FILE *words)
 {
         char line[256] = "";
 
         rewind(words);
         (void) fscanf(words, " %255[^\n]", line);
-        log_error("gnuplot could not draw the chart%s%s", *line ? ": " : ".", make_harmless(line, (char[1024]){}, 1024));
+        return log_failure(UASD_EXIT_FAILED, "gnuplot could not draw the chart%s%s", *line ? ": " : ".",
+                           make_harmless(line, (char[1024]){}, 1024));
 }
 
 int bench_chart(const struct bench *b, const char *path)
 {
-        _cleanup_fclose_ FILE *script = NULL, *words = NULL;
-        int r = bench_chart_possible(path);
+        _cleanup_fclose_ FILE *script = tmpfile(), *words = tmpfile();
+        _cleanup_close_ int picture = -1;
+        char temp[PATH_MAX];
+        struct stat st;
+        int r;
 
-        if (r != UASD_EXIT_OK)
-                return r;
-        script = tmpfile();
-        words = tmpfile();
         r = script && words ? chart_script(b, ends_with(path, ".svg"), script) : -errno;
-        if (r >= 0 && (fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) < 0))
+        if (r == -ENODATA)
+                return log_failure(UASD_EXIT_FAILED, "There is nothing to draw: no round is complete.");
+        if (r < 0 || fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) < 0)
+                return tell_not_written(path, r < 0 ? r : -errno);
+        picture = make_beside(path, temp);
+        if (picture < 0)
+                return tell_not_written(path, picture);
+        /* Without start-up files. */
+        r = spawn_simple((char *[]){PROGRAM, "--default-settings", "-", NULL}, fileno(script), picture, fileno(words));
+        if (r == 0 && fstat(picture, &st) == 0 && st.st_size == 0)
+                r = -EPROTO;
+        if (r == 0 && rename(temp, path) < 0)
                 r = -errno;
-        if (r >= 0)
-                r = draw(path, fileno(script), fileno(words));
         if (r == 0)
                 return UASD_EXIT_OK;
-        if (r == -ENODATA)
-                log_error("There is nothing to draw: no round is complete.");
-        else if (r == -EPROTO)
-                tell_words(words);
-        else
-                return tell_not_written(path, r);
-        return UASD_EXIT_FAILED;
+        (void) unlink(temp);
+        return r == -EPROTO ? tell_words(words) : tell_not_written(path, r);
 }

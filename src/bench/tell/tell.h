@@ -67,13 +67,13 @@ int bench_markdown(const struct bench *b, FILE *out, bool legend);
 
 /* ---- charts ---- */
 
+/* Checks before hours of measuring: the name, gnuplot, and the directory. Reports errors. Returns an enum uasd_exit. */
+int bench_chart_possible(const char *path);
 /*
- * Draws with gnuplot, without a shell; the name of the file selects .svg or .png. A comparison has bars with ranges, a sweep has
- * lines over its axis. Returns an exit code, and reports errors. UASD_EXIT_TOOL_MISSING: gnuplot is not installed.
+ * Draws with gnuplot, without a shell; the name of the file, which is checked already, selects .svg or .png. A comparison has
+ * bars with ranges, a sweep has lines over its axis. Reports errors. Returns an enum uasd_exit.
  */
 int bench_chart(const struct bench *b, const char *path);
-/* Checks before hours of measuring: the name, gnuplot, and the directory. The same exit codes. */
-int bench_chart_possible(const char *path);
 
 /* Writes the script for gnuplot. It draws to standard output. -ENODATA: there is nothing to draw. */
 int chart_script(const struct bench *b, bool svg, FILE *f);
