@@ -134,7 +134,6 @@ static const struct {
 static int keep(struct bench *b, const char *root, char **rest)
 {
         struct roots r = ROOTS_NULL;
-        char *name = NULL;
         int k;
 
         if (rest[0])
@@ -142,10 +141,7 @@ static int keep(struct bench *b, const char *root, char **rest)
         if (rest[0] && rest[1])
                 b->started_usec = strtoull(rest[1], NULL, 10) * USEC_PER_SEC;
         k = roots_open(&r, root);
-        k = k < 0 ? k : bench_keep(&r, b, &name);
-        if (name)
-                puts(name);
-        free(name);
+        k = k < 0 ? k : bench_keep(&r, b);
         roots_close(&r);
         return k < 0;
 }

@@ -26,6 +26,12 @@ def told(*args, code=0, **env):
     return p.stdout + p.stderr if code else p.stdout
 
 
+def keep(root, sample, number, started):
+    """Stores a sample. Returns the name of its file."""
+    assert told(sample, 'keep', root, IDS[number], str(started + 86400 * number)) == ''
+    return next(n for n in os.listdir(f'{root}/var/lib/uasd/bench') if n.endswith(f'-{IDS[number]}.json'))
+
+
 def on_terminal(*args, width=0, **env):
     """The output on a terminal. width: in columns, as reported by the terminal; 0: the terminal does not know."""
     text, status = terminal.run([TOLD, *args], environment(TERM='xterm', **env), width)

@@ -7,7 +7,7 @@ import re
 import sys
 import unittest
 
-from telling import IDS, UASCTL, on_terminal, plain, told
+from telling import IDS, keep, UASCTL, on_terminal, plain, told
 from tree import Tree
 
 class Narrow(unittest.TestCase):
@@ -74,7 +74,7 @@ class History(unittest.TestCase):
         self.keep('full', 3)
 
     def keep(self, sample, number):
-        return told(sample, 'keep', self.tree.top, IDS[number], str(1763900000 + 86400 * number)).strip()
+        return keep(self.tree.top, sample, number, 1763900000)
 
     def rename(self, name, **conditions):
         path = self.tree.path('var/lib/uasd/bench/' + name)

@@ -15,7 +15,7 @@ import tempfile
 import unittest
 import xml.dom.minidom
 
-from telling import IDS, TOLD, UASCTL, environment, on_terminal, plain, told
+from telling import IDS, keep, TOLD, UASCTL, environment, on_terminal, plain, told
 from tree import Tree
 
 
@@ -263,7 +263,7 @@ class Kept(unittest.TestCase):
         self.root = self.tree.top
 
     def keep(self, sample, number, started=1763900000):
-        return told(sample, 'keep', self.root, IDS[number], str(started + 86400 * number)).strip()
+        return keep(self.root, sample, number, started)
 
     def history(self, *args, **env):
         return told('history', self.root, *args, **env)

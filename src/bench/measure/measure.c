@@ -122,7 +122,7 @@ static int tell(const struct bench_context *c, const struct bench *b, int code)
         if (b->n_runs == 0)
                 return code;
         if (!b->interrupted && (code == UASD_EXIT_OK || code == UASD_EXIT_ROLLED_BACK)) {
-                k = bench_keep(&c->client.roots, b, NULL);
+                k = bench_keep(&c->client.roots, b);
                 if (k < 0)
                         log_info("Cannot store the result: %s", strerror(-k));
         } else

@@ -15,7 +15,6 @@
 #include "term/layout.h"
 #include "term/terminal.h"
 
-#define TIME_FORMAT "%Y%m%dT%H%M%SZ"
 #define TIME_LENGTH 16
 #define ID_LENGTH 36
 #define ID_CHARACTERS "0123456789abcdef-"
@@ -34,25 +33,28 @@ static char *text_of(const struct bench *b)
         return text;
 }
 
-int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name)
+int bench_keep(const struct roots *roots, const struct bench *b)
 {
         time_t t = (time_t) (b->started_usec / USEC_PER_SEC);
-        char when[TIME_LENGTH + 1], name[TIME_LENGTH + ID_LENGTH + sizeof("-" SUFFIX)], path[256];
         _cleanup_free_ char *text = NULL;
+        char when[TIME_LENGTH + 1];
         struct tm tm;
-        int r;
 
-        if (strlen(b->id) != ID_LENGTH || strspn(b->id, ID_CHARACTERS) != ID_LENGTH || !gmtime_r(&t, &tm) ||
-            strftime(when, sizeof(when), TIME_FORMAT, &tm) != TIME_LENGTH)
+        if (strspn(b->id, ID_CHARACTERS) != ID_LENGTH || !gmtime_r(&t, &tm) ||
+            strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm) != TIME_LENGTH)
                 return -EINVAL;
-        (void) snprintf(name, sizeof(name), "%s-%s" SUFFIX, when, b->id);
-        (void) snprintf(path, sizeof(path), STATE_BENCH "/%s", name);
         text = text_of(b);
-        r = state_write(roots->var, path, text, true);
-        if (r >= 0 && ret_name)
-                *ret_name = need(strdup(name));
-        return r;
+        return state_write(roots->var, path_join(STATE_BENCH "/", when, "-", b->id, SUFFIX), text, true);
 }
+
+/* The stored results. */
+struct kept_results {
+        int dirfd;    /* -1: no directory, and no names */
+        char **names; /* newest first */
+        size_t n;
+};
+
+#define KEPT_NULL ((struct kept_results){.dirfd = -1})
 
 static int newest_first(const void *a, const void *b)
 {
@@ -71,7 +73,8 @@ static int take_name(const char *name, void *data)
         return strv_push(&k->names, &k->n, name);
 }
 
-int kept_open(const struct roots *roots, struct kept_results *ret)
+/* No result is not an error. Reports errors, and returns an enum uasd_exit. ret must be closed in either case. */
+static int kept_open(const struct roots *roots, struct kept_results *ret)
 {
         int r = 0;
 
@@ -88,7 +91,7 @@ int kept_open(const struct roots *roots, struct kept_results *ret)
         return UASD_EXIT_OK;
 }
 
-void kept_close(struct kept_results *k)
+static void kept_close(struct kept_results *k)
 {
         k->dirfd = close_keep_errno(k->dirfd);
         strv_free(k->names);
