@@ -91,7 +91,7 @@ static void tell_plan(const struct session *s)
         const char *guess = by_the_clock(s->bench) || f->context->options->runtime_sec
                                     ? ""
                                     : " on a hard disk. A run that ends with its region takes as long as the disk needs";
-        char time[RUN_TIME_MAX], size[UNIT_TEXT_MAX], pattern[PATTERN_TEXT_MAX];
+        char time[RUN_TIME_MAX];
         size_t n_runs = 0;
 
         (void) run_time_text(session_left(s, 0), time);
@@ -103,7 +103,7 @@ static void tell_plan(const struct session *s)
         else
                 log_info("%zu runs of fio, about %s%s.", n_runs, time, guess);
         if (f->lay_out)
-                log_info("A scratch file of %s is written before%s.", bytes_text(f->available, size),
+                log_info("A scratch file of %s is written before%s.", BYTES_TEXT(f->available),
                          f->remounts ? ", and after each switch" : "");
         if (f->remounts)
                 log_info("'%s' is unmounted for each switch, and mounted again.", f->remount.target);
@@ -111,7 +111,7 @@ static void tell_plan(const struct session *s)
                 log_info("With fewer than %zu rounds for each driver, any difference could be chance. There will be no verdict.",
                          verdict_rounds_needed());
         for (size_t i = 0; i < s->bench->n_patterns; i++)
-                log_info("  %s: %s", s->bench->patterns[i].name, pattern_text(s->bench, (unsigned) i, pattern));
+                log_info("  %s: %s", s->bench->patterns[i].name, PATTERN_TEXT(s->bench, (unsigned) i));
 }
 
 /* Prints and stores the result, even if it is incomplete. */

@@ -205,14 +205,14 @@ static void describe(struct session *s, const struct step *step)
                 [STEP_RUN] = "",
                 [STEP_PAUSE] = "pausing",
         };
-        char pattern[PATTERN_TEXT_MAX], round[32] = "warming up";
+        char round[32] = "warming up";
 
         if (step->round > 0)
                 (void) snprintf(round, sizeof(round), "round %u of %u", step->round, s->subject->context->options->rounds);
         (void) snprintf(s->what, sizeof(s->what), "%s%s", words[step->kind],
                         step->kind == STEP_SWITCH || step->kind == STEP_RUN ? driver : "");
         if (step->kind == STEP_RUN)
-                text_join(s->what, sizeof(s->what), "%s: %s", round, pattern_text(s->bench, step->pattern, pattern));
+                text_join(s->what, sizeof(s->what), "%s: %s", round, PATTERN_TEXT(s->bench, step->pattern));
 }
 
 /* Returns the exit status; OK: go on. */

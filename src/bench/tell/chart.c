@@ -92,13 +92,12 @@ static void row(FILE *f, const struct bench *b, unsigned pattern, enum driver d,
         const struct bench_pattern *p = &b->patterns[pattern];
         double unit = m == STATS_BYTES ? 1e6 : 1;
         struct summary sum = stats_of(b, pattern, d, m);
-        char text[PATTERN_TEXT_MAX];
 
         if (b->axis != BENCH_AXIS_NONE)
                 (void) fprintf(f, "%.6g", p->axis / (b->axis == BENCH_AXIS_REGION ? (double) (1U << 30) : 1));
         else {
                 (void) fputc('"', f);
-                word(f, *p->name ? p->name : pattern_text(b, pattern, text));
+                word(f, *p->name ? p->name : PATTERN_TEXT(b, pattern));
                 (void) fputc('"', f);
         }
         if (sum.n > 0)

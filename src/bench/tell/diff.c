@@ -111,7 +111,7 @@ static size_t pair_differs(const struct bench *a, const struct bench *b, const s
         if (one > 0 && other > 0 &&
             ((double) one > REGION_TIMES * (double) other || (double) other > REGION_TIMES * (double) one))
                 (void) snprintf(ret[n++], DOUBT_TEXT_MAX, "not the same question: a region of %s, then one of %s",
-                                bytes_text(one, before), bytes_text(other, then));
+                                BYTES_TEXT(one), BYTES_TEXT(other));
         if (*first->engine && *second->engine)
                 n += add_differs(ret[n], "the engine ", first->engine, second->engine);
         duration_text(first, before);
@@ -139,8 +139,7 @@ static void add_row(struct libscols_table *t, const struct bench *a, const struc
 {
         const struct ratio *r = &p->verdict.ratio;
         enum stats_measure m = stats_figure(&a->patterns[p->a]);
-        char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX], text[PATTERN_TEXT_MAX], said[VERDICT_TEXT_MAX], ratio[48] = "-";
-        char first[UNIT_TEXT_MAX], second[UNIT_TEXT_MAX], drivers[48], numbers[NOTES_TEXT_MAX] = "";
+        char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX], ratio[48] = "-", drivers[48], numbers[NOTES_TEXT_MAX] = "";
         size_t n = pair_differs(a, b, p, differs);
 
         /* Reasons against the comparison, then the doubts of both figures. */
@@ -153,13 +152,13 @@ static void add_row(struct libscols_table *t, const struct bench *a, const struc
         (void) snprintf(drivers, sizeof(drivers), p->driver_a == p->driver_b ? "%s" : "%s, %s", driver_label(p->driver_a),
                         driver_label(p->driver_b));
         const char *const cells[_AT_MAX] = {
-                [AT_PATTERN] = pattern_text(a, p->a, text),
+                [AT_PATTERN] = PATTERN_TEXT(a, p->a),
                 [AT_DRIVER] = drivers,
-                [AT_FIRST] = figure_text(stats_of(a, p->a, p->driver_a, m).median, m, style_utf8(), first),
-                [AT_SECOND] = figure_text(stats_of(b, p->b, p->driver_b, m).median, m, style_utf8(), second),
+                [AT_FIRST] = FIGURE_TEXT(stats_of(a, p->a, p->driver_a, m).median, m, style_utf8()),
+                [AT_SECOND] = FIGURE_TEXT(stats_of(b, p->b, p->driver_b, m).median, m, style_utf8()),
                 [AT_RATIO] = ratio,
                 [AT_NOTES] = numbers,
-                [AT_SECOND_IS] = verdict_text(&p->verdict, NULL, said),
+                [AT_SECOND_IS] = VERDICT_TEXT(&p->verdict, NULL),
         };
         (void) table_row(t, NULL, cells);
 }
@@ -198,17 +197,17 @@ static void print_text(const struct bench_context *c, const struct bench *a, con
 
 static json_object *json_pair(const struct bench *a, const struct bench *b, const struct pair *p)
 {
-        char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX], text[PATTERN_TEXT_MAX];
+        char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX];
         json_object *list = json_list();
         size_t n = pair_differs(a, b, p, differs);
 
         for (size_t i = 0; i < n; i++)
                 append(list, new_string(differs[i]));
-        return json_make(
-                {"text", new_string(pattern_text(a, p->a, text))}, {"driver_a", new_string(driver_to_string(p->driver_a))},
-                {"driver_b", new_string(driver_to_string(p->driver_b))}, {"comparison", bench_json_verdict(&p->verdict, "")},
-                {"differs", list}, {"doubts_a", bench_json_doubts(json_list(), a, p->a, p->driver_a)},
-                {"doubts_b", bench_json_doubts(json_list(), b, p->b, p->driver_b)});
+        return json_make({"text", new_string(PATTERN_TEXT(a, p->a))}, {"driver_a", new_string(driver_to_string(p->driver_a))},
+                         {"driver_b", new_string(driver_to_string(p->driver_b))},
+                         {"comparison", bench_json_verdict(&p->verdict, "")}, {"differs", list},
+                         {"doubts_a", bench_json_doubts(json_list(), a, p->a, p->driver_a)},
+                         {"doubts_b", bench_json_doubts(json_list(), b, p->b, p->driver_b)});
 }
 
 json_object *bench_json_diff(const struct bench *a, const struct bench *b)

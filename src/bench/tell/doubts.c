@@ -190,12 +190,10 @@ static bool depth(const struct doubt_row *row, char *ret)
  */
 static bool submission(const struct doubt_row *row, char *ret)
 {
-        char all[UNIT_TEXT_MAX], part[UNIT_TEXT_MAX];
+        const char *all = FIGURE_TEXT(row->lat, STATS_MEAN, false), *part = FIGURE_TEXT(row->slat, STATS_MEAN, false);
 
         if (row->p->iodepth <= 1 || row->p->sync_engine || row->lat <= 0 || row->slat <= SUBMIT_SHARE * row->lat)
                 return false;
-        (void) figure_text(row->lat, STATS_MEAN, false, all);
-        (void) figure_text(row->slat, STATS_MEAN, false, part);
         return row->slat < row->lat
                        ? SAY(ret, "%s of the average latency of %s was submission: the kernel's queue may have been full", part,
                              all)
@@ -206,23 +204,21 @@ static bool submission(const struct doubt_row *row, char *ret)
 static bool cache(const struct doubt_row *row, char *ret)
 {
         uint64_t memory = row->b->conditions.memory;
-        char size[UNIT_TEXT_MAX], limit[UNIT_TEXT_MAX];
+        const char *size = BYTES_TEXT(row->region);
 
-        (void) bytes_text(row->region, size);
         if (!row->p->direct && memory > 0 && row->region / MEMORY_TIMES < memory)
                 return SAY(ret, "buffered, and the machine's memory (%.0f GB) can hold much of %s", (double) memory / 1e9, size);
         return row->region > 0 && row->region < CACHE_REGION &&
-               SAY(ret, "%s is small: below %s caches of the disk and its bridge answer", size, bytes_text(CACHE_REGION, limit));
+               SAY(ret, "%s is small: below %s caches of the disk and its bridge answer", size, BYTES_TEXT(CACHE_REGION));
 }
 
 static bool region(const struct doubt_row *row, char *ret)
 {
         unsigned jobs = row->p->numjobs ?: 1;
-        char asked[UNIT_TEXT_MAX], was[UNIT_TEXT_MAX];
 
         return (double) row->region < REGION_SHARE * (double) row->asked &&
-               SAY(ret, "the profile asks for %s%s, this was %s", bytes_text(row->asked / jobs, asked), jobs > 1 ? " a job" : "",
-                   bytes_text(row->region / jobs, was));
+               SAY(ret, "the profile asks for %s%s, this was %s", BYTES_TEXT(row->asked / jobs), jobs > 1 ? " a job" : "",
+                   BYTES_TEXT(row->region / jobs));
 }
 
 /* Whether there is this doubt. ret: the reason, with its numbers. */
@@ -230,7 +226,6 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[st
 {
         unsigned mbps = row->b->conditions.speed_mbps;
         double ceiling = link_ceiling(mbps), share = 0;
-        char one[UNIT_TEXT_MAX], two[UNIT_TEXT_MAX];
 
         if (row->bytes.n == 0 && d != DOUBT_ERRORS) /* there is no figure to doubt */
                 return false;
@@ -238,12 +233,11 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[st
         case DOUBT_LINK:
                 return ceiling > 0 && row->rate.max > ceiling &&
                        SAY(ret, "%s is more than a link at %u Mbit/s can carry (%s): a cache answered",
-                           figure_text(row->rate.max, STATS_BYTES, false, one), mbps,
-                           figure_text(ceiling, STATS_BYTES, false, two));
+                           FIGURE_TEXT(row->rate.max, STATS_BYTES, false), mbps, FIGURE_TEXT(ceiling, STATS_BYTES, false));
         case DOUBT_USB2:
                 return mbps > 0 && mbps <= USB2_MBPS &&
                        SAY(ret, "linked at %u Mbit/s: a USB 2 link carries %s at most, whatever the disk can do", mbps,
-                           figure_text(ceiling, STATS_BYTES, false, one));
+                           FIGURE_TEXT(ceiling, STATS_BYTES, false));
         case DOUBT_DEPTH:
                 return depth(row, ret);
         case DOUBT_SUBMIT:
@@ -278,7 +272,7 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[st
         case DOUBT_LOAD:
                 return row->load > (ceiling > 0 ? ceiling * LOAD_SHARE : LOAD_UNKNOWN) &&
                        SAY(ret, "other programs moved up to %s on the same bus, or on the disk itself",
-                           figure_text(row->load, STATS_BYTES, false, one));
+                           FIGURE_TEXT(row->load, STATS_BYTES, false));
         case DOUBT_ERRORS:
                 return row->failed > 0 &&
                        SAY(ret, "%zu of its runs failed and %s not count", row->failed, row->failed == 1 ? "does" : "do");

@@ -48,10 +48,8 @@ static void add_known(char ret[static HEAD_VALUE_MAX], const char *what, const c
 
 static void add_bytes(char ret[static HEAD_VALUE_MAX], uint64_t bytes, const char *of)
 {
-        char text[UNIT_TEXT_MAX];
-
         if (bytes > 0)
-                text_join(ret, HEAD_VALUE_MAX, "%s%s", bytes_text(bytes, text), of);
+                text_join(ret, HEAD_VALUE_MAX, "%s%s", BYTES_TEXT(bytes), of);
 }
 
 static void queue_line(const struct bench_conditions *c, char *ret)
@@ -74,11 +72,10 @@ static void queue_line(const struct bench_conditions *c, char *ret)
 static void run_line(const struct bench *b, char *ret)
 {
         size_t rounds = rounds_of(b);
-        char when[UNIT_TEXT_MAX];
 
         add_known(ret, "profile ", b->profile);
         if (b->started_usec > 0)
-                text_join(ret, HEAD_VALUE_MAX, "%s UTC", day_text(b->started_usec, when));
+                text_join(ret, HEAD_VALUE_MAX, "%s UTC", DAY_TEXT(b->started_usec));
         text_join(ret, HEAD_VALUE_MAX, "%zu round%s after one that is dropped", rounds, rounds == 1 ? "" : "s");
         if (b->id[0])
                 text_join(ret, HEAD_VALUE_MAX, "%.8s", b->id);

@@ -85,9 +85,8 @@ json_object *bench_json_doubts(json_object *list, const struct bench *b, unsigne
 
 json_object *bench_json_verdict(const struct bench_verdict *v, const char *on)
 {
-        char text[VERDICT_TEXT_MAX];
         json_object *o = json_make({"verdict", new_string(bench_words[v->word])},
-                                   {"text", new_string_or_null(verdict_text(v, on, text))}, {"p", new_real(v->p)});
+                                   {"text", new_string_or_null(VERDICT_TEXT(v, on))}, {"p", new_real(v->p)});
 
         return !v->has_ratio ? o
                              : put_members(o, {"ratio", new_real(v->ratio.middle)}, {"ratio_low", new_real(v->ratio.low)},
@@ -99,7 +98,6 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
         static const char *const words[_STATS_MEASURE_MAX] = {"bytes_per_sec", "iops",   "mean_ns", "clat_mean_ns",
                                                               "p50_ns",        "p95_ns", "p99_ns"};
         json_object *figures = json_list(), *doubts = json_list();
-        char text[PATTERN_TEXT_MAX];
         const struct bench_verdict v = verdict_of_pattern(b, pattern);
 
         for (enum driver d = 0; d < _DRIVER_MAX; d++) {
@@ -115,8 +113,8 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
                                                   {"max", new_real(sum.max)}, {"spread_percent", new_real(sum.spread_percent)}));
                 }
         }
-        return json_make({"pattern", new_int(pattern)}, {"text", new_string(pattern_text(b, pattern, text))},
-                         {"figures", figures}, {"comparison", bench_json_verdict(&v, " on UAS")}, {"doubts", doubts});
+        return json_make({"pattern", new_int(pattern)}, {"text", new_string(PATTERN_TEXT(b, pattern))}, {"figures", figures},
+                         {"comparison", bench_json_verdict(&v, " on UAS")}, {"doubts", doubts});
 }
 
 static json_object *json_conditions(const struct bench_conditions *c)

@@ -222,8 +222,6 @@ int bench_remove(const struct bench_context *c, char *const *words)
 /* Without a comparison: the figure of the first pattern under its driver. */
 static void single_text(const struct bench *b, char *ret, size_t size)
 {
-        char pattern[PATTERN_TEXT_MAX], figure[UNIT_TEXT_MAX];
-
         ret[0] = '\0';
         for (unsigned i = 0; i < b->n_patterns; i++)
                 for (enum driver d = 0; d < _DRIVER_MAX; d++) {
@@ -232,9 +230,8 @@ static void single_text(const struct bench *b, char *ret, size_t size)
 
                         if (sum.n == 0)
                                 continue;
-                        (void) snprintf(ret, size, "%s: %s%s%s", pattern_text(b, i, pattern),
-                                        figure_text(sum.median, m, false, figure), d == DRIVER_NONE ? "" : " on ",
-                                        d == DRIVER_NONE ? "" : driver_to_string(d));
+                        (void) snprintf(ret, size, "%s: %s%s%s", PATTERN_TEXT(b, i), FIGURE_TEXT(sum.median, m, false),
+                                        d == DRIVER_NONE ? "" : " on ", d == DRIVER_NONE ? "" : driver_to_string(d));
                         return;
                 }
 }
@@ -264,7 +261,7 @@ static const struct table_column columns[_AT_MAX] = {
 
 static void add_result(struct libscols_table *t, const struct bench *b)
 {
-        char when[UNIT_TEXT_MAX], link[UNIT_TEXT_MAX] = "-", rounds[24], result[RESULT_MAX], id[16];
+        char link[UNIT_TEXT_MAX] = "-", rounds[24], result[RESULT_MAX], id[16];
 
         (void) snprintf(id, sizeof(id), "%.8s", b->id);
         if (b->conditions.speed_mbps > 0)
@@ -273,7 +270,7 @@ static void add_result(struct libscols_table *t, const struct bench *b)
         result_text(b, result, sizeof(result));
         const char *const cells[_AT_MAX] = {
                 [AT_ID] = id,
-                [AT_DATE] = day_text(b->started_usec, when),
+                [AT_DATE] = DAY_TEXT(b->started_usec),
                 [AT_DISK] = HARMLESS(*b->conditions.model  ? b->conditions.model
                                      : *b->conditions.path ? b->conditions.path
                                                            : "-"),

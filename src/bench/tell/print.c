@@ -87,10 +87,8 @@ static double best_round(const struct bench *b, unsigned pattern)
 /* "589-605": the unit appears once if both ends have the same. */
 static void range_text(const struct result_printer *p, const struct summary *s, enum stats_measure m, char *ret, size_t size)
 {
-        char low[UNIT_TEXT_MAX], high[UNIT_TEXT_MAX];
+        char *low = FIGURE_TEXT(s->min, m, utf8(p)), *high = FIGURE_TEXT(s->max, m, utf8(p));
 
-        (void) figure_text(s->min, m, utf8(p), low);
-        (void) figure_text(s->max, m, utf8(p), high);
         if (streq(low + strcspn(low, " "), high + strcspn(high, " ")))
                 low[strcspn(low, " ")] = '\0';
         (void) snprintf(ret, size, "%s-%s", low, high);
@@ -121,7 +119,7 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
         enum stats_measure m = stats_figure(&p->b->patterns[pattern]), also = m == STATS_IOPS ? STATS_BYTES : STATS_IOPS;
         char name[PATTERN_TEXT_MAX], rate[RATE_TEXT_MAX], other[RATE_TEXT_MAX], average[UNIT_TEXT_MAX];
         char range[2 * UNIT_TEXT_MAX + 2], spread[16], places[PLACES + 1];
-        char latency[ELEMENTSOF(latencies)][UNIT_TEXT_MAX], notes[NOTES_TEXT_MAX] = "", said[VERDICT_TEXT_MAX];
+        char latency[ELEMENTSOF(latencies)][UNIT_TEXT_MAX], notes[NOTES_TEXT_MAX] = "";
         const char *cells[_AT_MAX] = {[AT_DRIVER] = driver_label(d), [AT_MEDIAN] = "-"};
         struct bench_verdict v = {.word = BENCH_SINGLE};
         struct libscols_line *line;
@@ -149,7 +147,7 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
         cells[AT_NOTES] = notes;
         if (last)
                 v = verdict_of_pattern(p->b, pattern);
-        cells[AT_UAS] = verdict_text(&v, NULL, said);
+        cells[AT_UAS] = VERDICT_TEXT(&v, NULL);
         line = table_row(p->table, NULL, cells);
         (void) scols_cell_set_color(scols_line_get_cell(line, AT_NOTES), SGR_YELLOW);
         if (verdict_colours[v.word] && p->n_columns == _AT_MAX)

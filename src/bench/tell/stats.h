@@ -85,12 +85,15 @@ struct ratio {
 };
 bool stats_ratio(const struct samples *a, const struct samples *b, double level, struct ratio *ret);
 
-/* Figures for people: three digits, decimal units. All return ret. */
+/* Figures for people: three digits, decimal units. All return ret. The text of a macro is good until the end of its block. */
 #define UNIT_TEXT_MAX 32
 
 /* "412 MB/s", "1234 IOPS", "12.3k IOPS", "430 µs" (or "us"), depending on the measure. */
 char *figure_text(double value, enum stats_measure m, bool utf8, char ret[static UNIT_TEXT_MAX]);
+#define FIGURE_TEXT(value, m, utf8) figure_text(value, m, utf8, (char[UNIT_TEXT_MAX]){})
 /* Blocks and regions: "4 KiB", "64 GiB", "1536 B". Other numbers: "4.00 TB". */
 char *bytes_text(uint64_t bytes, char ret[static UNIT_TEXT_MAX]);
+#define BYTES_TEXT(bytes) bytes_text(bytes, (char[UNIT_TEXT_MAX]){})
 /* "2026-11-20 10:15"; UTC. */
 char *day_text(uint64_t usec, char ret[static UNIT_TEXT_MAX]);
+#define DAY_TEXT(usec) day_text(usec, (char[UNIT_TEXT_MAX]){})

@@ -79,8 +79,6 @@ struct bench_verdict verdict_of_pattern(const struct bench *b, unsigned pattern)
 char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATTERN_TEXT_MAX])
 {
         const struct bench_pattern *p = &b->patterns[pattern];
-        char size[UNIT_TEXT_MAX];
-
         ret[0] = '\0';
         text_add(ret, PATTERN_TEXT_MAX, "%s%s %s", p->direct ? "" : "buffered ", p->random ? "random" : "sequential",
                  p->read_percent >= 100 ? "read"
@@ -88,7 +86,7 @@ char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATT
                                         : "read and write");
         if (p->read_percent > 0 && p->read_percent < 100 && p->read_percent != 50)
                 text_add(ret, PATTERN_TEXT_MAX, " (%u %% reads)", p->read_percent);
-        text_join(ret, PATTERN_TEXT_MAX, "%s", bytes_text(p->block_size, size));
+        text_join(ret, PATTERN_TEXT_MAX, "%s", BYTES_TEXT(p->block_size));
         if (!p->sync_engine)
                 text_join(ret, PATTERN_TEXT_MAX, "depth %u", p->iodepth);
         if (p->numjobs > 1)
@@ -96,7 +94,7 @@ char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATT
         else if (p->sync_engine)
                 text_join(ret, PATTERN_TEXT_MAX, "one at a time");
         if (b->axis == BENCH_AXIS_REGION)
-                text_join(ret, PATTERN_TEXT_MAX, "region %s", bytes_text((uint64_t) p->axis, size));
+                text_join(ret, PATTERN_TEXT_MAX, "region %s", BYTES_TEXT((uint64_t) p->axis));
         else if (b->axis == BENCH_AXIS_CLIENTS)
                 text_join(ret, PATTERN_TEXT_MAX, "%.0f machine%s", p->axis, p->axis > 1 ? "s" : "");
         else if (b->axis == BENCH_AXIS_RUNTIME)
@@ -149,7 +147,6 @@ static int largest_first(const void *a, const void *b)
 static void add_differences(const struct bench *b, const struct bench_verdict *v, char *ret, size_t size)
 {
         _cleanup_free_ struct difference *all = need(calloc(b->n_patterns, sizeof(*all)));
-        char pattern[PATTERN_TEXT_MAX], text[VERDICT_TEXT_MAX];
         size_t n = 0;
 
         for (unsigned i = 0; i < b->n_patterns; i++)
@@ -157,8 +154,8 @@ static void add_differences(const struct bench *b, const struct bench_verdict *v
                         all[n++] = (struct difference){i, fmax(v[i].ratio.middle, 1 / v[i].ratio.middle)};
         qsort(all, n, sizeof(*all), largest_first);
         for (size_t i = 0; i < n && i < DIFFERENCES_TOLD; i++)
-                text_add(ret, size, "%s%s: %s", i > 0 ? "; " : "", pattern_text(b, all[i].pattern, pattern),
-                         verdict_text(&v[all[i].pattern], " on UAS", text));
+                text_add(ret, size, "%s%s: %s", i > 0 ? "; " : "", PATTERN_TEXT(b, all[i].pattern),
+                         VERDICT_TEXT(&v[all[i].pattern], " on UAS"));
         if (n > DIFFERENCES_TOLD)
                 text_add(ret, size, "; %zu more with a difference", n - DIFFERENCES_TOLD);
 }
@@ -168,7 +165,6 @@ static void add_alike(const struct bench *b, const struct bench_verdict *v, enum
 {
         const struct bench_verdict *first = NULL;
         size_t n[2] = {0, 0}; /* sequential, random */
-        char text[VERDICT_TEXT_MAX];
 
         for (size_t i = 0; i < b->n_patterns; i++)
                 if (v[i].word == w) {
@@ -185,7 +181,7 @@ static void add_alike(const struct bench *b, const struct bench_verdict *v, enum
                         text_add(ret, size, "%zu random", n[1]);
                 text_add(ret, size, " pattern%s: ", (n[1] ?: n[0]) == 1 ? "" : "s");
         }
-        text_add(ret, size, "%s", verdict_text(first, " on UAS", text));
+        text_add(ret, size, "%s", VERDICT_TEXT(first, " on UAS"));
 }
 
 /* Doubts of the rows behind the summary: rows with a difference, or, without any, rows with none. */
@@ -235,14 +231,13 @@ char *finding_text(const struct bench *b, char *ret, size_t size)
 {
         const struct bench_finding *f = &b->finding;
         const struct bench_run *run = f->run < b->n_runs ? &b->runs[f->run] : NULL;
-        char pattern[PATTERN_TEXT_MAX];
 
         ret[0] = '\0';
         if (!f->found)
                 return ret;
         text_add(ret, size, "%s failed", driver_to_string(f->driver));
         if (run && run->pattern < b->n_patterns)
-                text_add(ret, size, " during %s", pattern_text(b, run->pattern, pattern));
+                text_add(ret, size, " during %s", PATTERN_TEXT(b, run->pattern));
         text_add(ret, size, "%s%s.", *f->what ? ": " : "", f->what);
         if (f->driver == DRIVER_UAS)
                 text_add(ret, size,

@@ -46,12 +46,14 @@ struct bench_verdict verdict_of_pattern(const struct bench *b, unsigned pattern)
 /* "random read, 4 KiB, depth 32". Without names from a profile. */
 #define PATTERN_TEXT_MAX 128
 char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATTERN_TEXT_MAX]);
+#define PATTERN_TEXT(b, pattern) pattern_text(b, pattern, (char[PATTERN_TEXT_MAX]){})
 /*
  * "3.1 times faster on UAS", "no difference seen". on: " on UAS", or "" for a comparison of two results. NULL: for a cell of a
  * table: "3.1x faster", "18% slower", "no difference", "too few rounds", "failed", "".
  */
 #define VERDICT_TEXT_MAX 160
 char *verdict_text(const struct bench_verdict *v, const char *on, char ret[static VERDICT_TEXT_MAX]);
+#define VERDICT_TEXT(v, on) verdict_text(v, on, (char[VERDICT_TEXT_MAX]){})
 
 /*
  * All patterns in one sentence, grouped by verdict, differences first. For example:
