@@ -65,7 +65,7 @@ static void orders(void **state)
                 struct session s = {};
                 char text[TEXT_MAX];
 
-                s.steps = steps_make(&rows[i].shape, &s.n_steps);
+                session_make_steps(&s, &rows[i].shape);
                 if (!streq(text_of(&s, 0, text), rows[i].expect))
                         fail_msg("row %zu: '%s', not '%s'", i, text, rows[i].expect);
                 free(s.steps);
@@ -79,23 +79,22 @@ static void rounds(void **state)
                 struct steps_shape shape = {BOT, BOT, UAS, 3, n_rounds, true};
                 unsigned seen[_DRIVER_MAX][3][32] = {};
                 enum driver now = BOT;
-                struct step *steps;
-                size_t n;
+                struct session s = {};
 
-                steps = steps_make(&shape, &n);
-                for (size_t i = 0; i < n; i++) {
-                        if (steps[i].kind == STEP_SWITCH)
-                                now = steps[i].driver;
-                        assert_int_equal(steps[i].driver, now);
-                        if (steps[i].kind == STEP_RUN)
-                                seen[now][steps[i].pattern][steps[i].round]++;
+                session_make_steps(&s, &shape);
+                for (const struct step *i = s.steps; i < s.steps + s.n_steps; i++) {
+                        if (i->kind == STEP_SWITCH)
+                                now = i->driver;
+                        assert_int_equal(i->driver, now);
+                        if (i->kind == STEP_RUN)
+                                seen[now][i->pattern][i->round]++;
                 }
                 for (unsigned p = 0; p < 3; p++)
                         for (unsigned r = 1; r <= n_rounds; r++) {
                                 assert_int_equal(seen[BOT][p][r], 1);
                                 assert_int_equal(seen[UAS][p][r], 1);
                         }
-                free(steps);
+                free(s.steps);
         }
 }
 
@@ -121,7 +120,7 @@ static void halves(void **state)
                 char text[TEXT_MAX];
 
                 s.ended[rows[i].ended] = true;
-                s.steps = steps_make(&rows[i].shape, &s.n_steps);
+                session_make_steps(&s, &rows[i].shape);
                 if (!streq(text_of(&s, rows[i].at, text), rows[i].expect))
                         fail_msg("row %zu: '%s', not '%s'", i, text, rows[i].expect);
                 free(s.steps);
@@ -134,7 +133,7 @@ static void times(void **state)
         static const uint64_t usec[] = {[STEP_SWITCH] = 10, [STEP_READ_ALL] = 3, [STEP_PAUSE] = 1};
         struct session s = {};
 
-        s.steps = steps_make(&shape, &s.n_steps);
+        session_make_steps(&s, &shape);
         for (struct step *i = s.steps; i < s.steps + s.n_steps; i++)
                 i->usec = i->kind == STEP_RUN ? i->pattern ? 1000 : 100 : usec[i->kind];
         /* 7 runs of each pattern, 2 switches; pauses between 4, 6 and 4 runs */

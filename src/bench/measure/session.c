@@ -23,58 +23,50 @@
 
 /* ---- the steps ---- */
 
-struct list {
-        struct step *steps;
-        size_t n;
-};
-
-static void add(struct list *l, enum step_kind kind, enum driver driver, unsigned pattern, unsigned round)
+static void add(struct session *s, enum step_kind kind, enum driver driver, unsigned pattern, unsigned round)
 {
         /* A pause separates two runs. There is none at the end. */
-        if (kind == STEP_RUN && l->n > 0 && l->steps[l->n - 1].kind == STEP_RUN)
-                add(l, STEP_PAUSE, driver, 0, 0);
-        need_push(l->steps, l->n, ((struct step){kind, driver, pattern, round, 0}));
+        if (kind == STEP_RUN && s->n_steps > 0 && s->steps[s->n_steps - 1].kind == STEP_RUN)
+                add(s, STEP_PAUSE, driver, 0, 0);
+        need_push(s->steps, s->n_steps, ((struct step){kind, driver, pattern, round, 0}));
 }
 
 /* Round 0, then the rounds from `from` up to `to`. */
-static void add_block(struct list *l, const struct steps_shape *shape, enum driver driver, unsigned from, unsigned to)
+static void add_block(struct session *s, const struct steps_shape *shape, enum driver driver, unsigned from, unsigned to)
 {
         for (unsigned pattern = 0; pattern < shape->n_patterns; pattern++) {
-                add(l, STEP_RUN, driver, pattern, 0);
+                add(s, STEP_RUN, driver, pattern, 0);
                 for (unsigned round = from; round <= to; round++)
-                        add(l, STEP_RUN, driver, pattern, round);
+                        add(s, STEP_RUN, driver, pattern, round);
         }
 }
 
-static void add_switch(struct list *l, const struct steps_shape *shape, enum driver to)
+static void add_switch(struct session *s, const struct steps_shape *shape, enum driver to)
 {
-        add(l, STEP_SWITCH, to, 0, 0);
+        add(s, STEP_SWITCH, to, 0, 0);
         if (shape->read_again)
-                add(l, STEP_READ_ALL, to, 0, 0);
+                add(s, STEP_READ_ALL, to, 0, 0);
 }
 
-struct step *steps_make(const struct steps_shape *shape, size_t *ret_n)
+void session_make_steps(struct session *s, const struct steps_shape *shape)
 {
         unsigned half = shape->second == DRIVER_NONE ? shape->rounds : (shape->rounds + 1) / 2;
-        struct list l = {};
 
         assert(shape->first != DRIVER_NONE || shape->second == DRIVER_NONE);
         assert(shape->second == DRIVER_NONE || shape->first != shape->second);
         if (shape->now != shape->first)
-                add(&l, STEP_SWITCH, shape->first, 0, 0);
+                add(s, STEP_SWITCH, shape->first, 0, 0);
         if (shape->read_all)
-                add(&l, STEP_READ_ALL, shape->first, 0, 0);
-        add_block(&l, shape, shape->first, 1, half);
+                add(s, STEP_READ_ALL, shape->first, 0, 0);
+        add_block(s, shape, shape->first, 1, half);
         if (shape->second != DRIVER_NONE) {
-                add_switch(&l, shape, shape->second);
-                add_block(&l, shape, shape->second, 1, shape->rounds);
+                add_switch(s, shape, shape->second);
+                add_block(s, shape, shape->second, 1, shape->rounds);
         }
         if (half < shape->rounds) { /* a single round has no second half */
-                add_switch(&l, shape, shape->first);
-                add_block(&l, shape, shape->first, half + 1, shape->rounds);
+                add_switch(s, shape, shape->first);
+                add_block(s, shape, shape->first, half + 1, shape->rounds);
         }
-        *ret_n = l.n;
-        return l.steps;
 }
 
 /* available: bytes that can be used. */
@@ -116,7 +108,7 @@ void session_plan(struct session *s)
                 [STEP_PAUSE] = o->pause_usec,
         };
 
-        s->steps = steps_make(&shape, &s->n_steps);
+        session_make_steps(s, &shape);
         for (struct step *i = s->steps; i < s->steps + s->n_steps; i++)
                 i->usec = i->kind == STEP_RUN ? session_expected(&b->patterns[i->pattern], s->subject->available) : usec[i->kind];
 }

@@ -37,9 +37,6 @@ struct steps_shape {
         bool read_again; /* also after each switch */
 };
 
-/* A list to be freed. The caller sets the durations. */
-struct step *steps_make(const struct steps_shape *shape, size_t *ret_n);
-
 struct session {
         struct subject *subject;
         struct bench *bench;
@@ -55,6 +52,8 @@ struct session {
 
 /* Makes the steps, with their expected durations. The owner of the session frees them. */
 void session_plan(struct session *s);
+/* The same for a shape, without durations. Pure. */
+void session_make_steps(struct session *s, const struct steps_shape *shape);
 /* The next step from `at` on, or n_steps; and the expected duration of all steps from there on. */
 size_t session_next(const struct session *s, size_t at);
 uint64_t session_left(const struct session *s, size_t at);
