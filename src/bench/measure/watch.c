@@ -64,26 +64,23 @@ char *scheduler_chosen(const char *line, char *ret, size_t size)
 
 static void read_number(const struct roots *r, const char *block, const char *attribute, unsigned *ret)
 {
-        char path[BLOCK_NAME_MAX + 32];
         uint64_t v;
 
-        (void) snprintf(path, sizeof(path), "block/%s/%s", block, attribute);
-        if (attr_read_uint(r->sys, path, 10, &v) >= 0)
+        if (attr_read_uint(r->sys, path_join("block/", block, attribute), 10, &v) >= 0)
                 *ret = (unsigned) v;
 }
 
 void conditions_driver(const struct roots *r, const char *block, enum driver d, struct bench_conditions *c)
 {
         struct bench_queue *q = &c->queues[d];
-        char path[BLOCK_NAME_MAX + 32], text[128];
         unsigned rotational = c->rotational;
+        char text[128];
 
-        (void) snprintf(path, sizeof(path), "block/%s/queue/scheduler", block);
-        if (attr_read(r->sys, path, text, sizeof(text)) > 0)
+        if (attr_read(r->sys, path_join("block/", block, "/queue/scheduler"), text, sizeof(text)) > 0)
                 (void) scheduler_chosen(text, q->scheduler, sizeof(q->scheduler));
-        read_number(r, block, "device/queue_depth", &q->queue_depth);
-        read_number(r, block, "queue/nr_requests", &q->nr_requests);
-        read_number(r, block, "queue/rotational", &rotational);
+        read_number(r, block, "/device/queue_depth", &q->queue_depth);
+        read_number(r, block, "/queue/nr_requests", &q->nr_requests);
+        read_number(r, block, "/queue/rotational", &rotational);
         c->rotational = rotational != 0;
 }
 
@@ -139,11 +136,11 @@ static void add_moved(const struct roots *r, const char *interface, const char *
         if (usb_disk_read(r, interface, false, &d) <= 0)
                 return;
         for (size_t i = 0; i < d.n_luns; i++) {
-                char path[BLOCK_NAME_MAX + 16], text[256];
                 const char *name = d.luns[i].disk.name;
+                char text[256];
 
-                (void) snprintf(path, sizeof(path), "block/%s/stat", name);
-                if (!name[0] || attr_read(r->sys, path, text, sizeof(text)) <= 0 || stat_bytes(text, &in, &out) < 0)
+                if (!name[0] || attr_read(r->sys, path_join("block/", name, "/stat"), text, sizeof(text)) <= 0 ||
+                    stat_bytes(text, &in, &out) < 0)
                         continue;
                 t->others += block ? 0 : in + out;
                 t->read += block ? in : 0;
@@ -257,7 +254,7 @@ void errors_take_record(struct errors_watch *w, const struct kmsg *k)
 
 bool errors_look(struct errors_watch *w, bool io_failed)
 {
-        char path[BLOCK_NAME_MAX + 32], state[32];
+        char state[32];
         struct scsi_counts now;
         struct kmsg k;
 
@@ -268,8 +265,8 @@ bool errors_look(struct errors_watch *w, bool io_failed)
         scsi_counts_read(w->roots, w->block, &now);
         w->seen.timeouts = more(now.value[SCSI_COUNT_TIMEOUTS], w->before.value[SCSI_COUNT_TIMEOUTS]);
         w->seen.failed = more(now.value[SCSI_COUNT_ERRORS], w->before.value[SCSI_COUNT_ERRORS]);
-        (void) snprintf(path, sizeof(path), "block/%s/device/state", w->block);
-        w->seen.offline = attr_read(w->roots->sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
+        w->seen.offline = attr_read(w->roots->sys, path_join("block/", w->block, "/device/state"), state, sizeof(state)) > 0 &&
+                          streq(state, "offline");
         return errors_are_trouble(&w->seen, io_failed);
 }
 
