@@ -5,7 +5,7 @@
 #include "bench/measure/fio.h"
 #include "fuzz.h"
 
-#define RUNS_MAX 5
+#define HOSTS 4
 #define JOBS 3
 #define DEPTH 32
 
@@ -29,15 +29,15 @@ static void check_run(const struct bench_run *r)
 
 static void check_json(const char *text)
 {
-        struct bench_run run, many[RUNS_MAX];
-        int r = fio_parse(text, JOBS, DEPTH, &run);
+        struct bench_run run, many[HOSTS + 1];
+        int r = fio_parse(text, 0, JOBS, DEPTH, &run);
 
         CHECK(r == 0 || r == -EBADMSG);
         if (r == 0)
                 check_run(&run);
-        r = fio_parse_hosts(text, JOBS, DEPTH, many, RUNS_MAX);
-        CHECK(r == -EBADMSG || (r >= 2 && r <= RUNS_MAX));
-        for (int i = 0; i < r; i++) {
+        r = fio_parse(text, HOSTS, JOBS, DEPTH, many);
+        CHECK(r == -EBADMSG || (r >= 1 && r <= HOSTS));
+        for (int i = 0; i <= r; i++) {
                 check_run(&many[i]);
                 CHECK((i == 0) == !*many[i].host);
                 CHECK(many[0].read.ios >= many[i].read.ios && many[0].write.bytes >= many[i].write.bytes);

@@ -54,7 +54,7 @@ static inline void assert_recorded(const struct recorded *rows, size_t n, bool w
                 _cleanup_free_ char *text = recorded_read(rows[i].file);
                 struct bench_run run;
 
-                assert_row(i, fio_parse(text, rows[i].jobs, rows[i].depth, &run) == 0);
+                assert_row(i, fio_parse(text, 0, rows[i].jobs, rows[i].depth, &run) == 0);
                 assert_side(rows[i].file, &run.read, &rows[i].read);
                 assert_side(rows[i].file, &run.write, &rows[i].write);
                 assert_row(i, run.runtime_usec == rows[i].runtime_usec && run.error == rows[i].error);

@@ -82,7 +82,7 @@ static void arithmetic(void **state)
                 struct bench_run run;
 
                 (void) snprintf(text, sizeof(text), "{\"jobs\":[%s]}", rows[i].jobs);
-                assert_row(i, fio_parse(text, 1, 1, &run) == 0);
+                assert_row(i, fio_parse(text, 0, 1, 1, &run) == 0);
                 assert_side(rows[i].jobs, &run.read, &rows[i].read);
                 assert_row(i, run.write.ios == 0);
         }
@@ -111,7 +111,7 @@ static void depths(void **state)
 
                 (void) snprintf(text, sizeof(text), "{\"jobs\":[" JOB(READ(1, 1, 1, 1, "") ",\"iodepth_level\":{%s}") "]}",
                                 rows[i].levels);
-                assert_row(i, fio_parse(text, 1, rows[i].depth, &run) == 0);
+                assert_row(i, fio_parse(text, 0, 1, rows[i].depth, &run) == 0);
                 assert_row(i, near(run.depth_share, rows[i].share));
         }
 }
@@ -140,7 +140,7 @@ static void texts(void **state)
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 struct bench_run run = {};
 
-                assert_row(i, fio_parse(rows[i].text, 1, 1, &run) == rows[i].r);
+                assert_row(i, fio_parse(rows[i].text, 0, 1, 1, &run) == rows[i].r);
                 assert_row(i, run.read.ios == rows[i].ios);
         }
 }
@@ -150,7 +150,7 @@ static void clients(void **state)
         _cleanup_free_ char *text = recorded_read("recorded-3.33-clients.json");
         struct bench_run runs[3];
 
-        assert_int_equal(fio_parse_hosts(text, 2, 8, runs, 3), 3);
+        assert_int_equal(fio_parse(text, 2, 2, 8, runs), 2);
         assert_string_equal(runs[0].host, "");
         assert_string_equal(runs[1].host, "127.0.0.1:8772");
         assert_string_equal(runs[2].host, "127.0.0.1:8771");
@@ -168,11 +168,11 @@ static void clients(void **state)
         /* 0.9625 + 10.1625 on average of four jobs */
         assert_true(near(runs[0].cpu_percent, 44.5));
 
-        assert_int_equal(fio_parse_hosts(text, 2, 8, runs, 2), -EBADMSG);
-        assert_int_equal(fio_parse_hosts("{\"client_stats\":[]}", 2, 8, runs, 3), -EBADMSG);
-        assert_int_equal(fio_parse_hosts("{\"client_stats\":[{\"jobname\":\"All clients\"}]}", 2, 8, runs, 3), -EBADMSG);
-        assert_int_equal(fio_parse_hosts("{\"client_stats\":[7]}", 2, 8, runs, 3), -EBADMSG);
-        assert_int_equal(fio_parse_hosts("{\"jobs\":[{}]}", 2, 8, runs, 3), -EBADMSG);
+        assert_int_equal(fio_parse(text, 1, 2, 8, runs), -EBADMSG);
+        assert_int_equal(fio_parse("{\"client_stats\":[]}", 2, 2, 8, runs), -EBADMSG);
+        assert_int_equal(fio_parse("{\"client_stats\":[{\"jobname\":\"All clients\"}]}", 2, 2, 8, runs), -EBADMSG);
+        assert_int_equal(fio_parse("{\"client_stats\":[7]}", 2, 2, 8, runs), -EBADMSG);
+        assert_int_equal(fio_parse("{\"jobs\":[{}]}", 2, 2, 8, runs), -EBADMSG);
 }
 
 static void hosts(void **state)

@@ -86,7 +86,7 @@ static void machines(void **state)
                 _cleanup_free_ char *text = recorded_read(rows[i].file);
                 struct bench_run runs[3];
 
-                assert_row(i, fio_parse_hosts(text, 2, 8, runs, 3) == 3);
+                assert_row(i, fio_parse(text, 2, 2, 8, runs) == 2);
                 assert_row(i, !*runs[0].host && runs[0].runtime_usec == rows[i].runtime_usec);
                 assert_side(rows[i].file, &runs[0].read, &rows[i].read);
                 for (size_t k = 0; k < 2; k++)
@@ -102,11 +102,11 @@ static void syncs(void **state)
         _cleanup_free_ char *text = recorded_read("recorded-3.33-sync.json"), *none = recorded_read("recorded-3.33-apart.json");
         struct bench_run run;
 
-        assert_int_equal(fio_parse(text, 1, 1, &run), 0);
+        assert_int_equal(fio_parse(text, 0, 1, 1, &run), 0);
         assert_side("sync", &run.sync, &want);
         assert_int_equal(run.read.ios, 156 + 155);
         assert_int_equal(run.write.ios, 100 + 101);
-        assert_int_equal(fio_parse(none, 1, 8, &run), 0);
+        assert_int_equal(fio_parse(none, 0, 1, 8, &run), 0);
         assert_side("none", &run.sync, &(struct bench_side){});
 }
 
@@ -122,7 +122,7 @@ static void synced_too_often(void **state)
         _cleanup_free_ char *text = recorded_read("recorded-3.33-sync.json");
         struct bench_run run;
 
-        assert_int_equal(fio_parse(text, 2, 1, &run), 0);
+        assert_int_equal(fio_parse(text, 0, 2, 1, &run), 0);
         run.driver = DRIVER_UAS;
         run.round = 1;
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -151,7 +151,7 @@ static void data_syncs(void **state)
                 " \"sync\" : {\"total_ios\" : 0, \"lat_ns\" : {\"mean\" : 3038633.8, \"N\" : 95}}}]}";
         struct bench_run run;
 
-        assert_int_equal(fio_parse(text, 1, 1, &run), 0);
+        assert_int_equal(fio_parse(text, 0, 1, 1, &run), 0);
         assert_side("fdatasync", &run.sync, &(struct bench_side){0, 95, 0, 47.5, 3038633.8, 0, 0, 0, 0});
         assert_int_equal(run.write.ios, 1707);
 }

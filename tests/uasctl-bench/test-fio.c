@@ -379,7 +379,7 @@ static void reads_all_regions_once(void **state)
                 job.region = rows[i].region;
                 assert_row(i, fio_read_once(&job, NULL) == 0);
                 assert_row(i, (f = fopen(said, "re")) && fread(text, 1, sizeof(text) - 1, f) > 0 && fclose(f) == 0);
-                assert_row(i, fio_parse(text, 1, 1, &run) == 0);
+                assert_row(i, fio_parse(text, 0, 1, 1, &run) == 0);
                 assert_row(i, run.read.bytes == rows[i].bytes);
         }
 }

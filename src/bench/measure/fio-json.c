@@ -216,43 +216,32 @@ static void host_of(json_object *entry, char *ret, size_t size)
                 (void) snprintf(ret, size, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
 }
 
-/* Adds all entries to ret[0], which has the host "". hosts: and puts each into ret[1] and so on, as long as there is room.
- * Returns their number. */
-static size_t read_entries(const char *text, bool hosts, double jobs, unsigned depth, struct bench_run *ret, size_t max)
+/* A machine's jobs are grouped, so it has one entry. */
+int fio_parse(const char *text, size_t n_hosts, unsigned jobs, unsigned depth, struct bench_run *ret)
 {
         _cleanup_(json_putp) json_object *document = parse_document(text);
-        json_object *list = item(document, hosts ? "client_stats" : "jobs");
+        json_object *list = item(document, n_hosts > 0 ? "client_stats" : "jobs");
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0, found = 0;
 
         *ret = (struct bench_run){.other_bytes_per_sec = -1};
-        for (size_t i = 0; i < n && (!hosts || found < max); i++) {
+        for (size_t i = 0; i < n; i++) {
                 json_object *entry = json_object_array_get_idx(list, i);
                 struct bench_run one;
 
-                if (hosts && (!json_object_is_type(entry, json_type_object) || streq(string_of(entry, "jobname"), ALL_CLIENTS)))
+                if (n_hosts > 0 &&
+                    (!json_object_is_type(entry, json_type_object) || streq(string_of(entry, "jobname"), ALL_CLIENTS)))
                         continue;
-                read_entry(entry, hosts ? jobs : jobs / (double) n, depth, &one);
+                read_entry(entry, n_hosts > 0 ? jobs : jobs / (double) n, depth, &one);
                 add_run(&ret[0], &one);
                 found++;
-                if (!hosts || found == max)
+                if (n_hosts == 0)
                         continue;
+                if (found > n_hosts)
+                        return -EBADMSG;
                 finish(&one);
                 host_of(entry, one.host, sizeof(one.host));
                 ret[found] = one;
         }
         finish(&ret[0]);
-        return found;
-}
-
-int fio_parse(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret)
-{
-        return read_entries(text, false, jobs, depth, ret, 1) > 0 ? 0 : -EBADMSG;
-}
-
-/* A machine's jobs are grouped, so it has one entry. */
-int fio_parse_hosts(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
-{
-        size_t n = read_entries(text, true, jobs, depth, ret, max);
-
-        return n > 0 && n < max ? (int) n + 1 : -EBADMSG;
+        return found == 0 ? -EBADMSG : n_hosts > 0 ? (int) found : 0;
 }

@@ -221,17 +221,12 @@ static int understand(const struct fio_job *job, const struct fio_result *result
         const struct bench_pattern *p = job->pattern;
         unsigned depth = p->sync_engine ? 1 : p->iodepth;
         bool ended = WIFEXITED(result->status), failed = !ended || WEXITSTATUS(result->status) != 0;
-        int r;
+        int r = fio_parse(result->output, job->n_hosts, p->numjobs, depth, ret);
 
-        if (job->n_hosts > 0) {
-                r = fio_parse_hosts(result->output, p->numjobs, depth, ret, job->n_hosts + 1);
-                /* If a server does not answer, fio goes on with the others and reports success. Without any server it ends. */
-                if (r != (int) job->n_hosts + 1)
-                        return r >= 0 || (ended && failed) ? -ECONNREFUSED : -EIO;
-                return 0;
-        }
-        if (fio_parse(result->output, p->numjobs, depth, ret) < 0 ||
-            (failed && !ret->error && ret->read.ios + ret->write.ios == 0))
+        /* If a server does not answer, fio goes on with the others and reports success. Without any server it ends. */
+        if (job->n_hosts > 0)
+                return r == (int) job->n_hosts ? 0 : r >= 0 || (ended && failed) ? -ECONNREFUSED : -EIO;
+        if (r < 0 || (failed && !ret->error && ret->read.ios + ret->write.ios == 0))
                 return -EIO;
         if (failed && !ret->error)
                 ret->error = -EIO;

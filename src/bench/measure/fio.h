@@ -68,8 +68,7 @@ bool hosts_path_ok(const char *path);
 
 /*
  * Parses the JSON of fio 3.1 and later, with any text before it. jobs: numjobs= of the pattern, depth: its iodepth=. All its jobs
- * become one run. Returns 0 or -EBADMSG. Members that fio does not print (pattern, driver, ..., started_usec) are 0.
+ * become one run. With n_hosts, ret has n_hosts + 1 runs: all machines together, then each. Members that fio does not print
+ * (pattern, driver, ..., started_usec) are 0. Returns the number of machines, 0 without n_hosts, or -EBADMSG.
  */
-int fio_parse(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret);
-/* The same for several machines: all together, then each. ret has room for max runs. Returns their number, or -EBADMSG. */
-int fio_parse_hosts(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max);
+int fio_parse(const char *text, size_t n_hosts, unsigned jobs, unsigned depth, struct bench_run *ret);
