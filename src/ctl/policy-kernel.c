@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/boot.h"
 
+#include <fcntl.h>
+
 #include "core/keepoff.h"
 #include "core/policy.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/boot.h"
+#include "sys/io/sysfs.h"
 #include "sys/quirks/quirks.h"
 #include "sys/state/conf.h"
 
@@ -187,6 +190,21 @@ static void print_text(const struct ctl *c, const struct lines *l)
                        l->modprobe.quirks);
 }
 
+/* Stops at the first file that this user may not read. The kernel's modprobe runs as root. */
+static int is_denied(int root, const char *path, void *data)
+{
+        return faccessat(root, path, R_OK, 0) < 0 && errno == EACCES ? -EACCES : 0;
+}
+
+static void say_denied(const struct ctl *c)
+{
+        const struct roots *r = &c->client.roots;
+
+        if ((faccessat(r->etc, "modprobe.d", R_OK | X_OK, 0) < 0 && errno == EACCES) ||
+            dropins_each(r, "modprobe.d", is_denied, NULL) == -EACCES)
+                log_warning("This user may not read all of modprobe.d. The lines lack the entries there: run it as root.");
+}
+
 static int choose(struct ctl *c, const char *what)
 {
         int r = ctl_select(c, what);
@@ -220,6 +238,7 @@ int policy_kernel(struct ctl *c, const char *what)
         if (c->v && left_out != UASD_EXIT_OK)
                 return left_out; /* a line without the requested disk is useless */
         say_alike(&lines, &c->views, c->v);
+        say_denied(c);
         if (!*lines.command_line.own && !*lines.modprobe.own)
                 log_info("There is no entry to add.");
         else

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasctl policy --kernel: the disks of its lines, for each reason that keeps them off uas."""
 
+import os
 import sys
 import unittest
 
@@ -72,6 +73,20 @@ class PolicyKernel(unittest.TestCase):
             p = self.tree.run('policy', '--kernel', 'sda')
             self.assertEqual(p.stdout.splitlines()[:2], [f'# For the kernel command line, in /{path}:', LINES[0]])
             self.assertRegex(p.stderr, f'belongs into /{path}.*{then}.*Restart after that')
+
+    @unittest.skipUnless(os.getuid() == 0, 'drops its rights')
+    def test_unreadable(self):
+        "The lines replace those in modprobe.d, some of which only root can read."
+        self.bad()
+        os.chmod(self.tree.top, 0o755)
+        self.tree.write('etc/modprobe.d/a.conf', 'options usb-storage quirks=0bc2:ab38:f\n')
+        nobody = {'user': 65534, 'group': 65534}
+        self.assertNotIn('may not read', self.tree.run('policy', '--kernel', 'sda', **nobody).stderr)
+        for path in 'etc/modprobe.d/a.conf', 'etc/modprobe.d':
+            os.chmod(self.tree.path(path), 0o600)
+            self.assertIn('may not read', self.tree.run('policy', '--kernel', 'sda', **nobody).stderr)
+            self.assertNotIn('may not read', self.tree.run('policy', '--kernel', 'sda').stderr)
+            os.chmod(self.tree.path(path), 0o755)
 
     def test_entries(self):
         "GRUB has an entry for each kernel, which grubby changes."
