@@ -141,46 +141,40 @@ int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(c
         return k < 0 ? k : ferror(f) ? -EIO : 0;
 }
 
-struct members {
-        const struct user_search *s;
-        const char *source; /* one of them; NULL after its line was found */
-        const char *ours;
-};
-
-static int btrfs_look_at(const char *name, void *data)
+/* Returns true if a btrfs has this member. ret_ours gets a member that is on the disk, or NULL. */
+static bool btrfs_has(const struct user_search *s, const char *uuid, const char *member, const char **ret_ours)
 {
-        struct members *m = data;
+        _cleanup_strv_ char **names = NULL;
+        const char *ours = NULL;
+        bool found = false;
 
-        if (m->source && search_is_called(m->s, name, m->source))
-                m->source = NULL;
-        if (!m->ours && !(m->ours = search_name(m->s, name)))
-                m->ours = search_stacked_name(m->s, name);
-        return 0;
-}
-
-static int btrfs_among(const char *uuid, void *data)
-{
-        struct members *m = data, here = {m->s, m->source, NULL};
-
-        if (dir_each(m->s->r->sys, path_join("fs/btrfs/", uuid, "/devices"), btrfs_look_at, &here) < 0 || here.source)
-                return 0;
-        m->ours = here.ours;
-        return 1;
+        (void) dir_list(s->r->sys, path_join("fs/btrfs/", uuid, "/devices"), "", &names);
+        for (char **name = names; name && *name; name++) {
+                found = found || search_is_called(s, *name, member);
+                if (!ours && !(ours = search_name(s, *name)))
+                        ours = search_stacked_name(s, *name);
+        }
+        *ret_ours = ours;
+        return found;
 }
 
 /* btrfs has its own device number, and its source names only one of its members. sysfs lists the members. */
 static const char *mount_device(const struct user_search *s, const struct mount_line *line)
 {
-        const char *device = NULL;
-        struct members m = {.s = s};
+        _cleanup_strv_ char **uuids = NULL;
+        const char *device = NULL, *source;
 
         if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), &device) ||
             (device = search_stacked_number(s, major(line->devno), minor(line->devno))))
                 return device;
         if (!line->source || !startswith(line->source, "/dev/") || major(line->devno) != 0)
                 return NULL;
-        m.source = line->source + 5;
-        return dir_each(s->r->sys, "fs/btrfs", btrfs_among, &m) > 0 ? m.ours : search_name(s, m.source);
+        source = line->source + strlen("/dev/");
+        (void) dir_list(s->r->sys, "fs/btrfs", "", &uuids);
+        for (char **uuid = uuids; uuid && *uuid; uuid++)
+                if (btrfs_has(s, *uuid, source, &device))
+                        return device;
+        return search_name(s, source);
 }
 
 /* A copy that propagation made in a service's namespace disappears with the mount itself: it is not a separate user. */
@@ -267,33 +261,22 @@ int search_swaps(struct user_search *list, size_t n)
         return k == -ENOENT ? 0 : k;
 }
 
-struct btrfs {
-        struct user_search *s;
-        const char *uuid;
-};
-
-static int btrfs_member(const char *name, void *data)
+static int add_btrfs(struct user_search *s, const char *uuid)
 {
-        struct btrfs *b = data;
-        const char *device = search_name(b->s, name);
-        char where[80];
-        int k;
+        _cleanup_strv_ char **names = NULL;
+        int n = dir_list(s->r->sys, path_join("fs/btrfs/", uuid, "/devices"), "", &names);
+        int k = n == -ENOENT || n == -ENOTDIR || n >= 0 ? 0 : n;
 
-        if (!device)
-                return 0;
-        (void) snprintf(where, sizeof(where), HOLDER_BTRFS "%s", b->uuid);
-        k = search_add_named(b->s, USER_HOLDER, device, where);
-        if (k >= 0 || k == SEARCH_OVER)
-                b->s->list[b->s->n - 1].btrfs = true;
+        for (int i = 0; k >= 0 && i < n; i++) {
+                const char *device = search_name(s, names[i]);
+
+                if (!device)
+                        continue;
+                k = search_add_named(s, USER_HOLDER, device, path_join(HOLDER_BTRFS, uuid));
+                if (k >= 0 || k == SEARCH_OVER)
+                        s->list[s->n - 1].btrfs = true;
+        }
         return k;
-}
-
-static int btrfs_filesystem(const char *name, void *data)
-{
-        struct user_search *s = data;
-        int k = dir_each(s->r->sys, path_join("fs/btrfs/", name, "/devices"), btrfs_member, &(struct btrfs){s, name});
-
-        return k == -ENOENT || k == -ENOTDIR ? 0 : k;
 }
 
 int search_holders(struct user_search *s)
@@ -308,7 +291,10 @@ int search_holders(struct user_search *s)
 
 int search_btrfs(struct user_search *s)
 {
-        int k = dir_each(s->r->sys, "fs/btrfs", btrfs_filesystem, s);
+        _cleanup_strv_ char **uuids = NULL;
+        int n = dir_list(s->r->sys, "fs/btrfs", "", &uuids), k = n < 0 && n != -ENOENT ? n : 0;
 
-        return k == -ENOENT ? 0 : k;
+        for (int i = 0; k >= 0 && i < n; i++)
+                k = add_btrfs(s, uuids[i]);
+        return k;
 }

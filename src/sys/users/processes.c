@@ -167,11 +167,6 @@ static int search_task(struct user_search *s, const char *task)
         return k < 0 ? k : unless_its_own(-find_files(&(struct task){s, task, -1}));
 }
 
-struct threads {
-        struct user_search *s;
-        long process, last; /* last: the thread that was searched last */
-};
-
 /*
  * Returns true if both threads have the same open files, root and mount namespace. The threads of a process share them until one
  * of them calls unshare(2). A thread cannot enter another mount namespace while it shares its root (CLONE_FS). A main thread that
@@ -183,22 +178,26 @@ static bool shares(long a, long b)
         return syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0 && syscall(SYS_kcmp, a, b, KCMP_FS, 0, 0) == 0;
 }
 
-static int search_thread(const char *tid, void *data)
+static int search_threads(struct user_search *s, const char *pid)
 {
-        struct threads *t = data;
-        long thread = atol(tid);
-        char task[48];
+        const char *threads = path_join(pid, "/task");
+        _cleanup_strv_ char **names = NULL;
+        long process = atol(pid), last = process; /* last: the thread that was searched last */
+        int n = dir_list(s->r->proc, threads, "", &names), k = n < 0 ? n : 0;
 
-        if (thread == t->process || shares(thread, t->last) || (t->last != t->process && shares(thread, t->process)))
-                return 0;
-        t->last = thread;
-        (void) snprintf(task, sizeof(task), "%li/task/%li", t->process, thread);
-        return search_task(t->s, task);
+        for (int i = 0; k == 0 && i < n; i++) {
+                long thread = atol(names[i]);
+
+                if (thread == process || shares(thread, last) || (last != process && shares(thread, process)))
+                        continue;
+                last = thread;
+                k = search_task(s, path_join(threads, "/", names[i]));
+        }
+        return unless_its_own(-k);
 }
 
 int search_process(const char *pid, void *data)
 {
-        const char *path = path_join(pid, "/task");
         struct user_search *s = data;
         struct stat st;
         int k;
@@ -207,8 +206,7 @@ int search_process(const char *pid, void *data)
                 return 0;
         k = search_task(s, pid);
         /* The directory has one link for each thread, and two more. */
-        if (k < 0 || fstatat(s->r->proc, path, &st, 0) < 0 || st.st_nlink <= 3)
+        if (k < 0 || fstatat(s->r->proc, path_join(pid, "/task"), &st, 0) < 0 || st.st_nlink <= 3)
                 return k;
-        k = dir_each(s->r->proc, path, search_thread, &(struct threads){s, atol(pid), atol(pid)});
-        return unless_its_own(-k);
+        return search_threads(s, pid);
 }
