@@ -388,7 +388,7 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
                 e->told = true;
                 return -ENOBUFS;
         }
-        *ret = (struct uevent){.subsystem = "block", .devtype = "disk", .diskseq = e->diskseq};
+        *ret = (struct uevent){.subsystem = "block"};
         (void) copy_string(ret->action, sizeof(ret->action), e->remove ? "remove" : "add");
         (void) copy_string(ret->interface, sizeof(ret->interface), e->interface);
         (void) copy_string(ret->name, sizeof(ret->name), e->name);

@@ -3,7 +3,6 @@
 
 #include <libudev.h>
 
-#include "common/names.h"
 #include "common/util.h"
 #include "core/disk.h"
 
@@ -57,7 +56,6 @@ static void copy_optional(char *ret, size_t size, const char *s)
 int uevents_next(struct udev_monitor *m, struct uevent *ret)
 {
         struct udev_device *d;
-        const char *seq, *hold;
 
         errno = 0;
         d = udev_monitor_receive_device(m);
@@ -66,14 +64,8 @@ int uevents_next(struct udev_monitor *m, struct uevent *ret)
         *ret = (struct uevent){0};
         copy_optional(ret->action, sizeof(ret->action), udev_device_get_action(d));
         copy_optional(ret->subsystem, sizeof(ret->subsystem), udev_device_get_subsystem(d));
-        copy_optional(ret->devtype, sizeof(ret->devtype), udev_device_get_devtype(d));
         copy_optional(ret->name, sizeof(ret->name), udev_device_get_sysname(d));
-        copy_optional(ret->driver, sizeof(ret->driver), udev_device_get_property_value(d, "DRIVER"));
         (void) interface_in_path(udev_device_get_devpath(d) ?: "", ret->interface);
-        seq = udev_device_get_property_value(d, "DISKSEQ");
-        ret->diskseq = seq ? strtoull(seq, NULL, 10) : 0;
-        hold = udev_device_get_property_value(d, PROP_HOLD);
-        ret->held = hold && streq(hold, "1");
         udev_device_unref(d);
         return 1;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "core/facts.h"
 
 /* Events of USB interfaces and block devices, translated. */
@@ -11,12 +8,8 @@
 struct uevent {
         char action[16];    /* add, remove, change, bind, unbind */
         char subsystem[16]; /* usb, block, scsi */
-        char devtype[24];   /* usb_device, usb_interface, disk, partition */
         char name[INTERFACE_NAME_MAX];
-        char driver[32];                    /* of bind */
         char interface[INTERFACE_NAME_MAX]; /* the USB interface, or the one above the device; empty: none */
-        uint64_t diskseq;                   /* of block devices; 0: unknown */
-        bool held;                          /* UASD_HOLD=1 */
 };
 
 struct udev_monitor;
