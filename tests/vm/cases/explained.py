@@ -146,13 +146,14 @@ def every_row(vm):
 
 @case(tier="full", limit=300)
 def given_up(vm):
-    "uas is refused its streams and gives up: the disk is not left without a driver, explain says what the kernel said; and a disk on a USB 2 link is told what holds it back."
+    "uas is refused its streams and gives up: the disk is not left without a driver, and explain says why. A disk on a USB 2 link is shown with its speed."
     guest = vm.resume()
     disk = vm.disk(size="8M", faults=[{"name": "refuse_streams", "how": "descriptor"}])
     guest.plug(disk)
     guest.wait_disk(disk.interface, driver="usb-storage", timeout=120)
+    disk_in(guest, disk, "failed")
     text = guest.out("uasctl explain " + disk.interface)
-    print(text)
+    assert "State: failed. uas does not take it: Invalid argument\n" in text and "uasctl forget " + disk.interface in text, text
     disk.unplug()
     guest.until(lambda: not guest.uasctl("list")["disks"], 60, "an empty list")
     slow = vm.disk(size="8M", speed="high")
@@ -160,4 +161,5 @@ def given_up(vm):
     guest.wait_disk(slow.interface, driver="uas")
     entry, = guest.uasctl("explain " + slow.interface)["disks"]
     assert entry["link"]["speed_mbps"] == 480, entry["link"]
-    print(entry["link"], guest.out("uasctl status " + slow.interface))
+    text = guest.out("uasctl status " + slow.interface)
+    assert "Speed: 480 Mbit/s, USB 2.00\n" in text, text
