@@ -283,9 +283,19 @@ def hostile_strings(vm):
     guest.run("systemctl restart uasd", check=True)
     assert well(guest, disk, "usb-storage")["policy"] == "usb-storage"
     assert guest.out("grep -c '=usb-storage' /etc/uasd/policy") == "1"
+    # Held, and released by PID 1: uasd-hold tells that.
+    guest.run("uasctl policy sda auto", check=True)
+    well(guest, disk, "uas")
+    gone(guest, disk)
+    guest.put("/etc/uasd/uasd.conf", "[uasd]\nHoldSec=5\n")
+    guest.run("systemctl daemon-reload && systemctl kill -s STOP uasd", check=True)
+    guest.plug(disk)
+    guest.wait_until("journalctl -b -t uasd-hold | grep -q 'Released the mounts'", 60)
+    guest.run("systemctl kill -s CONT uasd", check=True)
     # All fields of all our messages, as they were sent.
-    text = guest.run("journalctl -b -o export --no-pager _COMM=uasd + _COMM=uasd-switch + _COMM=uasd-hold").out
-    assert "switching" in text
+    text = guest.run("journalctl -b -o export --no-pager SYSLOG_IDENTIFIER=uasd + SYSLOG_IDENTIFIER=uasd-switch + "
+                     "SYSLOG_IDENTIFIER=uasd-hold").out
+    assert "switching" in text and "Released the mounts" in text
     harmless("\n".join(line for line in text.splitlines() if line.startswith(("MESSAGE=", "UASD_"))))
     # A field that is not text is sent as bytes, with its name on a line of its own.
     assert not [line for line in text.splitlines() if line in ("MESSAGE", "UASD_DISK", "UASD_REASON")], text
@@ -334,6 +344,7 @@ def hostile_names(vm):
             assert r"of \xff.scope" in guest.out("uasctl status sda")
         goes(guest, disk, target, "kill $(cat /run/held)")
         job.kill()
-    text = guest.run("journalctl -b -o export --no-pager _COMM=uasd + _COMM=uasd-switch").out
+    text = guest.run("journalctl -b -o export --no-pager SYSLOG_IDENTIFIER=uasd + SYSLOG_IDENTIFIER=uasd-switch").out
+    assert "Waits for" in text
     harmless("\n".join(line for line in text.splitlines() if line.startswith(("MESSAGE=", "UASD_"))))
     assert "MESSAGE" not in text.splitlines(), text
