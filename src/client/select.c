@@ -86,7 +86,7 @@ static int add_slave(const char *name, void *data)
 
 static int add_below(struct selection *s, const char *block)
 {
-        char interface[INTERFACE_NAME_MAX], path[BLOCK_NAME_MAX + sizeof("class/block//loop/backing_file")];
+        char interface[INTERFACE_NAME_MAX];
         int r = usb_disk_of_block(s->roots, block, interface), before = s->n, slaves = s->slaves;
 
         if (r >= 0) {
@@ -98,15 +98,13 @@ static int add_below(struct selection *s, const char *block)
                 s->unknown = true;
                 return 0;
         }
-        (void) snprintf(path, sizeof(path), "class/block/%s/slaves", block);
         s->depth++;
-        r = dir_each(s->roots->sys, path, add_slave, s);
+        r = dir_each(s->roots->sys, path_join("class/block/", block, "/slaves"), add_slave, s);
         s->depth--;
         if (s->slaves > slaves)
                 return r;
         /* A device without slaves is a disk or a partition, or a loop device on a file. */
-        (void) snprintf(path, sizeof(path), "class/block/%s/loop/backing_file", block);
-        if (faccessat(s->roots->sys, path, F_OK, 0) == 0)
+        if (faccessat(s->roots->sys, path_join("class/block/", block, "/loop/backing_file"), F_OK, 0) == 0)
                 s->unknown = true;
         else
                 s->others = true;
@@ -198,10 +196,10 @@ static int add_block(struct selection *s, const char *what)
 
 static int add_by_id(struct selection *s, const char *what)
 {
-        char path[512];
+        const char *path = path_join("/dev/disk/by-id/", what);
         int r;
 
-        if ((size_t) snprintf(path, sizeof(path), "/dev/disk/by-id/%s", what) >= sizeof(path) || access(path, F_OK) < 0)
+        if (access(path, F_OK) < 0)
                 return 0;
         r = add_path(s, path);
         return r == -EXDEV ? 0 : r;

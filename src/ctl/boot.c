@@ -280,13 +280,12 @@ struct other_file {
 static int look_at_grub_d(const char *name, void *data)
 {
         struct other_file *o = data;
-        char path[PATH_MAX], text[16384];
+        char text[16384];
         ssize_t n;
 
         if (!endswith(name, ".cfg"))
                 return 0;
-        (void) snprintf(path, sizeof(path), "default/grub.d/%s", name);
-        n = attr_read(o->roots->etc, path, text, sizeof(text));
+        n = attr_read(o->roots->etc, path_join("default/grub.d/", name), text, sizeof(text));
         if (n < 0 || names_variable(text, (size_t) n) || names_quirks(text, (size_t) n))
                 o->why = N_("a file in /etc/default/grub.d may set the kernel command line, too");
         return o->why != NULL;

@@ -27,22 +27,18 @@ static void add(struct freeing *f, const char *command)
 
 static void read_mapping(const struct roots *r, const char *name, const char *attribute, char *ret, size_t size)
 {
-        char path[96];
-
-        (void) snprintf(path, sizeof(path), "class/block/%.31s/dm/%s", name, attribute);
-        if (attr_read(r->sys, path, ret, size) < 0)
+        if (attr_read(r->sys, path_join("class/block/", name, "/dm/", attribute), ret, size) < 0)
                 ret[0] = '\0';
 }
 
 /* For dir_each() over holders/: a device can be stopped only after those that stand on it. */
 static int stop_stacked(const char *name, void *data)
 {
-        char path[64], mapping[160], uuid[160], command[COMMAND_MAX];
+        char mapping[160], uuid[160], command[COMMAND_MAX];
         struct freeing *f = data;
 
-        (void) snprintf(path, sizeof(path), "class/block/%.31s/holders", name);
         if (++f->depth < STACK_DEPTH)
-                (void) dir_each(f->roots->sys, path, stop_stacked, f);
+                (void) dir_each(f->roots->sys, path_join("class/block/", name, "/holders"), stop_stacked, f);
         f->depth--;
         read_mapping(f->roots, name, "name", mapping, sizeof(mapping));
         read_mapping(f->roots, name, "uuid", uuid, sizeof(uuid));

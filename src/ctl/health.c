@@ -69,10 +69,9 @@ static void find_type(const char *program, const struct facts *f, char ret[stati
 static void ask(const char *program, const char *block, struct smart *s)
 {
         _cleanup_free_ char *text = NULL;
-        char node[BLOCK_NAME_MAX + 8];
+        const char *node = path_join("/dev/", block);
         int r;
 
-        (void) snprintf(node, sizeof(node), "/dev/%s", block);
         /* -n does not wake a disk in standby. The exit status describes the disk, so only the output counts. */
         r = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node, NULL}, ASK_USEC,
                     &text);
@@ -99,12 +98,12 @@ static void look_for_others(const struct roots *r, const char *interface, struct
 static void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,
                       struct smart *ret)
 {
-        char program[PATH_MAX], interface[INTERFACE_NAME_MAX];
+        const char *program = path_join(root ?: "", PROGRAM_SMARTCTL);
+        char interface[INTERFACE_NAME_MAX];
         const struct disk *d = &v->disk;
         struct smart_case c;
 
         *ret = (struct smart){.told = true, .passed = -1, .temperature = INT_MIN};
-        (void) snprintf(program, sizeof(program), "%s" PROGRAM_SMARTCTL, root ?: "");
         if (access(program, X_OK) < 0) {
                 ret->missing = true;
                 ret->why_not = N_("smartctl is not installed (smartmontools)");
@@ -160,13 +159,9 @@ static void read_protocol(const struct roots *r, const char *interface, char *re
         uint64_t values[ELEMENTSOF(names)];
 
         ret[0] = '\0';
-        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                char path[PATH_MAX];
-
-                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/%s", interface, names[i]);
-                if (attr_read_uint(r->sys, path, 16, &values[i]) < 0)
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (attr_read_uint(r->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/", names[i]), 16, &values[i]) < 0)
                         return;
-        }
         (void) snprintf(ret, size, ngettext("%02x:%02x:%02x, %u endpoint", "%02x:%02x:%02x, %u endpoints", values[3]),
                         (unsigned) values[0], (unsigned) values[1], (unsigned) values[2], (unsigned) values[3]);
 }

@@ -32,17 +32,13 @@ static int read_config(int dirfd, const char *path)
  */
 static int kernel_config_uas(const struct roots *r)
 {
-        char release[65], path[128];
+        char release[65];
         int k;
 
         if (attr_read(r->proc, "sys/kernel/osrelease", release, sizeof(release)) <= 0)
                 return -ENODATA;
-        (void) snprintf(path, sizeof(path), "../boot/config-%s", release);
-        k = read_config(r->etc, path);
-        if (k >= 0)
-                return k;
-        (void) snprintf(path, sizeof(path), "modules/%s/config", release);
-        return read_config(r->lib, path);
+        k = read_config(r->etc, path_join("../boot/config-", release));
+        return k >= 0 ? k : read_config(r->lib, path_join("modules/", release, "/config"));
 }
 
 #define WORDS_MAX 32
@@ -211,9 +207,9 @@ static const struct {
 
 static void print_step(const struct ctl *c, size_t i, const char *name, bool *ret_first)
 {
-        char path[128], now[32];
+        const char *path = path_join(steps[i].before, "/", name, "/", steps[i].after);
+        char now[32];
 
-        (void) snprintf(path, sizeof(path), "%s/%s/%s", steps[i].before, name, steps[i].after);
         if (attr_read(c->client.roots.sys, path, now, sizeof(now)) <= 0 || streq(now, steps[i].value))
                 return;
         output_format(*ret_first ? N_("Gentler") : "", "", _("echo %s >/sys/%s # now %s; %s"), steps[i].value, path, now,

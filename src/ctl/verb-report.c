@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
-#include <limits.h>
 #include <locale.h>
 #include <sys/utsname.h>
 
@@ -214,10 +213,9 @@ static void print_distribution(const struct roots *r)
 /* "systemd 252 (252.30-1~deb12u2)" */
 static void print_systemd(const char *root)
 {
+        const char *program = path_join(root ?: "", PROGRAM_SYSTEMCTL);
         _cleanup_free_ char *text = NULL;
-        char program[PATH_MAX];
 
-        (void) snprintf(program, sizeof(program), "%s" PROGRAM_SYSTEMCTL, root ?: "");
         if (capture((const char *const[]){program, "--version", NULL}, 5 * USEC_PER_SEC, &text) != 0)
                 return;
         text[strcspn(text, "\n")] = '\0';

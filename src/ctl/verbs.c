@@ -304,10 +304,8 @@ static int help(const char *name)
 /* Executes uasctl-bench with all words except the verb. Returns only on failure, reported. */
 static int bench_exec(const char *root, char **argv, int verb)
 {
-        char path[PATH_MAX];
+        const char *path = path_join(root ?: "", PROGRAM_BENCH);
 
-        if ((size_t) snprintf(path, sizeof(path), "%s" PROGRAM_BENCH, root ?: "") >= sizeof(path))
-                return UASD_EXIT_FAILED;
         for (char **word = argv + verb; *word; word++)
                 word[0] = word[1];
         (void) execv(path, argv);
@@ -319,11 +317,8 @@ static int bench_exec(const char *root, char **argv, int verb)
 /* The language of messages. It is English if they are not UTF-8, because make_harmless() makes other bytes visible. */
 static void choose_language(const char *root)
 {
-        char path[PATH_MAX];
-
         if (style_utf8()) {
-                (void) snprintf(path, sizeof(path), "%s" LOCALEDIR, root ?: "");
-                (void) bindtextdomain("uasd", path);
+                (void) bindtextdomain("uasd", path_join(root ?: "", LOCALEDIR));
                 (void) textdomain("uasd");
         }
         /* Without a catalog libc searches the files again for each text, unless the locale is "C". */
