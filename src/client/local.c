@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/client.h"
 
+#include <limits.h>
+
 #include "common/need.h"
 #include "core/config.h"
 #include "core/machine.h"
@@ -14,9 +16,19 @@
 #include "sys/usb/usbdisk.h"
 #include "sys/users/users.h"
 
+/* Once, however often the disks are read. */
 static void complain(const char *file, int line, const char *what, void *data)
 {
-        log_warning("%s:%i: %s", file, line, what);
+        static char **told;
+        static size_t n_told;
+        char text[PATH_MAX];
+
+        (void) snprintf(text, sizeof(text), "%s:%i: %s", file, line, what);
+        for (size_t i = 0; i < n_told; i++)
+                if (streq(told[i], text))
+                        return;
+        log_warning("%s", text);
+        (void) strv_push(&told, &n_told, text);
 }
 
 /* Without uasd no switch is wanted. disk.unattended has what uasd would do. */

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import time
 import unittest
 
 from tree import Tree
@@ -50,6 +51,16 @@ class Status(unittest.TestCase):
         self.assertEqual(p.returncode, 0, p.stderr)
         self.assertIn('2-1:1.0 cannot be read: Invalid argument\n', p.stderr)
         self.assertEqual([disk['interface'] for disk in json.loads(p.stdout)['disks']], ['2-2:1.0'])
+
+    def test_configuration(self):
+        "A line that is not understood is reported once, although wait reads the disks again and again."
+        self.tree.disk('2-1', 'sda')
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nUnknown=nonsense\nNonsense=1\n')
+        deadline = int((time.clock_gettime(time.CLOCK_BOOTTIME) + 20) * 1e6)
+        self.tree.write('run/uasd/hold/2-1:1.0', f'BUSNUM=2\nDEVNUM=5\nDEADLINE={deadline}\n')
+        p = self.tree.run('wait', 'sda', '--wait=1')
+        self.assertEqual(p.returncode, 3, p)
+        self.assertEqual(re.findall(r'(?m)^uasctl: /etc/uasd/uasd.conf:(\d): ', p.stderr), ['2', '3'])
 
     def test_link(self):
         self.tree.disk('1-1', 'sdb', speed=480)
