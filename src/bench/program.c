@@ -26,12 +26,13 @@ enum option_kind {
         OPTION_RUNTIME,
         OPTION_TIME,
         OPTION_SIZE,
+        OPTION_VERB,
 };
 
 struct option_row {
         const char *name, *argument, *help;
-        const char *takes; /* for an error message */
-        size_t at;         /* in struct bench_options */
+        const char *takes; /* for an error message; for OPTION_VERB what the user has written */
+        size_t at;         /* in struct bench_options, or the verb of OPTION_VERB */
         enum option_kind kind;
         char letter;
         bool measures; /* it concerns the measurement */
@@ -73,10 +74,10 @@ static const struct option_row rows[] = {
         {"csv", "", "Print a line for each run", NULL, AT(csv), OPTION_FLAG},
         {"markdown", "", "Print a table for a forum", NULL, AT(markdown), OPTION_FLAG},
         {"chart", "=FILE", "Draw the result, as .svg or .png", "a file: result.svg", AT(chart), OPTION_WORD},
-        {"history", "", "As the verb list", NULL, AT(history), OPTION_FLAG},
-        {"diff", "", "As the verb diff", NULL, AT(diff), OPTION_FLAG},
-        {"show", "", "As the verb show", NULL, AT(show), OPTION_FLAG},
-        {"remove", "", "As the verb remove", NULL, AT(remove), OPTION_FLAG},
+        {"history", "", "As the verb list", "--history", BENCH_LIST, OPTION_VERB},
+        {"diff", "", "As the verb diff", "--diff", BENCH_DIFF, OPTION_VERB},
+        {"show", "", "As the verb show", "--show", BENCH_SHOW, OPTION_VERB},
+        {"remove", "", "As the verb remove", "--remove", BENCH_REMOVE, OPTION_VERB},
 };
 
 static const struct {
@@ -112,8 +113,9 @@ static void print_help(void)
         fold_paragraph("See uasctl(1) for the exit status, and uasd-bench(7) for what the results say.");
 }
 
-static int set_value(const struct option_row *row, const char *argument, void *at)
+static int set_value(const struct option_row *row, const char *argument, struct bench_options *o)
 {
+        void *at = (char *) o + row->at;
         unsigned long long n;
         uint64_t usec;
         int driver;
@@ -146,6 +148,11 @@ static int set_value(const struct option_row *row, const char *argument, void *a
                 return parse_seconds(argument, at);
         case OPTION_SIZE:
                 return profile_size(argument, at) < 0 || *(uint64_t *) at < SIZE_MIN ? -EINVAL : 0;
+        case OPTION_VERB:
+                o->several = o->several || (o->said && o->verb != row->at);
+                o->verb = (enum bench_verb) row->at;
+                o->said = row->takes;
+                return 0;
         }
         return -EINVAL;
 }
@@ -172,31 +179,25 @@ int bench_options_parse(int argc, char **argv, struct bench_options *ret)
                         i++;
                 if (i == ELEMENTSOF(rows)) /* getopt has reported it */
                         return log_failure(-EINVAL, "See uasctl bench --help.");
-                if (set_value(&rows[i], optarg, (char *) &o + rows[i].at) < 0)
+                if (set_value(&rows[i], optarg, &o) < 0)
                         return log_failure(-EINVAL, "--%s=%s: it takes %s.", rows[i].name, optarg, rows[i].takes);
                 if (rows[i].measures)
                         o.measures = rows[i].name;
         }
+        for (size_t i = 0; i < _BENCH_VERB_MAX && optind < argc && !o.said; i++)
+                if (streq(verbs[i].name, argv[optind])) {
+                        o.verb = (enum bench_verb) i;
+                        o.said = argv[optind++];
+                }
         *ret = o;
         return optind;
 }
 
-enum bench_verb bench_options_verb(const struct bench_options *o, char *const *words, bool *ret_word)
-{
-        *ret_word = false;
-        if (o->history || o->diff || o->show || o->remove)
-                return o->history ? BENCH_LIST : o->diff ? BENCH_DIFF : o->show ? BENCH_SHOW : BENCH_REMOVE;
-        for (size_t i = 0; i < _BENCH_VERB_MAX && words[0]; i++)
-                if (streq(verbs[i].name, words[0])) {
-                        *ret_word = true;
-                        return (enum bench_verb) i;
-                }
-        return BENCH_RUN;
-}
-
 /* A contradiction of a verb about stored results. Its sentence begins with the verb if it is a clause. */
-static const char *wrong_with_kept(const struct bench_options *o, enum bench_verb verb, unsigned n_words)
+static const char *wrong_with_kept(const struct bench_options *o, unsigned n_words)
 {
+        enum bench_verb verb = o->verb;
+
         if (o->measures || o->dry_run)
                 return "measures nothing, so it takes no options of a measurement.";
         if (verb != BENCH_SHOW && (o->csv || o->markdown || o->chart))
@@ -210,20 +211,18 @@ static const char *wrong_with_kept(const struct bench_options *o, enum bench_ver
         return verb == BENCH_REMOVE && o->json ? "prints nothing, so it takes no --json." : NULL;
 }
 
-const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, bool word, unsigned n_words,
-                                char ret[static BENCH_WRONG_MAX])
+const char *bench_options_wrong(const struct bench_options *o, unsigned n_words, char ret[static BENCH_WRONG_MAX])
 {
         if (o->json + o->csv + o->markdown > 1)
                 return "Only one of --json, --csv and --markdown can be printed at a time.";
-        if (o->history + o->diff + o->show + o->remove > 1)
+        if (o->several)
                 return "Only one of --history, --diff, --show and --remove can be used at a time.";
-        if (verb != BENCH_RUN) {
-                const char *wrong = wrong_with_kept(o, verb, n_words);
+        if (o->verb != BENCH_RUN) {
+                const char *wrong = wrong_with_kept(o, n_words);
 
                 if (!wrong || *wrong == '-')
                         return wrong;
-                (void) snprintf(ret, BENCH_WRONG_MAX, "'%s%s' %s", word ? "" : "--",
-                                !word && verb == BENCH_LIST ? "history" : verbs[verb].name, wrong);
+                (void) snprintf(ret, BENCH_WRONG_MAX, "'%s' %s", o->said, wrong);
                 return ret;
         }
         if (o->dry_run && (o->json || o->csv || o->markdown || o->chart))
@@ -253,12 +252,9 @@ int bench_program(int argc, char **argv, const char *root)
 {
         _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
         struct bench_options o;
-        enum bench_verb verb;
-        const char *wrong;
         char room[BENCH_WRONG_MAX];
-        char **words;
-        bool word;
-        int r = bench_options_parse(argc, argv, &o);
+        const char *wrong;
+        int r = bench_options_parse(argc, argv, &o), k;
 
         if (r < 0)
                 return UASD_EXIT_USAGE;
@@ -274,17 +270,14 @@ int bench_program(int argc, char **argv, const char *root)
                 return log_failure(UASD_EXIT_USAGE,
                                    "bench measures only the machine on which it runs. For another one: ssh %s uasctl bench ...",
                                    o.host);
-        words = argv + r;
-        verb = bench_options_verb(&o, words, &word);
-        words += word;
         log_open("uasctl", o.quiet ? LOG_ERR : LOG_INFO);
         progress_open(o.quiet);
         log_before_line(progress_clear);
-        wrong = bench_options_wrong(&o, verb, word, (unsigned) (argv + argc - words), room);
+        wrong = bench_options_wrong(&o, (unsigned) (argc - r), room);
         if (wrong)
                 return log_failure(UASD_EXIT_USAGE, "%s", wrong);
-        r = roots_open(&roots, root);
-        if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot read sysfs: %s", strerror(-r));
-        return verbs[verb].run(&(struct bench_context){&o, {roots, NULL, !o.no_ask_password}}, words);
+        k = roots_open(&roots, root);
+        if (k < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read sysfs: %s", strerror(-k));
+        return verbs[o.verb].run(&(struct bench_context){&o, {roots, NULL, !o.no_ask_password}}, argv + r);
 }

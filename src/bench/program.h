@@ -25,22 +25,22 @@ struct bench_options {
         const char *clients; /* "HOST,..." */
         const char *file;    /* a file, or the directory for one */
         const char *chart;
-        bool write, remount, destroy_data, csv, markdown, history, diff, show, remove;
+        bool write, remount, destroy_data, csv, markdown;
         unsigned rounds;      /* number that counts */
         unsigned runtime_sec; /* of one run; 0: as in the profile */
         uint64_t pause_usec;  /* between two runs */
         uint64_t size;        /* of the region, in bytes; 0: as in the profile */
         const char *measures; /* an option about measuring; NULL: none was given */
+        enum bench_verb verb;
+        const char *said; /* the verb as written, "list" or "--history", or NULL */
+        bool several;     /* verbs, as options */
 };
 
-/* Returns the index of the first argument that is not an option (argc: none), or -EINVAL, reported. Reorders argv. */
+/* Returns the index of the first argument of the verb (argc: none), or -EINVAL, reported. Reorders argv. */
 int bench_options_parse(int argc, char **argv, struct bench_options *ret);
-/* The verb of the options, or of the first of n_words words. ret_word: it was a word. */
-enum bench_verb bench_options_verb(const struct bench_options *o, char *const *words, bool *ret_word);
-/* The contradiction, as a sentence; NULL: none. word: as above. n_words: number of arguments after the verb. */
+/* The contradiction, as a sentence; NULL: none. n_words: number of arguments of the verb. */
 #define BENCH_WRONG_MAX 128
-const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, bool word, unsigned n_words,
-                                char ret[static BENCH_WRONG_MAX]);
+const char *bench_options_wrong(const struct bench_options *o, unsigned n_words, char ret[static BENCH_WRONG_MAX]);
 
 /* The context of every verb of uasctl-bench. */
 struct bench_context {

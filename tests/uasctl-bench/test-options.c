@@ -9,7 +9,7 @@
 #define WORDS 10
 
 /* Parses a command line after "uasctl bench". */
-static int parse(const char *const *argv, struct bench_options *o, enum bench_verb *ret_verb, bool *ret_word, unsigned *ret_words)
+static int parse(const char *const *argv, struct bench_options *o, unsigned *ret_words)
 {
         char *copy[WORDS + 2] = {(char *) "uasctl"};
         int n = 1, first;
@@ -19,8 +19,7 @@ static int parse(const char *const *argv, struct bench_options *o, enum bench_ve
         first = bench_options_parse(n, copy, o);
         if (first < 0)
                 return first;
-        *ret_verb = bench_options_verb(o, copy + first, ret_word);
-        *ret_words = (unsigned) (n - first - *ret_word);
+        *ret_words = (unsigned) (n - first);
         return 0;
 }
 
@@ -120,12 +119,10 @@ static void command_lines(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 struct bench_options o;
-                enum bench_verb verb = BENCH_RUN;
                 const char *wrong;
-                bool word = false;
                 char room[BENCH_WRONG_MAX];
                 unsigned n = 0;
-                int k = parse(rows[i].argv, &o, &verb, &word, &n);
+                int k = parse(rows[i].argv, &o, &n);
 
                 if (rows[i].wrong && !*rows[i].wrong) {
                         if (k != -EINVAL)
@@ -134,7 +131,7 @@ static void command_lines(void **state)
                 }
                 if (k < 0)
                         fail_msg("row %zu: it is refused", i);
-                wrong = bench_options_wrong(&o, verb, word, n, room);
+                wrong = bench_options_wrong(&o, n, room);
                 if (!wrong != !rows[i].wrong || (wrong && strncmp(wrong, rows[i].wrong, strlen(rows[i].wrong)) != 0))
                         fail_msg("row %zu: '%s'", i, wrong ?: "nothing wrong");
         }
@@ -145,12 +142,10 @@ static void values(void **state)
         const char *const argv[] = {"sda",      "--size=2g",   "-n", "7", "--runtime=1min", "--sweep=jobs=1,4",
                                     "--driver", "usb-storage", NULL};
         struct bench_options o;
-        enum bench_verb verb;
         unsigned n;
-        bool word;
 
-        assert_int_equal(parse(argv, &o, &verb, &word, &n), 0);
-        assert_int_equal(verb, BENCH_RUN);
+        assert_int_equal(parse(argv, &o, &n), 0);
+        assert_int_equal(o.verb, BENCH_RUN);
         assert_int_equal(n, 1);
         assert_true(o.size == 2ULL << 30);
         assert_int_equal(o.rounds, 7);

@@ -203,8 +203,7 @@ int bench_remove(const struct bench_context *c, char *const *words)
         if (r != UASD_EXIT_OK)
                 return r;
         if (strlen(what) < ID_MIN)
-                return log_failure(UASD_EXIT_USAGE, "'%s' takes at least %i letters of an id.",
-                                   c->options->remove ? "--remove" : "remove", ID_MIN);
+                return log_failure(UASD_EXIT_USAGE, "'%s' takes at least %i letters of an id.", c->options->said, ID_MIN);
         r = find_index(&k, what);
         if (r < 0)
                 return tell_not_found(r, what);
