@@ -107,9 +107,9 @@ static void tell_plan(const struct session *s)
                          f->remounts ? ", and after each switch" : "");
         if (f->remounts)
                 log_info("'%s' is unmounted for each switch, and mounted again.", f->remount.target);
-        if (f->second != DRIVER_NONE && f->context->options->rounds < verdict_rounds_needed())
-                log_info("With fewer than %zu rounds for each driver, any difference could be chance. There will be no verdict.",
-                         verdict_rounds_needed());
+        if (f->second != DRIVER_NONE && f->context->options->rounds < VERDICT_ROUNDS)
+                log_info("With fewer than %u rounds for each driver, any difference could be chance. There will be no verdict.",
+                         VERDICT_ROUNDS);
         for (size_t i = 0; i < s->bench->n_patterns; i++)
                 log_info("  %s: %s", s->bench->patterns[i].name, PATTERN_TEXT(s->bench, (unsigned) i));
 }

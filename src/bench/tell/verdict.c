@@ -21,15 +21,6 @@ static bool differs(const struct bench_verdict *v)
         return v->word == BENCH_FASTER || v->word == BENCH_SLOWER;
 }
 
-size_t verdict_rounds_needed(void)
-{
-        size_t n = 1;
-
-        while (stats_least_p(n, n) > VERDICT_LEVEL)
-                n++;
-        return n;
-}
-
 struct bench_verdict verdict_of(const struct samples *a, const struct samples *b, double practical)
 {
         struct bench_verdict v = {.word = BENCH_SAME, .p = 1, .rounds = {a->n, b->n}};
@@ -121,8 +112,8 @@ char *verdict_text(const struct bench_verdict *v, const char *on, char ret[stati
         else if (on && v->word == BENCH_ROUNDS)
                 (void) snprintf(
                         ret, VERDICT_TEXT_MAX,
-                        "too few rounds for a verdict (%zu and %zu; it needs %zu of each, and the first one does not count)",
-                        v->rounds[0], v->rounds[1], verdict_rounds_needed());
+                        "too few rounds for a verdict (%zu and %zu; it needs %u of each, and the first one does not count)",
+                        v->rounds[0], v->rounds[1], VERDICT_ROUNDS);
         else if (on && v->word == BENCH_FAILED)
                 (void) copy_string(ret, VERDICT_TEXT_MAX, "ended before its time");
         else

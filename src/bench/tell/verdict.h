@@ -10,6 +10,7 @@
  * itself. Two means prove nothing here.
  */
 #define VERDICT_LEVEL 0.01
+#define VERDICT_ROUNDS 5 /* of each, without the one that is dropped; of fewer, any difference could be chance at this level */
 #define VERDICT_PRACTICAL 1.05 /* ratio; a smaller one is no difference */
 
 /* Public words: "none", "faster", "slower", "rounds", "failed", "single". */
@@ -31,9 +32,6 @@ struct bench_verdict {
         double p;
         size_t rounds[2]; /* that count, for each */
 };
-
-/* Number for each, except the one that is dropped. With fewer, even the clearest difference could be chance. */
-size_t verdict_rounds_needed(void);
 
 /* Compares b with a. practical: the smallest ratio that counts, VERDICT_PRACTICAL or more. */
 struct bench_verdict verdict_of(const struct samples *a, const struct samples *b, double practical);
