@@ -7,6 +7,32 @@
 #define UAS DRIVER_UAS
 #define TEXT_MAX 512
 
+struct shape {
+        enum driver now, first, second;
+        unsigned n_patterns, rounds;
+        bool read_all, read_again;
+};
+
+static void make_steps(struct session *s, const struct shape *shape)
+{
+        static char *hosts[] = {NULL};
+        struct bench_options o = {.rounds = shape->rounds};
+        struct bench_context c = {.options = &o};
+        struct subject f = {.context = &c,
+                            .driver = shape->now,
+                            .first = shape->first,
+                            .second = shape->second,
+                            .hosts = shape->read_all ? NULL : hosts,
+                            .remounts = shape->read_again};
+        struct bench b = {.n_patterns = shape->n_patterns};
+
+        s->subject = &f;
+        s->bench = &b;
+        session_make_steps(s);
+        s->subject = NULL;
+        s->bench = NULL;
+}
+
 /* The steps in short form: "|" a switch, "r" the region, "." a pause, "a0" pattern a, round 0. */
 static char *text_of(const struct session *session, size_t from, char ret[static TEXT_MAX])
 {
@@ -40,7 +66,7 @@ static char *text_of(const struct session *session, size_t from, char ret[static
 static void orders(void **state)
 {
         static const struct {
-                struct steps_shape shape;
+                struct shape shape;
                 const char *expect;
         } rows[] = {
                 /* A B B A: half of A before, half after; every block of a pattern warms up */
@@ -65,7 +91,7 @@ static void orders(void **state)
                 struct session s = {};
                 char text[TEXT_MAX];
 
-                session_make_steps(&s, &rows[i].shape);
+                make_steps(&s, &rows[i].shape);
                 if (!streq(text_of(&s, 0, text), rows[i].expect))
                         fail_msg("row %zu: '%s', not '%s'", i, text, rows[i].expect);
                 free(s.steps);
@@ -76,12 +102,12 @@ static void orders(void **state)
 static void rounds(void **state)
 {
         for (unsigned n_rounds = 1; n_rounds <= 21; n_rounds++) {
-                struct steps_shape shape = {BOT, BOT, UAS, 3, n_rounds, true};
+                struct shape shape = {BOT, BOT, UAS, 3, n_rounds, true};
                 unsigned seen[_DRIVER_MAX][3][32] = {};
                 enum driver now = BOT;
                 struct session s = {};
 
-                session_make_steps(&s, &shape);
+                make_steps(&s, &shape);
                 for (const struct step *i = s.steps; i < s.steps + s.n_steps; i++) {
                         if (i->kind == STEP_SWITCH)
                                 now = i->driver;
@@ -102,7 +128,7 @@ static void rounds(void **state)
 static void halves(void **state)
 {
         static const struct {
-                struct steps_shape shape;
+                struct shape shape;
                 enum driver ended;
                 size_t at;
                 const char *expect;
@@ -120,7 +146,7 @@ static void halves(void **state)
                 char text[TEXT_MAX];
 
                 s.ended[rows[i].ended] = true;
-                session_make_steps(&s, &rows[i].shape);
+                make_steps(&s, &rows[i].shape);
                 if (!streq(text_of(&s, rows[i].at, text), rows[i].expect))
                         fail_msg("row %zu: '%s', not '%s'", i, text, rows[i].expect);
                 free(s.steps);
@@ -129,11 +155,11 @@ static void halves(void **state)
 
 static void times(void **state)
 {
-        struct steps_shape shape = {BOT, BOT, UAS, 2, 2, true};
+        struct shape shape = {BOT, BOT, UAS, 2, 2, true};
         static const uint64_t usec[] = {[STEP_SWITCH] = 10, [STEP_READ_ALL] = 3, [STEP_PAUSE] = 1};
         struct session s = {};
 
-        session_make_steps(&s, &shape);
+        make_steps(&s, &shape);
         for (struct step *i = s.steps; i < s.steps + s.n_steps; i++)
                 i->usec = i->kind == STEP_RUN ? i->pattern ? 1000 : 100 : usec[i->kind];
         /* 7 runs of each pattern, 2 switches; pauses between 4, 6 and 4 runs */

@@ -32,40 +32,42 @@ static void add(struct session *s, enum step_kind kind, enum driver driver, unsi
 }
 
 /* Round 0, then the rounds from `from` up to `to`. */
-static void add_block(struct session *s, const struct steps_shape *shape, enum driver driver, unsigned from, unsigned to)
+static void add_block(struct session *s, enum driver driver, unsigned from, unsigned to)
 {
-        for (unsigned pattern = 0; pattern < shape->n_patterns; pattern++) {
+        for (unsigned pattern = 0; pattern < s->bench->n_patterns; pattern++) {
                 add(s, STEP_RUN, driver, pattern, 0);
                 for (unsigned round = from; round <= to; round++)
                         add(s, STEP_RUN, driver, pattern, round);
         }
 }
 
-static void add_switch(struct session *s, const struct steps_shape *shape, enum driver to)
+/* A file system that is mounted again has a new scratch file. */
+static void add_switch(struct session *s, enum driver to)
 {
         add(s, STEP_SWITCH, to, 0, 0);
-        if (shape->read_again)
+        if (s->subject->remounts)
                 add(s, STEP_READ_ALL, to, 0, 0);
 }
 
-void session_make_steps(struct session *s, const struct steps_shape *shape)
+void session_make_steps(struct session *s)
 {
-        unsigned half = shape->second == DRIVER_NONE ? shape->rounds : (shape->rounds + 1) / 2;
+        const struct subject *f = s->subject;
+        unsigned rounds = f->context->options->rounds, half = f->second == DRIVER_NONE ? rounds : (rounds + 1) / 2;
 
-        assert(shape->first != DRIVER_NONE || shape->second == DRIVER_NONE);
-        assert(shape->second == DRIVER_NONE || shape->first != shape->second);
-        if (shape->now != shape->first)
-                add(s, STEP_SWITCH, shape->first, 0, 0);
-        if (shape->read_all)
-                add(s, STEP_READ_ALL, shape->first, 0, 0);
-        add_block(s, shape, shape->first, 1, half);
-        if (shape->second != DRIVER_NONE) {
-                add_switch(s, shape, shape->second);
-                add_block(s, shape, shape->second, 1, shape->rounds);
+        assert(f->first != DRIVER_NONE || f->second == DRIVER_NONE);
+        assert(f->second == DRIVER_NONE || f->first != f->second);
+        if (f->driver != f->first)
+                add(s, STEP_SWITCH, f->first, 0, 0);
+        if (!f->hosts || f->lay_out)
+                add(s, STEP_READ_ALL, f->first, 0, 0);
+        add_block(s, f->first, 1, half);
+        if (f->second != DRIVER_NONE) {
+                add_switch(s, f->second);
+                add_block(s, f->second, 1, rounds);
         }
-        if (half < shape->rounds) { /* a single round has no second half */
-                add_switch(s, shape, shape->first);
-                add_block(s, shape, shape->first, half + 1, shape->rounds);
+        if (half < rounds) { /* a single round has no second half */
+                add_switch(s, f->first);
+                add_block(s, f->first, half + 1, rounds);
         }
 }
 
@@ -93,22 +95,13 @@ void session_plan(struct session *s)
 {
         const struct bench_options *o = s->subject->context->options;
         const struct bench *b = s->bench;
-        struct steps_shape shape = {
-                .now = s->subject->driver,
-                .first = s->subject->first,
-                .second = s->subject->second,
-                .n_patterns = (unsigned) b->n_patterns,
-                .rounds = o->rounds,
-                .read_all = !s->subject->hosts || s->subject->lay_out,
-                .read_again = s->subject->remounts,
-        };
         const uint64_t usec[_STEP_KIND_MAX] = {
                 [STEP_SWITCH] = SWITCH_USEC,
                 [STEP_READ_ALL] = run_region_once(s) / READ_RATE,
                 [STEP_PAUSE] = o->pause_usec,
         };
 
-        session_make_steps(s, &shape);
+        session_make_steps(s);
         for (struct step *i = s->steps; i < s->steps + s->n_steps; i++)
                 i->usec = i->kind == STEP_RUN ? session_expected(&b->patterns[i->pattern], s->subject->available) : usec[i->kind];
 }

@@ -28,15 +28,6 @@ struct step {
         uint64_t usec;           /* expected duration */
 };
 
-struct steps_shape {
-        enum driver now;           /* present driver */
-        enum driver first, second; /* A and B; second: DRIVER_NONE for only one driver */
-        unsigned n_patterns;
-        unsigned rounds; /* that count */
-        bool read_all;
-        bool read_again; /* also after each switch */
-};
-
 struct session {
         struct subject *subject;
         struct bench *bench;
@@ -52,8 +43,8 @@ struct session {
 
 /* Makes the steps, with their expected durations. The owner of the session frees them. */
 void session_plan(struct session *s);
-/* The same for a shape, without durations. Pure. */
-void session_make_steps(struct session *s, const struct steps_shape *shape);
+/* The same without durations. Pure. */
+void session_make_steps(struct session *s);
 /* The next step from `at` on, or n_steps; and the expected duration of all steps from there on. */
 size_t session_next(const struct session *s, size_t at);
 uint64_t session_left(const struct session *s, size_t at);
