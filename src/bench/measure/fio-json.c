@@ -197,16 +197,9 @@ static void finish(struct bench_run *r)
         }
 }
 
-static const char *string_of(json_object *o, const char *key)
-{
-        json_object *value = item(o, key);
-
-        return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
-}
-
 static void host_of(json_object *entry, char *ret, size_t size)
 {
-        const char *name = string_of(entry, "hostname");
+        const char *name = member(entry, "hostname") ?: "";
         json_object *value = item(entry, "port");
         int port = value ? json_object_get_int(value) : FIO_PORT;
 
@@ -229,7 +222,7 @@ int fio_parse(const char *text, size_t n_hosts, unsigned jobs, unsigned depth, s
                 struct bench_run one;
 
                 if (n_hosts > 0 &&
-                    (!json_object_is_type(entry, json_type_object) || streq(string_of(entry, "jobname"), ALL_CLIENTS)))
+                    (!json_object_is_type(entry, json_type_object) || streq(member(entry, "jobname") ?: "", ALL_CLIENTS)))
                         continue;
                 read_entry(entry, n_hosts > 0 ? jobs : jobs / (double) n, depth, &one);
                 add_run(&ret[0], &one);
