@@ -213,12 +213,9 @@ bool pattern_is_asked_for(const struct bench_options *o, const struct bench_patt
         return !o->pattern || strcasecmp(o->pattern, p->name) == 0;
 }
 
-static int nothing_left(const struct profile *profile, const struct bench_options *o)
+/* found: a pattern was asked for. */
+static int nothing_left(const struct profile *profile, const struct bench_options *o, bool found)
 {
-        bool found = false;
-
-        for (size_t i = 0; i < profile->n_patterns; i++)
-                found = found || pattern_is_asked_for(o, &profile->patterns[i]);
         if (o->pattern && !found) {
                 log_error("The profile '%s' has no pattern '%s'%s:", profile->name, o->pattern,
                           o->write || o->destroy_data ? "" : " that only reads");
@@ -235,6 +232,7 @@ int patterns_make(const struct profile *profile, const struct bench_options *o, 
                   struct bench *b)
 {
         struct sweep s = sweep_clients(n_clients);
+        bool found = false;
         const char *word;
         int r;
 
@@ -244,11 +242,12 @@ int patterns_make(const struct profile *profile, const struct bench_options *o, 
         (void) copy_string(b->profile, sizeof(b->profile), profile->name);
         b->patterns = need(calloc(profile->n_patterns * s.n + 1, sizeof(*b->patterns)));
         for (size_t i = 0; i < profile->n_patterns; i++) {
-                const struct bench_pattern *p = &profile->patterns[i];
-                int code = pattern_is_asked_for(o, p) ? add_pattern(*p, o, available, &s, b) : UASD_EXIT_OK;
-
-                if (code != UASD_EXIT_OK)
-                        return code;
+                if (!pattern_is_asked_for(o, &profile->patterns[i]))
+                        continue;
+                found = true;
+                r = add_pattern(profile->patterns[i], o, available, &s, b);
+                if (r != UASD_EXIT_OK)
+                        return r;
         }
-        return b->n_patterns > 0 ? UASD_EXIT_OK : nothing_left(profile, o);
+        return b->n_patterns > 0 ? UASD_EXIT_OK : nothing_left(profile, o, found);
 }

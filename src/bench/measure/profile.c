@@ -200,7 +200,8 @@ int profile_load(const struct roots *roots, const char *name, char ret_fault[sta
         if (!name_is_valid(name, strlen(name)))
                 return -EINVAL;
         for (size_t i = 0; i < ELEMENTSOF(dirs_shown); i++) {
-                char path[128], shown[128];
+                const char *path = path_join(dirs[i].path, "/", name, BENCH_SUFFIX);
+                const char *shown = path_join(dirs_shown[i], "/", name, BENCH_SUFFIX);
                 struct profile_reader r = {.file = shown, .fault = ret_fault};
                 _cleanup_free_ char *text = NULL;
                 _cleanup_close_ int fd = -1;
@@ -208,8 +209,6 @@ int profile_load(const struct roots *roots, const char *name, char ret_fault[sta
                 size_t size = 0;
                 int k;
 
-                (void) snprintf(path, sizeof(path), "%s/%s" BENCH_SUFFIX, dirs[i].path, name);
-                (void) snprintf(shown, sizeof(shown), "%s/%s" BENCH_SUFFIX, dirs_shown[i], name);
                 /* A file that exists but cannot be read still hides those in later directories. */
                 if (dirs[i].root < 0 || fstatat(dirs[i].root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
                         continue;
