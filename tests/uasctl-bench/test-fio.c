@@ -55,11 +55,11 @@ static void fio_accepts(void **state)
 
                         if (j < p->n_patterns)
                                 job = fio_job_text(&(struct fio_job){.pattern = &p->patterns[j]}, "/proc/self/fd/4", MIB);
-                        if (fio_check(job ?: text, &why) != 0)
+                        if (fio_ask("--parse-only", job ?: text, &why) != 0)
                                 fail_msg("%s: %s", file, why);
                 }
         }
-        assert_int_equal(fio_check((char *) "[a]\nsuch_an_option=1\n", &broken), -EBADMSG);
+        assert_int_equal(fio_ask("--parse-only", (char *) "[a]\nsuch_an_option=1\n", &broken), -EBADMSG);
         assert_non_null(broken);
 }
 
@@ -67,7 +67,7 @@ static void says_version(void **state)
 {
         _cleanup_free_ char *version = NULL;
 
-        assert_int_equal(fio_version(&version), 0);
+        assert_int_equal(fio_ask("--version", NULL, &version), 0);
         assert_int_equal(strncmp(version, "fio-", 4), 0);
         assert_null(strchr(version, '\n'));
 }
@@ -331,10 +331,10 @@ static void reads_once(void **state)
         job.tick = count;
         job.userdata = &calls;
         job.region = fio_region(job.pattern, FILE_SIZE);
-        assert_int_equal(fio_read_once(&job, NULL), 0);
+        assert_int_equal(fio_prepare(&job, NULL), 0);
         assert_true(now() - began < 30); /* its size limits it, not its time */
         job.offset = FILE_SIZE - 4096 * 4;
-        assert_int_equal(fio_read_once(&job, NULL), 0);
+        assert_int_equal(fio_prepare(&job, NULL), 0);
 }
 
 /* A script that runs fio and keeps a copy of its output. */
@@ -377,7 +377,7 @@ static void reads_all_regions_once(void **state)
 
                 job.program = program;
                 job.region = rows[i].region;
-                assert_row(i, fio_read_once(&job, NULL) == 0);
+                assert_row(i, fio_prepare(&job, NULL) == 0);
                 assert_row(i, (f = fopen(said, "re")) && fread(text, 1, sizeof(text) - 1, f) > 0 && fclose(f) == 0);
                 assert_row(i, fio_parse(text, 0, 1, 1, &run) == 0);
                 assert_row(i, run.read.bytes == rows[i].bytes);

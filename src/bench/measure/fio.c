@@ -132,26 +132,13 @@ static char *words_of(const struct fio_result *r)
         return n > 0 ? strndup(from, n) : NULL;
 }
 
-/* text: of a job file, or NULL. ret: the text that it prints, or NULL. Returns 0, -EBADMSG: it fails, or as spawn(). */
-static int ask(const char *option, char *text, char **ret)
+int fio_ask(const char *option, char *text, char **ret)
 {
         _cleanup_(result_done) struct fio_result result = {};
         int r = execute(&(struct fio_job){}, (const char *[]){option, NULL}, (char *[]){text, NULL}, -1, &result);
 
         *ret = r < 0 ? NULL : words_of(&result);
         return r >= 0 && result.status ? -EBADMSG : r;
-}
-
-int fio_version(char **ret)
-{
-        int r = ask("--version", NULL, ret);
-
-        return r >= 0 && !*ret ? -EIO : r;
-}
-
-int fio_check(char *text, char **ret_why)
-{
-        return ask("--parse-only", text, ret_why);
 }
 
 /* ---- a job ---- */
@@ -291,23 +278,15 @@ static int run_once(struct fio_job job, const char *section, char **ret_why)
         return r < 0 ? r : runs[0].error;
 }
 
-int fio_read_once(const struct fio_job *job, char **ret_why)
+int fio_prepare(const struct fio_job *job, char **ret_why)
 {
+        static const char read[] = "ioengine=psync\nbs=1m\n", read_direct[] = "ioengine=psync\nbs=1m\ndirect=1\n";
         struct fio_job once = *job;
         int r;
 
-        once.writes = false;
-        r = run_once(once, job->pattern->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n", ret_why);
-        return r == -ENOSPC ? 0 : r;
-}
-
-int fio_lay_out(const struct fio_job *job, char **ret_why)
-{
-        struct fio_job once = *job;
-
-        once.creates = job->hosts != NULL;
-        once.writes = true;
-        return run_once(once, LAY_OUT, ret_why);
+        once.creates = job->writes && job->hosts;
+        r = run_once(once, job->writes ? LAY_OUT : job->pattern->direct ? read_direct : read, ret_why);
+        return r == -ENOSPC && !job->writes ? 0 : r;
 }
 
 static int give_up(void *deadline)

@@ -37,21 +37,18 @@ struct fio_job {
  * ret_why (may be NULL): fio's error text, or NULL. It is not escaped yet, and it is always set.
  */
 int fio_run(const struct fio_job *job, struct bench_run *ret, char **ret_why);
-/* Reads the job's region once from end to end, so that the disk or file system allocates and maps every block. A region below 1
- * MiB needs no preparation. Returns 0, or as above. */
-int fio_read_once(const struct fio_job *job, char **ret_why);
 /*
- * Fills the region of an empty file with data that no drive or file system can compress. As fio_run(). For several machines the
- * first of hosts makes the file, and removes it at the end; it has a name, since each server opens it. fio_remove() gives up
- * after a minute.
+ * Prepares the job's region. Without `writes`, reads it once from end to end, so that the disk or file system allocates and maps
+ * every block. A region below 1 MiB needs no preparation. With `writes`, fills an empty file with data that no drive or file
+ * system can compress. For several machines the first of hosts makes the file, and removes it at the end; it has a name, since
+ * each server opens it. Returns 0, or as fio_run(). fio_remove() gives up after a minute.
  */
-int fio_lay_out(const struct fio_job *job, char **ret_why);
+int fio_prepare(const struct fio_job *job, char **ret_why);
 int fio_remove(const char *path, char *const *hosts);
 
-/* Whether fio accepts a job file. Returns 0, -EBADMSG, or as fio_run(). ret_why: what fio prints about it, or NULL. */
-int fio_check(char *text, char **ret_why);
-/* "fio-3.33" */
-int fio_version(char **ret);
+/* Starts fio with one option, and with the text of a job file, or NULL. Returns 0, -EBADMSG: fio fails, or as fio_run(). ret:
+ * what fio prints, or NULL. */
+int fio_ask(const char *option, char *text, char **ret);
 
 /* Bytes that each job works on, a multiple of the block size; 0: less than a block for each job. All jobs: ret->region. */
 uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available);

@@ -13,7 +13,7 @@
 static int check_profile(const struct profile *p)
 {
         _cleanup_free_ char *words = NULL;
-        int k = fio_check(p->text, &words);
+        int k = fio_ask("--parse-only", p->text, &words);
 
         if (k >= 0)
                 return UASD_EXIT_OK;
@@ -53,7 +53,7 @@ static int find_tools(const struct bench_options *o, char **ret_version)
 {
         if (access(FIO_PROGRAM, X_OK) < 0)
                 return log_failure(UASD_EXIT_TOOL_MISSING, "fio is not installed. Install the package fio.");
-        if (fio_version(ret_version) < 0)
+        if (fio_ask("--version", NULL, ret_version) < 0 || !*ret_version)
                 return log_failure(UASD_EXIT_TOOL_MISSING, "Cannot read the version of " FIO_PROGRAM ".");
         return o->chart ? bench_chart_possible(o->chart) : UASD_EXIT_OK;
 }

@@ -199,7 +199,9 @@ int run_read_all(struct session *s)
         int k;
 
         job.region = run_region_once(s);
-        k = s->subject->lay_out ? fio_lay_out(&job, &words) : fio_read_once(&job, &words);
+        job.writes = s->subject->lay_out;
+        assert(!job.writes || s->subject->path); /* an empty scratch file, never the disk */
+        k = fio_prepare(&job, &words);
         return k < 0 || run_signal() ? ended(s, k, words) : 0;
 }
 
