@@ -76,24 +76,17 @@ static int describe(const struct bench_context *c, const struct subject *f, cons
         return 0;
 }
 
-/* Whether the durations are known in advance. */
-static bool by_the_clock(const struct bench *b)
-{
-        for (size_t i = 0; i < b->n_patterns; i++)
-                if (!b->patterns[i].time_based || !b->patterns[i].runtime_sec)
-                        return false;
-        return true;
-}
-
 static void tell_plan(const struct session *s)
 {
         const struct subject *f = s->subject;
-        const char *guess = by_the_clock(s->bench) || f->context->options->runtime_sec
-                                    ? ""
-                                    : " on a hard disk. A run that ends with its region takes as long as the disk needs";
+        const struct bench *b = s->bench;
+        const char *guess = "";
         char time[RUN_TIME_MAX];
         size_t n_runs = 0;
 
+        for (size_t i = 0; i < b->n_patterns; i++)
+                if (!b->patterns[i].time_based)
+                        guess = " on a hard disk. A run that ends with its region takes as long as the disk needs";
         (void) run_time_text(session_left(s, 0), time);
         for (size_t i = 0; i < s->n_steps; i++)
                 n_runs += s->steps[i].kind == STEP_RUN;
@@ -110,8 +103,8 @@ static void tell_plan(const struct session *s)
         if (f->second != DRIVER_NONE && f->context->options->rounds < VERDICT_ROUNDS)
                 log_info("With fewer than %u rounds for each driver, any difference could be chance. There will be no verdict.",
                          VERDICT_ROUNDS);
-        for (size_t i = 0; i < s->bench->n_patterns; i++)
-                log_info("  %s: %s", s->bench->patterns[i].name, PATTERN_TEXT(s->bench, (unsigned) i));
+        for (unsigned i = 0; i < b->n_patterns; i++)
+                log_info("  %s: %s", b->patterns[i].name, PATTERN_TEXT(b, i));
 }
 
 /* Prints and stores the result, even if it is incomplete. */
