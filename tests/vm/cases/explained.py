@@ -25,7 +25,9 @@ def told(guest, disk, *what):
 def load_anew(guest, disk):
     disk.unplug()
     guest.until(lambda: guest.uasctl("list")["disks"] == [], 60, "an empty list")
-    guest.run("modprobe -r uas usb_storage && modprobe usb_storage", check=True)
+    # udev's worker may still have the disk open, and with it the module.
+    guest.wait_until("modprobe -r uas usb_storage", 20)
+    guest.run("modprobe usb_storage", check=True)
     disk.plug()
     guest.until(lambda: guest.uasctl("list")["disks"] != [], 60, "the disk in the list")
 
