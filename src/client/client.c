@@ -128,14 +128,11 @@ int source_connect(const struct client *c, struct remote *ret_remote, struct vie
         return r < 0 ? tell_unconnected(c, r) : UASD_EXIT_OK;
 }
 
-bool source_not_running(const struct client *c, struct remote *ret_remote, struct views *ret, int *ret_code)
+int source_connect_if_running(const struct client *c, struct remote *ret_remote, struct views *ret)
 {
         int r = open_remote(c, REMOTE_ORDER, ret_remote, ret);
 
-        if (r == -ENOTCONN && !c->host)
-                return true;
-        *ret_code = r < 0 ? tell_unconnected(c, r) : UASD_EXIT_OK;
-        return false;
+        return r < 0 && (r != -ENOTCONN || c->host) ? tell_unconnected(c, r) : UASD_EXIT_OK;
 }
 
 int source_lacks(struct remote *r, const char *member)

@@ -37,9 +37,8 @@ int source_read(const struct client *c, enum detail detail, struct views *ret);
 
 /* For verbs that change something, which need the daemon. */
 int source_connect(const struct client *c, struct remote *ret_remote, struct views *ret);
-/* The same for a verb that also works without it. True: uasd does not run, which is not reported. Otherwise ret_code is the
- * result of source_connect(). */
-bool source_not_running(const struct client *c, struct remote *ret_remote, struct views *ret, int *ret_code);
+/* The same for a verb that also works without it: if uasd does not run, that is not reported, and there is no ret_remote->bus. */
+int source_connect_if_running(const struct client *c, struct remote *ret_remote, struct views *ret);
 
 /* The one disk with this name. */
 int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret);

@@ -106,12 +106,12 @@ static int take(struct ctl *c, const char *command, int *ret_lock)
         const char *slash = strrchr(command, '/'), *disk = c->options->disk;
         struct remote_call call = {
                 .method = "Inhibit", .disk = "", .value = slash && slash[1] ? slash + 1 : command, .why = c->options->why ?: ""};
-        int fd, r;
-        /* Without uasd there is nothing to inhibit. But a disk that is named must exist. */
-        bool without = source_not_running(&c->client, &c->remote, &c->views, &r);
+        int fd, r = source_connect_if_running(&c->client, &c->remote, &c->views);
+        bool without = r == UASD_EXIT_OK && !c->remote.bus;
 
-        if (without)
-                r = disk ? source_local(&c->client, false, &c->views) : UASD_EXIT_OK;
+        /* Without uasd there is nothing to inhibit. But a disk that is named must exist. */
+        if (without && disk)
+                r = source_local(&c->client, false, &c->views);
         if (r == UASD_EXIT_OK && disk)
                 r = ctl_select(c, disk);
         if (r == UASD_EXIT_OK && without)
