@@ -52,6 +52,8 @@ struct kept_results {
         int dirfd;    /* -1: no directory, and no names */
         char **names; /* newest first */
         size_t n;
+        struct bench *all; /* read_all(): those that can be read */
+        size_t n_all;
 };
 
 #define KEPT_NULL ((struct kept_results){.dirfd = -1})
@@ -95,6 +97,9 @@ static void kept_close(struct kept_results *k)
 {
         k->dirfd = close_keep_errno(k->dirfd);
         strv_free(k->names);
+        for (size_t i = 0; i < k->n_all; i++)
+                bench_done(&k->all[i]);
+        free(k->all);
         *k = KEPT_NULL;
 }
 
@@ -282,15 +287,16 @@ static void add_result(struct libscols_table *t, const struct bench *b)
 }
 
 /* A name is the serial number of a stored result, or that of a disk that is plugged in. Leaves the results of this disk. */
-static int filter(const struct bench_context *c, const char *disk, struct bench *all, size_t *n)
+static int filter(const struct bench_context *c, const char *disk, struct kept_results *k)
 {
         _cleanup_(views_done) struct views views = {};
         const struct view *v = NULL;
         bool by_serial = false;
-        size_t kept = 0;
+        struct bench *all = k->all;
+        size_t n = k->n_all;
         char id[16] = "";
 
-        for (size_t i = 0; i < *n; i++)
+        for (size_t i = 0; i < n; i++)
                 by_serial = by_serial || (*disk && streq(all[i].conditions.serial, disk));
         if (!by_serial) {
                 int code = source_read(&c->client, DETAIL_NO_USERS, &views);
@@ -301,48 +307,44 @@ static int filter(const struct bench_context *c, const char *disk, struct bench 
                         return code;
                 (void) snprintf(id, sizeof(id), "%04x:%04x", v->disk.facts.vid, v->disk.facts.pid);
         }
-        for (size_t i = 0; i < *n; i++)
+        k->n_all = 0;
+        for (size_t i = 0; i < n; i++)
                 if (streq(all[i].conditions.serial, v ? v->disk.facts.serial : disk) && startswith(all[i].conditions.bridge, id))
-                        all[kept++] = all[i];
+                        all[k->n_all++] = all[i];
                 else
                         bench_done(&all[i]);
-        *n = kept;
         return UASD_EXIT_OK;
 }
 
-/* Newest first, without those that cannot be read, which are reported. Returns an array to be freed. */
-static struct bench *read_all(const struct kept_results *k, size_t *ret_n)
+/* Reports the files that it cannot read. */
+static void read_all(struct kept_results *k)
 {
-        struct bench *all = need(calloc(k->n + 1, sizeof(*all)));
-        size_t n = 0;
-
+        k->all = need(calloc(k->n + 1, sizeof(*k->all)));
         for (size_t i = 0; i < k->n; i++) {
-                int r = bench_json_read(k->dirfd, k->names[i], &all[n]);
+                int r = bench_json_read(k->dirfd, k->names[i], &k->all[k->n_all]);
 
                 if (r < 0)
                         log_warning("%s cannot be read: %s", k->names[i], strerror(-r));
                 else
-                        n++;
+                        k->n_all++;
         }
-        *ret_n = n;
-        return all;
 }
 
-static void list_json(const struct bench *all, size_t n)
+static void list_json(const struct kept_results *k)
 {
         json_object *list = json_list();
 
-        for (size_t i = 0; i < n; i++)
-                append(list, bench_json(&all[i]));
+        for (size_t i = 0; i < k->n_all; i++)
+                append(list, bench_json(&k->all[i]));
         json_print(json_make({"benches", list}, {"version", new_int(BENCH_JSON_VERSION)}));
 }
 
-static void list_table(const struct bench_context *c, const struct bench *all, size_t n)
+static void list_table(const struct bench_context *c, const struct kept_results *k)
 {
         struct libscols_table *t = table_new(columns, _AT_MAX, !c->options->no_legend);
 
-        for (size_t i = 0; i < n; i++)
-                add_result(t, &all[i]);
+        for (size_t i = 0; i < k->n_all; i++)
+                add_result(t, &k->all[i]);
         pager_open(!c->options->no_pager);
         table_print(t, columns, _AT_MAX);
 }
@@ -351,21 +353,17 @@ int bench_history(const struct bench_context *c, char *const *words)
 {
         const char *disk = words[0];
         _cleanup_(kept_close) struct kept_results k = KEPT_NULL;
-        _cleanup_free_ struct bench *all = NULL;
         int code = kept_open(&c->client.roots, &k);
-        size_t n;
 
         if (code != UASD_EXIT_OK)
                 return code;
-        all = read_all(&k, &n);
-        code = disk ? filter(c, disk, all, &n) : UASD_EXIT_OK;
+        read_all(&k);
+        code = disk ? filter(c, disk, &k) : UASD_EXIT_OK;
         if (code == UASD_EXIT_OK && c->options->json)
-                list_json(all, n);
-        else if (code == UASD_EXIT_OK && n > 0)
-                list_table(c, all, n);
+                list_json(&k);
+        else if (code == UASD_EXIT_OK && k.n_all > 0)
+                list_table(c, &k);
         else if (code == UASD_EXIT_OK)
                 log_info("No result is stored%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
-        for (size_t i = 0; i < n; i++)
-                bench_done(&all[i]);
         return code;
 }
