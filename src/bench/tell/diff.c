@@ -26,31 +26,16 @@ static bool same_question(const struct bench_pattern *a, const struct bench_patt
                a->sync_engine == b->sync_engine && streq(a->rw, b->rw) && streq(a->name, b->name);
 }
 
-/* The driver of all its runs; _DRIVER_MAX: several, or none. */
-static enum driver only_driver(const struct bench *b, unsigned pattern)
-{
-        enum driver only = _DRIVER_MAX;
-
-        for (enum driver d = 0; d < _DRIVER_MAX; d++) {
-                if (!stats_was_run(b, pattern, d))
-                        continue;
-                if (only != _DRIVER_MAX)
-                        return _DRIVER_MAX;
-                only = d;
-        }
-        return only;
-}
-
 /* Each driver is compared with itself. Two results with one driver each are also compared. */
 static void add_pairs(const struct bench *a, const struct bench *b, unsigned i, unsigned k, struct pair *list, size_t *n)
 {
-        enum driver one = only_driver(a, i), other = only_driver(b, k);
-        bool single = one != _DRIVER_MAX && other != _DRIVER_MAX;
+        enum driver first[_DRIVER_MAX], second[_DRIVER_MAX];
+        bool single = stats_drivers(a, i, first) == 1 && stats_drivers(b, k, second) == 1;
 
         for (enum driver d = 0; d < (single ? 1 : _DRIVER_MAX); d++) {
                 struct pair *p = &list[*n];
 
-                *p = (struct pair){.a = i, .b = k, .driver_a = single ? one : d, .driver_b = single ? other : d};
+                *p = (struct pair){.a = i, .b = k, .driver_a = single ? first[0] : d, .driver_b = single ? second[0] : d};
                 p->verdict = verdict_between(a, i, p->driver_a, b, k, p->driver_b);
                 if (p->verdict.rounds[0] > 0 && p->verdict.rounds[1] > 0)
                         ++*n;

@@ -163,11 +163,8 @@ static void make_table(struct result_printer *p, bool legend)
         p->table = table_new(columns, p->n_columns, legend);
         for (unsigned pattern = 0; pattern < p->b->n_patterns; pattern++) {
                 enum driver rows[_DRIVER_MAX];
-                size_t n = 0;
+                size_t n = stats_drivers(p->b, pattern, rows);
 
-                for (enum driver d = 0; d < _DRIVER_MAX; d++)
-                        if (stats_was_run(p->b, pattern, d))
-                                rows[n++] = d;
                 for (size_t i = 0; i < n; i++)
                         add_row(p, pattern, rows[i], i == 0, i + 1 == n);
         }

@@ -37,12 +37,18 @@ bool stats_run_counts(const struct bench_run *r)
         return r->round > 0 && r->error == 0 && !*r->host && stats_of_run(r, STATS_BYTES) > 0 && stats_of_run(r, STATS_IOPS) > 0;
 }
 
-bool stats_was_run(const struct bench *b, unsigned pattern, enum driver d)
+size_t stats_drivers(const struct bench *b, unsigned pattern, enum driver ret[static _DRIVER_MAX])
 {
+        bool was_run[_DRIVER_MAX] = {};
+        size_t n = 0;
+
         for (size_t i = 0; i < b->n_runs; i++)
-                if (b->runs[i].pattern == pattern && b->runs[i].driver == d && !*b->runs[i].host)
-                        return true;
-        return false;
+                if (b->runs[i].pattern == pattern && !*b->runs[i].host)
+                        was_run[b->runs[i].driver] = true;
+        for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                if (was_run[d])
+                        ret[n++] = d;
+        return n;
 }
 
 struct rounds stats_rounds(const struct bench *b, unsigned pattern, enum driver d)

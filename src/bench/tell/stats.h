@@ -40,8 +40,8 @@ enum stats_measure {
 double stats_of_run(const struct bench_run *r, enum stats_measure m);
 bool stats_run_counts(const struct bench_run *r);
 struct rounds stats_rounds(const struct bench *b, unsigned pattern, enum driver d);
-/* Whether it has runs, which need not count. */
-bool stats_was_run(const struct bench *b, unsigned pattern, enum driver d);
+/* The drivers that have runs of a pattern, which need not count. Returns their number. */
+size_t stats_drivers(const struct bench *b, unsigned pattern, enum driver ret[static _DRIVER_MAX]);
 /* Figures of these rounds, and their summary. */
 struct samples stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m);
 struct summary stats_of(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m);

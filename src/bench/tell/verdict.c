@@ -62,7 +62,7 @@ struct bench_verdict verdict_of_pattern(const struct bench *b, unsigned pattern)
                 return v;
         if (b->finding.found)
                 v.word = BENCH_FAILED;
-        else if (!b->interrupted && (!stats_was_run(b, pattern, DRIVER_USB_STORAGE) || !stats_was_run(b, pattern, DRIVER_UAS)))
+        else if (!b->interrupted && stats_drivers(b, pattern, (enum driver[_DRIVER_MAX]){}) < 2)
                 v.word = BENCH_SINGLE;
         return v;
 }
