@@ -103,18 +103,13 @@ static void kept_close(struct kept_results *k)
         *k = KEPT_NULL;
 }
 
-static bool begins(const char *name, const char *what)
-{
-        return startswith(name, what) || startswith(name + TIME_LENGTH + 1, what);
-}
-
 /* By the beginning of its id or file name, or the newest one. Its index, -ENOENT, or -ENOTUNIQ: more than one begins with it. */
 static int find_index(const struct kept_results *k, const char *what)
 {
         int found = streq(what, "last") && k->n > 0 ? 0 : -ENOENT;
 
         for (size_t i = 0; *what && i < k->n; i++)
-                if (begins(k->names[i], what)) {
+                if (startswith(k->names[i], what) || startswith(k->names[i] + TIME_LENGTH + 1, what)) {
                         if (found >= 0)
                                 return -ENOTUNIQ;
                         found = (int) i;

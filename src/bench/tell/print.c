@@ -47,12 +47,8 @@ struct result_printer {
         struct notes notes;
         size_t n_columns; /* without the last one if nothing is compared */
         bool markdown;    /* not for a terminal */
+        bool utf8;
 };
-
-static bool utf8(const struct result_printer *p)
-{
-        return p->markdown || style_utf8();
-}
 
 /* The number of rounds at each place between 0 and the best one: "......14......". */
 static void places_text(const struct samples *s, double best, char ret[static PLACES + 1])
@@ -87,7 +83,7 @@ static double best_round(const struct bench *b, unsigned pattern)
 /* "589-605": the unit appears once if both ends have the same. */
 static void range_text(const struct result_printer *p, const struct summary *s, enum stats_measure m, char *ret, size_t size)
 {
-        char *low = FIGURE_TEXT(s->min, m, utf8(p)), *high = FIGURE_TEXT(s->max, m, utf8(p));
+        char *low = FIGURE_TEXT(s->min, m, p->utf8), *high = FIGURE_TEXT(s->max, m, p->utf8);
 
         if (streq(low + strcspn(low, " "), high + strcspn(high, " ")))
                 low[strcspn(low, " ")] = '\0';
@@ -131,17 +127,17 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
                 places_text(&s, best_round(p->b, pattern), places);
                 range_text(p, &sum, m, range, sizeof(range));
                 (void) snprintf(spread, sizeof(spread), "%.*f %%", sum.spread_percent < 9.95 ? 1 : 0, sum.spread_percent);
-                cells[AT_MEDIAN] = rate_text(p->b, pattern, d, m, utf8(p), rate);
+                cells[AT_MEDIAN] = rate_text(p->b, pattern, d, m, p->utf8, rate);
                 cells[AT_ROUNDS] = places;
                 cells[AT_RANGE] = range;
                 cells[AT_SPREAD] = spread;
-                cells[AT_AVERAGE] = figure_text(sum.average, m, utf8(p), average);
-                cells[AT_ALSO] = rate_text(p->b, pattern, d, also, utf8(p), other);
+                cells[AT_AVERAGE] = figure_text(sum.average, m, p->utf8, average);
+                cells[AT_ALSO] = rate_text(p->b, pattern, d, also, p->utf8, other);
         }
         for (size_t i = 0; sum.n > 0 && i < ELEMENTSOF(latencies); i++) {
                 double ns = stats_of(p->b, pattern, d, latencies[i].m).median;
 
-                cells[latencies[i].column] = ns > 0 ? figure_text(ns, latencies[i].m, utf8(p), latency[i]) : "-";
+                cells[latencies[i].column] = ns > 0 ? figure_text(ns, latencies[i].m, p->utf8, latency[i]) : "-";
         }
         notes_of(&p->notes, p->b, pattern, d, "", notes);
         cells[AT_NOTES] = notes;
@@ -188,7 +184,7 @@ void bench_print_notes(FILE *out, const struct notes *notes)
 int bench_print(const struct bench *b, FILE *out, bool legend)
 {
         static const char verdict[] = "Verdict:";
-        struct result_printer p = {.b = b};
+        struct result_printer p = {.b = b, .utf8 = style_utf8()};
         struct head_line head[HEAD_MAX];
         char text[2048];
         size_t n;
@@ -249,7 +245,7 @@ static void markdown_table(struct libscols_table *t, FILE *out)
 
 int bench_markdown(const struct bench *b, FILE *out, bool legend)
 {
-        struct result_printer p = {.b = b, .markdown = true};
+        struct result_printer p = {.b = b, .markdown = true, .utf8 = true};
         struct head_line head[HEAD_MAX];
         char text[2048];
         size_t n;

@@ -70,6 +70,7 @@ struct bench_verdict verdict_of_pattern(const struct bench *b, unsigned pattern)
 char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATTERN_TEXT_MAX])
 {
         const struct bench_pattern *p = &b->patterns[pattern];
+
         ret[0] = '\0';
         text_add(ret, PATTERN_TEXT_MAX, "%s%s %s", p->direct ? "" : "buffered ", p->random ? "random" : "sequential",
                  p->read_percent >= 100 ? "read"
