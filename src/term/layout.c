@@ -81,12 +81,13 @@ static char *fold_at(const char *s, unsigned width, unsigned indent, bool dashes
 
                 n = piece(s, dashes);
                 word = width_of(s, n);
-                if (to > ret && used + (blanks > 0) + word > width) {
+                if (to > ret && used + blanks + word > width) {
                         to += sprintf(to, "\n%*s", (int) indent, "");
                         used = 0;
-                } else if (to > ret && blanks > 0) {
-                        *to++ = ' ';
-                        used++;
+                } else if (to > ret) {
+                        /* Two in a row may be part of a name that is copied from the line. */
+                        to = (char *) memset(to, ' ', blanks) + blanks;
+                        used += (unsigned) blanks;
                 }
                 memcpy(to, s, n);
                 to[n] = '\0';
