@@ -312,6 +312,12 @@ const char *scene_wrong(const struct scene *s)
 
 void scene_remove(void)
 {
+        const char *unused = hook_without_operation(); /* of a test that has not called scene_wrong() */
+
+        if (unused) {
+                (void) fprintf(stderr, "%s\n", unused);
+                abort();
+        }
         daemon_lock = close_keep_errno(daemon_lock);
         fake_someone_unlocks();
         fakesys_remove();
