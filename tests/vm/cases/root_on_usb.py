@@ -415,6 +415,7 @@ def dracut_plain_waits(vm):
     disk, uuid = plain(vm)
     guest = boot(vm, [disk], "UUID=" + uuid, uuid, **PLAIN)
     without_systemd(guest)
+    let_go(guest)
     left(guest, disk)
     waits(guest, disk)
 
