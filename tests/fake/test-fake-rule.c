@@ -168,10 +168,11 @@ static void test_mounted_when_it_appears(void **state)
         unsigned n = 0;
 
         while (happened) {
-                const struct scene s = {BOT, UAS, .partitions = 1, .prepare = spins_up,
-                                        .hooks = {{.nth = ++n, .what = HOOK_WAIT, .error = 6}, {.nth = n, .what = HOOK_MOUNT}}};
+                struct scene s = {BOT, UAS, .partitions = 1, .prepare = spins_up,
+                                  .hooks = {{.what = HOOK_WAIT, .error = 6}, {.what = HOOK_MOUNT}}};
                 struct result r;
 
+                s.hooks[0].nth = s.hooks[1].nth = ++n;
                 scene_make(&s);
                 scene_switch(&s, &r);
                 happened = fake->hooks[1].seen >= n;
