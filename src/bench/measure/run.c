@@ -78,7 +78,7 @@ void run_show_progress(const struct session *s)
         uint64_t within = usec < expected ? usec : expected, done = s->begin - s->started + within;
         uint64_t rest = session_left(s, s->at) - within;
 
-        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", (unsigned) (done * 100 / (done + rest ?: 1)),
+        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", (unsigned) (done * 100 / ((done + rest) ?: 1)),
                         run_time_text(rest, left), s->what);
         progress_line(line);
 }

@@ -256,7 +256,8 @@ static int tell_words(FILE *words)
 
 int bench_chart(const struct bench *b, const char *path)
 {
-        _cleanup_fclose_ FILE *script = tmpfile(), *words = tmpfile();
+        _cleanup_fclose_ FILE *script = tmpfile();
+        _cleanup_fclose_ FILE *words = tmpfile();
         _cleanup_close_ int picture = -1;
         char temp[PATH_MAX];
         struct stat st;

@@ -10,7 +10,7 @@
  * itself. Two means prove nothing here.
  */
 #define VERDICT_LEVEL 0.01
-#define VERDICT_ROUNDS 5 /* of each, without the one that is dropped; of fewer, any difference could be chance at this level */
+#define VERDICT_ROUNDS 5U /* of each, without the one that is dropped; of fewer, any difference could be chance at this level */
 #define VERDICT_PRACTICAL 1.05 /* ratio; a smaller one is no difference */
 
 /* Public words: "none", "faster", "slower", "rounds", "failed", "single". */

@@ -147,7 +147,7 @@ def loops_and_system(vm):
     guest.run("mount /dev/sda1 /boot", check=True)
     serves({"kind": "mount", "where": "/boot"}, "umount /boot", "umount")
     guest.run("mkdir /run/vm-usr.d && " + MOUNT_USR, check=True)
-    serves({"kind": "mount", "where": "/usr"}, UMOUNT_USR, "while that runs", "The running system is on it")
+    serves({"kind": "mount", "where": "/usr"}, UMOUNT_USR, "so uasd cannot switch it", "The running system is on it")
     guest.run("mkswap -q -f /dev/sda1 && swapon /dev/sda1", check=True)
     serves({"kind": "swap"}, "swapoff /dev/sda1", "swapoff")
 
