@@ -256,13 +256,14 @@ static int tell_words(FILE *words)
 
 int bench_chart(const struct bench *b, const char *path)
 {
-        _cleanup_fclose_ FILE *script = tmpfile();
-        _cleanup_fclose_ FILE *words = tmpfile();
+        _cleanup_fclose_ FILE *script = NULL, *words = NULL;
         _cleanup_close_ int picture = -1;
         char temp[PATH_MAX];
         struct stat st;
         int r;
 
+        script = tmpfile();
+        words = tmpfile();
         r = script && words ? chart_script(b, ends_with(path, ".svg"), script) : -errno;
         if (r == -ENODATA)
                 return log_failure(UASD_EXIT_FAILED, "There is nothing to draw: no round is complete.");
