@@ -263,8 +263,7 @@ int bench_chart(const struct bench *b, const char *path)
         int r;
 
         script = tmpfile();
-        words = tmpfile();
-        r = script && words ? chart_script(b, ends_with(path, ".svg"), script) : -errno;
+        r = script ? chart_script(b, ends_with(path, ".svg"), script) : -errno;
         if (r == -ENODATA)
                 return log_failure(UASD_EXIT_FAILED, "There is nothing to draw: no round is complete.");
         if (r < 0 || fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) < 0)
@@ -272,8 +271,10 @@ int bench_chart(const struct bench *b, const char *path)
         picture = make_beside(path, temp);
         if (picture < 0)
                 return tell_not_written(path, picture);
+        words = tmpfile();
         /* Without start-up files. */
-        r = spawn_simple((char *[]){PROGRAM, "--default-settings", "-", NULL}, fileno(script), picture, fileno(words));
+        r = words ? spawn_simple((char *[]){PROGRAM, "--default-settings", "-", NULL}, fileno(script), picture, fileno(words))
+                  : -errno;
         if (r == 0 && fstat(picture, &st) == 0 && st.st_size == 0)
                 r = -EPROTO;
         if (r == 0 && rename(temp, path) < 0)
