@@ -153,7 +153,8 @@ for values in seen:
 @case(tier="full", product=False)
 def address_in_a_reset(vm):
     "While a device is reset, its devnum is 0 for a moment, and the number of its node is the same: uasd reads only that."
-    disk = vm.disk()
+    # At this speed the kernel asks the device for its descriptor before it gives it the address.
+    disk = vm.disk(speed="high")
     guest = vm.resume(disks=[disk])
     guest.wait_disk(disk.interface)
     device = "/sys/bus/usb/devices/" + disk.interface.partition(":")[0]
