@@ -442,6 +442,18 @@ class Uasctl(unittest.TestCase):
         self.assertEqual([u['where'] for u in events[0]['disk']['busy']], ['/mnt/usb'])
         self.assertLess(abs(events[0]['time_usec'] / 1e6 - time.time()), 60)
 
+    def outage(self, p):
+        """uasd ends, and monitor says so."""
+        self.daemon.wait()
+        self.daemon.stdout.close()
+        self.assertIn('waiting for it to come back', p.stderr.readline())
+
+    def resumes(self, p):
+        """uasd is back, and monitor prints a change."""
+        self.start()
+        self.run_ctl('switch', 'sda', 'uas')
+        self.assertRegex(p.stdout.readline(), r' changed: state settled -> switching$')
+
     def test_monitor_outlives_daemon(self):
         """Changes during an outage of uasd are printed when uasd is back."""
         self.start()
@@ -449,12 +461,8 @@ class Uasctl(unittest.TestCase):
         p.stdout.readline()
         self.run_ctl('policy', 'sda', 'uas')
         self.daemon.kill()
-        self.daemon.wait()
-        self.daemon.stdout.close()
-        self.assertIn('waiting for it to come back', p.stderr.readline())
-        self.start()
-        self.run_ctl('switch', 'sda', 'uas')
-        self.assertRegex(p.stdout.readline(), r' changed: state settled -> switching$')
+        self.outage(p)
+        self.resumes(p)
 
     def test_monitor_outlives_daemon_that_fails(self):
         """The next uasd may end before it has answered. monitor waits for the one after it."""
@@ -466,12 +474,8 @@ class Uasctl(unittest.TestCase):
                 self.start(*version)
             else:
                 self.daemon.kill()
-            self.daemon.wait()
-            self.daemon.stdout.close()
-            self.assertIn('waiting for it to come back', p.stderr.readline())
-        self.start()
-        self.run_ctl('switch', 'sda', 'uas')
-        self.assertRegex(p.stdout.readline(), r' changed: state settled -> switching$')
+            self.outage(p)
+        self.resumes(p)
 
     def test_monitor_full(self):
         """A full disk is reported once, with the true reason. A reader that has gone is no error, and is noticed without an
