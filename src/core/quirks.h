@@ -123,6 +123,7 @@ struct quirk_line {
 struct quirk_lines {
         struct quirk_line *list;
         size_t n;
+        bool denied; /* this user may not read one of the files */
 };
 /* Copies file (may be NULL) and value. Returns 0 or -ENOMEM. */
 int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file, unsigned line, const char *value);

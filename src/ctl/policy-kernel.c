@@ -8,7 +8,6 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/boot.h"
-#include "sys/io/sysfs.h"
 #include "sys/quirks/quirks.h"
 #include "sys/state/conf.h"
 
@@ -190,18 +189,9 @@ static void print_text(const struct ctl *c, const struct lines *l)
                        l->modprobe.quirks);
 }
 
-/* Stops at the first file that this user may not read. The kernel's modprobe runs as root. */
-static int is_denied(int root, const char *path, void *data)
+static void say_denied(const struct ctl *c, const struct lines *l)
 {
-        return faccessat(root, path, R_OK, 0) < 0 && errno == EACCES ? -EACCES : 0;
-}
-
-static void say_denied(const struct ctl *c)
-{
-        const struct roots *r = &c->client.roots;
-
-        if ((faccessat(r->etc, "modprobe.d", R_OK | X_OK, 0) < 0 && errno == EACCES) ||
-            dropins_each(r, "modprobe.d", is_denied, NULL) == -EACCES)
+        if (l->quirks.lines.denied || (faccessat(c->client.roots.etc, "modprobe.d", R_OK | X_OK, 0) < 0 && errno == EACCES))
                 log_warning("This user may not read all of modprobe.d. The lines lack the entries there: run it as root.");
 }
 
@@ -238,7 +228,7 @@ int policy_kernel(struct ctl *c, const char *what)
         if (c->v && left_out != UASD_EXIT_OK)
                 return left_out; /* a line without the requested disk is useless */
         say_alike(&lines, &c->views, c->v);
-        say_denied(c);
+        say_denied(c, &lines);
         if (!*lines.command_line.own && !*lines.modprobe.own)
                 log_info("There is no entry to add.");
         else

@@ -63,6 +63,8 @@ static int read_file(int root, const char *path, void *data)
         size_t size = 0;
         int k = fd < 0 ? -errno : read_whole(fd, FILE_MAX, &text, &size);
 
+        if (k == -EACCES) /* the kernel's modprobe runs as root */
+                d->lines.denied = true;
         if (k < 0)
                 return k == -ENOMEM ? k : 0; /* modprobe cannot read it either */
         name_file(d, root, path);
