@@ -139,7 +139,6 @@ static void say_root(const struct disk *d, char *ret, size_t size)
 char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
 {
         const struct user *system = NULL;
-        const char *command;
 
         ret[0] = '\0';
         if (disk_has_root(d)) {
@@ -156,14 +155,16 @@ char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
         }
         if (!system)
                 return ret;
-        command = system->kind == USER_SWAP ? "swapoff" : "umount";
+        /* The commands depend on the machine: uasctl prints them. */
         if (user_is_stacked(d, system))
-                (void) snprintf(
-                        ret, size,
-                        "It serves the running system: free it by %s, then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart.",
-                        command);
+                say(ret, size,
+                    system->kind == USER_SWAP
+                            ? "It serves the running system: turn the swap off and stop the devices on the disk, or restart."
+                            : "It serves the running system: unmount it and stop the devices on the disk, or restart.");
         else
-                (void) snprintf(ret, size, "It serves the running system: free it by %s, or restart.", command);
+                say(ret, size,
+                    system->kind == USER_SWAP ? "It serves the running system: turn the swap off, or restart."
+                                              : "It serves the running system: unmount it, or restart.");
         return ret;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/facts.h"
 #include "core/policy.h"
+#include "core/remedy.h"
 
 /* A disk: everything behind one interface. list, status, D-Bus and JSON are made from this structure. */
 
@@ -156,12 +157,21 @@ const char *devname_why(enum devname v);
 
 /* ---- freeing.c ---- */
 
-/* The commands that end the uses of a disk. Empty: none is known. Names in them are quoted for a shell. Both return ret. */
+/* The remedies that end the uses of a disk. ret gets the operand. REMEDY_NONE: none is known. */
 
-/* stacked: a volume or an array is between the disk and this user. Devices that hold the disk are below. */
-char *freeing_command(const struct user *u, bool stacked, char *ret, size_t size);
+/* Ends a use without its process. Devices that hold the disk are below. */
+enum remedy freeing_user(const struct user *u, char ret[static REMEDY_OPERAND_MAX]);
+/*
+ * Returns true for a use that only the end of its process ends: an open node, or a mount in another mount namespace. A local user
+ * chooses the programs of such a namespace, so nothing is run in it.
+ */
+bool freeing_ends_process(const struct user *u);
+/* Stops the service of the process. */
+enum remedy freeing_unit(const struct user *u, char ret[static REMEDY_OPERAND_MAX]);
+/* ignores: SIGTERM does not end the process. */
+enum remedy freeing_process(const struct user *u, bool ignores, char ret[static REMEDY_OPERAND_MAX]);
 /*
  * Stops a device that stands on the disk: name as in sysfs ("dm-0", "md0"). mapping, uuid: of dm/name and dm/uuid, empty for
- * others. For LVM it stops the whole volume group.
+ * others.
  */
-char *freeing_holder(const char *name, const char *mapping, const char *uuid, char *ret, size_t size);
+enum remedy freeing_holder(const char *name, const char *mapping, const char *uuid, char ret[static REMEDY_OPERAND_MAX]);

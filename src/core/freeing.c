@@ -3,119 +3,111 @@
 
 #include "common/util.h"
 
-#define WORD_MAX 1024
-
-/* Quotes a word for a shell, if it needs that. Empty: it is too long. */
-static const char *quoted(const char *s, char ret[static WORD_MAX])
+/* Writes all of the operand, or "": then it has no command. */
+static enum remedy with(enum remedy id, const char *before, const char *name, const char *behind, char *ret)
 {
-        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
-        size_t used = 1;
+        if (!concat(ret, REMEDY_OPERAND_MAX, before, name, behind))
+                ret[0] = '\0';
+        return id;
+}
 
-        if (*s && strspn(s, plain) == strlen(s))
-                return copy_string(ret, WORD_MAX, s) ? ret : "";
-        ret[0] = '\'';
-        for (; *s; s++) {
-                const char *text = *s == '\'' ? "'\\''" : (const char[]){*s, '\0'};
+enum remedy freeing_unit(const struct user *u, char ret[static REMEDY_OPERAND_MAX])
+{
+        bool service = u->unit && endswith(u->unit, ".service") && u->unit[0] != '.';
 
-                if (used + strlen(text) + sizeof("'") > WORD_MAX)
-                        return "";
-                (void) stpcpy(ret + used, text);
-                used += strlen(text);
+        /* The unit of a user's session, or of all of a user's programs, is more than the process. */
+        return service && !startswith(u->unit, "user@") ? with(REMEDY_STOP_UNIT, "", u->unit, "", ret) : REMEDY_NONE;
+}
+
+enum remedy freeing_process(const struct user *u, bool ignores, char ret[static REMEDY_OPERAND_MAX])
+{
+        if (u->pid <= 1) /* PID 1 cannot be killed */
+                return REMEDY_NONE;
+        (void) snprintf(ret, REMEDY_OPERAND_MAX, "%i", (int) u->pid);
+        return ignores ? REMEDY_KILL_HARD : REMEDY_KILL;
+}
+
+bool freeing_ends_process(const struct user *u)
+{
+        switch (u->kind) {
+        case USER_MOUNT:
+                return u->namespace;
+        case USER_OPEN:
+                return !user_is_udev(u); /* udev ends by itself */
+        case USER_CLAIM:
+                return !u->where;
+        case USER_SWAP:
+        case USER_HOLDER:
+        case USER_LOOP:
+        case _USER_KIND_MAX:
+                break;
         }
-        ret[used++] = '\'';
-        ret[used] = '\0';
-        return ret;
+        return false;
 }
 
-/* Writes both, or nothing if the word is too long. */
-static void put_command(const char *command, const char *word, char *ret, size_t size)
-{
-        char text[WORD_MAX];
-        const char *q = quoted(word, text);
-
-        (void) snprintf(ret, size, "%s%s", *q ? command : "", q);
-}
-
-/* The unit of a user's session is more than the process. */
-static void stop_process(const struct user *u, char *ret, size_t size)
-{
-        if (u->unit && endswith(u->unit, ".service") && u->unit[0] != '.' && !startswith(u->unit, "user@"))
-                put_command("systemctl stop ", u->unit, ret, size);
-        else if (u->pid > 1) /* PID 1 cannot be killed */
-                (void) snprintf(ret, size, "kill %i", (int) u->pid);
-}
-
-static void unmount(const struct user *u, char *ret, size_t size)
-{
-        char inside[64];
-
-        if (!u->where || (u->namespace && !u->pid))
-                return;
-        (void) snprintf(inside, sizeof(inside), "nsenter --target %i --mount umount ", (int) u->pid);
-        put_command(u->namespace ? inside : "umount ", u->where, ret, size);
-}
-
-char *freeing_command(const struct user *u, bool stacked, char *ret, size_t size)
+enum remedy freeing_user(const struct user *u, char ret[static REMEDY_OPERAND_MAX])
 {
         static const char pool[] = "ZFS pool ";
 
-        ret[0] = '\0';
-        if (u->kind == USER_MOUNT)
-                unmount(u, ret, size);
-        else if (u->kind == USER_SWAP && stacked) /* the name of the volume is not known */
-                (void) snprintf(ret, size, "swapoff --all");
-        else if (u->kind == USER_SWAP)
-                (void) snprintf(ret, size, "swapoff /dev/%s", u->device);
-        else if (u->kind == USER_LOOP && u->where)
-                put_command("losetup --detach /dev/", u->where, ret, size);
-        else if (u->kind == USER_CLAIM && u->where && startswith(u->where, pool))
-                put_command("zpool export ", u->where + strlen(pool), ret, size);
-        else if (u->kind == USER_CLAIM || (u->kind == USER_OPEN && !user_is_udev(u))) /* udev ends by itself */
-                stop_process(u, ret, size);
-        return ret;
+        if (freeing_ends_process(u))
+                return REMEDY_NONE;
+        if (u->kind == USER_MOUNT && u->where)
+                return with(REMEDY_UMOUNT, "", u->where, "", ret);
+        if (u->kind == USER_SWAP)
+                return u->where ? with(REMEDY_SWAPOFF, "", u->where, "", ret) : with(REMEDY_SWAPOFF, "/dev/", u->device, "", ret);
+        if (u->kind == USER_LOOP && u->where)
+                return with(REMEDY_LOOP, "/dev/", u->where, "", ret);
+        if (u->kind == USER_CLAIM && startswith(u->where, pool))
+                return with(REMEDY_POOL, "", u->where + strlen(pool), "", ret);
+        return REMEDY_NONE;
 }
 
-/* device-mapper names a volume VG-LV, and writes a dash in a name as two. */
-static const char *volume_group(const char *mapping, char ret[static WORD_MAX])
+/* device-mapper names a volume VG-LV, and writes a dash in a name as two. A layer of a volume has a third part. */
+static enum remedy volume(const char *mapping, char *ret)
 {
         size_t n = 0;
+        bool named = false;
 
-        for (; *mapping && n + 1 < WORD_MAX; mapping++) {
-                if (mapping[0] == '-' && mapping[1] != '-')
-                        break;
-                if (*mapping == '-')
+        for (; *mapping; mapping++) {
+                if (n + 2 > REMEDY_OPERAND_MAX || (mapping[0] == '-' && mapping[1] != '-' && named))
+                        return REMEDY_NONE;
+                ret[n] = *mapping;
+                if (mapping[0] == '-' && mapping[1] == '-')
                         mapping++;
-                ret[n++] = *mapping;
+                else if (*mapping == '-') {
+                        ret[n] = '/';
+                        named = true;
+                }
+                n++;
         }
         ret[n] = '\0';
-        return ret;
+        return named ? REMEDY_VOLUME : REMEDY_NONE;
 }
 
-char *freeing_holder(const char *name, const char *mapping, const char *uuid, char *ret, size_t size)
+enum remedy freeing_holder(const char *name, const char *mapping, const char *uuid, char ret[static REMEDY_OPERAND_MAX])
 {
         static const struct {
-                const char *prefix, *command;
+                const char *prefix;
+                enum remedy remedy;
         } mappings[] = {
-                {"CRYPT-VERITY-", "veritysetup close "},
-                {"CRYPT-INTEGRITY-", "integritysetup close "},
-                {"CRYPT-", "cryptsetup close "},
-                {"mpath-", "multipath -f "},
-                {"", "dmsetup remove "},
+                {"CRYPT-VERITY-", REMEDY_VERITY},
+                {"CRYPT-INTEGRITY-", REMEDY_INTEGRITY},
+                {"CRYPT-", REMEDY_CRYPT},
+                {"mpath-", REMEDY_MULTIPATH},
+                {"", REMEDY_MAPPING},
         };
-        char group[WORD_MAX];
         size_t i = 0;
 
-        ret[0] = '\0';
-        if (startswith(uuid, "LVM-")) {
-                put_command("vgchange -an ", volume_group(mapping, group), ret, size);
-        } else if (*mapping) {
+        if (startswith(uuid, "LVM-"))
+                return volume(mapping, ret);
+        if (*mapping) {
                 while (!startswith(uuid, mappings[i].prefix))
                         i++;
-                put_command(mappings[i].command, mapping, ret, size);
-        } else if (startswith(name, "md")) {
-                put_command("mdadm --stop /dev/", name, ret, size);
-        } else if (startswith(name, "bcache")) {
-                (void) snprintf(ret, size, "echo 1 >/sys/block/%s/bcache/stop", name);
+                return with(mappings[i].remedy, "", mapping, "", ret);
         }
-        return ret;
+        if (startswith(name, "md"))
+                return with(REMEDY_ARRAY, "/dev/", name, "", ret);
+        if (startswith(name, "bcache"))
+                return with(REMEDY_BCACHE, "/sys/block/", name, "/bcache/stop", ret);
+        return REMEDY_NONE;
 }

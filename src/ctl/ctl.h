@@ -173,11 +173,18 @@ void say_users(const struct view *v);
 void say_in_use(const struct ctl *c, const struct view *v);
 /* The same for a switch that waits, and what ends that. Returns the exit status. */
 int tell_deferred(const struct ctl *c, const char *label, const struct view *v);
+struct freeing_list {
+        char **commands;
+        size_t n;
+        char **left_out; /* a sentence for each use without a command */
+        size_t n_left_out;
+};
 /*
  * Lists the commands that free a disk, in the order in which they work: first the users, then what stands on the disk, the top
- * first. NULL for the disk of the running system, and if there are none. Reads only sysfs. strv_free() frees the list.
+ * first. Empty for the disk of the running system.
  */
-char **freeing_list(const struct roots *r, const struct disk *d);
+void freeing_read(const struct roots *r, const struct disk *d, struct freeing_list *ret);
+void freeing_done(struct freeing_list *list);
 /* Prints what this machine knows about the bridge of a disk, as a contribution. */
 int report_hwdb(const struct ctl *c, const struct view *v);
 

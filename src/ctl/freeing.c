@@ -4,25 +4,106 @@
 #include "core/disk.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
+#include "sys/io/programs.h"
 #include "sys/io/sysfs.h"
+#include "sys/users/users.h"
 
-#define COMMAND_MAX 1200
 #define STACK_DEPTH 8 /* of the recursion: real stacks have three */
 
 struct freeing {
-        const struct roots *roots;
-        char **list;
-        size_t n;
+        const struct roots *r;
+        struct freeing_list *list;
         unsigned depth;
 };
 
-static void add(struct freeing *f, const char *command)
+static void push(char ***list, size_t *n, const char *text)
 {
-        for (size_t i = 0; i < f->n; i++)
-                if (streq(f->list[i], command))
+        for (size_t i = 0; i < *n; i++)
+                if (streq((*list)[i], text))
                         return;
-        if (*command && strv_push(&f->list, &f->n, command) < 0)
+        if (strv_push(list, n, text) < 0)
                 no_memory();
+}
+
+/* Returns true if the command is in the list. */
+static bool add(struct freeing *f, enum remedy id, const char *operand)
+{
+        char command[REMEDY_COMMAND_MAX];
+
+        if (id == REMEDY_NONE || remedy_here(f->r, id, operand, command, sizeof(command)) < 0)
+                return false;
+        push(&f->list->commands, &f->list->n, command);
+        return true;
+}
+
+/* Tells why there is no command. */
+static void leave_out(struct freeing *f, enum remedy id, const char *name)
+{
+        char text[512], harmless[256];
+
+        (void) snprintf(text, sizeof(text),
+                        id == REMEDY_NONE ? _("No command is known that frees %s.")
+                        : remedy_operand_valid(name)
+                                ? _("%s: the program that frees it is not installed.")
+                                : _("%s: the name is too long or has special characters, so uasctl prints no command."),
+                        make_harmless(name, harmless, sizeof(harmless)));
+        push(&f->list->left_out, &f->list->n_left_out, text);
+}
+
+static void add_or_say(struct freeing *f, enum remedy id, const char *operand, const char *name)
+{
+        if (!add(f, id, operand))
+                leave_out(f, id, name);
+}
+
+/* The service is the narrowest part that does not start the process again. A process that has ended needs no command. */
+static void end_process(struct freeing *f, const struct user *u)
+{
+        char operand[REMEDY_OPERAND_MAX], pid[REMEDY_OPERAND_MAX];
+
+        if (u->pid <= 0 || !user_still_there(f->r, u))
+                return;
+        if (freeing_unit(u, operand) == REMEDY_NONE || !user_unit_runs(f->r, u->unit) || !add(f, REMEDY_STOP_UNIT, operand))
+                (void) add(f, freeing_process(u, user_ignores_term(f->r, u), pid), pid);
+}
+
+/* A mount in another namespace lasts as long as one of the processes there. */
+static void end_processes(struct freeing *f, const struct user *u)
+{
+        struct user *list = NULL;
+        size_t n = 0;
+
+        end_process(f, u);
+        if (!u->namespace || users_of_namespace(f->r, u->namespace, &list, &n) < 0)
+                return;
+        for (size_t i = 0; i < n; i++)
+                end_process(f, list + i);
+        users_free(list, n);
+}
+
+static void free_users(struct freeing *f, const struct user *users, size_t n);
+
+/* What uses the loop device comes first: without that its detachment would only be noted. */
+static void detach_loop(struct freeing *f, const struct user *u, const char *operand)
+{
+        struct lun lun = {};
+        struct user *users = NULL;
+        char text[8] = "";
+        size_t n = 0;
+
+        if (!user_loop_sure(f->r, u)) {
+                leave_out(f, REMEDY_NONE, u->where);
+                return;
+        }
+        if (copy_string(lun.disk.name, sizeof(lun.disk.name), u->where) &&
+            attr_read_devno(f->r->sys, path_join("class/block/", u->where, "/dev"), &lun.disk.major, &lun.disk.minor) >= 0)
+                (void) users_find(f->r, &lun, 1, geteuid() == 0, &users, &n);
+        free_users(f, users, n);
+        users_free(users, n);
+        /* The kernel detaches it with its last user. */
+        (void) attr_read(f->r->sys, path_join("class/block/", u->where, "/loop/autoclear"), text, sizeof(text));
+        if (n == 0 || !streq(text, "1"))
+                add_or_say(f, REMEDY_LOOP, operand, u->where);
 }
 
 static void read_mapping(const struct roots *r, const char *name, const char *attribute, char *ret, size_t size)
@@ -31,38 +112,88 @@ static void read_mapping(const struct roots *r, const char *name, const char *at
                 ret[0] = '\0';
 }
 
-/* For dir_each() over holders/: a device can be stopped only after those that stand on it. */
-static int stop_stacked(const char *name, void *data)
-{
-        char mapping[160], uuid[160], command[COMMAND_MAX];
-        struct freeing *f = data;
+struct above {
+        const struct roots *r;
+        bool volume;
+};
 
-        if (++f->depth < STACK_DEPTH)
-                (void) dir_each(f->roots->sys, path_join("class/block/", name, "/holders"), stop_stacked, f);
-        f->depth--;
-        read_mapping(f->roots, name, "name", mapping, sizeof(mapping));
-        read_mapping(f->roots, name, "uuid", uuid, sizeof(uuid));
-        add(f, freeing_holder(name, mapping, uuid, command, sizeof(command)));
+static int find_volume(const char *name, void *data)
+{
+        struct above *a = data;
+        char uuid[160];
+
+        read_mapping(a->r, name, "uuid", uuid, sizeof(uuid));
+        a->volume = a->volume || startswith(uuid, "LVM-");
         return 0;
 }
 
-char **freeing_list(const struct roots *r, const struct disk *d)
+/* A layer of a volume, which LVM stops with the volume. */
+static bool is_layer(const struct roots *r, const char *name, const char *uuid)
 {
-        struct freeing f = {.roots = r};
+        struct above a = {.r = r};
 
-        if (disk_has_root(d))
-                return NULL;
-        /* The mount table lists a mount before those below it. */
-        for (size_t i = d->n_users; i > 0; i--) {
-                const struct user *u = d->users + i - 1;
-                char command[COMMAND_MAX];
+        if (startswith(uuid, "LVM-"))
+                (void) dir_each(r->sys, path_join("class/block/", name, "/holders"), find_volume, &a);
+        return a.volume;
+}
 
-                add(&f, freeing_command(u, user_is_stacked(d, u), command, sizeof(command)));
+/* For dir_each() over holders/: a device can be stopped only after those that stand on it. */
+static int stop_stacked(const char *name, void *data)
+{
+        char mapping[160], uuid[160], operand[REMEDY_OPERAND_MAX];
+        struct freeing *f = data;
+
+        if (++f->depth < STACK_DEPTH)
+                (void) dir_each(f->r->sys, path_join("class/block/", name, "/holders"), stop_stacked, f);
+        f->depth--;
+        read_mapping(f->r, name, "name", mapping, sizeof(mapping));
+        read_mapping(f->r, name, "uuid", uuid, sizeof(uuid));
+        if (!is_layer(f->r, name, uuid))
+                add_or_say(f, freeing_holder(name, mapping, uuid, operand), operand, *mapping ? mapping : name);
+        return 0;
+}
+
+static void free_user(struct freeing *f, const struct user *u)
+{
+        char operand[REMEDY_OPERAND_MAX];
+        enum remedy id = freeing_user(u, operand);
+
+        if (freeing_ends_process(u))
+                end_processes(f, u);
+        else if (u->unsure && f->depth > 1)
+                return; /* it does not answer: it stands on the disk, or not, but not on another device of the disk */
+        else if (id == REMEDY_LOOP)
+                detach_loop(f, u, operand);
+        else if (id != REMEDY_NONE)
+                add_or_say(f, id, operand, u->where ?: operand);
+}
+
+static void free_users(struct freeing *f, const struct user *users, size_t n)
+{
+        if (++f->depth < STACK_DEPTH) {
+                /* The mount table lists a mount before those below it. */
+                for (size_t i = n; i > 0; i--)
+                        free_user(f, users + i - 1);
+                for (size_t i = 0; i < n; i++)
+                        if (users[i].kind == USER_HOLDER && users[i].where && !users[i].btrfs)
+                                (void) stop_stacked(users[i].where, f);
         }
-        for (size_t i = 0; i < d->n_users; i++)
-                if (d->users[i].kind == USER_HOLDER && d->users[i].where)
-                        (void) stop_stacked(d->users[i].where, &f);
-        return f.list;
+        f->depth--;
+}
+
+void freeing_read(const struct roots *r, const struct disk *d, struct freeing_list *ret)
+{
+        struct freeing f = {.r = r, .list = ret};
+
+        *ret = (struct freeing_list){};
+        if (!disk_has_root(d))
+                free_users(&f, d->users, d->n_users);
+}
+
+void freeing_done(struct freeing_list *list)
+{
+        strv_free(list->commands);
+        strv_free(list->left_out);
 }
 
 /* ---- messages ---- */
@@ -78,14 +209,19 @@ void say_users(const struct view *v)
 void say_in_use(const struct ctl *c, const struct view *v)
 {
         const char *free_it = _("To free it:");
-        _cleanup_strv_ char **commands = c->client.host ? NULL : freeing_list(&c->client.roots, &v->disk);
+        _cleanup_(freeing_done) struct freeing_list list = {};
 
         say_users(v);
-        for (size_t i = 0; commands && commands[i]; i++) {
+        if (c->client.host) /* this machine knows nothing about the processes of that one */
+                return;
+        freeing_read(&c->client.roots, &v->disk, &list);
+        for (size_t i = 0; i < list.n; i++) {
                 const char *key = i == 0 ? free_it : "";
 
-                log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "", commands[i]);
+                log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "", list.commands[i]);
         }
+        for (size_t i = 0; i < list.n_left_out; i++)
+                log_info("%s", list.left_out[i]);
 }
 
 int tell_deferred(const struct ctl *c, const char *label, const struct view *v)

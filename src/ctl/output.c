@@ -25,14 +25,25 @@ void output_head(const struct view *v, const char *text)
 #define KEY_WIDTH 10
 #define INDENT (KEY_WIDTH + 2)
 
-/* Prints a text that is harmless, in lines that are indented behind the key. sgr: one of SGR_*, or "". */
+/* sgr: one of SGR_*, or "". */
+static void print_lines(const char *key, const char *lines, const char *sgr)
+{
+        key = translated(key);
+        printf("%*s%s%s %s%s%s\n", fold_blanks(key, KEY_WIDTH), "", key, *key ? ":" : " ", colour(sgr), lines,
+               *sgr ? colour_end() : "");
+}
+
+/* Prints a text that is harmless, in lines that are indented behind the key. */
 static void print_value(const char *key, const char *value, const char *sgr)
 {
         _cleanup_free_ char *lines = fold_indented(value, INDENT);
 
-        key = translated(key);
-        printf("%*s%s%s %s%s%s\n", fold_blanks(key, KEY_WIDTH), "", key, *key ? ":" : " ", colour(sgr), lines,
-               *sgr ? colour_end() : "");
+        print_lines(key, lines, sgr);
+}
+
+void output_command(const char *key, const char *command)
+{
+        print_lines(key, command, "");
 }
 
 void output_field(const char *key, const char *value)

@@ -24,6 +24,8 @@ void output_head(const struct view *v, const char *text);
 /* A "key: value" line with a translated key, or none without a value. An empty key continues the field above, also in
  * output_sentence(). */
 void output_field(const char *key, const char *value);
+/* The same for a command: it stays in one line, because it may be pasted. */
+void output_command(const char *key, const char *command);
 /* The same with a format. sgr: its colour, one of SGR_*, or "". */
 _printf_(3, 4) void output_format(const char *key, const char *sgr, const char *format, ...);
 /* The same for a sentence, which is translated. Names in it may already be harmless. */

@@ -21,15 +21,17 @@ static void print_luns(const struct view *v)
 static void print_users(const struct ctl *c, const struct view *v)
 {
         const char *driver = view_driver(v), *target = view_target(v);
-        _cleanup_strv_ char **commands = NULL;
+        _cleanup_(freeing_done) struct freeing_list list = {};
         char text[1200];
 
         for (size_t i = 0; i < v->disk.n_users; i++)
                 output_sentence(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));
-        if (target && (!driver || !streq(driver, target)))
-                commands = freeing_list(&c->client.roots, &v->disk);
-        for (size_t i = 0; commands && commands[i]; i++)
-                output_field(i == 0 ? "To free" : "", commands[i]);
+        if (!c->client.host && target && (!driver || !streq(driver, target)))
+                freeing_read(&c->client.roots, &v->disk, &list);
+        for (size_t i = 0; i < list.n; i++)
+                output_command(i == 0 ? "To free" : "", list.commands[i]);
+        for (size_t i = 0; i < list.n_left_out; i++)
+                output_sentence(i == 0 && list.n == 0 ? "To free" : "", list.left_out[i]);
 }
 
 static void print_state(const struct ctl *c, const struct view *v)

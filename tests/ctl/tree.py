@@ -43,6 +43,8 @@ class Tree:
         self.write('usr/lib/uasd/uasctl-bench',
                    f'#!/bin/sh\nexec {os.path.join(os.path.dirname(program), "../uasctl-bench/bench-in-tree")} {self.top} "$@"\n')
         os.chmod(self.path('usr/lib/uasd/uasctl-bench'), 0o755)
+        self.programs('umount', 'swapoff', 'losetup', 'zpool', 'lvchange', 'cryptsetup', 'veritysetup', 'integritysetup', 'multipath',
+                      'dmsetup', 'mdadm', folder='usr/sbin')
         self.entries = 0
         self.write('sys/module/usb_storage/parameters/quirks', '\n')
 
@@ -63,6 +65,11 @@ class Tree:
         os.makedirs(os.path.dirname(self.path(path)), exist_ok=True)
         with open(self.path(path), 'wb') as f:
             f.write(data if isinstance(data, bytes) else data.encode())
+
+    def programs(self, *names, folder='usr/bin'):
+        for name in names:
+            self.write(f'{folder}/{name}', '#!/bin/false\n')
+            os.chmod(self.path(f'{folder}/{name}'), 0o755)
 
     def link(self, path, target):
         """target: relative to the top as well."""

@@ -221,17 +221,19 @@ class System(Machine):
         self.tree.write('sys/class/block/dm-9/dev', '253:9\n')
         self.tree.write('sys/class/block/dm-9/dm/name', 'vg-swap\n')
         self.tree.write('proc/swaps', 'Filename Type Size Used Priority\n/dev/mapper/vg-swap partition 1 0 -2\n')
-        remedy = ('It serves the running system: free it by swapoff, then stop what holds it (vgchange -an, cryptsetup close, '
-                  'mdadm --stop), or restart.')
+        self.tree.write('sys/class/block/dm-9/dm/uuid', 'LVM-1')
+        remedy = 'It serves the running system: turn the swap off and stop the devices on the disk, or restart.'
         asked = self.ctl('switch', 'sdz', 'usb-storage', code=3)
         self.assertIn('used as swap (sdz)', asked.stderr)
         self.assertIn(remedy, asked.stderr)
+        # Only this swap, and only this volume.
+        self.assertIn('To free it: swapoff /dev/mapper/vg-swap\nuasctl:             lvchange -an vg/swap\n', asked.stderr)
         sentence = 'Waits for usb-storage until nothing uses it: swap on sdz, dm-9 (on sdz). ' + remedy
         [told] = json.loads(self.ctl('list', '--json').stdout)['disks']
         self.assertEqual(told['reason'], sentence)
         self.assertIn(remedy, self.ctl('status', 'sdz').stdout)
         [disk] = self.managed_disks()
-        self.assertEqual([user[:3] for user in disk['Busy']], [['swap', 'sdz', ''], ['holder', 'sdz', 'dm-9']])
+        self.assertEqual([user[:3] for user in disk['Busy']], [['swap', 'sdz', '/dev/mapper/vg-swap'], ['holder', 'sdz', 'dm-9']])
         self.assertIn(sentence, self.journal())
         self.ctl('cancel', 'sdz')
 

@@ -139,15 +139,15 @@ static void test_reason(void **state)
                   .users = users + 2,
                   .n_users = 3},
                  "Waits for usb-storage until nothing uses it: a mount (sda1), swap on sda2, dm-0 (on sda). "
-                 "It serves the running system: free it by swapoff, or restart."},
+                 "It serves the running system: turn the swap off, or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 12, .n_users = 2},
                  "Waits for uas until nothing uses it: mdadm has claimed sdb, a program has sdb open."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system, .n_users = 1},
-                 "Waits for uas until nothing uses it: swap on sda2. It serves the running system: free it by swapoff, or "
-                 "restart."},
+                 "Waits for uas until nothing uses it: swap on sda2. It serves the running system: turn the swap "
+                 "off, or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system, .n_users = 2},
                  "Waits for uas until nothing uses it: swap on sda2, /boot/firmware (sda1). It serves the running system: "
-                 "free it by umount, or restart."},
+                 "unmount it, or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 2, .n_users = 2},
                  "Waits for uas until nothing uses it: / (sda1, in mnt:[1]), / (sda1). The running system is on it, so uasd cannot switch it."},
                 {{.state = STATE_WAITING, .facts = {.interface = "2-1:1.0", .vid = 0x152d, .pid = 0x0578, .driver = DRIVER_UAS},
@@ -167,16 +167,16 @@ static void test_reason(void **state)
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 6, .n_users = 1},
                  "Waits for uas until nothing uses it: /usr/local (sda1)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked, .n_users = 2},
-                 "Waits for uas until nothing uses it: swap on sda1, dm-0 (on sda1). It serves the running system: free it by "
-                 "swapoff, then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart."},
+                 "Waits for uas until nothing uses it: swap on sda1, dm-0 (on sda1). It serves the running system: turn "
+                 "the swap off and stop the devices on the disk, or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 2, .n_users = 2},
-                 "Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2). It serves the running system: free it by "
-                 "umount, then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart."},
+                 "Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2). It serves the running system: unmount "
+                 "it and stop the devices on the disk, or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 2, .n_users = 4},
                  "Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2), / (sda3), a device (on sda3). The running system is on it, so uasd cannot switch it."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 6, .n_users = 2},
-                 "Waits for uas until nothing uses it: /boot (sda4), btrfs 1-2 (on sda4). It serves the running system: free it "
-                 "by umount, or restart."},
+                 "Waits for uas until nothing uses it: /boot (sda4), btrfs 1-2 (on sda4). It serves the running system: unmount "
+                 "it, or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 5, .n_users = 3},
                  "Waits for uas until nothing uses it: a device (on sda), loop0 (on sda), "
                  "a loop device (on sda)."},

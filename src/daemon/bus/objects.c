@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/bus/methods.h"
 
+#include <limits.h>
+
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -82,7 +84,8 @@ static int get_disks(sd_bus *bus, const char *path, const char *interface, const
 
 static int append_user(sd_bus_message *reply, const struct user *u)
 {
-        char where[512], command[128], unit[512];
+        /* whole, because uasctl makes a command of it */
+        char where[4 * PATH_MAX], command[128], unit[512];
 
         return sd_bus_message_append(reply, "(sssssus)", user_kind_to_string(u->kind), u->device,
                                      make_harmless(u->where ?: "", where, sizeof(where)), u->namespace ?: "",

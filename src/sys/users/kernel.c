@@ -168,6 +168,29 @@ static int add_loop(struct user_search *s, const struct loop *l, bool asked)
         return k;
 }
 
+bool user_loop_sure(const struct roots *r, const struct user *u)
+{
+        struct loops l = {.r = r};
+        struct loop one = {.answer.error = -EINPROGRESS};
+        struct lun lun = {};
+        const char *node;
+        bool sure;
+
+        if (!copy_string(one.name, sizeof(one.name), u->where) || !list_push(l.list, l.n, one))
+                return false;
+        ask_all(&l);
+        sure = l.list->answer.error == 0 && copy_string(lun.disk.name, sizeof(lun.disk.name), u->device) &&
+               attr_read_devno(r->sys, path_join("class/block/", u->device, "/dev"), &lun.disk.major, &lun.disk.minor) >= 0 &&
+               (luns_have(&lun, 1, major(l.list->answer.node), minor(l.list->answer.node), &node) ||
+                luns_have(&lun, 1, major(l.list->answer.filesystem), minor(l.list->answer.filesystem), &node));
+        /* Only root may ask. */
+        if (l.list->answer.error != 0)
+                sure = attr_read(r->sys, path_join("block/", u->where, "/loop/backing_file"), one.file, sizeof(one.file)) >= 0 &&
+                       streq(one.file, path_join("/dev/", u->device));
+        free(l.list);
+        return sure;
+}
+
 int search_loops(struct user_search *list, size_t n, bool ask)
 {
         struct loops l = {.r = list->r};

@@ -207,7 +207,7 @@ static int add_mount(const struct mounts *m, struct user_search *s, const struct
         u = &s->list[s->n - 1];
         u->namespace = strdup(m->namespace);
         u->mount_id = line->id;
-        search_who(s, u, m->pid);
+        user_take_process(s->r, u, (pid_t) atol(m->pid));
         return 0;
 }
 
@@ -249,7 +249,7 @@ static int take_swap(const struct mount_line *line, void *data)
                 struct user_search *s = m->list + i;
                 const char *device = line->source ? search_path(s, line->source) : NULL;
 
-                k = device ? search_add_named(s, USER_SWAP, device, NULL) : 0;
+                k = device ? search_add_named(s, USER_SWAP, device, line->source) : 0;
         }
         return k;
 }

@@ -50,7 +50,7 @@ static int add_open(const struct task *p, const char *device, const char *below,
         u = search_add(p->s, USER_OPEN, device);
         if (!u)
                 return -ENOMEM;
-        search_who(p->s, u, p->path);
+        user_take_process(p->s->r, u, (pid_t) atol(p->path));
         u->via = strdup(path_join(p->path, "/", below, name));
         return u->via ? 0 : -ENOMEM;
 }

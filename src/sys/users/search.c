@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/users/search.h"
 
-#include <stdio.h>
-
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 
@@ -50,46 +48,6 @@ int search_add_named(struct user_search *s, enum user_kind kind, const char *dev
         if (!u || (where && !(u->where = strdup(where))))
                 return -ENOMEM;
         return s->any ? SEARCH_OVER : 0;
-}
-
-/* Returns the first unit in the path of a cgroup. */
-static char *first_unit(char *path)
-{
-        char *save;
-
-        for (char *part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save))
-                if (endswith(part, ".service") || endswith(part, ".scope"))
-                        return strdup(part);
-        return NULL;
-}
-
-/* Returns the first part of its cgroup that is a unit: systemd does not name the groups below a delegated one. */
-static char *unit_of(const struct roots *r, pid_t pid)
-{
-        char path[64], text[1024], *save;
-
-        (void) snprintf(path, sizeof(path), "%i/cgroup", (int) pid);
-        if (attr_read(r->proc, path, text, sizeof(text)) <= 0)
-                return NULL;
-        /* "0::/system.slice/smbd.service"; with several hierarchies "1:name=systemd:/system.slice/smbd.service" too */
-        for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-                const char *id = line + strspn(line, "0123456789");
-
-                if (startswith(line, "0::/") || startswith(id, ":name=systemd:/"))
-                        return first_unit(strchr(line, '/'));
-        }
-        return NULL;
-}
-
-void search_who(const struct user_search *s, struct user *u, const char *pid)
-{
-        char path[64], command[64];
-
-        u->pid = (pid_t) atol(pid); /* for a thread: its process */
-        (void) snprintf(path, sizeof(path), "%i/comm", (int) u->pid);
-        if (attr_read(s->r->proc, path, command, sizeof(command)) > 0)
-                u->command = strdup(command);
-        u->unit = unit_of(s->r, u->pid);
 }
 
 bool search_first_sight(struct user_search *s, const char *namespace)

@@ -71,5 +71,3 @@ int search_targets(struct user_search *s);
 bool search_first_sight(struct user_search *s, const char *namespace);
 /* For dir_each() over /proc: searches the mount namespace and the open files of one process. data: the search. */
 int search_process(const char *pid, void *data);
-/* Fills in the command and the unit of a process, if they are known. */
-void search_who(const struct user_search *s, struct user *u, const char *pid);

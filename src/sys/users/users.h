@@ -40,6 +40,24 @@ bool users_is_array(const char *holder);
  */
 bool users_told(const struct roots *r, const struct lun *luns, size_t n_luns, int inotify, const struct user *users, size_t n);
 
+/* ---- who.c ---- */
+
+/* Fills in a process, with its command and its unit if they are known. */
+void user_take_process(const struct roots *r, struct user *u, pid_t pid);
+/* Returns true if PID 1 runs a unit of this name. */
+bool user_unit_runs(const struct roots *r, const char *unit);
+/* Returns true if the process still exists, with the same command and mount namespace. */
+bool user_still_there(const struct roots *r, const struct user *u);
+/* Returns true if SIGTERM does not end the process. */
+bool user_ignores_term(const struct roots *r, const struct user *u);
+/* Lists the first processes in a mount namespace, as far as they can be read. Returns 0 or -errno. */
+int users_of_namespace(const struct roots *r, const char *namespace, struct user **ret, size_t *ret_n);
+
+/* Returns true if a loop device surely stands on the node of this disk: one that does not answer may be another disk's. */
+bool user_loop_sure(const struct roots *r, const struct user *u);
+
+/* ---- tables ---- */
+
 /* A line of a mount table or swap table. */
 struct mount_line {
         const char *source; /* a path; NULL: a tag such as UUID=, a name such as "proc", or nothing */

@@ -145,14 +145,14 @@ def loops_and_system(vm):
         goes(guest, disk, target, end)
 
     guest.run("mount /dev/sda1 /boot", check=True)
-    serves({"kind": "mount", "where": "/boot"}, "umount /boot", "umount")
+    serves({"kind": "mount", "where": "/boot"}, "umount /boot", "unmount it")
     guest.run("mkdir /run/vm-usr.d && " + MOUNT_USR, check=True)
     serves({"kind": "mount", "where": "/usr"}, UMOUNT_USR, "so uasd cannot switch it", "The running system is on it")
     guest.run("mkswap -q -f /dev/sda1 && swapon /dev/sda1", check=True)
-    serves({"kind": "swap"}, "swapoff /dev/sda1", "swapoff")
+    serves({"kind": "swap"}, "swapoff /dev/sda1", "turn the swap off")
 
     # The same with a mapping between the two.
     guest.run(OPEN_CRYPT + " && mkswap -q -f /dev/mapper/secret && swapon /dev/mapper/secret", check=True)
-    serves({"kind": "swap"}, "swapoff /dev/mapper/secret && cryptsetup close secret", "swapoff, then stop what holds it")
+    serves({"kind": "swap"}, "swapoff /dev/mapper/secret && cryptsetup close secret", "turn the swap off and stop the devices")
     guest.run(OPEN_CRYPT + " && mkfs.ext4 -q -F /dev/mapper/secret && mount /dev/mapper/secret /boot", check=True)
-    serves({"kind": "mount", "where": "/boot"}, "umount /boot && cryptsetup close secret", "umount, then stop what holds it")
+    serves({"kind": "mount", "where": "/boot"}, "umount /boot && cryptsetup close secret", "unmount it and stop the devices")

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/remedy.h"
+
+#include "common/util.h"
+
+#define SYSTEMD "systemd/system"
+
+const struct remedy_row remedy_rows[_REMEDY_MAX] = {
+        /* clang-format off */
+        [REMEDY_UMOUNT]    = {"umount %s", "umount"},
+        [REMEDY_SWAPOFF]   = {"swapoff %s", "swapoff"},
+        [REMEDY_LOOP]      = {"losetup --detach %s", "losetup"},
+        [REMEDY_STOP_UNIT] = {"systemctl stop %s", "systemctl", SYSTEMD, .touches = "the whole service"},
+        [REMEDY_KILL]      = {"kill %s", .touches = "the whole process"},
+        [REMEDY_KILL_HARD] = {"kill -KILL %s", .touches = "the whole process"},
+        [REMEDY_POOL]      = {"zpool export %s", "zpool", .touches = "the other disks of the pool"},
+        [REMEDY_VOLUME]    = {"lvchange -an %s", "lvchange", .touches = "the other disks of the volume"},
+        [REMEDY_CRYPT]     = {"cryptsetup close %s", "cryptsetup"},
+        [REMEDY_VERITY]    = {"veritysetup close %s", "veritysetup"},
+        [REMEDY_INTEGRITY] = {"integritysetup close %s", "integritysetup"},
+        [REMEDY_MULTIPATH] = {"multipath -f %s", "multipath", .touches = "the other paths to the disk"},
+        [REMEDY_MAPPING]   = {"dmsetup remove %s", "dmsetup", .touches = "the other disks of the mapping"},
+        [REMEDY_ARRAY]     = {"mdadm --stop %s", "mdadm", .touches = "the other disks of the array"},
+        [REMEDY_BCACHE]    = {"echo 1 >%s", .touches = "the cache of the device"},
+        /* clang-format on */
+};
+
+bool remedy_operand_valid(const char *operand)
+{
+        char shown[REMEDY_OPERAND_MAX + 1];
+
+        return *operand && *operand != '-' && strlen(operand) < REMEDY_OPERAND_MAX &&
+               streq(make_harmless(operand, shown, sizeof(shown)), operand);
+}
+
+/* Quotes a word for a shell, if it needs that. Returns false if it does not fit. */
+static bool quote(const char *s, char *ret, size_t size)
+{
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+        size_t used = 1;
+
+        if (strspn(s, plain) == strlen(s))
+                return copy_string(ret, size, s);
+        for (; *s; s++) {
+                const char *text = *s == '\'' ? "'\\''" : (const char[]){*s, '\0'};
+
+                if (used + strlen(text) + sizeof("'") > size)
+                        return false;
+                (void) stpcpy(ret + used, text);
+                used += strlen(text);
+        }
+        ret[0] = ret[used] = '\'';
+        ret[used + 1] = '\0';
+        return true;
+}
+
+char *remedy_command(enum remedy id, const char *operand, char *ret, size_t size)
+{
+        const char *words = remedy_rows[id].words, *place = words ? strstr(words, "%s") : NULL;
+        char word[REMEDY_OPERAND_MAX], before[32];
+
+        ret[0] = '\0';
+        if (!place || !remedy_operand_valid(operand) || !quote(operand, word, sizeof(word)) ||
+            !copy_part(before, sizeof(before), words, (size_t) (place - words)) ||
+            !concat(ret, size, before, word, place + strlen("%s")))
+                ret[0] = '\0';
+        return ret;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The commands that uasd and uasctl name for a user to run. Each is a promise: it runs only programs of the host's own file
+ * system, touches no other disk, can be pasted as it is printed, and works on this machine. tests/unit/test-remedy.c checks
+ * that of every row, and tests/ctl/test-remedies.py that no text has a command that is not in the table.
+ */
+enum remedy {
+        REMEDY_NONE,
+        /* end a use of a disk */
+        REMEDY_UMOUNT,
+        REMEDY_SWAPOFF,
+        REMEDY_LOOP,
+        REMEDY_STOP_UNIT,
+        REMEDY_KILL,
+        REMEDY_KILL_HARD, /* SIGTERM does not end the process */
+        REMEDY_POOL,
+        /* stop a device that stands on a disk */
+        REMEDY_VOLUME,
+        REMEDY_CRYPT,
+        REMEDY_VERITY,
+        REMEDY_INTEGRITY,
+        REMEDY_MULTIPATH,
+        REMEDY_MAPPING,
+        REMEDY_ARRAY,
+        REMEDY_BCACHE,
+        _REMEDY_MAX,
+};
+
+struct remedy_row {
+        const char *words;   /* the command; "%s": its operand */
+        const char *program; /* NULL: the shell has it */
+        const char *service; /* what it asks, below /run; NULL: the kernel */
+        const char *touches; /* besides the use of this disk */
+};
+
+extern const struct remedy_row remedy_rows[_REMEDY_MAX];
+
+#define REMEDY_OPERAND_MAX 1024
+#define REMEDY_COMMAND_MAX (REMEDY_OPERAND_MAX + 64)
+
+/*
+ * Returns true if a command may have this operand: all of it is shown as it is, and it is no option. A name with control
+ * characters, a backslash or malformed UTF-8 is not: it is escaped where it is printed, and then names something else.
+ */
+bool remedy_operand_valid(const char *operand);
+/* Writes the command for a shell, as a whole or not at all. Returns ret. */
+char *remedy_command(enum remedy id, const char *operand, char *ret, size_t size);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/io/programs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "common/util.h"
+#include "sys/io/sysfs.h"
+
+bool program_there(const struct roots *r, const char *name)
+{
+        const struct {
+                int root;
+                const char *folder;
+        } folders[] = {{r->lib, "../bin/"}, {r->lib, "../sbin/"}, {r->etc, "../bin/"}, {r->etc, "../sbin/"}};
+
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++)
+                if (faccessat(folders[i].root, path_join(folders[i].folder, name), X_OK, 0) == 0)
+                        return true;
+        return false;
+}
+
+bool systemd_there(const struct roots *r)
+{
+        return faccessat(r->run, "systemd/system", F_OK, 0) == 0; /* sd_booted(3) */
+}
+
+int remedy_here(const struct roots *r, enum remedy id, const char *operand, char *ret, size_t size)
+{
+        const struct remedy_row *row = remedy_rows + id;
+
+        if (!*remedy_command(id, operand, ret, size))
+                return -EINVAL;
+        if ((!row->program || program_there(r, row->program)) && (!row->service || faccessat(r->run, row->service, F_OK, 0) == 0))
+                return 0;
+        ret[0] = '\0';
+        return -ENOENT;
+}

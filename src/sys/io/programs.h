@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/remedy.h"
+#include "sys/io/roots.h"
+
+/* Returns true if the system has this program, in /usr/bin, /usr/sbin, /bin or /sbin: only root writes there. */
+bool program_there(const struct roots *r, const char *name);
+/* Returns true if systemd is the system's manager: it answers systemctl, and keeps a journal. */
+bool systemd_there(const struct roots *r);
+/*
+ * Writes a command that works on this machine. Returns 0; -ENOENT if its program is missing, or what the program asks; -EINVAL if
+ * its operand cannot be pasted. Then ret is "".
+ */
+int remedy_here(const struct roots *r, enum remedy id, const char *operand, char *ret, size_t size);
