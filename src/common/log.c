@@ -68,31 +68,45 @@ static bool send_journal(int level, const char *message, const char *message_id,
         return r >= 0 || r == -EAGAIN;
 }
 
+/* Each byte may become "\x0a". */
+#define LINE_ROOM(message) (strlen(log_program) + 4 * strlen(message) + sizeof(": \n"))
+#define KMSG_LINE 900 /* shorter than LOG_LINE_MAX of the kernel */
+
 static void send(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n)
 {
-        char harmless[1024], line[1100];
-        int length;
+        size_t room = LINE_ROOM(message);
+        _cleanup_free_ char *line = malloc(room);
+        size_t head;
 
         if (log_before)
                 log_before();
-        make_harmless(message, harmless, sizeof(harmless));
-        if (log_journal && send_journal(level, harmless, message_id, fields, n))
+        if (!line)
                 return;
-        /* One write(2): dprintf(3) first asks for the position, and fails on /dev/kmsg. */
-        length = snprintf(line, sizeof(line), "%s: %s\n", log_program, harmless);
-        (void) !write(STDERR_FILENO, line, (size_t) length < sizeof(line) ? (size_t) length : sizeof(line) - 1);
+        head = (size_t) snprintf(line, room, "%s: ", log_program);
+        make_harmless(message, line + head, room - head - 1);
+        if (log_journal && send_journal(level, line + head, message_id, fields, n))
+                return;
+        (void) stpcpy(line + strlen(line), "\n");
+        /* One write(2): dprintf(3) first asks for the position, and fails on /dev/kmsg. That takes only short lines. */
+        if (write(STDERR_FILENO, line, strlen(line)) < 0 && errno == EINVAL && strlen(line) > KMSG_LINE)
+                (void) !write(STDERR_FILENO, line, KMSG_LINE);
 }
 
 _printf_(5, 0) static void log_valist(int level, const char *message_id, const struct log_field *fields, size_t n,
                                       const char *format, va_list ap)
 {
         int saved = errno;
-        char text[1024];
+        _cleanup_free_ char *text = NULL;
 
         if (level > log_max_level)
                 return;
-        (void) vsnprintf(text, sizeof(text), gettext(format), ap);
-        send(level, text, message_id, fields, n);
+        /* Whole: it may contain a command, which is something else if it is cut. */
+        if (vasprintf(&text, gettext(format), ap) >= 0)
+                send(level, text, message_id, fields, n);
+        else {
+                text = NULL;
+                send(LOG_ERR, strerror(ENOMEM), message_id, fields, n);
+        }
         errno = saved;
 }
 

@@ -11,15 +11,18 @@
 /* Messages go to journald, or to stderr without it. They never make a program wait. */
 
 static int result;
+static char *sent; /* the last message to journald */
 
 int __wrap_journal_send(const char *text, size_t size);
 int __wrap_journal_send(const char *text, size_t size)
 {
+        free(sent);
+        sent = strndup(text, size);
         return result;
 }
 
 /* stderr is the stream of journald. Returns what was written to it. */
-static const char *said(int error, char ret[static 64])
+static const char *said_of(const char *message, int error, char *ret, size_t size)
 {
         int fds[2], before = dup(STDERR_FILENO);
         struct stat st;
@@ -33,14 +36,41 @@ static const char *said(int error, char ret[static 64])
         assert_int_equal(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
         result = error;
         log_open("test", LOG_INFO);
-        log_info("hello");
+        log_info("%s", message);
         assert_int_equal(dup2(before, STDERR_FILENO), STDERR_FILENO);
-        n = read(fds[0], ret, 63);
+        n = read(fds[0], ret, size - 1);
         ret[n > 0 ? n : 0] = '\0';
         (void) close(before);
         (void) close(fds[0]);
         (void) close(fds[1]);
         return ret;
+}
+
+static const char *said(int error, char ret[static 64])
+{
+        return said_of("hello", error, ret, 64);
+}
+
+/* A command in it is something else if it is cut. */
+static void test_whole(void **state)
+{
+        char message[4000] = "", text[20000], expected[20000];
+
+        memset(message, 'x', sizeof(message) - 1);
+        for (size_t n = 1000; n < sizeof(message); n += 500) {
+                message[n] = '\0';
+                (void) snprintf(expected, sizeof(expected), "test: %s\n", message);
+                assert_string_equal(said_of(message, -ENOENT, text, sizeof(text)), expected);
+                assert_string_equal(said_of(message, 0, text, sizeof(text)), "");
+                (void) snprintf(expected, sizeof(expected), "MESSAGE=%s\n", message);
+                assert_non_null(strstr(sent, expected));
+                message[n] = 'x';
+        }
+        /* Escaped it is four times as long. */
+        memset(message, '\n', sizeof(message) - 1);
+        assert_int_equal(strlen(said_of(message, -ENOENT, text, sizeof(text))), strlen("test: \n") + 4 * (sizeof(message) - 1));
+        free(sent);
+        sent = NULL;
 }
 
 static void test_journal(void **state)
@@ -56,7 +86,7 @@ static void test_journal(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal), cmocka_unit_test(test_whole)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
