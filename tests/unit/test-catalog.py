@@ -26,7 +26,7 @@ def what_agrees(text):
         "fields": sorted(re.findall(r"@(\w+)@", text)),
         "headers": re.findall(r"(?m)^((?!Subject)[A-Z][\w-]+: .*)$", text.split("\n\n")[0]),
         "subject's fields": re.findall(r"@(\w+)@", text.split("\n")[0]),
-        "commands": sorted(re.findall(r"uasctl [a-z]+(?: @\w+@)*|update-initramfs -u", " ".join(text.split()))),
+        "commands": sorted(re.findall(r"uasctl [a-z]+(?: @\w+@)*", " ".join(text.split()))),
         "settings": sorted(re.findall(r"\w+=", text)),
         "paragraphs": text.strip().count("\n\n"),
     }
@@ -62,6 +62,13 @@ for path in catalogs:
         for what, value in what_agrees(text).items():
             if one in original and value != what_agrees(original[one])[what]:
                 wrong.append(f"{name}: {one}: other {what} than in {os.path.basename(catalogs[0])}: {value}")
+        # journalctl shows it as it is, in a terminal of 80 columns. The fields of the subject become short.
+        # A command ends its line, so it can be pasted.
+        for line in text.split("\n")[0].replace("@UASD_INTERFACE@", "2-1.4:1.0"), *text.split("\n")[1:]:
+            if len(line) > 78:
+                wrong.append(f"{name}: {len(line)} columns: {line}")
+            if "uasctl " in line and not re.search(r"uasctl [a-z]+( @\w+@)+( [a-z]+)?$", line):
+                wrong.append(f"{name}: a command is not whole at the end of its line: {line}")
         if path != catalogs[0] and text == original.get(one):
             wrong.append(f"{name}: {one}: not translated")
 
