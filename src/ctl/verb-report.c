@@ -259,6 +259,14 @@ static void print_configuration(const struct ctl *c)
         }
 }
 
+/* The attribute ends with the newline of the last write, and often with the comma of an entry that was removed. */
+static const char *trimmed(char *quirks)
+{
+        for (size_t n = strlen(quirks); n > 0 && strchr(", \n", quirks[n - 1]); n--)
+                quirks[n - 1] = '\0';
+        return quirks;
+}
+
 /* The machine: versions, and settings. daemon: it answers. */
 static void report_machine(const struct ctl *c, bool daemon)
 {
@@ -275,7 +283,7 @@ static void report_machine(const struct ctl *c, bool daemon)
         output_field("Host", platform);
         print_command_line(&c->client.roots);
         if (attr_read(c->client.roots.sys, SYSFS_QUIRKS, quirks, sizeof(quirks)) >= 0)
-                output_field("Quirks", quirks[0] && quirks[0] != '\n' ? quirks : "(none)");
+                output_field("Quirks", *trimmed(quirks) ? quirks : "(none)");
         print_configuration(c);
 }
 

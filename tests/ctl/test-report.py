@@ -115,6 +115,9 @@ class Report(unittest.TestCase):
             'lost=1 reason=busy: PRIVATE has it\n' for i in (2, 3)))
         self.tree.write('sys/module/usb_storage/parameters/quirks', '\n\n')
         self.assertIn('Quirks: (none)\n', self.tree.run('report').stdout)
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '0bc2:2322:u,\n\n')
+        self.assertIn('Quirks: 0bc2:2322:u\n', self.tree.run('report').stdout)
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '\n\n')
         self.tree.write('etc/modprobe.d/PRIVATE.conf', 'options usb-storage quirks=1209:5a5a:f\n')
         self.tree.write('usr/lib/modprobe.d/package.conf', 'options usb-storage quirks=1209:5a5a:t\n')
         for pid, namespace in (1, 1), (4711, 2):
