@@ -317,7 +317,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
          .means = "It speaks only UAS, so there is no choice."},
         [REASON_FORCE_NEEDED] = {.word = "force-needed", .choice = "usb-storage, if it speaks BOT",
          .found = found_force_needed,
-         .means = "The kernel disables UAS for this bridge, and --force was not given.",
+         .means = "The kernel disables UAS for this bridge, and uas is not forced.",
          .remedy = "uasctl --force policy DISK uas"},
         [REASON_OVERRIDE] = {.word = "override", .choice = "the requested one",
          .no = "no user requested a driver", .found = found_override,

@@ -96,7 +96,7 @@ class Requests(Machine):
         self.assertEqual((self.kept(), self.read(SCSI + '/block/sdz/uevent')), ([], ''))
         self.ctl('trim', 'sdz', 'on', '--force')
         self.assertEqual(self.kept(), ['1209:5a5a:S1=on 0:0'])
-        self.assertEqual(self.told(), ['TRIM is kept on for it, by --force: it does not say that it knows it'])
+        self.assertEqual(self.told(), ['TRIM is kept on for it by force: it does not say that it knows it'])
 
     def test_trim_some(self):
         "Only the LUNs that offer it. With --force all that the kernel has the attribute for."

@@ -186,7 +186,7 @@ void report_trim(const struct entry *e, bool on, bool force)
 {
         ending(e, LOG_NOTICE, MESSAGE_TRIM,
                !on     ? N_("TRIM is not kept on for it any more")
-               : force ? N_("TRIM is kept on for it, by --force: it does not say that it knows it")
+               : force ? N_("TRIM is kept on for it by force: it does not say that it knows it")
                        : N_("TRIM is kept on for it"));
 }
 
