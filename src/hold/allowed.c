@@ -118,7 +118,8 @@ static int take(const char *value, const char *end, usec_t *min)
         return 0;
 }
 
-#define TAB_KEY "x-systemd.device-timeout="
+/* The second is crypttab's, and limits the wait for the device that has the key. */
+static const char *const tab_keys[] = {"x-systemd.device-timeout=", "keyfile-timeout="};
 
 /* The options of fstab and crypttab are in the fourth field. A comment does not count. */
 static int take_tab_line(const char *line, usec_t *min)
@@ -134,8 +135,9 @@ static int take_tab_line(const char *line, usec_t *min)
         for (;;) {
                 size_t n = strcspn(p, ", \t\n");
 
-                if (startswith(p, TAB_KEY)) {
-                        int r = take(p + strlen(TAB_KEY), ", \t\n", min);
+                for (size_t i = 0; i < ELEMENTSOF(tab_keys); i++) {
+                        const char *value = startswith(p, tab_keys[i]);
+                        int r = value ? take(value, ", \t\n", min) : 0;
 
                         if (r < 0)
                                 return r;
@@ -245,8 +247,11 @@ static int read_cmdline(const struct roots *r, usec_t *min)
         if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
                 return 0;
         /* Any option that may contain it: systemd.mount-extra=, systemd.swap-extra=, luks.options=, rootflags=. */
-        for (const char *p = text; k >= 0 && (p = strstr(p, TAB_KEY)); p += strlen(TAB_KEY))
-                k = take(p + strlen(TAB_KEY), ",: \"'\n", min);
+        for (size_t i = 0; i < ELEMENTSOF(tab_keys); i++)
+                for (const char *p = text; k >= 0 && (p = strstr(p, tab_keys[i]));) {
+                        p += strlen(tab_keys[i]);
+                        k = take(p, ",: \"'\n", min);
+                }
         for (char *w = strtok_r(text, " \n", &save); k >= 0 && w; w = strtok_r(NULL, " \n", &save))
                 for (size_t i = 0; k >= 0 && i < ELEMENTSOF(keys); i++)
                         if (startswith(w, keys[i]))

@@ -29,8 +29,8 @@ int limits_read(const struct roots *r, struct hold_limits *ret);
 bool service_enabled(const struct roots *r);
 
 /*
- * Finds the shortest time that a boot may wait for a device. The sources are x-systemd.device-timeout= of fstab and crypttab, and
- * PID 1's own default from system.conf and the kernel command line. Returns 0, -EBADMSG if one of them cannot be read and the
- * time is unknown, or another -errno.
+ * Finds the shortest time that a boot may wait for a device. The sources are x-systemd.device-timeout= of fstab and crypttab,
+ * keyfile-timeout= of crypttab, and PID 1's own default from system.conf and the kernel command line. Where a hold begins, PID 1
+ * itself is asked too (ask-pid1.c). Returns 0, -EBADMSG if one of them cannot be read and the time is unknown, or another -errno.
  */
 int smallest_device_timeout(const struct roots *r, usec_t *ret_usec);

@@ -20,40 +20,91 @@
 #define LONGEST (25 * USEC_PER_SEC)
 #define BUS_BUDGET (250 * USEC_PER_MSEC) /* then the private socket is asked */
 
-/*
- * The jobs of a boot wait for their devices from the time at which PID 1 has loaded its units. So a device that appears late
- * cannot be held for long. A later load of units does not move that time.
- */
-static int fits_the_boot(sd_bus *pid1, struct awake deadline, const struct hold_limits *l)
+struct unit {
+        const char *name, *path;
+        uint32_t job; /* 0: none */
+};
+
+/* Reads the next unit of an answer to ListUnitsByPatterns. Returns 1, 0 at the end, or -errno. */
+static int unit_next(sd_bus_message *units, struct unit *ret)
 {
-        usec_t began, now;
+        return sd_bus_message_read(units, "(ssssssouso)", &ret->name, NULL, NULL, NULL, NULL, NULL, &ret->path, &ret->job, NULL,
+                                   NULL);
+}
+
+/* Lowers *limit to a timeout of a unit. No timeout is UINT64_MAX. */
+static int take_timeout(sd_bus *pid1, struct awake deadline, const struct unit *u, const char *property, usec_t *limit)
+{
+        usec_t timeout = 0;
+        int r = pid1_get_usec(pid1, deadline, u->path, PID1_SYSTEMD ".Unit", property, &timeout);
+
+        if (r >= 0 && timeout > 0 && timeout < *limit)
+                *limit = timeout;
+        return r;
+}
+
+/*
+ * Lowers *limit to the shortest time for which a job may still wait. The generators have written it into the units, from all
+ * their options and whatever these are called. A device that is missing is inactive, and the units above it are too. Their jobs
+ * wait without running, so JobRunningTimeoutSec= counts only for a device.
+ */
+static int take_jobs(sd_bus *pid1, struct awake deadline, usec_t *limit)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *units = NULL;
+        struct unit u;
         int r;
 
-        r = pid1_get_usec(pid1, deadline, PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &began);
+        r = pid1_call(pid1, deadline, &units, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns", "asas", 2, "inactive", "activating",
+                      4, "*.device", "*.mount", "*.swap", "*.target");
+        if (r >= 0)
+                r = sd_bus_message_enter_container(units, 'a', "(ssssssouso)");
+        while (r >= 0 && (r = unit_next(units, &u)) > 0) {
+                if (u.job == 0)
+                        continue;
+                r = take_timeout(pid1, deadline, &u, "JobTimeoutUSec", limit);
+                if (r >= 0 && endswith(u.name, ".device"))
+                        r = take_timeout(pid1, deadline, &u, "JobRunningTimeoutUSec", limit);
+        }
+        return r;
+}
+
+/*
+ * A job that waits must not end because of the hold. PID 1 does not tell when a job began. Those of a boot begin when PID 1 has
+ * loaded its units; a later load of units does not move that time. So a device that appears late in a boot cannot be held for
+ * long. Later, a job may wait since the machine runs. Half of the time is for units that wait for the disk, and for the events
+ * after a release.
+ */
+static int fits_the_jobs(sd_bus *pid1, struct awake deadline, const struct hold_limits *l, bool boot)
+{
+        usec_t began = 0, limit = boot ? l->device_timeout : UINT64_MAX;
+        int r = 0;
+
+        if (boot)
+                r = pid1_get_usec(pid1, deadline, PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &began);
+        if (r >= 0)
+                r = take_jobs(pid1, deadline, &limit);
         if (r < 0)
                 return r;
-        now = now_monotonic();
-        return now - began + l->hold + MARGIN_USEC <= l->device_timeout ? 0 : -ETIME;
+        return l->hold <= limit / 2 && now_monotonic() - began + l->hold + MARGIN_USEC <= limit ? 0 : -ETIME;
 }
 
 /* mdadm starts an array without a member that is late. If the disk has a member, the hold must not delay it for so long. */
 static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hold_limits *l)
 {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        const char *path;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *timers = NULL;
+        struct unit u;
         usec_t now;
         int r;
 
         now = now_monotonic();
-        r = pid1_call(pid1, deadline, &reply, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns", "asas", 1, "active", 1,
+        r = pid1_call(pid1, deadline, &timers, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns", "asas", 1, "active", 1,
                       "mdadm-last-resort@*.timer");
         if (r >= 0)
-                r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
-        while (r >= 0 && (r = sd_bus_message_read(reply, "(ssssssouso)", NULL, NULL, NULL, NULL, NULL, NULL, &path, NULL, NULL,
-                                                  NULL)) > 0) {
+                r = sd_bus_message_enter_container(timers, 'a', "(ssssssouso)");
+        while (r >= 0 && (r = unit_next(timers, &u)) > 0) {
                 usec_t end = 0;
 
-                r = pid1_get_usec(pid1, deadline, path, PID1_SYSTEMD ".Timer", "NextElapseUSecMonotonic", &end);
+                r = pid1_get_usec(pid1, deadline, u.path, PID1_SYSTEMD ".Timer", "NextElapseUSecMonotonic", &end);
                 if (r >= 0 && end > now && now + l->hold + MARGIN_USEC > end)
                         return -ETIME;
         }
@@ -77,17 +128,11 @@ static int timer_arm(const struct roots *roots, const char *interface, struct aw
         r = pid1_state(pid1, deadline, &state);
         if (r < 0)
                 return r;
-        switch (state) {
-        case PID1_STARTING:
-                r = fits_the_boot(pid1, deadline, l);
-                if (r < 0)
-                        return r;
-                break;
-        case PID1_RUNNING:
-                break;
-        case PID1_STOPPING:
+        if (state == PID1_STOPPING)
                 return -ESHUTDOWN;
-        }
+        r = fits_the_jobs(pid1, deadline, l, state == PID1_STARTING);
+        if (r < 0)
+                return r;
         r = fits_the_arrays(pid1, deadline, l);
         if (r < 0)
                 return r;

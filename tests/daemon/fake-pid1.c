@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fnmatch.h>
+#include <inttypes.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
@@ -9,21 +11,30 @@
 /*
  * A PID 1 that stays busy until a test lets it answer. It listens at argv[1], and prints "ready" and each call. A line on stdin
  * is an order. "state WORD" sets SystemState. "loaded USEC" sets the time at which the units were loaded, "array USEC" the end of
- * a timer of mdadm. "answer" serves all present and future connections. "finished" sends StartupFinished. "job" ends the jobs
- * that were begun. "hang up" closes all connections. To a client of a bus it is the bus, too.
+ * a timer of mdadm. "unit NAME JOB TIMEOUT RUNNING" adds an inactive unit with the id of its job and its two timeouts in usec.
+ * "answer" serves all present and future connections. "finished" sends StartupFinished. "job" ends the jobs that were begun.
+ * "hang up" closes all connections. To a client of a bus it is the bus, too.
  */
 
 #define PEERS_MAX 16
 #define MANAGER "org.freedesktop.systemd1.Manager"
 #define TIMER "org.freedesktop.systemd1.Timer"
+#define UNIT "org.freedesktop.systemd1.Unit"
 #define PATH "/org/freedesktop/systemd1"
 #define ARRAY PATH "/unit/array"
+#define UNITS_MAX 4
 
 static sd_event *event;
 static sd_bus *peers[PEERS_MAX];
 static sd_event_source *listening;
 static char state[32] = "starting";
 static uint64_t loaded, array; /* 0: the property or unit does not exist */
+static struct unit {
+        char name[48], path[64];
+        uint32_t job;
+        uint64_t job_timeout, running_timeout;
+} units[UNITS_MAX];
+static size_t n_units;
 
 static int on_call(sd_bus_message *m, void *data, sd_bus_error *e)
 {
@@ -65,19 +76,63 @@ static int on_loaded(sd_bus *bus, const char *path, const char *interface, const
         return loaded ? sd_bus_message_append(reply, "t", loaded) : -EIO;
 }
 
+static bool wants(char **list, const char *word)
+{
+        for (; *list; list++)
+                if (fnmatch(*list, word, 0) == 0)
+                        return true;
+        return false;
+}
+
+static int add_unit(sd_bus_message *reply, char **patterns, const char *name, const char *path, uint32_t job)
+{
+        return wants(patterns, name) ? sd_bus_message_append(reply, "(ssssssouso)", name, "", "", "", "", "", path, job, "", "/")
+                                     : 0;
+}
+
+static void free_list(char ***list)
+{
+        for (char **word = *list; word && *word; word++)
+                free(*word);
+        free(*list);
+}
+
 static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        const char *states, *pattern;
-        int r = sd_bus_message_read(m, "asas", 1, &states, 1, &pattern);
+        _cleanup_(free_list) char **states = NULL, **patterns = NULL;
+        int r = sd_bus_message_read_strv(m, &states);
 
         if (r >= 0)
+                r = sd_bus_message_read_strv(m, &patterns);
+        if (r >= 0)
                 r = sd_bus_message_new_method_return(m, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ssssssouso)");
         if (r < 0)
                 return r;
-        printf("%s %s %s\n", sd_bus_message_get_member(m), states, pattern);
-        r = sd_bus_message_append(reply, "a(ssssssouso)", array ? 1 : 0, "md.timer", "", "", "", "", "", ARRAY, 0, "", "/");
+        printf("%s", sd_bus_message_get_member(m));
+        for (size_t i = 0; i < 2; i++)
+                for (char **word = i ? patterns : states; *word; word++)
+                        printf(" %s", *word);
+        puts("");
+        if (array && wants(states, "active"))
+                r = add_unit(reply, patterns, "mdadm-last-resort@md0.timer", ARRAY, 0);
+        for (size_t i = 0; r >= 0 && wants(states, "inactive") && i < n_units; i++)
+                r = add_unit(reply, patterns, units[i].name, units[i].path, units[i].job);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int on_timeout(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                      void *data, sd_bus_error *e)
+{
+        for (size_t i = 0; i < n_units; i++)
+                if (streq(units[i].path, path))
+                        return sd_bus_message_append(
+                                reply, "t", streq(property, "JobTimeoutUSec") ? units[i].job_timeout : units[i].running_timeout);
+        return -ENOENT;
 }
 
 static int on_elapse(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
@@ -92,6 +147,13 @@ static const sd_bus_vtable timer[] = {
         SD_BUS_VTABLE_END,
 };
 
+static const sd_bus_vtable timeouts[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("JobTimeoutUSec", "t", on_timeout, 0, 0),
+        SD_BUS_PROPERTY("JobRunningTimeoutUSec", "t", on_timeout, 0, 0),
+        SD_BUS_VTABLE_END,
+};
+
 static const sd_bus_vtable manager[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD("Subscribe", NULL, NULL, on_call, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -102,6 +164,14 @@ static const sd_bus_vtable manager[] = {
         SD_BUS_PROPERTY("UnitsLoadFinishTimestampMonotonic", "t", on_loaded, 0, 0),
         SD_BUS_VTABLE_END,
 };
+
+static int is_unit(sd_bus *bus, const char *path, const char *interface, void *data, void **found, sd_bus_error *e)
+{
+        for (size_t i = 0; i < n_units; i++)
+                if (streq(units[i].path, path))
+                        return 1;
+        return 0;
+}
 
 static int on_hello(sd_bus_message *m, void *data, sd_bus_error *e)
 {
@@ -124,6 +194,7 @@ static sd_bus *serve(int fd)
             sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0)) >= 0 &&
             sd_bus_start(bus) >= 0 && sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 &&
             sd_bus_add_object_vtable(bus, NULL, ARRAY, TIMER, timer, NULL) >= 0 &&
+            sd_bus_add_fallback_vtable(bus, NULL, PATH "/unit", UNIT, timeouts, is_unit, NULL) >= 0 &&
             sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/DBus", "org.freedesktop.DBus", driver, NULL) >= 0 &&
             sd_bus_attach_event(bus, event, 0) >= 0)
                 return bus;
@@ -144,7 +215,7 @@ static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *
 
 static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
-        char line[64];
+        char line[128];
 
         if (!fgets(line, sizeof(line), stdin))
                 return sd_event_exit(event, 0);
@@ -157,6 +228,12 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
                 loaded = strtoull(line + 7, NULL, 10);
         else if (strncmp(line, "array ", 6) == 0)
                 array = strtoull(line + 6, NULL, 10);
+        else if (n_units < UNITS_MAX &&
+                 sscanf(line, "unit %47s %" SCNu32 " %" SCNu64 " %" SCNu64, units[n_units].name, &units[n_units].job,
+                        &units[n_units].job_timeout, &units[n_units].running_timeout) == 4) {
+                (void) snprintf(units[n_units].path, sizeof(units[n_units].path), PATH "/unit/u%zu", n_units);
+                n_units++;
+        }
         for (size_t i = 0; i < PEERS_MAX; i++)
                 if (peers[i] && streq(line, "hang up"))
                         peers[i] = sd_bus_close_unref(peers[i]);

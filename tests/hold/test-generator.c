@@ -72,6 +72,10 @@ static void test_timeouts(void **state)
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=" SECONDS_30 "1s1\n", 32},
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=" SECONDS_30 "1s1s\n", -EBADMSG}, /* longer than any time */
                 {"etc/crypttab", "luks UUID=x none luks,x-systemd.device-timeout=30s\n", 30},
+                {"etc/crypttab", "luks UUID=x /key:UUID=y luks,keyfile-timeout=10s,discard\n", 10},
+                {"etc/crypttab", "luks UUID=x /key:UUID=y keyfile-timeout=soon\n", -EBADMSG},
+                {"proc/cmdline", "luks.options=keyfile-timeout=26,discard\n", 26},
+                {"proc/cmdline", "luks.options=x-systemd.device-timeout=28,keyfile-timeout=27s\n", 27},
                 {"etc/systemd/system.conf", "[Manager]\n#DefaultTimeoutStartSec=5\nDefaultTimeoutStartSec=50\n", 50},
                 {"etc/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=1min\n", 60},
                 {"usr/lib/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=infinity\n", 90},

@@ -28,6 +28,9 @@ DROPIN = 'uasd-release@.timer.d/50-hold.conf'
 PASSED = '1209:5a5a:S1@0000:00:14.0/ss/1=state=passed firmware=0214 kernel=6.1.0-test boot=- date=- reason=\n'
 
 
+NEVER = 2**64 - 1
+
+
 def uptime():
     """CLOCK_MONOTONIC in seconds: for a PID 1 in the folder, the time of this machine."""
     return time.clock_gettime(time.CLOCK_MONOTONIC)
@@ -113,6 +116,39 @@ class Programs(unittest.TestCase):
         "After the boot no job waits any more."
         self.holds('state running', 'loaded %d' % ((uptime() - 300) * 1e6))
 
+    def waiting(self, name, job=7, timeout=NEVER, running=NEVER):
+        """The order for a unit with a job, and its two timeouts in seconds."""
+        return 'unit %s %d %d %d' % (name, job, *(NEVER if t == NEVER else t * 10**6 for t in (timeout, running)))
+
+    def test_jobs_of_the_boot(self):
+        """
+        A boot that began two seconds ago. PID 1 has each timeout, whatever has set it. The half of it is for the hold, so a hold
+        of 20 s does not fit into less than 40 s. Only units with a job count, and JobRunningTimeoutSec= only for a device.
+        """
+        for expect, *units in ((True, dict(name='dev-a.device', running=40)), (False, dict(name='dev-a.device', running=39)),
+                               (False, dict(name='dev-a.device', timeout=39)), (True, dict(name='dev-a.device', running=10, job=0)),
+                               (True, dict(name='dev-a.device'), dict(name='x.service', timeout=10)),
+                               (False, dict(name='dev-a.device', running=90), dict(name='dev-b.device', running=10)),
+                               (False, dict(name='local-fs.target', timeout=30)), (True, dict(name='mnt.mount', running=30)),
+                               (False, dict(name='mnt.mount', timeout=30)), (False, dict(name='dev-a.swap', timeout=30)),
+                               (True, dict(name='dev-a.device', running=0))):
+            with self.subTest(units=units):
+                asked = self.holds('state starting', 'loaded %d' % ((uptime() - 2) * 1e6), *(self.waiting(**unit) for unit in units),
+                                   expect=expect)
+                self.assertIn('ListUnitsByPatterns inactive activating *.device *.mount *.swap *.target\n', asked)
+                self.tearDown_hold()
+
+    def test_jobs_wait_already(self):
+        "Half of the time is enough, but the jobs have waited for too long."
+        self.holds('state starting', 'loaded %d' % ((uptime() - 30) * 1e6), self.waiting('dev-a.device', running=50), expect=False)
+
+    def test_jobs_after_the_boot(self):
+        "A job that waits without a limit does not matter. Another may have waited since the machine runs."
+        for expect, running in (True, NEVER), (False, uptime()):
+            with self.subTest(running=running):
+                self.holds('state running', self.waiting('dev-a.device', running=running), expect=expect)
+                self.tearDown_hold()
+
     def test_array_waits(self):
         "mdadm waits long enough for the members of an array, or has ended."
         for left in 40, -1:
@@ -126,7 +162,8 @@ class Programs(unittest.TestCase):
 
     def tearDown_hold(self):
         for path in 'run/uasd/hold/2-1:1.0', 'run/systemd/private':
-            os.unlink(self.tree.path(path))
+            if os.path.lexists(self.tree.path(path)):
+                os.unlink(self.tree.path(path))
 
     def test_unknown_limits(self):
         "PID 1 does not know since when the jobs wait: no hold."

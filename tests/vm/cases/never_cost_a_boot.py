@@ -9,8 +9,9 @@ import cpio
 from context import case
 from evidence import when
 from guest import FSTAB
-from holds import (LABEL, SERVICE_DROPIN, boot, by_the_dead_man, early, held_and_released,
+from holds import (LABEL, MONITOR, SERVICE_DROPIN, Timeline, boot, by_the_dead_man, early, held_and_released,
                    mounted_at_boot, never_held)
+from stacks import KEY, prepare
 
 HOLD_SEC = 20
 HELPER = "/usr/lib/uasd/uasd-hold"
@@ -251,6 +252,43 @@ def fifteen_seconds(vm):
     print("held, mounted %+.2f s" % (mounted - began), flush=True)
     assert 7 <= mounted - began <= 7.5 + 6
     assert guest.driver(disk.interface) == "usb-storage"
+
+
+BOX = "5ca1ab1e-0000-4000-8000-00000000b0c5"
+KEY_DISK = """
+cryptsetup luksFormat -q --type luks1 --pbkdf-force-iterations 1000 --uuid %s $A %s
+cryptsetup open -d %s $A box
+mke2fs -q -t ext4 /dev/mapper/box
+cryptsetup close box
+mke2fs -q -t ext4 -L KEY $B
+mount $B /mnt
+cp %s /mnt/key
+umount /mnt
+""" % (BOX, KEY, KEY, KEY)
+
+
+@case(image="vendor", limit=300)
+def key_on_a_held_disk(vm):
+    "crypttab's keyfile-timeout=: the key is on a disk that uasd wants to move. The boot finds it in time, and nobody is asked for a password."
+    inner, outer = vm.disk(), vm.disk()
+    prepare(vm, [inner, outer], KEY_DISK)
+    inner.close()
+    # No timeout but that of the key is shorter than a hold. uasd is stopped, so a hold would last until its timer ends it.
+    guest = vm.boot(drives=inner.media, wait="agent", fstab=["/dev/mapper/box /mnt ext4 defaults 0 2"], files={
+        **MONITOR, "/etc/uasd/uasd.conf": "[uasd]\nHoldSec=45\n",
+        "/etc/crypttab": "box UUID=%s /key:LABEL=KEY luks,keyfile-timeout=50s\n" % BOX,
+        SERVICE_DROPIN: early("ExecStartPost=/bin/kill -STOP $MAINPID\n")})
+    # A hold of half of the time would not end before the key is given up.
+    loaded = int(guest.out("systemctl show -P UnitsLoadFinishTimestampMonotonic")) / 1e6
+    guest.wait_until("awk '{exit $1 < %f}' /proc/uptime" % (loaded + 25), 60)
+    guest.plug(outer)
+    asks = "ls /run/systemd/ask-password/ask.*"
+    guest.wait_until("mountpoint -q /mnt || " + asks, 120)
+    assert guest.run(asks).rc != 0, guest.journal("-b")
+    line = Timeline(guest, outer)
+    print(line, flush=True)
+    never_held(line)
+    assert line.driver == "usb-storage"
 
 
 @case(image="vendor")
