@@ -92,6 +92,7 @@
 #define PROP_HOLD "UASD_HOLD"
 #define PROP_CAPABLE "UASD_CAPABLE"
 #define PROP_VERDICT "UASD_VERDICT"
+#define PROP_ASKED "UASD_ASKED" /* 1: in the initramfs, udev has processed an event of the bound interface */
 #define PROP_POLICY "UASD_POLICY"
 #define PROP_TRIM "UASD_TRIM"           /* 1: TRIM is on by uasctl trim */
 #define PROP_TRIM_MODE "UASD_TRIM_MODE" /* value that the rule writes to provisioning_mode */

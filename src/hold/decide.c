@@ -87,6 +87,14 @@ static int verb_let_go(const struct roots *r, char **args)
         return early_let_go(r);
 }
 
+/* The exit status is the answer: 0 if a disk was tried. */
+static int verb_settle(const struct roots *r, char **args)
+{
+        int k = early_settle(r, SETTLE_BUDGET);
+
+        return k == 0 ? -ENOENT : k;
+}
+
 static int verb_quirks(const struct roots *r, char **args)
 {
         return hold_quirks(r, args[0], args[1]);
@@ -99,6 +107,7 @@ int main(int argc, char **argv)
                 {"udev", 3, ANSWER_SEC, verb_udev},
                 {"interface", 3, INTERFACE_SEC, verb_interface},
                 {"let-go", 2, ANSWER_SEC, verb_let_go},
+                {"settle", 2, INTERFACE_SEC, verb_settle},
                 {"release", 3, 0, verb_release},
                 {"end-trials", 2, 0, verb_end_trials},
                 {"quirks", 4, 0, verb_quirks},
@@ -111,7 +120,7 @@ int main(int argc, char **argv)
         if (status >= 0)
                 return status;
         (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | interface INTERFACE | release INTERFACE\n"
-                     "in the initramfs also: uasd-hold let-go\n"
+                     "in the initramfs also: uasd-hold let-go | settle\n"
                      "to make one: uasd-hold quirks KERNEL DIRECTORY\n"
                      "when uasd has stopped: uasd-hold end-trials\n",
                      stderr);

@@ -24,6 +24,13 @@ struct runner {
  */
 int early_interface(const struct roots *r, const char *interface, const struct runner *run);
 
+/*
+ * Called before root is mounted: waits until no disk can be moved any more, which are the disks with both protocols. Returns 1 if
+ * the initramfs has tried one, so that its events are still to come, 0 if not, -ETIMEDOUT, or another -errno.
+ */
+#define SETTLE_BUDGET (30 * USEC_PER_SEC)
+int early_settle(const struct roots *r, usec_t budget);
+
 /* Called when the initramfs waits for a device: ends all holds there. Returns 0 or -errno. */
 int early_let_go(const struct roots *r);
 

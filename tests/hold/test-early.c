@@ -15,6 +15,7 @@
 #include "hold/hold.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
 #include "tree.h"
 
 #define IN_USE "23 22 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"
@@ -320,6 +321,71 @@ static void test_coldplug(void **state)
         }
 }
 
+#define ASKED "run/udev/data/+usb:" TREE_INTERFACE
+
+static void asked_by_udev(struct tree *t)
+{
+        tree_write(t, ASKED, "E:UASD_ASKED=1\n");
+}
+static void one_protocol(struct tree *t)
+{
+        tree_uas_alone(t);
+}
+static void without_driver(struct tree *t)
+{
+        tree_unlink(t, TREE_DIR "/driver");
+}
+static void in_a_switch(struct tree *t)
+{
+        const struct switch_record record = {.busnum = 2, .devnum = 5};
+
+        asked_by_udev(t);
+        assert_int_equal(switch_record_write(&t->roots, TREE_INTERFACE, &record), 0);
+}
+static void moved_here(struct tree *t)
+{
+        asked_by_udev(t);
+        attachment(t, true, false, false);
+}
+static void other_record(struct tree *t)
+{
+        tree_write(t, ASKED, "E:ID_MODEL=x\n");
+}
+static void nothing_said(struct tree *t)
+{
+}
+
+/* Root is mounted when no disk can be moved any more. */
+static void test_settle(void **state)
+{
+        static const struct {
+                void (*is)(struct tree *t);
+                int answer;
+        } rows[] = {
+                {asked_by_udev, 0},
+                {one_protocol, 0},
+                {without_driver, 0},
+                {off, 0},
+                {no_hold, 0},
+                {moved_here, 1},
+                {in_a_switch, -ETIMEDOUT},
+                {nothing_said, -ETIMEDOUT},
+                {other_record, -ETIMEDOUT},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct tree t;
+                int k;
+
+                make(&t);
+                rows[i].is(&t);
+                k = early_settle(&t.roots, 50 * USEC_PER_MSEC);
+                if (k != rows[i].answer)
+                        fail_msg("row %zu: %i", i, k);
+                tree_remove(&t);
+        }
+}
+
 static void test_not_an_initramfs(void **state)
 {
         struct tree t;
@@ -327,6 +393,7 @@ static void test_not_an_initramfs(void **state)
         tree_make(&t);
         assert_int_equal(early_let_go(&t.roots), 0);
         assert_false(tree_exists(&t, "run/uasd/waited-for"));
+        assert_int_equal(early_settle(&t.roots, USEC_PER_SEC), 0);
         tree_remove(&t);
 }
 
@@ -514,6 +581,7 @@ int main(void)
                 cmocka_unit_test(test_moved),
                 cmocka_unit_test(test_moved_not),
                 cmocka_unit_test(test_coldplug),
+                cmocka_unit_test(test_settle),
                 cmocka_unit_test(test_not_an_initramfs),
                 cmocka_unit_test(test_no_driver),
                 cmocka_unit_test(test_again_and_recover),

@@ -310,6 +310,35 @@ class Programs(unittest.TestCase):
             with self.subTest(args=args):
                 self.assertIn('usage: uasd-hold', self.run_hold(*args, code=2).stderr)
 
+    # uasd-hold settle, and the script of the initramfs that runs it before root is mounted
+
+    def test_settle(self):
+        "Exit status 0: a disk was moved, so its events are still to come. 1: none was."
+        self.tree.write('etc/uasd/initramfs', '')
+        self.tree.write('run/udev/data/+usb:2-1:1.0', 'E:UASD_ASKED=1\n')
+        self.run_hold('settle', code=1)
+        self.tree.write('run/uasd/attachment/2-1:1.0@2-5', 'TRIED=1\nEARLY=1\n')
+        self.run_hold('settle')
+
+    def test_mounting(self):
+        "All events of udev are waited for only if a disk was moved: a slow device does not delay any other boot."
+        with open(os.path.join(HERE, '../../packaging/initramfs/run')) as file:
+            self.tree.write('run-script', file.read().replace('/usr/lib/uasd', self.tree.path('usr/lib/uasd')))
+        for shell in ['dash'], ['bash', '--posix'], ['busybox', 'sh']:
+            if not shutil.which(shell[0]):
+                continue
+            for moved in True, False:
+                with self.subTest(shell=shell, moved=moved):
+                    self.tree.write('said', '')
+                    for program, status in ('usr/lib/uasd/uasd-hold', not moved), ('bin/udevadm', True):
+                        self.tree.write(program, '#!/bin/sh\necho ${0##*/} $* >>%s\nexit %d\n' % (self.tree.path('said'), status))
+                        os.chmod(self.tree.path(program), 0o755)
+                    p = subprocess.run([*shell, self.tree.path('run-script'), 'mounting'], capture_output=True, text=True, timeout=20,
+                                       env=dict(os.environ, PATH=self.tree.path('bin') + ':' + os.environ['PATH']))
+                    self.assertEqual((p.returncode, p.stdout, p.stderr), (0, '', ''))
+                    self.assertEqual(self.read('said').splitlines(),
+                                     ['uasd-hold settle'] + ['udevadm settle --timeout=30'] * moved)
+
     # uasd-hold release
 
     def held(self, seconds):
