@@ -24,6 +24,15 @@ int __wrap_search_process(const char *pid, void *data)
         return __real_search_process(pid, data);
 }
 
+int __real_strv_push(char ***list, size_t *n, const char *word);
+int __wrap_strv_push(char ***list, size_t *n, const char *word);
+static bool no_memory;
+
+int __wrap_strv_push(char ***list, size_t *n, const char *word)
+{
+        return no_memory && startswith(word, "mnt:") ? -ENOMEM : __real_strv_push(list, n, word);
+}
+
 static void make(struct tree *t, struct lun luns[static DISKS], struct users_of of[static DISKS])
 {
         tree_make(t);
@@ -104,6 +113,40 @@ static void test_as_alone(void **state)
                 users_free(users, n);
         }
         done(&t, of);
+}
+
+/* A process that ends before its mount table is read does not hide the namespace: another one has the same table. */
+static void test_ended(void **state)
+{
+        struct users_of of[DISKS];
+        struct lun luns[DISKS];
+        struct tree t;
+
+        make(&t, luns, of);
+        tree_link(&t, "proc/39/ns/mnt", "mnt:[2]");
+        assert_int_equal(users_find_each(&t.roots, of, DISKS, true), 0);
+        assert_int_equal(of[1].n_users, 1);
+        assert_string_equal(of[1].users[0].where, "/b");
+        assert_int_equal(of[1].users[0].pid, 41);
+        done(&t, of);
+}
+
+/* Without memory the list is not complete. That is an error, not a disk without users. */
+static void test_no_memory(void **state)
+{
+        struct users_of of[DISKS];
+        struct lun luns[DISKS];
+        struct tree t;
+
+        for (size_t i = 0; i < 2; i++) {
+                make(&t, luns, of);
+                if (i > 0)
+                        tree_unlink(&t, "proc/1/ns/mnt"); /* then another namespace is the first */
+                no_memory = true;
+                assert_int_equal(users_find_each(&t.roots, of, DISKS, true), -ENOMEM);
+                no_memory = false;
+                tree_remove(&t);
+        }
 }
 
 /* The first component that is no slice counts. Below a delegated unit any user can choose names. */
@@ -297,9 +340,9 @@ static void test_stacked(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_walk), cmocka_unit_test(test_as_alone), cmocka_unit_test(test_unit),
-                cmocka_unit_test(test_many),     cmocka_unit_test(test_no_walk),  cmocka_unit_test(test_unknown),
-                cmocka_unit_test(test_stacked),
+                cmocka_unit_test(test_one_walk), cmocka_unit_test(test_as_alone),  cmocka_unit_test(test_unit),
+                cmocka_unit_test(test_ended),    cmocka_unit_test(test_no_memory), cmocka_unit_test(test_many),
+                cmocka_unit_test(test_no_walk),  cmocka_unit_test(test_unknown),   cmocka_unit_test(test_stacked),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

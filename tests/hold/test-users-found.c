@@ -326,6 +326,11 @@ static void test_targets(void **state)
 #define NVMET CONFIG "nvmet/subsystems/one/namespaces/1/"
 #define XEN "sys/bus/xen-backend/devices/"
 #define FILEIO CONFIG "target/core/fileio_0/name/"
+#define INFO(path)                                                                                                                   \
+        "Status: ACTIVATED  Max Queue Depth: 128  SectorSize: 512  HwMaxSectors: 16384\n        TCM FILEIO ID: 0        File: " path \
+        "  Size: 67108864  Mode: O_DSYNC Async: 0\n"
+#define RNBD "sys/class/rnbd-server/ctl/devices/"
+#define SCST "sys/kernel/scst_tgt/devices/"
         static const struct {
                 struct file files[2];
                 const char *users;
@@ -334,8 +339,16 @@ static void test_targets(void **state)
                 {{{NVMET "device_path", "/dev/sda1\n"}, {NVMET "enable", "0\n"}}, ""},
                 {{{NVMET "device_path", "(null)\n"}, {NVMET "enable", "0\n"}}, ""},
                 {{{NVMET "device_path", "/dev/sdb\n"}, {NVMET "enable", "1\n"}}, ""},
-                {{{FILEIO "udev_path", "/dev/sda\n"}, {FILEIO "enable", "1\n"}}, "open sda"},
-                {{{CONFIG "target/core/iblock_0/name/udev_path", "/dev/sda\n"}}, ""}, /* it claims its disk */
+                {{{FILEIO "info", INFO("/dev/sda")}, {FILEIO "enable", "1\n"}}, "open sda"},
+                {{{FILEIO "info", INFO("/dev/sda")}, {FILEIO "enable", "0\n"}}, ""},
+                {{{FILEIO "info", INFO("/dev/sda  Size: 5")}, {FILEIO "enable", "1\n"}}, ""}, /* a file with a strange name */
+                {{{FILEIO "info", INFO("/srv/image")}, {FILEIO "enable", "1\n"}}, ""},
+                {{{FILEIO "info", "Status: DEACTIVATED\n"}}, ""},
+                {{{CONFIG "target/core/iblock_0/name/info", INFO("/dev/sda")}}, ""}, /* it claims its disk */
+                {{{RNBD "sda1/block_dev", "-> ../../../../../devices/pci0/block/sda/sda1"}}, "open sda1"},
+                {{{RNBD "sdb/block_dev", "-> ../../../../../devices/pci0/block/sdb"}}, ""},
+                {{{SCST "one/filename", "/dev/sda1\n[key]\n"}}, "open sda1"},
+                {{{SCST "one/filename", "/dev/sda1\n"}, {SCST "two/filename", "/srv/image\n"}}, "open sda1"},
                 {{{CONFIG "usb_gadget/g/functions/mass_storage.0/lun.0/file", "/dev/sda\n"}}, "open sda"},
                 {{{CONFIG "usb_gadget/g/functions/mass_storage.0/lun.0/file", "\n"}}, ""},
                 {{{XEN "vbd-1-51712/physical_device", "8:1\n"}}, "open sda1"},

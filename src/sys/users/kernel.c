@@ -208,16 +208,20 @@ int search_loops(struct user_search *list, size_t n, bool ask)
 /*
  * Targets of the kernel that export a node to another machine. The kernel opens the node itself and without a claim, and no
  * process has it open (drivers/nvme/target/io-cmd-bdev.c, drivers/target/target_core_file.c,
- * drivers/usb/gadget/function/storage_common.c, drivers/block/xen-blkback/xenbus.c). configfs has the path of the node, and
- * sysfs the number of a disk that a guest of Xen has. LIO's block backend claims its disk.
+ * drivers/usb/gadget/function/storage_common.c, drivers/block/xen-blkback/xenbus.c, drivers/block/rnbd/rnbd-srv-sysfs.c, SCST's
+ * scst_vdisk.c). configfs has the path of the node, and sysfs the number of a disk that a guest of Xen has. Only rtslib fills in
+ * LIO's udev_path, the kernel itself its info. LIO's block backend claims its disk.
  */
-static const struct {
+static const struct target {
         const char *paths, *module;
+        const char *before, *after; /* the path is between them; NULL: it is all of the attribute */
 } targets[] = {
         {"kernel/config/nvmet/subsystems/*/namespaces/*/device_path", "nvmet"},
-        {"kernel/config/target/core/fileio_*/*/udev_path", "target_core_file"},
+        {"kernel/config/target/core/fileio_*/*/info", "target_core_file", " File: ", "  Size: "},
         {"kernel/config/usb_gadget/*/functions/mass_storage.*/lun.*/file", "usb_f_mass_storage"},
         {"bus/xen-backend/devices/*/physical_device", "xen_blkback"},
+        {"class/rnbd-server/ctl/devices/*/block_dev", "rnbd_server"},
+        {"kernel/scst_tgt/devices/*/filename", "scst_vdisk", "", "\n"},
 };
 
 static bool is_enabled(const char *path)
@@ -229,7 +233,7 @@ static bool is_enabled(const char *path)
         return attr_read(AT_FDCWD, enable, value, sizeof(value)) <= 0 || !streq(value, "0");
 }
 
-/* node: its path, or its number in hexadecimal ("8:1f") */
+/* node: its path, its number in hexadecimal ("8:1f"), or a link in sysfs to it ("../../block/sda") */
 static const char *target_device(const struct user_search *s, const char *node)
 {
         const char *device = NULL;
@@ -237,26 +241,57 @@ static const char *target_device(const struct user_search *s, const char *node)
 
         if (node[0] == '/')
                 return search_path(s, node);
+        if (startswith(node, "../")) { /* a link in sysfs to the device */
+                node = strrchr(node, '/') + 1;
+                device = search_name(s, node);
+                return device ? device : search_stacked_name(s, node);
+        }
         if (sscanf(node, "%x:%x", &major, &minor) == 2 && !luns_have(s->luns, s->n_luns, major, minor, &device))
                 device = search_stacked_number(s, major, minor);
         return device;
 }
 
-static int add_target(struct user_search *s, const char *path, const char *module)
+/* Returns the node in an attribute, or in a link of sysfs. NULL: it has none. text: is changed. */
+static const char *target_node(const struct target *t, char *text)
 {
-        const char *device;
+        char *node = t->before ? strstr(text, t->before) : text, *end = NULL;
+
+        if (node && t->before) {
+                node += strlen(t->before);
+                for (char *p = node; (p = strstr(p, t->after)); p++)
+                        end = p; /* a path may contain the same words */
+        }
+        if (end)
+                *end = '\0';
+        return node;
+}
+
+static int target_read(const char *path, char text[static PATH_MAX])
+{
+        ssize_t n = readlinkat(AT_FDCWD, path, text, PATH_MAX - 1);
+
+        if (n < 0)
+                return errno == EINVAL ? (int) attr_read(AT_FDCWD, path, text, PATH_MAX) : -errno;
+        text[n] = '\0';
+        return 0;
+}
+
+static int add_target(struct user_search *s, const char *path, const struct target *t)
+{
+        const char *device, *node;
         struct user *u;
-        char node[PATH_MAX];
-        int k = (int) attr_read(AT_FDCWD, path, node, sizeof(node));
+        char text[PATH_MAX];
+        int k = target_read(path, text);
 
         if (k < 0)
                 return k == -ENOENT || k == -ENODEV ? 0 : k; /* it has just been removed */
-        device = target_device(s, node);
+        node = target_node(t, text);
+        device = node ? target_device(s, node) : NULL;
         if (!device || !is_enabled(path))
                 return 0;
         u = search_add(s, USER_OPEN, device);
         if (u)
-                u->command = strdup(module);
+                u->command = strdup(t->module);
         return u && u->command ? 0 : -ENOMEM;
 }
 
@@ -278,7 +313,7 @@ int search_targets(struct user_search *s)
                 (void) snprintf(pattern, sizeof(pattern), "/proc/self/fd/%i/%s", s->r->sys, targets[i].paths);
                 g = glob(pattern, GLOB_NOSORT, on_error, &found);
                 for (size_t n = 0; g == 0 && k >= 0 && n < found.gl_pathc; n++)
-                        k = add_target(s, found.gl_pathv[n], targets[i].module);
+                        k = add_target(s, found.gl_pathv[n], targets + i);
                 globfree(&found);
                 if (g != 0 && g != GLOB_NOMATCH)
                         k = g == GLOB_NOSPACE ? -ENOMEM : -EIO;

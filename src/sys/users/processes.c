@@ -161,8 +161,12 @@ static int search_task(struct user_search *s, const char *task)
         int k = 0;
 
         if (link_basename(s->r->proc, path_join(task, "/ns/mnt"), namespace, sizeof(namespace)) > 0 &&
-            search_first_sight(s, namespace))
+            !search_has_read(s, namespace)) {
                 k = search_mounts(s, 1, path_join(task, "/mountinfo"), namespace, task);
+                /* A process that has ended meanwhile has no table. Then another one of the namespace is asked. */
+                if (k >= 0)
+                        k = search_note_read(s, namespace);
+        }
         k = unless_its_own(-k);
         return k < 0 ? k : unless_its_own(-find_files(&(struct task){s, task, -1}));
 }

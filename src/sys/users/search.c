@@ -50,12 +50,17 @@ int search_add_named(struct user_search *s, enum user_kind kind, const char *dev
         return s->any ? SEARCH_OVER : 0;
 }
 
-bool search_first_sight(struct user_search *s, const char *namespace)
+bool search_has_read(const struct user_search *s, const char *namespace)
 {
         for (size_t i = 0; i < s->n_namespaces; i++)
                 if (streq(s->namespaces[i], namespace))
-                        return false;
-        return strv_push(&s->namespaces, &s->n_namespaces, namespace) >= 0;
+                        return true;
+        return false;
+}
+
+int search_note_read(struct user_search *s, const char *namespace)
+{
+        return strv_push(&s->namespaces, &s->n_namespaces, namespace);
 }
 
 /*

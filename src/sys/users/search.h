@@ -67,7 +67,8 @@ int search_btrfs(struct user_search *s);
 int search_loops(struct user_search *list, size_t n, bool ask);
 /* Finds targets of the kernel that have a node open. */
 int search_targets(struct user_search *s);
-/* Returns true for the first call with a mount namespace. */
-bool search_first_sight(struct user_search *s, const char *namespace);
+/* Mount namespaces whose table has been read: returns true if this one is among them; adds one, and returns 0 or -ENOMEM. */
+bool search_has_read(const struct user_search *s, const char *namespace);
+int search_note_read(struct user_search *s, const char *namespace);
 /* For dir_each() over /proc: searches the mount namespace and the open files of one process. data: the search. */
 int search_process(const char *pid, void *data);

@@ -76,8 +76,9 @@ static int walk(const struct roots *r, struct users_of *of, size_t n)
                 lend_users(of, n, &s);
                 known = s.n;
                 if (link_basename(r->proc, "1/ns/mnt", namespace, sizeof(namespace)) > 0)
-                        (void) search_first_sight(&s, namespace);
-                k = dir_each(r->proc, ".", search_process, &s);
+                        k = search_note_read(&s, namespace);
+                if (k >= 0)
+                        k = dir_each(r->proc, ".", search_process, &s);
         }
         if (k >= 0)
                 k = share_out(of, n, &s, known);
