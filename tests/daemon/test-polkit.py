@@ -8,6 +8,7 @@ import os
 import pwd
 import resource
 import select
+import shutil
 import subprocess
 import sys
 
@@ -74,6 +75,21 @@ class Polkit(Machine):
         self.answer('yes')
         self.told(p, 0)
         self.assertEqual(self.disk()['driver'], 'usb-storage')
+
+    def test_eject(self):
+        "A user who is active at the seat of the disk may pull it out anyway. For another user it is another action."
+        for at, seat, action in (('seat0', '', 'eject'), ('seat-1', 'E:ID_SEAT=seat-1\n', 'eject'), ('seat0', 'E:ID_SEAT=seat-1\n', 'eject-other-seat'),
+                                 ('seat-1', '', 'eject-other-seat'), (None, '', 'eject-other-seat')):
+            with self.subTest(at=at, seat=seat):
+                self.tree.write('run/systemd/seats/seat0', 'ACTIVE_UID=%d\n' % BERTA)
+                if at:
+                    self.tree.write('run/systemd/seats/' + at, 'ACTIVE_UID=%d\n' % ANNA)
+                self.tree.write('run/udev/data/c189:132', 'I:1\n' + seat)
+                p = self.ask(ANNA, 'eject', 'sdz')
+                self.assertEqual(self.asked(), 'org.uasd1.%s 2-1:1.0' % action)
+                self.answer('no')
+                self.assertIn('org.uasd1.' + action, self.told(p, 8))
+                shutil.rmtree(self.tree.path('run/systemd/seats'))
 
     def test_flood(self):
         "A user with too many questions is refused. root and other users are not."

@@ -19,8 +19,9 @@
  * each field, and an empty line after each message. They also go to stderr. A line in the FIFO "uevents", if it exists, is an
  * event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
  * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each quick look for users. With a
- * file "no-uevents" the kernel gives no events, with a file "no-fork" uasd gets no child. Linked with
- * --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_open,uevents_fd,uevents_next,fsync,users_any,child_fork.
+ * file "no-uevents" the kernel gives no events, with a file "no-fork" uasd gets no child. logind's "run/systemd/seats" is that of
+ * the folder. Linked with
+ * --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_open,uevents_fd,uevents_next,fsync,users_any,child_fork,sd_seat_get_active.
  */
 
 static const char *top;
@@ -156,6 +157,22 @@ pid_t __wrap_child_fork(const int *keep, size_t n)
 
         (void) snprintf(path, sizeof(path), "%s/no-fork", top);
         return access(path, F_OK) < 0 ? __real_child_fork(keep, n) : -EAGAIN;
+}
+
+int __wrap_sd_seat_get_active(const char *seat, char **session, uid_t *uid);
+int __wrap_sd_seat_get_active(const char *seat, char **session, uid_t *uid)
+{
+        char path[PATH_MAX];
+        int n;
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/run/systemd/seats/%s", top, seat);
+        f = fopen(path, "re");
+        if (!f)
+                return -ENXIO;
+        n = fscanf(f, "ACTIVE_UID=%u", uid);
+        (void) fclose(f);
+        return n == 1 ? 0 : -ENODATA;
 }
 
 /* As systemd does for the stderr of a service. */

@@ -14,6 +14,7 @@
 #define MAY_POLICY "org.uasd1.policy"
 #define MAY_FORCE "org.uasd1.force"
 #define MAY_EJECT "org.uasd1.eject"
+#define MAY_EJECT_OTHER "org.uasd1.eject-other-seat"
 #define MAY_BENCH "org.uasd1.bench"
 
 /* org.uasd1.Manager: the requests of users. A call is read and checked. After polkit has permitted it, it is performed. */
@@ -341,6 +342,7 @@ static const struct method {
         int (*check)(struct call *c); /* refuses for reasons that do not depend on the user; may be NULL */
         int (*perform)(struct call *c);
         int (*begin)(struct entry *e, sd_bus_message *message); /* or this: the answer comes later */
+        const char *other_seat;                                 /* the action for a disk of another seat; NULL: the same */
 } methods[] = {
         /* clang-format off */
         {"Switch", MAY_SWITCH, find_disk, check_switch, do_switch},
@@ -351,7 +353,7 @@ static const struct method {
         {"Release", MAY_SWITCH, find_disk, NULL, do_release},
         {"Cancel", MAY_SWITCH, find_disk_or_job, NULL, do_cancel},
         {"Forget", MAY_POLICY, find_disk, NULL, do_forget},
-        {"Eject", MAY_EJECT, find_disk, check_eject, .begin = switch_eject},
+        {"Eject", MAY_EJECT, find_disk, check_eject, .begin = switch_eject, .other_seat = MAY_EJECT_OTHER},
         {"Inhibit", MAY_SWITCH, find_disk_or_all, NULL, do_inhibit},
         {"Lease", MAY_BENCH, find_disk, check_lease, .begin = lease_new},
         /* clang-format on */
@@ -370,7 +372,9 @@ int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
         if (r >= 0 && of->check)
                 r = of->check(&c);
         if (r >= 0)
-                r = c.authorized ? 1 : polkit_may(data, message, c.force ? MAY_FORCE : of->may, c.entry, bus_method, error);
+                r = c.authorized ? 1
+                                 : polkit_may(data, message, c.force ? MAY_FORCE : of->may, of->other_seat, c.entry, bus_method,
+                                              error);
         if (r > 0)
                 r = of->begin ? of->begin(c.entry, message) : of->perform(&c);
         return r < 0 ? r : 1;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/bus/methods.h"
 
+#include <systemd/sd-login.h>
+
 #include "common/names.h"
+#include "sys/udev/udevdb.h"
 
 #define POLKIT_NAME "org.freedesktop.PolicyKit1"
 #define POLKIT_PATH "/org/freedesktop/PolicyKit1/Authority"
@@ -18,6 +21,7 @@ struct question {
         sd_bus_slot *slot;
         method_fn method;
         const char *action;
+        const char *other_seat;        /* the action for a user who does not sit where the disk is plugged in; NULL: the same */
         char disk[INTERFACE_NAME_MAX]; /* "": any */
         unsigned busnum, devnum;       /* the attachment of the question */
         bool at_polkit;
@@ -127,6 +131,19 @@ static bool too_many(const struct question *asking)
         return open >= QUESTIONS_MAX;
 }
 
+/* Without logind no user is known to sit anywhere. A device without ID_SEAT belongs to seat0. */
+static bool at_its_seat(const struct question *q)
+{
+        const struct entry *e = disk_find(q->manager, q->disk);
+        char id[UDEVDB_ID_MAX], seat[64] = "seat0";
+        uid_t active;
+
+        if (!e || !udevdb_usb_id(&q->manager->roots, e->life.disk.facts.port, id) ||
+            udevdb_property(&q->manager->roots, id, "ID_SEAT", seat, sizeof(seat)) < 0)
+                return false;
+        return sd_seat_get_active(seat, NULL, &active) >= 0 && active == q->uid;
+}
+
 static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         struct question *q = data;
@@ -140,6 +157,8 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
                                                 "Too many of your requests wait for a password already.");
                         return answered(q);
                 }
+                if (q->other_seat && !at_its_seat(q))
+                        q->action = q->other_seat;
                 r = ask_polkit(q);
                 q->at_polkit = r >= 0;
                 if (r >= 0)
@@ -172,8 +191,8 @@ static int answer(const struct question *q, const struct entry *e, sd_bus_error 
         return 1;
 }
 
-int polkit_may(struct manager *m, sd_bus_message *message, const char *action, const struct entry *e, method_fn method,
-               sd_bus_error *error)
+int polkit_may(struct manager *m, sd_bus_message *message, const char *action, const char *other_seat, const struct entry *e,
+               method_fn method, sd_bus_error *error)
 {
         sd_bus *bus = sd_bus_message_get_bus(message);
         struct question *q = find(m, message);
@@ -187,7 +206,11 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action, c
         q = calloc(1, sizeof(*q));
         if (!q)
                 return -ENOMEM;
-        *q = (struct question){.manager = m, .message = sd_bus_message_ref(message), .method = method, .action = action};
+        *q = (struct question){.manager = m,
+                               .message = sd_bus_message_ref(message),
+                               .method = method,
+                               .action = action,
+                               .other_seat = other_seat};
         if (e) {
                 (void) copy_string(q->disk, sizeof(q->disk), e->life.disk.facts.interface);
                 q->busnum = e->life.disk.facts.busnum;
