@@ -10,11 +10,13 @@
 #include "hold/early.h"
 #include "hold/hold.h"
 #include "sys/io/ask-pid1.h"
+#include "sys/io/boot.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
 
 #define ARMED_SEC 2 /* to write the mark and print the answer: both, or neither */
 #define INTERFACE_SEC 40
+#define SETTLE_SEC 65
 _Static_assert(TIMER_BUDGET < ANSWER_SEC * USEC_PER_SEC, "PID 1 has less time: without its answer udev gets the rest of ours");
 
 static int arm_in_time(const char *interface)
@@ -87,12 +89,13 @@ static int verb_let_go(const struct roots *r, char **args)
         return early_let_go(r);
 }
 
-/* The exit status is the answer: 0 if a disk was tried. */
+/* In the initramfs, the exit status is the answer: 0 if a disk was tried. */
 static int verb_settle(const struct roots *r, char **args)
 {
-        int k = early_settle(r, SETTLE_BUDGET);
+        bool initramfs = in_initramfs(r);
+        int k = hold_settle(r, initramfs ? SETTLE_BUDGET : SETTLE_BOOT_BUDGET);
 
-        return k == 0 ? -ENOENT : k;
+        return k == 0 && initramfs ? -ENOENT : k;
 }
 
 static int verb_quirks(const struct roots *r, char **args)
@@ -107,7 +110,7 @@ int main(int argc, char **argv)
                 {"udev", 3, ANSWER_SEC, verb_udev},
                 {"interface", 3, INTERFACE_SEC, verb_interface},
                 {"let-go", 2, ANSWER_SEC, verb_let_go},
-                {"settle", 2, INTERFACE_SEC, verb_settle},
+                {"settle", 2, SETTLE_SEC, verb_settle},
                 {"release", 3, 0, verb_release},
                 {"end-trials", 2, 0, verb_end_trials},
                 {"quirks", 4, 0, verb_quirks},
@@ -119,8 +122,8 @@ int main(int argc, char **argv)
         status = hold_verb_run(verbs, ELEMENTSOF(verbs), argc, argv);
         if (status >= 0)
                 return status;
-        (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | interface INTERFACE | release INTERFACE\n"
-                     "in the initramfs also: uasd-hold let-go | settle\n"
+        (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | interface INTERFACE | release INTERFACE | settle\n"
+                     "in the initramfs also: uasd-hold let-go\n"
                      "to make one: uasd-hold quirks KERNEL DIRECTORY\n"
                      "when uasd has stopped: uasd-hold end-trials\n",
                      stderr);

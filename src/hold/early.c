@@ -2,7 +2,6 @@
 #include "hold/early.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "common/exit-codes.h"
 #include "common/names.h"
@@ -16,14 +15,12 @@
 #include "sys/io/statefile.h"
 #include "sys/state/attachment.h"
 #include "sys/state/conf.h"
-#include "sys/state/switch-record.h"
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 
 /* Limit for modprobe, a switch and its undo: the initramfs waits half a minute for its root, also if the disk fails under uas. */
 #define EARLY_BUDGET (15 * USEC_PER_SEC)
 #define RECOVER_BUDGET (5 * USEC_PER_SEC)
-#define SETTLE_PAUSE_USEC (20 * USEC_PER_MSEC)
 
 static int read_disk(const struct roots *r, const char *interface, const struct config *c, struct usb_disk *ret)
 {
@@ -113,60 +110,6 @@ int early_interface(const struct roots *r, const char *interface, const struct r
         /* udev would load it at the event of the SCSI device. But uasd-switch waits for the block device before that. */
         run->load("sd_mod");
         return move(r, &d, decision.target, deadline, run);
-}
-
-enum progress {
-        PROGRESS_STAYS,
-        PROGRESS_TRIED,
-        PROGRESS_OPEN, /* its event has not begun yet, or is not over */
-};
-
-/*
- * A disk without a record of its interface may have its event before it. With a driver it is not moved before that. A disk that
- * never gets a driver has no block device, and root is on another one.
- */
-static enum progress progress_of(const struct roots *r, const char *interface)
-{
-        _cleanup_(usb_disk_done) struct usb_disk d = {0};
-        struct attachment_mark m = {};
-        char asked[8];
-
-        if (usb_disk_read(r, interface, false, &d) <= 0 || !d.facts.caps.bot || !d.facts.caps.uas)
-                return PROGRESS_STAYS;
-        if (switch_recorded(r, interface))
-                return PROGRESS_OPEN;
-        if (d.facts.driver != DRIVER_NONE &&
-            udevdb_property(r, path_join("+usb:", interface), PROP_ASKED, asked, sizeof(asked)) <= 0)
-                return PROGRESS_OPEN;
-        return attachment_read(r, &d.facts, &m) >= 0 && m.early ? PROGRESS_TRIED : PROGRESS_STAYS;
-}
-
-int early_settle(const struct roots *r, usec_t budget)
-{
-        usec_t end = now_boottime() + budget;
-        bool tried, open;
-
-        if (!in_initramfs(r) || hold_forbidden(r))
-                return 0;
-        for (;;) {
-                _cleanup_strv_ char **interfaces = NULL;
-                int n = usb_disk_enumerate(r, &interfaces);
-
-                if (n < 0)
-                        return n;
-                tried = open = false;
-                for (int i = 0; i < n; i++) {
-                        enum progress p = progress_of(r, interfaces[i]);
-
-                        tried |= p == PROGRESS_TRIED;
-                        open |= p == PROGRESS_OPEN;
-                }
-                if (!open)
-                        return tried;
-                if (now_boottime() >= end)
-                        return -ETIMEDOUT;
-                (void) usleep(SETTLE_PAUSE_USEC);
-        }
 }
 
 int early_let_go(const struct roots *r)

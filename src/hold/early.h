@@ -24,13 +24,6 @@ struct runner {
  */
 int early_interface(const struct roots *r, const char *interface, const struct runner *run);
 
-/*
- * Called before root is mounted: waits until no disk can be moved any more, which are the disks with both protocols. Returns 1 if
- * the initramfs has tried one, so that its events are still to come, 0 if not, -ETIMEDOUT, or another -errno.
- */
-#define SETTLE_BUDGET (30 * USEC_PER_SEC)
-int early_settle(const struct roots *r, usec_t budget);
-
 /* Called when the initramfs waits for a device: ends all holds there. Returns 0 or -errno. */
 int early_let_go(const struct roots *r);
 
@@ -38,6 +31,18 @@ int early_let_go(const struct roots *r);
 int run_switch(const char *interface, enum driver target, usec_t deadline);
 void run_modprobe(const char *module);
 #define TIMER_BUDGET (9 * USEC_PER_SEC) /* PID 1 starts the dead man's timer */
+
+/* ---- settle.c ---- */
+
+/*
+ * Waits until no disk with both protocols is about to be moved. In the initramfs, before root is mounted: until udev has
+ * processed each interface. Returns 1 if one was tried there, so that its events are still to come. In the root file system, for
+ * programs that import disks without a look at holds: until no disk is held or switched, and udev has announced each. Returns 0,
+ * -ETIMEDOUT, or another -errno.
+ */
+#define SETTLE_BUDGET (30 * USEC_PER_SEC)      /* before root is mounted */
+#define SETTLE_BOOT_BUDGET (60 * USEC_PER_SEC) /* no hold of a boot is longer: half of 90 s */
+int hold_settle(const struct roots *r, usec_t budget);
 
 /* ---- quirks.c ---- */
 

@@ -379,7 +379,68 @@ static void test_settle(void **state)
 
                 make(&t);
                 rows[i].is(&t);
-                k = early_settle(&t.roots, 50 * USEC_PER_MSEC);
+                k = hold_settle(&t.roots, 50 * USEC_PER_MSEC);
+                if (k != rows[i].answer)
+                        fail_msg("row %zu: %i", i, k);
+                tree_remove(&t);
+        }
+}
+
+static void announced(struct tree *t)
+{
+        tree_write(t, "run/udev/data/b8:0", "I:1\nG:systemd\n");
+        tree_write(t, "run/udev/data/b8:1", "I:1\nG:systemd\n");
+}
+static void disk_alone(struct tree *t)
+{
+        announced(t);
+        tree_unlink(t, "run/udev/data/b8:1");
+}
+static void called_held(struct tree *t)
+{
+        announced(t);
+        tree_write(t, "run/udev/data/b8:1", "I:1\nG:systemd\nE:UASD_HOLD=1\n");
+}
+static void hold_for(struct tree *t, usec_t usec)
+{
+        const struct hold_mark m = {2, 5, now_boottime() + usec};
+
+        announced(t);
+        assert_int_equal(hold_write(&t->roots, TREE_INTERFACE, &m), 0);
+}
+static void hold_lasts(struct tree *t)
+{
+        hold_for(t, 10 * USEC_PER_SEC);
+}
+static void hold_ends(struct tree *t)
+{
+        hold_for(t, 30 * USEC_PER_MSEC);
+}
+static void dead_switch(struct tree *t)
+{
+        in_a_switch(t);
+        announced(t);
+}
+
+/* In the root file system, what imports disks without a look at holds waits until udev has announced them. */
+static void test_settle_boot(void **state)
+{
+        static const struct {
+                void (*is)(struct tree *t);
+                int answer;
+        } rows[] = {
+                {announced, 0},           {one_protocol, 0},         {off_everywhere, 0},
+                {hold_ends, 0},           {dead_switch, 0},          {nothing_said, -ETIMEDOUT},
+                {disk_alone, -ETIMEDOUT}, {called_held, -ETIMEDOUT}, {hold_lasts, -ETIMEDOUT},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct tree t;
+                int k;
+
+                tree_make(&t);
+                rows[i].is(&t);
+                k = hold_settle(&t.roots, 100 * USEC_PER_MSEC);
                 if (k != rows[i].answer)
                         fail_msg("row %zu: %i", i, k);
                 tree_remove(&t);
@@ -393,7 +454,6 @@ static void test_not_an_initramfs(void **state)
         tree_make(&t);
         assert_int_equal(early_let_go(&t.roots), 0);
         assert_false(tree_exists(&t, "run/uasd/waited-for"));
-        assert_int_equal(early_settle(&t.roots, USEC_PER_SEC), 0);
         tree_remove(&t);
 }
 
@@ -582,6 +642,7 @@ int main(void)
                 cmocka_unit_test(test_moved_not),
                 cmocka_unit_test(test_coldplug),
                 cmocka_unit_test(test_settle),
+                cmocka_unit_test(test_settle_boot),
                 cmocka_unit_test(test_not_an_initramfs),
                 cmocka_unit_test(test_no_driver),
                 cmocka_unit_test(test_again_and_recover),

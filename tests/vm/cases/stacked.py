@@ -9,7 +9,8 @@ than SYSTEMD_READY.
 from context import case
 from evidence import when
 from holds import SERVICE_DROPIN, early as early_service
-from stacks import KEY, PASSWORD, bound, healthy, made, node, nothing_left, partuuid, prepare
+from stacks import KEY, PASSWORD, bound, healthy, made, node, nothing_left, partuuid, policy, prepare
+from users import settled
 
 PATIENT = {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n"}
 ALL = """
@@ -203,3 +204,29 @@ def mirrors_rolled_back(vm):
     guest, outer = mirrored(vm, fault={"name": "hang", "proto": "uas", "op": "read"})
     assert guest.driver(outer.interface) == "usb-storage"
     assert outer.stats()["uas"]["commands"] > 0
+
+
+@case(tier="full", image="zfs", limit=900)
+def zfs_mirror(vm):
+    "A ZFS mirror of two disks, one of which has to leave uas at the boot. ZFS ignores the hold. It imports the pool whole, by its cache and by a scan, and after the switch."
+    disks = [vm.disk(size="192M"), vm.disk(size="192M")]
+    guest = settled(vm, disks)
+    links = ["/dev/disk/by-id/usb-" + guest.udev("/dev/" + guest.block_devices(disk.interface)[0])["ID_SERIAL"] for disk in disks]
+    guest.run("zpool create -f tank mirror %s && dd if=/dev/urandom of=/tank/file bs=1M count=8 conv=fsync status=none" % " ".join(links),
+              check=True, timeout=120)
+    total = guest.out("sha256sum </tank/file")
+    for moves, unit in zip(disks, ("zfs-import-cache", "zfs-import-scan")):
+        if unit == "zfs-import-scan":
+            guest.run("zpool set cachefile=none tank && rm -f /etc/zfs/zpool.cache", check=True)
+        [(path, text)] = policy(moves, "usb-storage").items()
+        guest.put(path, text)
+        guest.run("sync", check=True)
+        guest.reboot()
+        print("%s: %s, %s\n%s" % (unit, guest.state(), [guest.driver(disk.interface) for disk in disks], guest.out("zpool status; true")),
+              flush=True)
+        assert guest.state() == "running", guest.out("systemctl --failed")
+        assert guest.run("systemctl is-active %s" % unit).rc == 0
+        assert guest.run("zpool status -x tank").text == "pool 'tank' is healthy", guest.out("zpool status tank")
+        assert guest.out("sha256sum </tank/file") == total
+        assert [guest.driver(disk.interface) for disk in disks] == ["usb-storage" if disk is moves else "uas" for disk in disks]
+        nothing_left(guest)

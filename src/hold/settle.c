@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Waits until no disk is about to change its driver, for programs that do not honour a hold. */
+#include <unistd.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "hold/early.h"
+#include "hold/hold.h"
+#include "sys/io/boot.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
+#include "sys/udev/udevdb.h"
+#include "sys/usb/usbdisk.h"
+
+#define PAUSE_USEC (20 * USEC_PER_MSEC)
+
+enum progress {
+        PROGRESS_STAYS,
+        PROGRESS_TRIED, /* in the initramfs */
+        PROGRESS_OPEN,
+};
+
+/*
+ * A disk without a mark in the record of its interface may have its event before it. With a driver it is not moved before that. A
+ * disk that never gets a driver has no block device, and root is on another one.
+ */
+static enum progress progress_in_initramfs(const struct roots *r, const struct usb_disk *d)
+{
+        struct attachment_mark m = {};
+        char asked[8];
+
+        if (switch_recorded(r, d->facts.interface))
+                return PROGRESS_OPEN;
+        if (d->facts.driver != DRIVER_NONE &&
+            udevdb_property(r, path_join("+usb:", d->facts.interface), PROP_ASKED, asked, sizeof(asked)) <= 0)
+                return PROGRESS_OPEN;
+        return attachment_read(r, &d->facts, &m) >= 0 && m.early ? PROGRESS_TRIED : PROGRESS_STAYS;
+}
+
+/* After a hold or a switch, udev has to announce the disk before it has its links. */
+static enum progress progress_in_boot(const struct roots *r, const struct usb_disk *d)
+{
+        if (switch_at_work(r, d->facts.interface) || hold_in_force(r, &d->facts, now_boottime(), NULL))
+                return PROGRESS_OPEN;
+        for (size_t i = 0; i < d->n_luns; i++)
+                FOREACH_NODE (b, d->luns + i)
+                        if (hold_told(r, b) != TOLD_READY)
+                                return PROGRESS_OPEN;
+        return PROGRESS_STAYS;
+}
+
+/* Returns the progress of the disk that is not ready for the longest time; or -errno. */
+static int progress(const struct roots *r)
+{
+        _cleanup_strv_ char **interfaces = NULL;
+        int n = usb_disk_enumerate(r, &interfaces), all = PROGRESS_STAYS;
+        bool initramfs = in_initramfs(r);
+
+        for (int i = 0; i < n; i++) {
+                _cleanup_(usb_disk_done) struct usb_disk d = {0};
+                enum progress p;
+
+                if (usb_disk_read(r, interfaces[i], false, &d) <= 0 || !d.facts.caps.bot || !d.facts.caps.uas)
+                        continue;
+                p = initramfs ? progress_in_initramfs(r, &d) : progress_in_boot(r, &d);
+                if ((int) p > all)
+                        all = (int) p;
+        }
+        return n < 0 ? n : all;
+}
+
+int hold_settle(const struct roots *r, usec_t budget)
+{
+        usec_t end = now_boottime() + budget;
+        int k;
+
+        if (hold_forbidden(r))
+                return 0;
+        while ((k = progress(r)) == PROGRESS_OPEN) {
+                if (now_boottime() >= end)
+                        return -ETIMEDOUT;
+                (void) usleep(PAUSE_USEC);
+        }
+        return k < 0 ? k : k == PROGRESS_TRIED;
+}
