@@ -69,7 +69,7 @@ static int take_jobs(sd_bus *pid1, struct awake deadline, usec_t *limit)
 }
 
 /*
- * A job that waits must not end because of the hold. PID 1 does not tell when a job began. Those of a boot begin when PID 1 has
+ * A job that waits must not end because of the hold. PID 1 does not tell when a job began. The jobs of a boot begin when it has
  * loaded its units; a later load of units does not move that time. So a device that appears late in a boot cannot be held for
  * long. Later, a job may wait since the machine runs. Half of the time is for units that wait for the disk, and for the events
  * after a release.

@@ -17,8 +17,8 @@ int bus_method(sd_bus_message *message, void *data, sd_bus_error *error);
 typedef int (*method_fn)(sd_bus_message *message, void *data, sd_bus_error *error);
 
 /*
- * A method calls this before it changes anything. other_seat: the action for a user who is not active at the seat of the disk;
- * NULL: it does not matter. e: its disk, which polkit's message names, or NULL for any. Returns 1 if the
+ * A method calls this before it changes anything. other_seat: the action for a user who is not active at the seat of the disk, or
+ * NULL if the seat does not matter. e: its disk, which polkit's message names, or NULL for any. Returns 1 if the
  * method may go on, or -errno with error set if it is refused. Returns 0 while polkit is being asked: then the method must return
  * 1 to sd-bus. It is called again with the answer.
  */
