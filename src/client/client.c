@@ -11,6 +11,7 @@
 #include "common/need.h"
 #include "common/util.h"
 #include "sys/io/boot.h"
+#include "sys/io/programs.h"
 
 #define SOCKET_MAX (sizeof("/proc/self/fd//" RUN_PRIVATE_SOCKET) + 16)
 
@@ -105,6 +106,14 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
         return UASD_EXIT_OK;
 }
 
+void client_say_command(const struct client *c, enum remedy id, const char *operand, const char *before)
+{
+        char command[REMEDY_COMMAND_MAX];
+
+        if (!c->host && remedy_here(&c->roots, id, operand, command, sizeof(command)) >= 0)
+                log_info("%s %s", before, command);
+}
+
 static int tell_unconnected(const struct client *c, int error)
 {
         char room[WHY_MAX];
@@ -113,11 +122,14 @@ static int tell_unconnected(const struct client *c, int error)
         if (c->host)
                 log_error("%s: %s", c->host, why);
         else
-                log_error(error == -ETIMEDOUT ? N_("%s; 'systemctl status uasd' may show the reason.")
-                          : error == -EBADMSG ? "%s"
-                          : is_off(c)         ? N_("%s, and only uasd can do that. Restart the machine without that word.")
-                                              : N_("%s, and only it can do that: systemctl start uasd"),
+                log_error(error == -ETIMEDOUT || error == -EBADMSG ? "%s"
+                          : is_off(c) ? N_("%s, and only uasd can do that. Restart the machine without that word.")
+                                      : N_("%s, and only it can do that."),
                           why);
+        if (error == -ETIMEDOUT)
+                client_say_command(c, REMEDY_WHY_NOT, NULL, _("To see the reason:"));
+        else if (error != -EBADMSG && !is_off(c))
+                client_say_command(c, REMEDY_START, NULL, _("To start it:"));
         return UASD_EXIT_FAILED;
 }
 
@@ -141,11 +153,11 @@ int source_lacks(struct remote *r, const char *member)
 
         if (remote_version(r, theirs) && !streq(theirs, UASD_VERSION))
                 log_error(
-                        "The running uasd is version %s, and this uasctl %s: it does not know '%s'. After an update: systemctl restart uasd",
+                        "The running uasd is version %s, and this uasctl %s: it does not know '%s'. After an update, restart uasd.",
                         theirs, UASD_VERSION, member);
         else
                 log_error(
-                        "The running uasd is of another version than this uasctl (%s): it does not know '%s'. After an update: systemctl restart uasd",
+                        "The running uasd is of another version than this uasctl (%s): it does not know '%s'. After an update, restart uasd.",
                         UASD_VERSION, member);
         return UASD_EXIT_FAILED;
 }
@@ -153,8 +165,7 @@ int source_lacks(struct remote *r, const char *member)
 int source_lost(int error)
 {
         return log_failure(UASD_EXIT_FAILED,
-                           error == -ETIMEDOUT ? N_("uasd does not answer any more.")
-                                               : N_("uasd is not there any more; 'systemctl status uasd' may show the reason."));
+                           error == -ETIMEDOUT ? N_("uasd does not answer any more.") : N_("uasd is not there any more."));
 }
 
 /* While a disk is switched it has no block device, and then perhaps another name. */

@@ -8,6 +8,7 @@
 #include "client/view.h"
 #include "common/exit-codes.h"
 #include "common/gettext.h"
+#include "core/remedy.h"
 #include "core/request.h"
 #include "sys/io/roots.h"
 
@@ -51,6 +52,8 @@ int source_connect_disk(const struct client *c, const char *what, struct remote 
 int source_lacks(struct remote *r, const char *member);
 /* The connection failed: the exit status for this errno of remote_read(). */
 int source_lost(int error);
+/* Names a command, if this machine has it and the disks are its own. operand: may be NULL. before: translated. */
+void client_say_command(const struct client *c, enum remedy id, const char *operand, const char *before);
 
 /*
  * Sends a request to the daemon. It may ask for a password if that is allowed and needed. ret_job: NULL, or gets the path of the

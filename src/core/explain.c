@@ -144,8 +144,8 @@ char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t 
         else
                 (void) snprintf(
                         ret, size,
-                        "uas is loaded, but the disk has no driver: the probe of uas failed, or a user has unbound the disk. See the kernel's log: journalctl -k --grep '%s'. Meanwhile: uasctl switch %s usb-storage",
-                        f->interface, f->interface);
+                        "uas is loaded, but the disk has no driver: the probe of uas failed, or a user has unbound the disk. The kernel's log may show the reason. Meanwhile: uasctl switch %s usb-storage",
+                        f->interface);
         return ret;
 }
 

@@ -22,7 +22,56 @@ const struct remedy_row remedy_rows[_REMEDY_MAX] = {
         [REMEDY_MAPPING]   = {"dmsetup remove %s", "dmsetup", .touches = "the other disks of the mapping"},
         [REMEDY_ARRAY]     = {"mdadm --stop %s", "mdadm", .touches = "the other disks of the array"},
         [REMEDY_BCACHE]    = {"echo 1 >%s", .touches = "the cache of the device"},
+        [REMEDY_START]     = {"systemctl start uasd", "systemctl", SYSTEMD},
+        [REMEDY_RESTART]   = {"systemctl restart uasd", "systemctl", SYSTEMD},
+        [REMEDY_WHY_NOT]   = {"systemctl status uasd", "systemctl", SYSTEMD},
+        [REMEDY_HWDB]      = {"systemd-hwdb update", "systemd-hwdb"},
+        [REMEDY_GRUB_DEBIAN] = {"update-grub", "update-grub", .touches = "the boot menu"},
+        [REMEDY_GRUB2]     = {"grub2-mkconfig -o /boot/grub2/grub.cfg", "grub2-mkconfig", .touches = "the boot menu"},
+        [REMEDY_GRUB]      = {"grub-mkconfig -o /boot/grub/grub.cfg", "grub-mkconfig", .touches = "the boot menu"},
+        [REMEDY_INITRAMFS_TOOLS] = {"update-initramfs -u", "update-initramfs", .touches = "the initramfs"},
+        [REMEDY_MKINITCPIO] = {"mkinitcpio -P", "mkinitcpio", .touches = "the initramfs"},
+        [REMEDY_DRACUT]    = {"dracut --force", "dracut", .touches = "the initramfs"}, /* otherwise it replaces no image */
+        [REMEDY_KERNEL_LOG] = {"journalctl -k --grep %s", "journalctl", SYSTEMD},
         /* clang-format on */
+};
+
+const char *const remedy_forms[] = {
+        "uasctl --help",
+        "uasctl bench",
+        "uasctl bench --help",
+        "uasctl bench DISK",
+        "uasctl bench --file=PATH",
+        "uasctl bench list",
+        "uasctl bench show ID",
+        "uasctl cancel DISK",
+        "uasctl db",
+        "uasctl db VID:PID",
+        "uasctl explain DISK",
+        "uasctl forget DISK",
+        "uasctl inhibit COMMAND",
+        "uasctl inhibit --list",
+        "uasctl monitor --json",
+        "uasctl policy",
+        "uasctl policy DISK auto",
+        "uasctl policy DISK uas",
+        "uasctl policy DISK usb-storage",
+        "uasctl --force policy DISK uas",
+        "uasctl policy --kernel",
+        "uasctl policy --kernel DISK",
+        "uasctl policy --kernel --write DISK auto",
+        "uasctl policy --kernel --write DISK usb-storage",
+        "uasctl release DISK",
+        "uasctl status",
+        "uasctl status DISK",
+        "uasctl switch DISK",
+        "uasctl switch DISK uas",
+        "uasctl switch DISK usb-storage",
+        "uasctl trim DISK on",
+        "uasctl --force trim DISK on",
+        "uasctl trim DISK off",
+        "smartctl -d TYPE /dev/DISK", /* where smartctl has answered */
+        NULL,
 };
 
 bool remedy_operand_valid(const char *operand)
@@ -60,7 +109,9 @@ char *remedy_command(enum remedy id, const char *operand, char *ret, size_t size
         char word[REMEDY_OPERAND_MAX], before[32];
 
         ret[0] = '\0';
-        if (!place || !remedy_operand_valid(operand) || !quote(operand, word, sizeof(word)) ||
+        if (words && !place && copy_string(ret, size, words))
+                return ret;
+        if (!place || !operand || !remedy_operand_valid(operand) || !quote(operand, word, sizeof(word)) ||
             !copy_part(before, sizeof(before), words, (size_t) (place - words)) ||
             !concat(ret, size, before, word, place + strlen("%s")))
                 ret[0] = '\0';

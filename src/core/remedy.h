@@ -28,17 +28,32 @@ enum remedy {
         REMEDY_MAPPING,
         REMEDY_ARRAY,
         REMEDY_BCACHE,
+        /* of uasd and the system, without an operand */
+        REMEDY_START,
+        REMEDY_RESTART,
+        REMEDY_WHY_NOT,
+        REMEDY_HWDB,
+        REMEDY_GRUB_DEBIAN,
+        REMEDY_GRUB2,
+        REMEDY_GRUB,
+        REMEDY_INITRAMFS_TOOLS,
+        REMEDY_MKINITCPIO,
+        REMEDY_DRACUT,
+        /* reads only */
+        REMEDY_KERNEL_LOG,
         _REMEDY_MAX,
 };
 
 struct remedy_row {
-        const char *words;   /* the command; "%s": its operand */
+        const char *words;   /* the command; "%s": its operand, if it has one */
         const char *program; /* NULL: the shell has it */
         const char *service; /* what it asks, below /run; NULL: the kernel */
         const char *touches; /* besides the use of this disk */
 };
 
 extern const struct remedy_row remedy_rows[_REMEDY_MAX];
+/* The commands of uasctl, and others that only read, in sentences. Words in capitals and "%s" are operands. NULL ends it. */
+extern const char *const remedy_forms[];
 
 #define REMEDY_OPERAND_MAX 1024
 #define REMEDY_COMMAND_MAX (REMEDY_OPERAND_MAX + 64)
@@ -48,5 +63,5 @@ extern const struct remedy_row remedy_rows[_REMEDY_MAX];
  * characters, a backslash or malformed UTF-8 is not: it is escaped where it is printed, and then names something else.
  */
 bool remedy_operand_valid(const char *operand);
-/* Writes the command for a shell, as a whole or not at all. Returns ret. */
+/* Writes the command for a shell, as a whole or not at all. operand: NULL for a row without one. Returns ret. */
 char *remedy_command(enum remedy id, const char *operand, char *ret, size_t size);

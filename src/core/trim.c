@@ -48,7 +48,8 @@ const char *trim_advice(const struct trim_facts *t, enum driver driver)
         if (t->used_bytes > 0 || t->mode[0] == '\0')
                 return NULL;
         if (t->kept)
-                return "udev has not turned it on: udevadm trigger -c change";
+                return t->offer == TRIM_OFFER_YES ? "udev has not turned it on. To ask it again: uasctl trim DISK on"
+                                                  : "udev has not turned it on. To ask it again: uasctl --force trim DISK on";
         if (t->offer == TRIM_OFFER_YES)
                 return "To turn it on: uasctl trim DISK on";
         return t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE

@@ -10,6 +10,7 @@
 #include "core/quirks.h"
 #include "ctl/output.h"
 #include "sys/io/boot.h"
+#include "sys/io/programs.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 
@@ -61,17 +62,18 @@ const struct boot_place *boot_place_find(const struct roots *r)
 static const char *grub_command(const struct roots *r)
 {
         static const struct {
-                const char *path, *command;
+                const char *path;
+                enum remedy remedy;
         } makers[] = {
-                {"../usr/sbin/update-grub", "update-grub"},
-                {"../boot/grub2/grub.cfg", "grub2-mkconfig -o /boot/grub2/grub.cfg"},
-                {"../boot/grub/grub.cfg", "grub-mkconfig -o /boot/grub/grub.cfg"},
+                {"default/grub", REMEDY_GRUB_DEBIAN},
+                {"../boot/grub2/grub.cfg", REMEDY_GRUB2},
+                {"../boot/grub/grub.cfg", REMEDY_GRUB},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(makers); i++)
-                if (faccessat(r->etc, makers[i].path, F_OK, 0) == 0)
-                        return makers[i].command;
-        return makers[0].command;
+                if (faccessat(r->etc, makers[i].path, F_OK, 0) == 0 && program_there(r, remedy_rows[makers[i].remedy].program))
+                        return remedy_rows[makers[i].remedy].words;
+        return _("make the configuration of GRUB again");
 }
 
 const char *boot_place_command(const struct roots *r, const struct boot_place *p)

@@ -122,9 +122,11 @@ static int show_absent(const struct ctl *c, struct known_bridge *b)
 {
         int r = hwdb_read(b->vid, b->pid, "", &b->entry);
 
-        if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot read udev's hardware database: %s. systemd-hwdb update builds it.",
-                                   strerror(-r));
+        if (r < 0) {
+                log_error("Cannot read udev's hardware database: %s", strerror(-r));
+                client_say_command(&c->client, REMEDY_HWDB, NULL, _("To build it:"));
+                return UASD_EXIT_FAILED;
+        }
         if (c->options->json)
                 json_print(json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));
         else

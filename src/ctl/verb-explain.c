@@ -8,6 +8,7 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/boot.h"
+#include "sys/io/programs.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/quirks.h"
 #include "sys/usb/usbdisk.h"
@@ -96,15 +97,17 @@ static void print_quirks(const struct explanation *t)
         }
 }
 
-static void print_advice(const struct explanation *t)
+static void print_advice(const struct ctl *c, const char *interface, const struct explanation *t)
 {
-        char advice[512];
+        char advice[512], command[REMEDY_COMMAND_MAX];
 
         (void) link_advice(&t->link, advice, sizeof(advice));
         if (*advice || *t->unbound || *t->initramfs || json_object_array_length(t->names))
                 putchar('\n');
         output_sentence("Initramfs", t->initramfs);
         output_sentence("Unbound", t->unbound);
+        if (*t->unbound && remedy_here(&c->client.roots, REMEDY_KERNEL_LOG, interface, command, sizeof(command)) >= 0)
+                output_command("", command);
         output_sentence("Advice", advice);
         mentions_print(t->names);
 }
@@ -250,7 +253,7 @@ static void print_text(const struct ctl *c, const struct view *v, const struct e
         putchar('\n');
         print_rows(c, t);
         print_quirks(t);
-        print_advice(t);
+        print_advice(c, v->disk.facts.interface, t);
 }
 
 /* Keeps no pointer to v. */
@@ -279,14 +282,16 @@ static json_object *json_explanation(const struct view *v, const struct explanat
 }
 
 /* The rows follow the files as they are now. The state follows the configuration that uasd read at its start. */
-static void say_other_view(const struct view *v, const struct explanation *t)
+static void say_other_view(const struct client *c, const struct view *v, const struct explanation *t)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
 
-        if (row && !*v->disk.lease && !streq(v->reason_id, reason_to_string(row->reason)))
-                log_info(
-                        "uasd still follows the row %s; the table below follows the files as they are now. uasd reads uasd.conf when it starts: systemctl restart uasd",
-                        v->reason_id);
+        if (!row || *v->disk.lease || streq(v->reason_id, reason_to_string(row->reason)))
+                return;
+        log_info(
+                "uasd still follows the row %s; the table below follows the files as they are now. uasd reads uasd.conf when it starts.",
+                v->reason_id);
+        client_say_command(c, REMEDY_RESTART, NULL, _("To restart it:"));
 }
 
 int verb_explain(struct ctl *c, char **args)
@@ -297,7 +302,7 @@ int verb_explain(struct ctl *c, char **args)
                 const struct view *v = &c->views.list[i];
 
                 tell(c, v, &told);
-                say_other_view(v, &told);
+                say_other_view(&c->client, v, &told);
                 if (ctl_json(c))
                         append(c->json, json_explanation(v, &told));
                 else

@@ -266,10 +266,12 @@ static int wait_local(struct ctl *c, const char *id, uint64_t end)
                 v = views_find(&views, id);
                 if (!v)
                         return gone(id);
-                if (!state_is_pending(v->disk.state) && v->disk.unattended)
-                        return log_answer(UASD_EXIT_DEFERRED,
-                                          "%s: uasd would switch it to %s. To start uasd: systemctl start uasd", id,
-                                          driver_to_string(v->disk.decision.target));
+                if (!state_is_pending(v->disk.state) && v->disk.unattended) {
+                        log_info("%s: uasd would switch it to %s, but is not running.", id,
+                                 driver_to_string(v->disk.decision.target));
+                        client_say_command(&c->client, REMEDY_START, NULL, _("To start it:"));
+                        return UASD_EXIT_DEFERRED;
+                }
                 if (!state_is_pending(v->disk.state))
                         return UASD_EXIT_OK;
                 if (now_boottime() >= end)

@@ -141,7 +141,7 @@ static int step_prepare(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the module uas cannot be loaded: %s",
                                r == -ENOENT   ? N_("this kernel has none")
                                : r == -EPERM  ? N_("modprobe.d has an install line for it")
-                               : r == -EACCES ? N_("modprobe.d blacklists it; load it by hand (modprobe uas), or take that away")
+                               : r == -EACCES ? N_("modprobe.d blacklists it: load it by hand, or remove that")
                                               : strerror(-r));
         /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried while the disk has one. */
         lock = quirks_lock(&t->roots, awake_left(until(t, LOCK_BUDGET)));

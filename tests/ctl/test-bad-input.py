@@ -220,7 +220,7 @@ class BadInput(unittest.TestCase):
 
     def test_no_daemon(self):
         for verb, more in NEEDS_DAEMON.items():
-            self.wrong(verb, 'sda', *more, code=1, says='systemctl start uasd')
+            self.wrong(verb, 'sda', *more, code=1, says='only it can do that.')
 
     def test_no_bench(self):
         """bench is a separate program. If it is not installed, the error names the package."""

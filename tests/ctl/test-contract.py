@@ -267,7 +267,7 @@ class Contract:
         for disk in 'sdb', '2-2:1.0':
             p = self.refused(6, 'eject', disk)
             self.assertRegex(p.stderr, r'2-2:1.0.* cannot be ejected')
-            self.assertEqual((p.stderr.count('in use'), p.stderr.count('dm-9')), (1, 1), p.stderr)
+            self.assertEqual((p.stderr.count('in use'), p.stderr.count('held by dm-9')), (1, 1), p.stderr)
         self.assertEqual(self.one('sdb')['driver'], before['driver'])
         self.assertIn('2-1:1.0 (sda): ejected.', self.ctl('eject', 'sda').stderr)
         until(lambda: 'FREE' not in self.ctl('list', '--no-legend', '-o', 'SERIAL').stdout, 'it is gone')

@@ -504,7 +504,8 @@ static void explain_no_driver(void **state)
         /* A kernel log that only root can read. */
         assert_int_equal(unlinkat(f->roots.dev, "kmsg", 0), 0);
         assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
-        assert_non_null(strstr(out, "journalctl -k --grep '2-1:1.0'"));
+        assert_non_null(strstr(out, "The kernel's log may show the reason."));
+        assert_null(strstr(out, "journalctl")); /* there is none */
 }
 
 static void policy_kernel_line(void **state)
@@ -541,6 +542,9 @@ static void policy_kernel_line(void **state)
         write_text(f->roots.proc, "cmdline", "quiet usb-storage.quirks=2:2:u\n");
         make_dir(f->roots.etc, "initramfs-tools");
         write_text(f->roots.etc, "initramfs-tools/initramfs.conf", "");
+        make_dir(f->roots.lib, "../bin");
+        write_text(f->roots.lib, "../bin/update-initramfs", "");
+        assert_int_equal(fchmodat(f->roots.lib, "../bin/update-initramfs", 0755, 0), 0);
         assert_int_equal(RUN(f, &bare, out, "policy"), UASD_EXIT_OK);
         assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u,2:2:u\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         assert_int_equal(RUN(f, &json, out, "policy"), UASD_EXIT_OK);

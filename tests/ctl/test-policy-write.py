@@ -127,6 +127,7 @@ class PolicyWrite(unittest.TestCase):
         self.changed(f'{LINE} usb-storage.quirks=1209:5a5a:\n', 'uas')
 
     def test_grub(self):
+        os.unlink(self.tree.path('usr/bin/update-grub'))
         self.tree.write('boot/grub/grub.cfg', '')
         for inside, after in ('', WORD), ('quiet', f'quiet {WORD}'), (f'a usb-storage.quirks=0bc2:ab38:f b', f'a usb-storage.quirks=1209:5a5a:u,0bc2:ab38:f b'):
             self.put(GRUB_TEXT % inside, GRUB)
@@ -134,7 +135,7 @@ class PolicyWrite(unittest.TestCase):
         self.tree.write('boot/grub2/grub.cfg', '')
         self.put(GRUB_TEXT % '', GRUB)
         self.assertIn('Now run: grub2-mkconfig -o /boot/grub2/grub.cfg.', self.changed(GRUB_TEXT % WORD))
-        self.tree.write('usr/sbin/update-grub', '')
+        self.tree.programs('update-grub', folder='usr/sbin')
         self.assertIn('Now run: update-grub.', self.changed(GRUB_TEXT % WORD))
         self.put("GRUB_CMDLINE_LINUX='a'", GRUB)
         self.changed(f"GRUB_CMDLINE_LINUX='a {WORD}'")

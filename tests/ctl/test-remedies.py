@@ -5,6 +5,7 @@
     test-remedies.py UASCTL-IN-TREE
 """
 
+import glob
 import os
 import re
 import sys
@@ -15,6 +16,98 @@ from tree import Tree
 
 PROGRAM = sys.argv[1]
 ROOT = '20 1 8:2 / / rw - ext4 /dev/sdz2 rw\n'
+
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
+LITERAL = r'"((?:[^"\\\n]|\\.)*)"'
+# Programs of a system that a text could tell a user to run. A blank and an argument follow.
+PROGRAMS = ('systemctl|journalctl|udevadm|systemd-hwdb|update-grub|grub2?-mkconfig|update-initramfs|dracut|mkinitcpio|umount|swapoff|'
+            'losetup|dmsetup|lvchange|vgchange|cryptsetup|veritysetup|integritysetup|multipath|mdadm|zpool|modprobe|nsenter|'
+            'smartctl|kill|fuser|lsof|sudo')
+NO_COMMANDS = {'smartctl failed', 'smartctl is not installed (smartmontools)', '# Written by uasctl policy --kernel --write.\\n'}
+OPERAND = r"(?:%(?:\d\$)?s|DISK|TYPE|VID:PID|COMMAND|PATH|ID|@\w+@)"
+
+
+def read(path):
+    with open(os.path.join(TOP, path)) as f:
+        return f.read()
+
+
+def literals(path):
+    """The strings of a C file, each with those that follow it without a comma."""
+    text = re.sub(r'(?s)/\*.*?\*/', '', read(path))
+    text = re.sub(r'(?m)^\s*#\s*include.*$', '', text)
+    text = text.replace('DRIVER_NAME_BOT', '"usb-storage"').replace('DRIVER_NAME_UAS', '"uas"')
+    for group in re.findall(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', text):
+        yield ''.join(re.findall(LITERAL, group))
+
+
+def texts():
+    """Each string that may be printed: of C, and of the catalogs."""
+    for path in sorted(glob.glob('src/**/*.[ch]', root_dir=TOP, recursive=True)):
+        if path != 'src/core/remedy.c':
+            yield from ((path, text) for text in literals(path))
+    for path in sorted(glob.glob('src/daemon/*.catalog', root_dir=TOP)):
+        yield from ((path, line) for line in read(path).splitlines() if not line.startswith('#'))
+
+
+def forms():
+    """The commands of uasctl in the table."""
+    [table] = re.findall(r'(?s)const char \*const remedy_forms\[\] = \{(.*?)NULL,', read('src/core/remedy.c'))
+    return re.findall(LITERAL, table)
+
+
+class Texts(unittest.TestCase):
+    def test_programs(self):
+        """No text has a command of the system: they are printed from the table, if they work on this machine."""
+        patterns = [re.escape(form).replace('TYPE', '%s').replace('DISK', '%s') for form in forms() if not form.startswith('uasctl')]
+        for path, text in texts():
+            for found in re.finditer(r"(?<![-\w/.])(?:%s) ['\"]?[-\w%%/]\S*" % PROGRAMS, text):
+                with self.subTest(path=path, text=text):
+                    if text not in NO_COMMANDS:
+                        self.assertTrue(any(re.match(p.replace('%s', r'\S+'), text[found.start():]) for p in patterns), found[0])
+
+    def test_own(self):
+        """Each command of uasctl in a text is in the table."""
+        verbs = set(re.findall(r'(?m)^        \{"([a-z]+)", \d', read('src/ctl/verbs.c'))) | {'bench'}
+        table = sorted((re.sub(r'\\?\b(?:DISK|TYPE|VID:PID|COMMAND|PATH|ID)\b', lambda m: OPERAND, form.replace('VID:PID', 'ID'))
+                        for form in forms() if form.startswith('uasctl')), key=len, reverse=True)
+        count = 0
+        for path, text in texts():
+            for found in re.finditer(r'uasctl (?:--?[\w-]+ )*([a-z]+)(?![\w])', text):
+                if found[1] not in verbs or text in NO_COMMANDS:
+                    continue  # "uasctl reads the disks from the kernel"
+                rest = text[found.start():]
+                best = max((m.end() for m in (re.match(p, rest) for p in table) if m), default=0)
+                with self.subTest(path=path, text=text):
+                    if not best and not found[0].startswith('uasctl -'):
+                        best = found.end() - found.start()  # the name of the verb
+                    self.assertGreater(best, 0, rest)
+                    # The words behind it are those of the sentence.
+                    self.assertNotRegex(rest[best:], r"^ (?:%[is]|--|DISK|uas\b|usb-storage|auto|on\b|off\b)(?!\|)")
+                count += 1
+        self.assertGreater(count, 40)
+
+    def test_forms(self):
+        """uasctl accepts each of them."""
+        tree = Tree(PROGRAM)
+        self.addCleanup(tree.close)
+        tree.quirk_lines()
+        for form in forms():
+            words = form.split()[1:]
+            if form.startswith('uasctl') and words[0] not in ('bench', 'monitor'):
+                args = ['sda' if w == 'DISK' else '152d:0578' if w == 'VID:PID' else 'true' if w == 'COMMAND' else w for w in words]
+                p = tree.run(*args)
+                with self.subTest(form=form):
+                    self.assertNotEqual(p.returncode, 2, p.stderr)
+
+    def test_neutral(self):
+        """uasd, uasd-switch and core name no option of a command: their sentences are shown by other programs, too."""
+        for path, text in texts():
+            if path.split('/')[1] in ('core', 'daemon', 'sys', 'switch', 'hold') and not text.startswith('uasd-switch ['):
+                with self.subTest(path=path, text=text):
+                    if 'uasctl' not in text and 'see --help' not in text:
+                        self.assertNotRegex(text, r'\s--[a-z]')
 
 
 class Freeing(unittest.TestCase):
@@ -128,6 +221,15 @@ class Freeing(unittest.TestCase):
         self.volume(3, 'LVM-03', 'v--g-swap', 'sda')
         self.tree.write('proc/swaps', 'Filename Type Size Used Priority\n/dev/dm-3 partition 1 0 -2\n/dev/sdy9 partition 1 0 -3\n')
         self.assertEqual(self.to_free(), ['swapoff /dev/dm-3', 'cryptsetup close vault', 'lvchange -an vg/thin', 'lvchange -an v-g/swap'])
+
+    def test_daemon(self):
+        """Without systemd no text names systemctl."""
+        def said():
+            return self.tree.run('switch', 'sda', 'uas').stderr
+        self.assertIn('only it can do that.\nuasctl: To start it: systemctl start uasd\n', said())
+        os.rmdir(self.tree.path('run/systemd/system'))
+        self.assertIn('only it can do that.\n', said())
+        self.assertNotIn('systemctl', said())
 
     def test_unknown(self):
         """A device that nothing is known about."""

@@ -45,6 +45,7 @@ class Tree:
         os.chmod(self.path('usr/lib/uasd/uasctl-bench'), 0o755)
         self.programs('umount', 'swapoff', 'losetup', 'zpool', 'lvchange', 'cryptsetup', 'veritysetup', 'integritysetup', 'multipath',
                       'dmsetup', 'mdadm', folder='usr/sbin')
+        self.programs('update-grub', 'grub-mkconfig', 'grub2-mkconfig', 'update-initramfs', 'mkinitcpio', 'dracut')
         self.entries = 0
         self.write('sys/module/usb_storage/parameters/quirks', '\n')
 

@@ -24,7 +24,7 @@ class Config(Machine):
         reason, remedy, said = self.explained()
         self.assertEqual((reason, remedy), ('policy-ignore', 'Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas'))
         self.assertIn(f'{OTHER} unknown-bridge; ', said)
-        self.assertIn('systemctl restart uasd', said)
+        self.assertIn('uasd reads uasd.conf when it starts.', said)
         daemon.terminate()
         self.assertEqual(daemon.wait(20), 0)
         self.start_on_bus()

@@ -195,7 +195,7 @@ static const struct {
         {"the disk cannot be watched", {BOT, UAS, .hooks = FAIL("inotify", 1, EMFILE)}, UASD_EXIT_FAILED, "claim", "cannot open 2-1:1.0: Too many open files", BOT},
         {"no module", {BOT, UAS, .prepare = no_uas}, UASD_EXIT_FAILED, "prepare", "the module uas cannot be loaded: this kernel has none", BOT},
         {"an install line", {BOT, UAS, .hooks = FAIL("module", 1, EPERM)}, UASD_EXIT_FAILED, "prepare", "the module uas cannot be loaded: modprobe.d has an install line for it", BOT},
-        {"on a blacklist", {BOT, UAS, .hooks = FAIL("module", 1, EACCES)}, UASD_EXIT_FAILED, "prepare", "the module uas cannot be loaded: modprobe.d blacklists it; load it by hand (modprobe uas), or take that away", BOT},
+        {"on a blacklist", {BOT, UAS, .hooks = FAIL("module", 1, EACCES)}, UASD_EXIT_FAILED, "prepare", "the module uas cannot be loaded: modprobe.d blacklists it: load it by hand, or remove that", BOT},
         {"no memory for the module", {BOT, UAS, .hooks = FAIL("module", 1, ENOMEM)}, UASD_EXIT_FAILED, "prepare", "the module uas cannot be loaded: Cannot allocate memory", BOT},
         {"no room for a quirk", {UAS, BOT, .quirks = FULL_QUIRKS}, UASD_EXIT_FAILED, "prepare", "the quirks parameter of usb_storage has no room for 1209:5a5a:u", UAS},
         {"no quirks parameter", {UAS, BOT, .hooks = FAIL("read quirks", 2, ENOENT)}, UASD_EXIT_FAILED, "prepare", "cannot read the quirks parameter: No such file or directory", UAS},

@@ -310,7 +310,15 @@ static void test_command(void **state)
         tree_make(&t);
         assert_null(initramfs_command(&t.roots));
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char program[64] = "usr/bin/";
+
+                (void) copy_part(program + strlen(program), sizeof(program) - strlen(program), table[i][1],
+                                 strcspn(table[i][1], " "));
                 tree_write(&t, table[i][0], "");
+                /* Without the program it is another one's, or none. */
+                assert_true(!initramfs_command(&t.roots) || !streq(initramfs_command(&t.roots), table[i][1]) || i == 1);
+                tree_write(&t, program, "");
+                assert_int_equal(fchmodat(t.roots.lib, path_join("../bin/", strrchr(program, '/') + 1), 0755, 0), 0);
                 assert_string_equal(initramfs_command(&t.roots), table[i][1]);
         }
         tree_remove(&t);

@@ -198,7 +198,7 @@ class Bench(BenchCase):
         self.untouched()
 
     def test_no_daemon(self):
-        self.assertIn('systemctl start uasd', self.bench('sda', *QUICK, code=1).stderr)
+        self.assertIn('only it can do that.', self.bench('sda', *QUICK, code=1).stderr)
 
     def test_profiles(self):
         self.start()

@@ -93,7 +93,7 @@ static const struct {
         {{TRIM_OFFER_UNKNOWN, 0, "full", 0, false}, BOT, "not in use. Under uas, uasctl shows whether the disk offers it"},
         {{TRIM_OFFER_UNKNOWN, 0, "full", 0, true},
          BOT,
-         "not in use, though it is kept on. udev has not turned it on: udevadm trigger -c change"},
+         "not in use, though it is kept on. udev has not turned it on. To ask it again: uasctl --force trim DISK on"},
         {{TRIM_OFFER_UNKNOWN, 0, "", 0, false}, UAS, "not possible: the kernel sends TRIM only to disks"},
 };
 

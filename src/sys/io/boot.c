@@ -5,6 +5,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/programs.h"
 #include "sys/io/sysfs.h"
 
 bool in_initramfs(const struct roots *r)
@@ -29,17 +30,19 @@ const char *initramfs_command(const struct roots *r)
 {
         const struct {
                 int root;
-                const char *path, *command;
+                const char *path;
+                enum remedy remedy;
         } makers[] = {
-                {r->etc, "initramfs-tools/initramfs.conf", "update-initramfs -u"},
-                {r->etc, "mkinitcpio.conf", "mkinitcpio -P"},
-                {r->etc, "dracut.conf", "dracut --force"},
-                {r->lib, "dracut/dracut.conf.d", "dracut --force"},
+                {r->etc, "initramfs-tools/initramfs.conf", REMEDY_INITRAMFS_TOOLS},
+                {r->etc, "mkinitcpio.conf", REMEDY_MKINITCPIO},
+                {r->etc, "dracut.conf", REMEDY_DRACUT},
+                {r->lib, "dracut/dracut.conf.d", REMEDY_DRACUT},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(makers); i++)
-                if (faccessat(makers[i].root, makers[i].path, F_OK, 0) == 0)
-                        return makers[i].command;
+                if (faccessat(makers[i].root, makers[i].path, F_OK, 0) == 0 &&
+                    program_there(r, remedy_rows[makers[i].remedy].program))
+                        return remedy_rows[makers[i].remedy].words;
         return NULL;
 }
 
