@@ -34,12 +34,12 @@ _printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
         }
 }
 
-/* Appends a sentence that may be empty. */
+/* Appends a sentence that may be empty, as a whole or not at all: it may end with a command. */
 static void add(char *ret, size_t size, const char *sentence)
 {
         size_t used = strlen(ret);
 
-        if (*sentence)
+        if (*sentence && used + strlen(" ") + strlen(sentence) < size)
                 say(ret + used, size - used, "%s%s", used ? " " : "", sentence);
 }
 

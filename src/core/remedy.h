@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * The commands that uasd and uasctl name for a user to run. Each is a promise: it runs only programs of the host's own file
- * system, touches no other disk, can be pasted as it is printed, and works on this machine. tests/unit/test-remedy.c checks
- * that of every row, and tests/ctl/test-remedies.py that no text has a command that is not in the table.
+ * The commands that uasd and uasctl name for a user to run. Each is a promise. It runs only programs of the host's own file
+ * system, and touches no other disk. It can be pasted as it is printed, and works on this machine. tests/unit/test-remedy.c
+ * checks that of every row. tests/ctl/test-remedies.py checks that no text has another command.
  */
 enum remedy {
         REMEDY_NONE,
@@ -48,7 +48,7 @@ struct remedy_row {
         const char *words;   /* the command; "%s": its operand, if it has one */
         const char *program; /* NULL: the shell has it */
         const char *service; /* what it asks, below /run; NULL: the kernel */
-        const char *touches; /* besides the use of this disk */
+        const char *touches; /* another thing that it ends or changes; NULL: none */
 };
 
 extern const struct remedy_row remedy_rows[_REMEDY_MAX];

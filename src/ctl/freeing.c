@@ -83,7 +83,7 @@ static void end_processes(struct freeing *f, const struct user *u)
 
 static void free_users(struct freeing *f, const struct user *users, size_t n);
 
-/* What uses the loop device comes first: without that its detachment would only be noted. */
+/* The users of the loop device end first. Until then the kernel would only remember to detach it. */
 static void detach_loop(struct freeing *f, const struct user *u, const char *operand)
 {
         struct lun lun = {};

@@ -8,7 +8,10 @@
 import glob
 import os
 import re
+import shutil
+import subprocess
 import sys
+import time
 import unittest
 
 import terminal
@@ -230,6 +233,55 @@ class Freeing(unittest.TestCase):
         os.rmdir(self.tree.path('run/systemd/system'))
         self.assertIn('only it can do that.\n', said())
         self.assertNotIn('systemctl', said())
+
+    @unittest.skipUnless(os.geteuid() == 0, 'needs root')
+    def test_evil_namespace(self):
+        """On this kernel: a user keeps a mount in a user namespace, with an umount of his own. The printed command ends that, and
+        runs nothing of his."""
+        top = self.tree.path('evil')
+        os.mkdir(top)
+        os.chmod(self.tree.top, 0o755)
+        os.chmod(top, 0o777)
+        os.mkdir(f'{top}/disk')
+        with open(f'{top}/umount', 'w') as f:
+            f.write(f'#!/bin/sh\n: >{top}/ran\n')
+        os.chmod(f'{top}/umount', 0o755)
+        with open(f'{top}/user', 'w') as f:
+            f.write(f'mount --bind {top}/umount /usr/bin/umount && : >{top}/ready && exec sleep 1000\n')
+        with open(f'{top}/all', 'w') as f:  # the mount is root's, and root unmounts it
+            f.write(f'mount -t tmpfs none {top}/disk && stat -c %d {top}/disk >{top}/number\n'
+                    f'setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Urm sh {top}/user &\n'
+                    f'i=0; until [ -e {top}/ready ] || [ $i -gt 200 ]; do sleep 0.05; i=$((i + 1)); done; umount {top}/disk; wait\n')
+        job = subprocess.Popen(['unshare', '-m', 'sh', f'{top}/all'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               stdin=subprocess.DEVNULL)
+        try:
+            for _ in range(400):
+                if os.path.exists(f'{top}/ready') or job.poll() is not None:
+                    break
+                time.sleep(0.05)
+            if not os.path.exists(f'{top}/ready'):
+                self.skipTest('no user namespaces here')
+            with open(f'{top}/number') as f:
+                number = int(f.read())
+            shutil.rmtree(self.tree.path('proc'))
+            os.symlink('/proc', self.tree.path('proc'))
+            self.tree.write('sys/class/block/sda/dev', f'{os.major(number)}:{os.minor(number)}\n')
+            for _ in range(400):  # root's own mount goes
+                lines = self.to_free()
+                if len(lines) == 1:
+                    break
+                time.sleep(0.05)
+            self.assertEqual(len(lines), 1, lines)
+            self.assertRegex(lines[0], r'^kill \d+$')
+            with open(f'/proc/{lines[0].split()[1]}/comm') as f:
+                self.assertEqual(f.read(), 'sleep\n')
+            subprocess.run(['sh', '-c', lines[0]], check=True)
+            self.assertEqual(job.wait(20), 0)
+            self.assertEqual(self.to_free(), [])
+            self.assertFalse(os.path.exists(f'{top}/ran'))
+        finally:
+            job.kill()
+            job.wait()
 
     def test_unknown(self):
         """A device that nothing is known about."""

@@ -347,6 +347,24 @@ static void test_opened(void **state)
         users_free(users, n);
 }
 
+/* A command at the end is there as a whole, or not at all. */
+static void test_cut_command(void **state)
+{
+        static struct user root = {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/"};
+        struct disk d = {.state = STATE_WAITING,
+                         .facts = {.interface = "2-1:1.0", .vid = 0x152d, .pid = 0x0578, .driver = DRIVER_UAS},
+                         .decision.target = DRIVER_USB_STORAGE,
+                         .users = &root,
+                         .n_users = 1};
+        char ret[1024];
+        size_t whole = strlen(disk_reason(&d, ret, sizeof(ret)));
+
+        assert_true(endswith(ret, "uasctl policy --kernel 2-1:1.0"));
+        for (size_t size = 1; size <= whole + 1; size++)
+                assert_row(size,
+                           !strstr(disk_reason(&d, ret, size), "uasctl") || endswith(ret, "uasctl policy --kernel 2-1:1.0"));
+}
+
 static void test_cut(void **state)
 {
         struct disk d = {.state = STATE_FAILED, .outcome = {.code = UASD_EXIT_FAILED, .text = "ab\xc3\xa4\xe2\x82\xac"}};
@@ -557,14 +575,23 @@ static void test_copy_strings(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_luns_have),     cmocka_unit_test(test_luns_same),
-                cmocka_unit_test(test_done),          cmocka_unit_test(test_history),
-                cmocka_unit_test(test_reason),        cmocka_unit_test(test_many_users),
-                cmocka_unit_test(test_cut),           cmocka_unit_test(test_claimed),
-                cmocka_unit_test(test_opened),        cmocka_unit_test(test_user_is_udev),
-                cmocka_unit_test(test_users_without), cmocka_unit_test(test_awaited),
-                cmocka_unit_test(test_names),         cmocka_unit_test(test_interface_names),
-                cmocka_unit_test(test_copy_strings),  cmocka_unit_test(test_room_for_users),
+                cmocka_unit_test(test_luns_have),
+                cmocka_unit_test(test_luns_same),
+                cmocka_unit_test(test_done),
+                cmocka_unit_test(test_history),
+                cmocka_unit_test(test_reason),
+                cmocka_unit_test(test_many_users),
+                cmocka_unit_test(test_cut),
+                cmocka_unit_test(test_cut_command),
+                cmocka_unit_test(test_claimed),
+                cmocka_unit_test(test_opened),
+                cmocka_unit_test(test_user_is_udev),
+                cmocka_unit_test(test_users_without),
+                cmocka_unit_test(test_awaited),
+                cmocka_unit_test(test_names),
+                cmocka_unit_test(test_interface_names),
+                cmocka_unit_test(test_copy_strings),
+                cmocka_unit_test(test_room_for_users),
                 cmocka_unit_test(test_ends),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

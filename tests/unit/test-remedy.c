@@ -12,7 +12,7 @@
 /* Those with an operand. */
 #define FOREACH_REMEDY(id) FOREACH_ROW(id) if (strstr(remedy_rows[id].words, "%s"))
 
-/* It runs one program, that of the row, with one operand. What runs another program, or more than its operand, is not allowed. */
+/* It runs one program, that of the row, with at most one operand. Words that run another program are not allowed. */
 static void test_words(void **state)
 {
         static const char *const never[] = {"nsenter", "chroot", "unshare", "sudo ", "sh -c", "env ",  "xargs", ";",

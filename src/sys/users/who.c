@@ -13,8 +13,8 @@
 
 /*
  * Returns the first part of a cgroup's path that is no slice, if it is a unit. PID 1 makes the groups of slices and units. Below
- * a unit others make them, and a user may make one there that has the name of a service. The same holds for a group at the top
- * that is no slice: a container manager has made it, and the names in it are those of the container.
+ * a unit a user may make a group that has the name of a service. A group at the top that is no slice belongs to a container
+ * manager, and the names in it are those of the container.
  */
 static char *first_unit(char *path)
 {
