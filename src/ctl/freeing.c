@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "core/disk.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
@@ -106,6 +109,36 @@ static void detach_loop(struct freeing *f, const struct user *u, const char *ope
                 add_or_say(f, REMEDY_LOOP, operand, u->where);
 }
 
+struct swaps_below {
+        struct freeing *f;
+        const char *where;
+};
+
+static bool same_filesystem(const char *a, const char *b)
+{
+        struct statx of_a, of_b;
+        int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+
+        return statx(AT_FDCWD, a, flags, 0, &of_a) == 0 && statx(AT_FDCWD, b, flags, 0, &of_b) == 0 &&
+               of_a.stx_dev_major == of_b.stx_dev_major && of_a.stx_dev_minor == of_b.stx_dev_minor;
+}
+
+static int take_swap_file(const struct mount_line *line, void *data)
+{
+        const struct swaps_below *s = data;
+
+        /* A swap file of another disk may be mounted below. */
+        if (line->source && path_is_in(line->source, s->where) && same_filesystem(line->source, s->where))
+                add_or_say(s->f, REMEDY_SWAPOFF, line->source, line->source);
+        return 0;
+}
+
+/* A swap file keeps its file system busy, and umount would fail. */
+static void stop_swap_files(struct freeing *f, const char *where)
+{
+        (void) mount_lines(f->r->proc, "swaps", TABLE_SWAPS, take_swap_file, &(struct swaps_below){f, where});
+}
+
 static void read_mapping(const struct roots *r, const char *name, const char *attribute, char *ret, size_t size)
 {
         if (attr_read(r->sys, path_join("class/block/", name, "/dm/", attribute), ret, size) < 0)
@@ -164,8 +197,11 @@ static void free_user(struct freeing *f, const struct user *u)
                 return; /* it does not answer: it stands on the disk, or not, but not on another device of the disk */
         else if (id == REMEDY_LOOP)
                 detach_loop(f, u, operand);
-        else if (id != REMEDY_NONE)
+        else if (id != REMEDY_NONE) {
+                if (id == REMEDY_UMOUNT)
+                        stop_swap_files(f, u->where);
                 add_or_say(f, id, operand, u->where ?: operand);
+        }
 }
 
 static void free_users(struct freeing *f, const struct user *users, size_t n)

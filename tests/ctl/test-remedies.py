@@ -209,6 +209,15 @@ class Freeing(unittest.TestCase):
         if os.geteuid() == 0:
             self.assertEqual(self.to_free(), ['No command is known that frees loop3.'])
 
+    def test_swap_file(self):
+        """A swap file keeps the file system busy. One outside it stays."""
+        top = self.tree.path('mnt')
+        self.mounted(top.encode())
+        self.tree.write('mnt/swap file', '')
+        self.tree.write('swap', '')
+        self.tree.write('proc/swaps', f'Filename Type Size Used Priority\n{top}/swap\\040file file 1 0 -2\n{self.tree.path("swap")} file 1 0 -3\n')
+        self.assertEqual(self.to_free(), [f"swapoff '{top}/swap file'", f'umount {top}'])
+
     def volume(self, number, uuid, name, below):
         self.tree.write(f'sys/class/block/dm-{number}/dev', f'253:{number}\n')
         self.tree.write(f'sys/class/block/dm-{number}/dm/uuid', uuid + '\n')
