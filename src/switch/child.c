@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -15,6 +16,7 @@
 
 #define LEFT_TRIES 200 /* two seconds: a child that hangs in the kernel cannot be waited for */
 #define LEFT_PAUSE_USEC 10000
+#define LOOK_AGAIN_MSEC 200 /* how often to look for a signal */
 
 void child_begin(struct transaction *t, pid_t parent, int other_end)
 {
@@ -38,4 +40,18 @@ void children_end(const struct transaction *t)
                 (void) usleep(LEFT_PAUSE_USEC);
         }
         log_warning("%s: a child of the switch before does not end", t->interface);
+}
+
+bool child_answers(int fd, struct awake deadline)
+{
+        int msec = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC), haste = HASTE_BUDGET / USEC_PER_MSEC, n;
+
+        do {
+                n = msec < LOOK_AGAIN_MSEC ? msec : LOOK_AGAIN_MSEC;
+                if (poll(&(struct pollfd){fd, POLLIN, 0}, 1, n) > 0)
+                        return true;
+                msec -= n;
+                haste -= signal_waits() ? n : 0;
+        } while (msec > 0 && haste > 0);
+        return false;
 }

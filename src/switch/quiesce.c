@@ -116,7 +116,7 @@ int take_fingerprint(struct transaction *t)
                 return 0;
         free(TAKE_PTR(t->fingerprint));
         /* If a disk cannot be read under uas, that is a reason to leave uas. */
-        r = fingerprint_read(&t->claim, t->from == DRIVER_UAS, &t->fingerprint);
+        r = fingerprint_read(&t->claim, t->from == DRIVER_UAS, &t->fingerprint, NULL);
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r)) : 0;
 }
 

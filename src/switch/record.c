@@ -51,6 +51,8 @@ int record_write(struct transaction *t, const char *step)
         if (t->recorded && !record_is_ours(t))
                 return -ESTALE;
         (void) copy_string(record.step, sizeof(record.step), step);
+        if (t->failed && t->has_unread)
+                (void) unread_text(&t->unread, record.unread);
         r = switch_record_write(&t->roots, t->interface, &record);
         t->recorded = t->recorded || r >= 0;
         return r;
@@ -100,5 +102,6 @@ int record_load(struct transaction *t)
         t->moved = record.moved && !t->replugged;
         t->failed = record.failed && !t->replugged;
         t->holding = record.holding && !t->replugged;
+        t->has_unread = t->failed && unread_parse(record.unread, &t->unread);
         return 1;
 }

@@ -50,6 +50,11 @@ int transaction_recover(struct transaction *t)
                         if (back || t->disk.n_luns == 0 || luns_with_disk(t->disk.luns, t->disk.n_luns) < t->n_disks)
                                 attach_back(t);
                 }
+                if (t->failed)
+                        (void) snprintf(t->text, sizeof(t->text),
+                                        "under %s it did not pass; uasd-switch was killed on the way back", driver_to_string(to));
+                t->to = to;
+                reread(t);
                 /* Also a hold that began after the last change of the record. But a hold of the next attachment is not ours. */
                 if (!t->replugged)
                         t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
@@ -57,13 +62,10 @@ int transaction_recover(struct transaction *t)
                         switch_hold_end(t);
                 uevents_close(t->events);
                 history_recall(&t->roots, &t->disk.facts);
-                t->to = to;
-                if (t->failed) {
-                        (void) snprintf(t->text, sizeof(t->text),
-                                        "under %s it did not pass; uasd-switch was killed on the way back", driver_to_string(to));
+                if (t->failed)
                         undo_trial(t);
-                }
                 trial_leave(t);
+                verify_end(t);
         }
         record_end(t);
         return 0;

@@ -294,6 +294,7 @@ static void undo_move(struct transaction *t)
                 return;
         switch_hold_for_undo(t);
         attach_back(t);
+        reread(t);
         switch_hold_end(t);
 }
 

@@ -72,8 +72,11 @@ struct transaction {
                 bool closed; /* it has closed the disk and is about to exit. Otherwise a sick disk may keep it */
         } examiner;
         struct undo_claim undo;
-        bool bound;     /* the bind to the new driver was tried */
-        bool failed;    /* the disk failed there, and is to blame */
+        bool bound;           /* the bind to the new driver was tried */
+        bool failed;          /* the disk failed there, and is to blame */
+        struct unread unread; /* the reads that failed there; valid if has_unread */
+        bool has_unread;
+        bool acquitted; /* its former driver cannot read them either, or this is not known */
         int log;        /* the kernel's log from the trial on; -1: it is not read */
         bool taken_off; /* it was bound there, and was on another driver or on none when it failed */
         bool replugged; /* recovery: the switch was of an earlier attachment */
@@ -256,12 +259,21 @@ int claim_online(struct transaction *t, struct awake deadline, char ret_busy[sta
 int verify(struct transaction *t, struct awake deadline);
 /* Waits for the exit of a child that has closed the disk. */
 void verify_end(struct transaction *t);
+/* Opens the present disks in a child, and watches them. Returns 0, -ENODEV if the attachment has ended, or another -errno. */
+int examiner_open(struct transaction *t, struct claim *c, struct usb_disk *ret);
+/* Called by that child after its answer: closes the disk, says so, and ends. */
+__attribute__((noreturn)) void examiner_end(struct claim *c, int out);
+
+/* reread.c: after a roll-back to usb-storage, reads there what could not be read under uas. Sets `acquitted` and the text. */
+void reread(struct transaction *t);
 
 /* child.c */
 /* Called in a child that may claim the disk. The child dies with its parent, and keeps only its end of the pipe. */
 void child_begin(struct transaction *t, pid_t parent, int other_end);
 /* Waits until the children of a killed uasd-switch are dead and their claims gone. The caller has the lock of the record. */
 void children_end(const struct transaction *t);
+/* Waits for a word of a child, for a shorter time if a signal waits. */
+bool child_answers(int fd, struct awake deadline);
 
 /* signals.c */
 #define ENDED_BY_SIGNAL N_("ended by a signal before the disk was touched")

@@ -88,7 +88,7 @@ void undo_trial(struct transaction *t)
         excuse = t->failed ? machine_excuses(t) : NULL;
         if (excuse)
                 text_add(t->text, sizeof(t->text), "; %s", excuse);
-        if (t->failed && !excuse && still_there(t) && record_check(t) >= 0) {
+        if (t->failed && !excuse && still_there(t) && !t->acquitted && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
                 r = facts_uas_alone(f) ? 0 : history_write(&t->roots, f, &h);
                 /* The override was tried. If the disk could not be rolled back, it must not stay on uas because of it. */

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "common/gettext.h"
@@ -15,7 +16,6 @@
 #define ANSWER_MSEC 500 /* longer than a seek of the slowest disk */
 #define OPEN_TRIES 50   /* one second: sysfs shows a device a moment before it can be opened */
 #define OPEN_MSEC 20
-#define LOOK_AGAIN_MSEC 200 /* how often to look for a signal */
 
 /* The answer of the child. */
 struct verify_answer {
@@ -30,11 +30,12 @@ static void answer_with(struct verify_answer *a, int error, const char *text)
         (void) copy_string(a->text, sizeof(a->text), text);
 }
 
-static void compare(struct transaction *t, const struct claim *c, struct awake deadline, struct verify_answer *a)
+static void compare(struct transaction *t, const struct claim *c, struct awake deadline, struct unread *unread,
+                    struct verify_answer *a)
 {
         _cleanup_free_ char *now = NULL;
         char difference[160];
-        int r = fingerprint_read(c, false, &now);
+        int r = fingerprint_read(c, false, &now, unread);
 
         if (r < 0) {
                 answer_with(a, r, "the disk cannot be read");
@@ -46,7 +47,7 @@ static void compare(struct transaction *t, const struct claim *c, struct awake d
                 (void) snprintf(a->text, sizeof(a->text), "%s: %s", N_("another disk shows"), difference);
                 return;
         }
-        r = trial_reads(&t->roots, c, deadline);
+        r = trial_reads(&t->roots, c, deadline, unread);
         if (r == -ETIMEDOUT)
                 answer_with(a, r, "reads at full depth are not answered in time");
         else if (r < 0)
@@ -59,31 +60,38 @@ static bool is_written(const struct transaction *t, const struct claim *c)
         return claim_written(&t->roots, c) > 0 || claim_disturbed(c) == DISTURBANCE_WRITTEN;
 }
 
+int examiner_open(struct transaction *t, struct claim *c, struct usb_disk *ret)
+{
+        char failed[BLOCK_NAME_MAX];
+        int r = usb_disk_read(&t->roots, t->interface, false, ret);
+
+        if (!attachment_same(t, &ret->facts))
+                return r < 0 ? r : -ENODEV;
+        for (int tries = 0; tries < OPEN_TRIES; tries++) {
+                r = claim_watch(&t->roots, ret->luns, ret->n_luns, c, failed);
+                if (r != -ENXIO && r != -ENOENT)
+                        break;
+                (void) poll(NULL, 0, OPEN_MSEC);
+        }
+        return r;
+}
+
 /*
  * Without a claim: a process that does not wait for udev may open the disk as soon as it appears, and must not fail because of
  * uasd-switch. A difference that such a process may have written does not prove a fault of the driver: the disk stays. Its size
  * cannot be written: the switch is rolled back. If the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
  */
-static void examine(struct transaction *t, struct awake deadline, struct claim *c, struct verify_answer *a)
+static void examine(struct transaction *t, struct awake deadline, struct unread *unread, struct claim *c, struct verify_answer *a)
 {
         struct usb_disk now = {0};
-        char failed[BLOCK_NAME_MAX];
-        int r = usb_disk_read(&t->roots, t->interface, false, &now);
+        int r = examiner_open(t, c, &now);
 
-        if (!attachment_same(t, &now.facts)) {
-                answer_with(a, r < 0 ? r : -ENODEV, "the disk has gone");
-                return;
-        }
-        for (int tries = 0; tries < OPEN_TRIES; tries++) {
-                r = claim_watch(&t->roots, now.luns, now.n_luns, c, failed);
-                if (r != -ENXIO && r != -ENOENT)
-                        break;
-                (void) poll(NULL, 0, OPEN_MSEC);
-        }
-        if (r < 0)
+        if (!attachment_same(t, &now.facts))
+                answer_with(a, r, "the disk has gone");
+        else if (r < 0)
                 answer_with(a, r, "the disk cannot be opened");
         else
-                compare(t, c, deadline, a);
+                compare(t, c, deadline, unread, a);
         if (a->error == -EUCLEAN && !a->resized && is_written(t, c))
                 a->error = -EBUSY;
 }
@@ -93,18 +101,23 @@ static void examine(struct transaction *t, struct awake deadline, struct claim *
  * after it says that the disk is closed. The exit comes later: there the kernel waits for RCU, which takes longer than most
  * examinations. It frees the inotify and the queue of the reads (fs/aio.c:exit_aio), which keep no disk open.
  */
-static void in_child(struct transaction *t, struct awake deadline, int out)
+void examiner_end(struct claim *c, int out)
+{
+        claim_close(c);
+        (void) !write(out, "", 1);
+        _exit(0);
+}
+
+static void in_child(struct transaction *t, struct awake deadline, struct unread *unread, int out)
 {
         struct claim c = CLAIM_NULL;
         struct verify_answer a = {0};
 
-        examine(t, deadline, &c, &a);
+        examine(t, deadline, unread, &c, &a);
         (void) !write(out, &a, sizeof(a));
-        if (a.error != -ETIMEDOUT) {
-                claim_close(&c);
-                (void) !write(out, "", 1);
-        }
-        _exit(0);
+        if (a.error == -ETIMEDOUT)
+                _exit(0);
+        examiner_end(&c, out);
 }
 
 /* Counts the commands that the disk has not answered yet, and the others. Returns -errno if the kernel does not count them. */
@@ -148,45 +161,33 @@ static bool disk_answers(const struct transaction *t)
         return owed(t, &owes, &after) >= 0 && (owes == 0 || after != before);
 }
 
-/* Waits for the child, for a shorter time if a signal waits. */
-static bool is_answered(int fd, struct awake deadline)
-{
-        int msec = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC), haste = HASTE_BUDGET / USEC_PER_MSEC, n;
-
-        do {
-                n = msec < LOOK_AGAIN_MSEC ? msec : LOOK_AGAIN_MSEC;
-                if (poll(&(struct pollfd){fd, POLLIN, 0}, 1, n) > 0)
-                        return true;
-                msec -= n;
-                haste -= signal_waits() ? n : 0;
-        } while (msec > 0 && haste > 0);
-        return false;
-}
-
 /*
  * The child may hang in open(2) or close(2) as long as the kernel waits for the device. It is not waited for: the unbind of the
  * roll-back fails its commands, and then it ends.
  */
 int verify(struct transaction *t, struct awake deadline)
 {
+        struct unread *unread = mmap(NULL, sizeof(*unread), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         struct verify_answer a = {0};
         int pipe_fd[2], alone;
         pid_t pid, self = getpid();
         ssize_t n = 0;
 
+        if (unread == MAP_FAILED)
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, -errno, "no memory: %s", strerror(errno));
         if (pipe2(pipe_fd, O_CLOEXEC) < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, -errno, "no pipe: %s", strerror(errno));
         pid = fork();
         if (pid == 0) {
                 child_begin(t, self, pipe_fd[0]);
-                in_child(t, deadline, pipe_fd[1]);
+                in_child(t, deadline, unread, pipe_fd[1]);
         }
         (void) close(pipe_fd[1]);
         alone = switch_hold_if_long_left(t);
         if (pid > 0 && alone >= 0 && (uint64_t) alone * USEC_PER_MSEC < awake_left(deadline) &&
             poll(&(struct pollfd){pipe_fd[0], POLLIN, 0}, 1, alone) == 0)
                 switch_hold_if_long(t);
-        if (pid > 0 && !is_answered(pipe_fd[0], deadline))
+        if (pid > 0 && !child_answers(pipe_fd[0], deadline))
                 answer_with(&a, -ETIMEDOUT, "the disk does not answer in time");
         else /* without a child it ends at once */
                 n = read(pipe_fd[0], &a, sizeof(a));
@@ -194,13 +195,15 @@ int verify(struct transaction *t, struct awake deadline)
                 answer_with(&a, -ECANCELED, "its examination was killed");
         /* Another program's data may delay its close, which says nothing about the disk. Then no process waits for its exit. */
         t->examiner.pid = pid > 0 ? pid : 0;
-        t->examiner.closed = a.error != -ETIMEDOUT && is_answered(pipe_fd[0], deadline);
+        t->examiner.closed = a.error != -ETIMEDOUT && child_answers(pipe_fd[0], deadline);
         (void) close(pipe_fd[0]);
         t->to_blame = a.error == -ETIMEDOUT ? !signal_waits() && !disk_answers(t) : a.error < 0 && !error_is_ours(a.error);
         if (!t->to_blame && a.error == -ETIMEDOUT)
                 answer_with(&a, a.error, "this machine was too slow to tell");
         if (pid > 0)
                 (void) kill(pid, SIGKILL);
+        t->has_unread = unread_copy(unread, &t->unread);
+        (void) munmap(unread, sizeof(*unread));
         if (a.error == 0 || a.error == -EBUSY)
                 return a.error;
         verify_end(t); /* the way back looks for the users of the disk */

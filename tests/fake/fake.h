@@ -16,6 +16,7 @@
  */
 
 #define FAKE_USB 2
+#define FAKE_BAD_SECTOR UINT64_C(52424)
 #define FAKE_LUNS 3
 #define FAKE_NODES 4 /* the whole disk first */
 
@@ -73,12 +74,15 @@ struct fake_usb {
         /* faults of the disk */
         bool silent_on_uas; /* answers no command: no disk appears */
         bool silent_on_bot;
-        bool garbles_on_uas;     /* shows other contents */
-        bool shrinks_on_uas;     /* shows another size */
-        bool stalls_on_uas;      /* hangs at full queue depth */
-        bool slow_on_uas;        /* its reads at full depth take a second of real time */
-        bool answers_slowly;     /* stalls, and still answers a command each tenth of a second */
-        bool machine_late;       /* the machine stands still, which looks like a hang: the disk owes no answer */
+        bool garbles_on_uas; /* shows other contents */
+        bool shrinks_on_uas; /* shows another size */
+        bool stalls_on_uas;  /* hangs at full queue depth */
+        bool slow_on_uas;    /* its reads at full depth take a second of real time */
+        bool answers_slowly; /* stalls, and still answers a command each tenth of a second */
+        bool machine_late;   /* the machine stands still, which looks like a hang: the disk owes no answer */
+        int bad_place;       /* errno of a read of FAKE_BAD_SECTOR, under both drivers; ETIMEDOUT: the disk retries for long */
+        bool bad_sample;     /* that sector is in a sample of the fingerprint, which was not read before the switch */
+        bool broken_by_uas;  /* on usb-storage it shows itself again, and cannot be read any more */
         unsigned missing_on_uas; /* this LUN (from 1 on) does not come back */
 };
 

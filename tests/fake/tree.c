@@ -271,7 +271,7 @@ void tree_scsi_state(struct fake_usb *u, unsigned lun, const char *state)
 /* The commands that the kernel has sent to the LUN and that it has answered. One that stalls owes answers. */
 void tree_commands(struct fake_usb *u, unsigned lun)
 {
-        bool owes = u->driver == DRIVER_UAS && u->stalls_on_uas && !u->machine_late;
+        bool owes = u->driver == DRIVER_UAS && (u->stalls_on_uas || u->bad_place == ETIMEDOUT) && !u->machine_late;
         uint64_t slow = u->answers_slowly ? fake->clock * 10 / USEC_PER_SEC : 0;
         char scsi[200], text[32];
 

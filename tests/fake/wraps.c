@@ -178,7 +178,7 @@ int __wrap_state_remove(int dirfd, const char *path)
         return r < 0 ? r : op_end("remove", __real_state_remove(dirfd, path));
 }
 
-int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret)
+int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret, struct unread *unread)
 {
         int r = op_begin("fingerprint");
         char text[256] = "";
@@ -210,22 +210,62 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret)
                                                u->driver == DRIVER_UAS && u->shrinks_on_uas ? 511U : 512U, c->nodes[i].lun,
                                                l->content + (u->driver == DRIVER_UAS && u->garbles_on_uas));
         }
+        if (r == 0 && unread && fake->usb[0].bad_sample)
+                r = -EIO;
         r = r < 0 ? r : op_end("fingerprint", r);
+        if (r < 0 && unread)
+                *unread = (struct unread){.samples = true, .n = 1, .at = {FAKE_BAD_SECTOR * 512}};
         if (r == 0 && !(*ret = strdup(text)))
                 r = -ENOMEM;
         return r;
 }
 
-int __wrap_trial_reads(const struct roots *r, const struct claim *c, struct awake deadline)
+/* The place that fails, and two that do not. */
+static void list_places(struct unread *u)
+{
+        *u = (struct unread){.n = 3, .at = {UNREAD_DONE, FAKE_BAD_SECTOR * 512, UNREAD_DONE}};
+}
+
+int __wrap_trial_reads(const struct roots *r, const struct claim *c, struct awake deadline, struct unread *unread)
 {
         struct fake_usb *u = &fake->usb[0];
+        bool stalls = u->driver == DRIVER_UAS && (u->stalls_on_uas || u->bad_place == ETIMEDOUT);
         int k = op_begin("trial");
 
         if (u->slow_on_uas)
                 fake_pause(USEC_PER_SEC);
-        if (u->driver == DRIVER_UAS && u->stalls_on_uas)
+        if (stalls)
                 fakesys_hang_on(u->luns[0].nodes[0].name);
-        return k < 0 ? k : op_end("trial", u->pulled ? -EIO : u->driver == DRIVER_UAS && u->stalls_on_uas ? -ETIMEDOUT : 0);
+        k = k < 0 ? k : op_end("trial", u->pulled ? -EIO : stalls ? -ETIMEDOUT : -u->bad_place);
+        if (k < 0)
+                list_places(unread);
+        return k;
+}
+
+/* A disk that retries hangs longer than uasd-switch waits. */
+int __wrap_unread_again(const struct claim *c, struct unread *unread)
+{
+        struct fake_usb *u = &fake->usb[0];
+        int k = op_begin("reread");
+
+        if (unread->n != 1 || unread->at[0] != FAKE_BAD_SECTOR * 512)
+                fake_break("reads again what has not failed on", u->interface);
+        if (u->driver != DRIVER_USB_STORAGE)
+                fake_break("reads again on the driver that failed", u->interface);
+        if (u->bad_place == ETIMEDOUT)
+                for (;;)
+                        (void) pause();
+        k = k < 0 ? k : op_end("reread", u->pulled ? -EIO : -u->bad_place);
+        if (k == 0)
+                unread->n = 0;
+        return k;
+}
+
+int __wrap_unread_control(const struct claim *c, unsigned lun)
+{
+        int k = op_begin("control");
+
+        return k < 0 ? k : op_end("control", fake->usb[0].pulled || fake->usb[0].broken_by_uas ? -EIO : 0);
 }
 
 int __wrap_uas_module_load(const struct roots *r)

@@ -45,8 +45,10 @@ WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n
         size_t *ret_n);
 WRAPPED(int, state_write, int dirfd, const char *path, const char *text, bool durable);
 WRAPPED(int, state_remove, int dirfd, const char *path);
-WRAPPED(int, fingerprint_read, const struct claim *c, bool partly, char **ret);
-WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, struct awake deadline);
+WRAPPED(int, fingerprint_read, const struct claim *c, bool partly, char **ret, struct unread *u);
+WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, struct awake deadline, struct unread *u);
+WRAPPED(int, unread_again, const struct claim *c, struct unread *u);
+WRAPPED(int, unread_control, const struct claim *c, unsigned lun);
 WRAPPED(int, uas_module_load, const struct roots *r);
 WRAPPED(uint64_t, now_and_asleep, uint64_t *ret_asleep);
 WRAPPED(uint64_t, now_boottime, void);

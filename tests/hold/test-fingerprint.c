@@ -144,13 +144,16 @@ static void put(int fd, uint64_t at, const void *bytes, size_t n)
         assert_int_equal(pwrite(fd, bytes, n, (off_t) at), n);
 }
 
+static struct unread unread;
+
 /* Returns the text, or NULL if the result is this error. */
 static char *of(int fd, bool partly, int error)
 {
         struct claimed nodes[] = {{.fd = fd, .lun = 3, .whole = true}, {.fd = -1, .lun = 3, .name = "a partition"}};
         char *text = NULL;
 
-        assert_int_equal(fingerprint_read(&(struct claim){.nodes = nodes, .n = 2, .inotify = -1}, partly, &text), error);
+        unread = (struct unread){};
+        assert_int_equal(fingerprint_read(&(struct claim){.nodes = nodes, .n = 2, .inotify = -1}, partly, &text, &unread), error);
         assert_true((text != NULL) == (error == 0));
         return text;
 }
@@ -236,7 +239,10 @@ static void test_broken(void **state)
 
                 broken = places[i];
                 assert_null(of(fd, false, -EIO));
+                assert_true(unread.samples && unread.n == 1 && unread.lun == 3);
+                assert_int_equal(unread.at[0], places[i] < SAMPLE ? 0 : 400000 - SAMPLE);
                 text = of(fd, true, 0);
+                assert_false(unread.samples);
                 assert_string_equal(text, "LUN3_SIZE=400000\nLUN3_SECTOR=512\nLUN3_UNREAD=1\n");
         }
         broken = -1;
@@ -380,7 +386,10 @@ static void test_broken_partition(void **state)
         for (int i = 0; i < 2; i++) {
                 broken = i ? 2 * PART - 1 : PART;
                 assert_null(of(fd, false, -EIO));
+                assert_true(unread.samples && unread.n == 1 && unread.lun == 3);
+                assert_int_equal(unread.at[0], i ? 2 * PART - SAMPLE : PART);
                 text = of(fd, true, 0);
+                assert_false(unread.samples);
                 assert_string_equal(text, "LUN3_SIZE=4194304\nLUN3_SECTOR=512\nLUN3_UNREAD=1\n");
                 free(text);
         }

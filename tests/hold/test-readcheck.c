@@ -118,6 +118,8 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
         return no_ioctl ? -1 : 0;
 }
 
+static struct unread unread, open_reads;
+
 static int check(struct tree *t, usec_t usec)
 {
         struct claimed nodes[] = {{.fd = -1, .name = "sda1"},
@@ -125,7 +127,9 @@ static int check(struct tree *t, usec_t usec)
         int r;
 
         n_offsets = taken = destroyed = n_alone = 0;
-        r = trial_reads(&t->roots, &(struct claim){.nodes = nodes, .n = 2, .inotify = -1}, awake_in(usec));
+        unread = (struct unread){};
+        r = trial_reads(&t->roots, &(struct claim){.nodes = nodes, .n = 2, .inotify = -1}, awake_in(usec), &unread);
+        assert_true(r != 0 || !unread_copy(&unread, &open_reads));
         (void) close(nodes[1].fd);
         return r;
 }
@@ -212,7 +216,9 @@ static void test_errors(void **state)
         one_read = -EILSEQ;
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), -EILSEQ);
         assert_int_equal(n_offsets, 30);
+        assert_int_equal(taken, 30); /* the answers after the error, too */
         assert_int_equal(destroyed, 1);
+        assert_true(unread_copy(&unread, &open_reads) && open_reads.n == 1 && open_reads.at[0] == offsets[29]);
         one_read = alone = -ENODATA; /* a bad sector, which the bridge has reported */
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), 0);
         assert_int_equal(n_offsets, 90);
@@ -252,6 +258,9 @@ static void test_hangs(void **state)
         events = 0;
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), -ETIMEDOUT);
         assert_int_equal(destroyed, 0);
+        assert_true(unread_copy(&unread, &open_reads) && open_reads.n == 30);
+        for (size_t i = 0; i < 30; i++)
+                assert_int_equal(open_reads.at[i], offsets[i]);
         memset(buffers, 0, 30 * READ_SIZE);
         free(buffers);
         buffers = NULL;
@@ -262,13 +271,72 @@ static void test_hangs(void **state)
         tree_remove(&t);
 }
 
+/* After a roll-back: only those that failed, each alone. */
+static void test_again(void **state)
+{
+        struct claimed node = {.lun = 2, .whole = true, .name = "sda"};
+        const struct claim c = {.nodes = &node, .n = 1, .inotify = -1};
+        struct tree t;
+
+        make(&t);
+        node.fd = openat(t.roots.dev, "sda", O_RDONLY | O_CLOEXEC);
+        n_offsets = 1;
+        offsets[0] = 7 * READ_SIZE;
+        unread = (struct unread){.lun = 2, .n = 3, .at = {UNREAD_DONE, 7 * READ_SIZE, UNREAD_DONE}};
+        n_alone = 0;
+        alone = -EREMOTEIO;
+        assert_int_equal(unread_again(&c, &unread), -EREMOTEIO);
+        assert_true(unread_copy(&unread, &open_reads) && open_reads.n == 1 && open_reads.at[0] == 7 * READ_SIZE);
+        alone = READ_SIZE - 512;
+        assert_int_equal(unread_again(&c, &unread), -EIO);
+        alone = READ_SIZE;
+        assert_int_equal(unread_again(&c, &unread), 0);
+        assert_int_equal(n_alone, 3);
+        assert_false(unread_copy(&unread, &open_reads));
+        offsets[0] = 0;
+        assert_int_equal(unread_control(&c, 2), 0);
+        alone = -EIO;
+        assert_int_equal(unread_control(&c, 2), -EIO);
+        assert_int_equal(unread_control(&c, 1), -ENODEV);
+        (void) close(node.fd);
+        tree_remove(&t);
+}
+
+static void test_text(void **state)
+{
+        static const char *const wrong[] = {"",
+                                            "0",
+                                            "0 ",
+                                            "0 places",
+                                            "0 other 1000",
+                                            "x places 0",
+                                            "0 places x",
+                                            "0 places -1",
+                                            "70000 places 0",
+                                            "0 places ffffffffffffffff",
+                                            "0 places 11111111111111111111111111"};
+        struct unread most = {.lun = 7}, back;
+        char text[UNREAD_TEXT_MAX];
+
+        for (most.n = 0; most.n < UNREAD_MAX; most.n++)
+                most.at[most.n] = UINT64_MAX - 1 - most.n;
+        assert_true(unread_parse(unread_text(&most, text), &back));
+        assert_memory_equal(&back, &most, sizeof(back));
+        assert_true(strlen(text) + 4 < sizeof(text));
+        strcat(text, " 0");
+        assert_false(unread_parse(text, &back)); /* one too many */
+        assert_true(unread_parse("1 samples", &back) && back.samples && back.n == 0 && back.lun == 1);
+        assert_true(unread_parse("0 places 0 1a000", &back) && !back.samples && back.n == 2 && back.at[1] == 0x1a000);
+        for (size_t i = 0; i < ELEMENTSOF(wrong); i++)
+                if (unread_parse(wrong[i], &back))
+                        fail_msg("\"%s\"", wrong[i]);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_places),
-                cmocka_unit_test(test_small),
-                cmocka_unit_test(test_errors),
-                cmocka_unit_test(test_hangs),
+                cmocka_unit_test(test_places), cmocka_unit_test(test_small), cmocka_unit_test(test_errors),
+                cmocka_unit_test(test_hangs),  cmocka_unit_test(test_again), cmocka_unit_test(test_text),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

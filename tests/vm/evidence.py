@@ -99,6 +99,7 @@ def messages(guest, message):
     return len(text.splitlines())
 
 
+ROLLED_BACK = "485663fd8cba451386a4bfcaa34f8941"
 DISTRUSTED = "fb889702e9134914a1d0f03a2eb84e7e"
 TROUBLE = "83e1dbb2cf0d4b4ca1cdb5d5591c3908"
 TRIAL_PASSED = "5f07edea107b4f2493b98da086b46864"

@@ -443,6 +443,14 @@ class FaultTest(DiskTest):
         started = [qemu.uas_start(tag, read, BLOCK, b"", 0) for tag in (1, 2, 3, 4)]
         self.assertEqual([(await qemu.uas_end(one))[0] for one in started], [0, 0, 2, 2])
 
+    async def test_fails_at_a_place(self):
+        qemu = await self.start(faults=[{"name": "fail", "op": "read", "sector": 9}])
+        await qemu.configure()
+        results = [(await qemu.bot(cdb10(0x28, lba, blocks), length=blocks * BLOCK))[0]
+                   for lba, blocks in ((8, 1), (8, 2), (9, 1), (10, 1), (2, 8))]
+        self.assertEqual(results, [0, 1, 1, 0, 1])
+        self.assertEqual((await qemu.bot(bytes(6)))[0], 0)  # TEST UNIT READY reads no place
+
     async def test_stalls(self):
         qemu = await self.start()
         await qemu.configure()

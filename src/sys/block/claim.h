@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/disk.h"
+#include "sys/block/unread.h"
 #include "sys/io/clock.h"
 #include "sys/io/roots.h"
 
@@ -102,12 +103,21 @@ void claim_close(struct claim *c);
 void claim_drop(struct claim *c);
 
 /*
+ * Reads the places again, one after the other, each alone. `u` then has those that fail, or that have no answer yet. Returns 0 or
+ * the -errno of the first one that fails.
+ */
+int unread_again(const struct claim *c, struct unread *u);
+/* Reads the beginning of that LUN: a disk that cannot read even that fails as a whole. Returns 0 or -errno. */
+int unread_control(const struct claim *c, unsigned lun);
+
+/*
  * Reads the facts that must be the same under both drivers: size, logical sector size, partition table, first and last bytes of
  * the disk and of each partition. One fact a line, LUN by LUN. Physical block size and WWN are left out: they differ, since
- * usb-storage hides VPD pages. partly: of a LUN that cannot be read (EIO) the text has only the size and sector size. Returns 0
- * and the text (to be freed), or -errno if a disk cannot be read.
+ * usb-storage hides VPD pages. partly: of a LUN that cannot be read (EIO) the text has only the size and sector size. u:
+ * gets the sample that cannot be read; NULL: not wanted. Returns 0 and the text (to be freed), or -errno if a disk cannot be
+ * read.
  */
-int fingerprint_read(const struct claim *c, bool partly, char **ret);
+int fingerprint_read(const struct claim *c, bool partly, char **ret, struct unread *u);
 
 /* Returns true if both texts agree. Otherwise `ret` is the first line that differs, for a person. `before` may be partial. */
 bool fingerprint_same(const char *before, const char *after, char *ret, size_t size);
@@ -117,6 +127,7 @@ bool fingerprint_same_sizes(const char *before, const char *after);
 /*
  * Tests a claimed disk before a process mounts it: direct reads all over each LUN, as many at once as its queue takes. A bridge
  * that stalls at depth fails here, not under a mount. Returns 0, -ETIMEDOUT if an answer is missing at `deadline` (the unbind
- * ends the open reads), or the -errno of a read, such as -EIO. The queues stay until the process ends.
+ * ends the open reads), or the -errno of a read, such as -EIO: `u` then has all such reads. The queues stay until the process
+ * ends.
  */
-int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline);
+int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline, struct unread *u);

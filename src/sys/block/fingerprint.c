@@ -35,17 +35,28 @@ static uint64_t fnv1a(const unsigned char *p, size_t n)
         return h;
 }
 
-static int read_all(int fd, unsigned char *buffer, size_t want, uint64_t offset)
+/* The LUN that is read, and where. */
+struct source {
+        int fd;
+        unsigned lun;
+        struct unread *unread;
+};
+
+static int read_all(const struct source *s, unsigned char *buffer, size_t want, uint64_t offset)
 {
         for (size_t done = 0; done < want;) {
-                ssize_t n = TEMP_FAILURE_RETRY(pread(fd, buffer + done, want - done, (off_t) (offset + done)));
+                ssize_t n;
 
+                s->unread->at[0] = offset + done;
+                s->unread->n = 1;
+                n = TEMP_FAILURE_RETRY(pread(s->fd, buffer + done, want - done, (off_t) (offset + done)));
                 if (n < 0)
                         return -errno;
                 if (n == 0)
                         return -EIO; /* shorter than its size */
                 done += (size_t) n;
         }
+        s->unread->n = 0;
         return 0;
 }
 
@@ -54,23 +65,23 @@ static int read_all(int fd, unsigned char *buffer, size_t want, uint64_t offset)
  * systems, RAID and LUKS keep their names: that of btrfs is at 64 KiB, and that of an old RAID up to 128 KiB before the end.
  * UDF and VMFS keep theirs elsewhere.
  */
-static int sample(int fd, uint64_t offset, uint64_t size, const char *where, FILE *out)
+static int sample(const struct source *s, uint64_t offset, uint64_t size, const char *where, FILE *out)
 {
         _cleanup_free_ unsigned char *buffer = malloc(SAMPLE);
         size_t n = size < SAMPLE ? (size_t) size : SAMPLE;
-        int r = buffer ? read_all(fd, buffer, n, offset) : -ENOMEM;
+        int r = buffer ? read_all(s, buffer, n, offset) : -ENOMEM;
 
         if (r < 0)
                 return r;
         (void) fprintf(out, "%s_HEAD=%016llx\n", where, (unsigned long long) fnv1a(buffer, n));
         if (n < size)
-                r = read_all(fd, buffer, n, offset + size - n);
+                r = read_all(s, buffer, n, offset + size - n);
         if (r >= 0)
                 (void) fprintf(out, "%s_TAIL=%016llx\n", where, (unsigned long long) fnv1a(buffer, n));
         return r;
 }
 
-static int partitions(int fd, blkid_probe whole, unsigned lun, uint64_t size, FILE *out)
+static int partitions(const struct source *s, blkid_probe whole, uint64_t size, FILE *out)
 {
         blkid_partlist list = blkid_probe_get_partitions(whole);
         int n = list ? blkid_partlist_numof_partitions(list) : 0, r = 0;
@@ -81,25 +92,25 @@ static int partitions(int fd, blkid_probe whole, unsigned lun, uint64_t size, FI
                          length = (uint64_t) blkid_partition_get_size(part) * 512;
                 char where[40];
 
-                (void) snprintf(where, sizeof(where), "LUN%u_PART%i", lun, blkid_partition_get_partno(part));
+                (void) snprintf(where, sizeof(where), "LUN%u_PART%i", s->lun, blkid_partition_get_partno(part));
                 (void) fprintf(out, "%s_RANGE=%llu+%llu\n", where, (unsigned long long) start, (unsigned long long) length);
                 if (blkid_partition_is_extended(part) || start >= size)
                         continue;
                 /* The table of a striped RAID is that of all its disks. */
-                r = sample(fd, start, length < size - start ? length : size - start, where, out);
+                r = sample(s, start, length < size - start ? length : size - start, where, out);
         }
         return r;
 }
 
 /* Writes the partition table and samples of each partition. */
-static int read_table(int fd, unsigned lun, uint64_t size, FILE *out)
+static int read_table(const struct source *s, uint64_t size, FILE *out)
 {
         static const char *const names[] = {"PTTYPE", "PTUUID"};
         _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
 
         if (!p)
                 return -ENOMEM;
-        if (blkid_probe_set_device(p, fd, 0, (blkid_loff_t) size) < 0)
+        if (blkid_probe_set_device(p, s->fd, 0, (blkid_loff_t) size) < 0)
                 return -EIO;
         /* libblkid reads dozens of places to name a file system. The samples contain those. */
         (void) blkid_probe_enable_superblocks(p, 0);
@@ -113,24 +124,26 @@ static int read_table(int fd, unsigned lun, uint64_t size, FILE *out)
                 const char *value;
 
                 if (blkid_probe_lookup_value(p, names[i], &value, NULL) == 0)
-                        (void) fprintf(out, "LUN%u_%s=%s\n", lun, names[i], value);
+                        (void) fprintf(out, "LUN%u_%s=%s\n", s->lun, names[i], value);
         }
-        return partitions(fd, p, lun, size, out);
+        return partitions(s, p, size, out);
 }
 
 /* Writes all facts that need a read. */
-static int read_contents(int fd, unsigned lun, uint64_t size, FILE *out)
+static int read_contents(const struct source *s, uint64_t size, FILE *out)
 {
         char where[16];
         int r;
 
-        (void) snprintf(where, sizeof(where), "LUN%u", lun);
-        r = sample(fd, 0, size, where, out);
-        return r < 0 ? r : read_table(fd, lun, size, out);
+        (void) snprintf(where, sizeof(where), "LUN%u", s->lun);
+        r = sample(s, 0, size, where, out);
+        return r < 0 ? r : read_table(s, size, out);
 }
 
-static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
+static int read_lun(const struct source *s, bool partly, FILE *out)
 {
+        const int fd = s->fd;
+        const unsigned lun = s->lun;
         _cleanup_free_ char *text = NULL;
         size_t length;
         FILE *contents;
@@ -152,7 +165,7 @@ static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
         contents = open_memstream(&text, &length);
         if (!contents)
                 return -errno;
-        r = read_contents(fd, lun, size, contents);
+        r = read_contents(s, size, contents);
         if (fclose(contents) < 0)
                 return -ENOMEM;
         if (r == -EIO && partly)
@@ -162,8 +175,9 @@ static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
         return r == -EIO && partly ? 0 : r;
 }
 
-int fingerprint_read(const struct claim *c, bool partly, char **ret)
+int fingerprint_read(const struct claim *c, bool partly, char **ret, struct unread *u)
 {
+        struct unread unread = {};
         _cleanup_free_ char *text = NULL;
         size_t size;
         FILE *out = open_memstream(&text, &size);
@@ -171,13 +185,18 @@ int fingerprint_read(const struct claim *c, bool partly, char **ret)
 
         if (!out)
                 return -errno;
+        u = u ?: &unread;
+        u->samples = true;
         for (size_t i = 0; r >= 0 && i < c->n; i++)
-                if (c->nodes[i].whole)
-                        r = read_lun(c->nodes[i].fd, c->nodes[i].lun, partly, out);
+                if (c->nodes[i].whole) {
+                        u->lun = c->nodes[i].lun;
+                        r = read_lun(&(struct source){c->nodes[i].fd, u->lun, u}, partly, out);
+                }
         if (fclose(out) < 0 && r >= 0)
                 r = -ENOMEM;
         if (r < 0)
                 return r;
+        u->samples = false;
         *ret = TAKE_PTR(text);
         return 0;
 }

@@ -47,10 +47,23 @@ static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsign
         return n < 0 ? n : n < (int) depth ? -EAGAIN : 0;
 }
 
-/* ret_bad: a bit for each read that met a bad sector (ENODATA: BLK_STS_MEDIUM in block/blk-core.c). */
-static int collect_round(io_context_t ctx, const unsigned char *buffers, unsigned depth, struct awake deadline, uint64_t *ret_bad)
+/* Returns 0 if the read was answered well, 1 if it met a bad sector (ENODATA: BLK_STS_MEDIUM in block/blk-core.c), or -errno. */
+static int result_of(const struct io_event *e)
+{
+        long res = (long) e->res;
+
+        return res == READ_SIZE ? 0 : res == -ENODATA ? 1 : res < 0 ? (int) res : -EIO;
+}
+
+/*
+ * Waits for all answers, also after an error: the open reads may meet the same place of the disk. ret_bad: a bit for each read
+ * that met a bad sector. Returns 0, -ETIMEDOUT, or the first error.
+ */
+static int collect_round(io_context_t ctx, const unsigned char *buffers, unsigned depth, struct awake deadline, struct unread *u,
+                         uint64_t *ret_bad)
 {
         struct io_event events[DEPTH_MAX];
+        int error = 0;
 
         *ret_bad = 0;
         for (unsigned done = 0; done < depth;) {
@@ -63,16 +76,19 @@ static int collect_round(io_context_t ctx, const unsigned char *buffers, unsigne
                 if (n < 0 && n != -EINTR)
                         return n;
                 for (int i = 0; i < n; i++) {
-                        long res = (long) events[i].res;
+                        size_t which = (size_t) ((unsigned char *) events[i].data - buffers) / READ_SIZE;
+                        int k = result_of(&events[i]);
 
-                        if (res == -ENODATA)
-                                *ret_bad |= UINT64_C(1) << ((unsigned char *) events[i].data - buffers) / READ_SIZE;
-                        else if (res != READ_SIZE)
-                                return res < 0 ? (int) res : -EIO;
+                        if (k == 0)
+                                u->at[which] = UNREAD_DONE;
+                        else if (k > 0)
+                                *ret_bad |= UINT64_C(1) << which;
+                        else
+                                error = error < 0 ? error : k;
                 }
                 done += n > 0 ? (unsigned) n : 0;
         }
-        return 0;
+        return error;
 }
 
 /* A bad sector cannot be read without other commands in the queue either. If it can, the bridge fails at depth. */
@@ -86,43 +102,59 @@ static int read_alone(int fd, void *buffer, uint64_t offset)
 }
 
 static int try_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size,
-                     struct awake deadline)
+                     struct awake deadline, struct unread *u)
 {
         uint64_t bad = 0;
-        int k = submit_round(ctx, fd, buffers, depth, round, size);
+        int k;
 
+        for (unsigned i = 0; i < depth; i++)
+                u->at[i] = offset_of(i, round, depth, size);
+        u->n = depth;
+        k = submit_round(ctx, fd, buffers, depth, round, size);
         if (k >= 0)
-                k = collect_round(ctx, buffers, depth, deadline, &bad);
+                k = collect_round(ctx, buffers, depth, deadline, u, &bad);
         for (unsigned i = 0; k >= 0 && i < depth; i++)
-                if (bad >> i & 1)
-                        k = read_alone(fd, buffers, offset_of(i, round, depth, size));
+                if (bad >> i & 1) {
+                        k = read_alone(fd, buffers, u->at[i]);
+                        if (k >= 0)
+                                u->at[i] = UNREAD_DONE;
+                }
         return k;
 }
 
-static int try_disk(const struct roots *r, const struct claimed *node, struct awake deadline)
+/* O_DIRECT belongs to the open file. Opened through /proc, since the node's name may be of another device by now. */
+static int open_direct(const struct claimed *node)
+{
+        char path[40];
+        int fd;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", node->fd);
+        fd = open(path, O_RDONLY | O_DIRECT | O_NONBLOCK | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
+static int try_disk(const struct roots *r, const struct claimed *node, struct awake deadline, struct unread *u)
 {
         unsigned depth = queue_depth(r, node->name);
         _cleanup_free_ void *buffers = NULL;
         _cleanup_close_ int fd = -1;
         io_context_t ctx = NULL;
-        char path[40];
         uint64_t size;
         int k;
 
-        /* O_DIRECT belongs to the open file. Opened through /proc, since the node's name may be of another device by now. */
-        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", node->fd);
-        fd = open(path, O_RDONLY | O_DIRECT | O_NONBLOCK | O_CLOEXEC);
+        fd = open_direct(node);
         if (fd < 0)
-                return -errno;
+                return fd;
         if (ioctl(fd, BLKGETSIZE64, &size) < 0)
                 return -errno;
         if (size / depth < READ_SIZE)
                 return 0; /* too small for a test: an empty slot, a driver CD */
         if (posix_memalign(&buffers, READ_SIZE, (size_t) depth * READ_SIZE) != 0)
                 return -ENOMEM;
+        u->lun = node->lun;
         k = io_setup((int) depth, &ctx);
         for (unsigned round = 0; k >= 0 && round < ROUNDS; round++)
-                k = try_round(ctx, fd, buffers, depth, round, size, deadline);
+                k = try_round(ctx, fd, buffers, depth, round, size, deadline, u);
         /*
          * io_destroy() would wait for a hung device, and a late answer still writes to the buffers. So both stay until exit.
          * After an error other reads may be open, which are waited for. If all are answered, io_destroy() would wait only for
@@ -135,12 +167,57 @@ static int try_disk(const struct roots *r, const struct claimed *node, struct aw
         return k;
 }
 
-int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline)
+int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline, struct unread *u)
 {
         int k = 0;
 
         for (size_t i = 0; k >= 0 && i < c->n; i++)
                 if (c->nodes[i].whole)
-                        k = try_disk(r, &c->nodes[i], deadline);
+                        k = try_disk(r, &c->nodes[i], deadline, u);
         return k;
+}
+
+/* ---- the same places again ---- */
+
+static int open_lun(const struct claim *c, unsigned lun)
+{
+        for (size_t i = 0; i < c->n; i++)
+                if (c->nodes[i].whole && c->nodes[i].lun == lun)
+                        return open_direct(&c->nodes[i]);
+        return -ENODEV;
+}
+
+static int read_at(int fd, void *buffer, uint64_t at)
+{
+        ssize_t n = TEMP_FAILURE_RETRY(pread(fd, buffer, READ_SIZE, (off_t) at));
+
+        return n < 0 ? -errno : n < READ_SIZE ? -EIO : 0;
+}
+
+int unread_again(const struct claim *c, struct unread *u)
+{
+        _cleanup_close_ int fd = open_lun(c, u->lun);
+        _cleanup_free_ void *buffer = NULL;
+        int error = 0;
+
+        if (fd < 0)
+                return fd;
+        if (posix_memalign(&buffer, READ_SIZE, READ_SIZE) != 0)
+                return -ENOMEM;
+        for (unsigned i = 0; i < u->n; i++) {
+                int k = u->at[i] == UNREAD_DONE ? 0 : read_at(fd, buffer, u->at[i]);
+
+                if (k >= 0)
+                        u->at[i] = UNREAD_DONE;
+                else
+                        error = error < 0 ? error : k;
+        }
+        return error;
+}
+
+int unread_control(const struct claim *c, unsigned lun)
+{
+        struct unread beginning = {.lun = lun, .n = 1};
+
+        return unread_again(c, &beginning);
 }

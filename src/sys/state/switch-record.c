@@ -40,7 +40,7 @@ static const struct state_field record_fields[] = {
         STATE_FIELD("TO", VALUE_DRIVER, switch_record, to),         STATE_FIELD("STEP", VALUE_TEXT, switch_record, step),
         STATE_FIELD("DISKS", VALUE_NUMBER, switch_record, n_disks), STATE_FIELD("MOVED", VALUE_FLAG, switch_record, moved),
         STATE_FIELD("FAILED", VALUE_FLAG, switch_record, failed),   STATE_FIELD("HOLDING", VALUE_FLAG, switch_record, holding),
-        STATE_FIELD("AWAIT", VALUE_FLAG, switch_record, awaited),
+        STATE_FIELD("AWAIT", VALUE_FLAG, switch_record, awaited),   STATE_FIELD("UNREAD", VALUE_TEXT, switch_record, unread),
 };
 static const struct state_type record_type = {record_fields, ELEMENTSOF(record_fields), false};
 

@@ -8,6 +8,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "core/facts.h"
+#include "sys/block/unread.h"
 #include "sys/io/clock.h"
 #include "sys/io/roots.h"
 
@@ -30,6 +31,7 @@ struct switch_record {
         char step[24];
         size_t n_disks;                       /* LUNs that had a block device */
         bool moved, failed, holding, awaited; /* as in struct transaction */
+        char unread[UNREAD_TEXT_MAX];         /* the same as text; empty: none */
 };
 /* Returns 1, 0 if there is no record, or -errno. */
 int switch_record_read(const struct roots *r, const char *interface, struct switch_record *ret);

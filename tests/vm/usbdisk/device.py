@@ -332,10 +332,10 @@ class Device:
 
     def begin(self, task):
         inflight = self.transport.inflight()
-        task.faults = self.faults.for_command(task.proto, task.op, task.lun, inflight)
+        lba, blocks = scsi.extent(task.cdb) if task.op in scsi.MEDIUM_ACCESS else (None, None)
+        task.faults = self.faults.for_command(task.proto, task.op, task.lun, inflight, (lba or 0, blocks or 0))
         if self.stuck and task.proto == desc.BOT:
             task.faults = {"hang": True}
-        lba, blocks = scsi.extent(task.cdb) if task.op in scsi.MEDIUM_ACCESS else (None, None)
         self.stats.by_proto[task.proto].begin(task.op, inflight)
         self.log("command", proto=task.proto, tag=task.tag, lun=task.lun, op=f"0x{task.op:02x}", lba=lba, len=blocks,
                  **({"faults": sorted(task.faults)} if task.faults else {}))

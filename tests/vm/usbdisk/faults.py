@@ -6,7 +6,7 @@ apply and take only `count`: refuse_streams, refuse_set_interface, needs_reset, 
 for as long as it is set.  refuse_streams has three ways: "descriptor" (companions without streams, from the next plug
 on: uas fails cleanly), "resource" (the controller has none left; QEMU's xHCI then leaves the endpoints disabled, and
 only a replug helps) and "disconnect" (the allocation fails; QEMU unplugs the device).
-Selectors: proto, op, lun, queue (with so many commands in flight at least, this one counted), after (so many pass
+Selectors: proto, op, lun, sector (commands that read or write this block), queue (with so many commands in flight at least, this one counted), after (so many pass
 first), every (then each n-th), count.
 """
 
@@ -17,7 +17,7 @@ CLASSES = {"read": READ, "write": WRITE, "sync": SYNC, "inquiry": {0x12}}
 
 OF_COMMANDS = {"hang", "stall", "short", "fail", "unplug", "delay"}
 OF_DEVICE = {"refuse_streams", "refuse_set_interface", "needs_reset", "gone_on_reset"}
-SELECTORS = {"name", "proto", "op", "lun", "queue", "after", "every", "count"}
+SELECTORS = {"name", "proto", "op", "lun", "sector", "queue", "after", "every", "count"}
 
 
 class Fault:
@@ -30,6 +30,7 @@ class Fault:
             raise ValueError("proto is bot or uas")
         self.ops = self._ops(spec.get("op", "any"))
         self.lun = spec.get("lun")
+        self.sector = spec.get("sector")
         self.queue = int(spec.get("queue", 0))
         self.after = int(spec.get("after", 0))
         self.every = max(int(spec.get("every", 1)), 1)
@@ -51,7 +52,9 @@ class Fault:
             return CLASSES[op]
         return {int(op, 0) if isinstance(op, str) else op}
 
-    def applies(self, proto, op=None, lun=None, inflight=None):
+    def applies(self, proto, op=None, lun=None, inflight=None, extent=None):
+        if self.sector is not None and extent is not None and not extent[0] <= self.sector < extent[0] + extent[1]:
+            return False
         if inflight is not None and inflight < self.queue:
             return False
         if self.proto and proto and self.proto != proto:
@@ -86,11 +89,11 @@ class Faults:
     def clear(self):
         self.list.clear()
 
-    def for_command(self, proto, op, lun, inflight):
-        """name -> Fault for this command, counted."""
+    def for_command(self, proto, op, lun, inflight, extent=(0, 0)):
+        """name -> Fault for this command, counted. extent: its first block and number of blocks."""
         found = {}
         for fault in self.list:
-            if fault.name in OF_COMMANDS and fault.name not in found and fault.applies(proto, op, lun, inflight):
+            if fault.name in OF_COMMANDS and fault.name not in found and fault.applies(proto, op, lun, inflight, extent):
                 if fault.spend():
                     found[fault.name] = fault
         return found

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "common/gettext.h"
+#include "switch/transaction.h"
+#include "sys/io/clock.h"
+
+/*
+ * Does the driver make the difference? A bad place of the disk fails under both drivers, with any errno: each bridge has its own
+ * sense data for it. So after a roll-back uasd-switch reads on usb-storage what failed under uas. A healthy disk answers each
+ * read in some msec, so a short time is enough: it is still held then, and its mounts wait. A read without a claim disturbs no
+ * process.
+ */
+
+#define REREAD_BUDGET (3 * USEC_PER_SEC)
+
+/* The progress of the child, in memory that it shares with its parent. */
+struct reread {
+        struct unread unread; /* what has not been read yet, or cannot be read */
+        bool ready;           /* the disk is open */
+        bool begun;           /* its beginning was read first */
+        bool done;            /* all places were tried */
+        bool alive;           /* and its beginning was read after them */
+        int error;            /* of the step that came last */
+        char name[BLOCK_NAME_MAX];
+};
+
+static int read_samples(const struct claim *c, struct unread *u)
+{
+        _cleanup_free_ char *text = NULL;
+
+        return fingerprint_read(c, false, &text, u);
+}
+
+static void name_disk(const struct usb_disk *now, struct reread *s)
+{
+        for (size_t i = 0; i < now->n_luns; i++)
+                if (now->luns[i].lun == s->unread.lun)
+                        (void) copy_string(s->name, sizeof(s->name), now->luns[i].disk.name);
+}
+
+static void in_child(struct transaction *t, struct reread *s, int out)
+{
+        struct claim c = CLAIM_NULL;
+        struct usb_disk now = {0};
+        unsigned lun = s->unread.lun;
+
+        s->error = examiner_open(t, &c, &now);
+        s->ready = s->error >= 0;
+        if (s->ready) {
+                name_disk(&now, s);
+                s->error = unread_control(&c, lun);
+                s->begun = s->error >= 0;
+        }
+        if (s->begun) {
+                s->error = s->unread.samples ? read_samples(&c, &s->unread) : unread_again(&c, &s->unread);
+                s->done = true;
+                s->alive = s->error >= 0 || unread_control(&c, lun) >= 0;
+        }
+        (void) !write(out, "", 1);
+        examiner_end(&c, out);
+}
+
+/* Returns false if no child could be started. */
+static bool run_child(struct transaction *t, struct reread *s)
+{
+        struct awake end = awake_in(REREAD_BUDGET);
+        int pipe_fd[2];
+        pid_t pid, self = getpid();
+        char word;
+
+        if (pipe2(pipe_fd, O_CLOEXEC) < 0)
+                return false;
+        verify_end(t);
+        pid = fork();
+        if (pid == 0) {
+                child_begin(t, self, pipe_fd[0]);
+                in_child(t, s, pipe_fd[1]);
+        }
+        (void) close(pipe_fd[1]);
+        if (t->hold_deadline && t->hold_until.usec < end.usec)
+                end = t->hold_until;
+        t->examiner.pid = pid > 0 ? pid : 0;
+        t->examiner.closed =
+                pid > 0 && child_answers(pipe_fd[0], end) && read(pipe_fd[0], &word, 1) == 1 && child_answers(pipe_fd[0], end);
+        (void) close(pipe_fd[0]);
+        if (pid > 0)
+                (void) kill(pid, SIGKILL);
+        return pid > 0;
+}
+
+static void say(struct transaction *t, const struct reread *s)
+{
+        const char *name = s->name[0] ? s->name : N_("the disk");
+        struct unread open;
+
+        (void) unread_copy(&s->unread, &open);
+        if (!s->begun || open.n == 0)
+                (void) snprintf(t->text, sizeof(t->text), "%s cannot be read, under both drivers", name);
+        else if (!s->done)
+                (void) snprintf(t->text, sizeof(t->text), "%s does not answer reads at sector %llu in time, under both drivers",
+                                name, (unsigned long long) open.at[0] / 512);
+        else if (open.n == 1)
+                (void) snprintf(t->text, sizeof(t->text), "%s cannot be read at sector %llu, under both drivers", name,
+                                (unsigned long long) open.at[0] / 512);
+        else
+                (void) snprintf(t->text, sizeof(t->text),
+                                "%s cannot be read at sector %llu and %u other places, under both drivers", name,
+                                (unsigned long long) open.at[0] / 512, open.n - 1);
+}
+
+/*
+ * If even the beginning fails, although it could be read before the switch, uas has left the bridge broken: the disk is
+ * distrusted. If it was never read before, the disk as a whole fails.
+ */
+static void judge(struct transaction *t, const struct reread *s)
+{
+        bool well = s->done && s->error >= 0, ours = s->error < 0 && error_is_ours(s->error),
+             broken = s->ready && !s->begun && s->error < 0 && t->fingerprint;
+
+        if (s->ready) /* otherwise it may have been unplugged */
+                t->answered = s->alive;
+        t->acquitted = ours || !(well || broken);
+        if (!s->ready || ours)
+                text_add(t->text, sizeof(t->text), "; %s", N_("whether usb-storage reads it is not known"));
+        else if (t->acquitted)
+                say(t, s);
+}
+
+/* Without a place to read, or if the disk is not on usb-storage, nothing can be compared. */
+void reread(struct transaction *t)
+{
+        struct reread *s;
+
+        if (!t->failed || !t->has_unread || t->to != DRIVER_UAS || !attachment_there(t) ||
+            usb_disk_driver(&t->roots, t->interface) != DRIVER_USB_STORAGE)
+                return;
+        t->acquitted = true;
+        s = signal_waits() ? MAP_FAILED : mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (s == MAP_FAILED)
+                return;
+        s->unread = t->unread;
+        if (run_child(t, s))
+                judge(t, s);
+        (void) munmap(s, sizeof(*s));
+}
