@@ -47,6 +47,7 @@ static void describe(struct view *v)
 {
         (void) disk_reason(&v->disk, v->reason, sizeof(v->reason));
         (void) disk_history(&v->disk, v->history, sizeof(v->history));
+        (void) disk_diagnosis(&v->disk, v->diagnosis, sizeof(v->diagnosis));
         (void) copy_string(v->reason_id, sizeof(v->reason_id), disk_reason_id(&v->disk));
 }
 

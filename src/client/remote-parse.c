@@ -145,6 +145,7 @@ static const struct property properties[] = {
         {"ReasonId", "s", take_buffer, AT(reason_id)},
         {"Verdict", "s", take_word, AT(disk.facts.verdict), verdict_from_string, -EINVAL},
         {"History", "s", take_buffer, AT(history)},
+        {"Diagnosis", "s", take_buffer, AT(diagnosis)},
         {"Host", "s", take_buffer, AT(disk.host)},
         {"Disks", "a(sut)", .read = read_disks},
         {"Busy", "a(sssssus)", .read = read_busy},
@@ -246,7 +247,8 @@ static int finish(struct view *v)
 
 /* In the order of UASD_BUS_BRIEF. */
 static const char *const brief[] = {
-        "Id", "Disks", "SpeedMbps", "MaxSpeedMbps", "Driver", "State", "Manufacturer", "Product", "ReasonId", "Target", "Verdict",
+        "Id",           "Disks",   "SpeedMbps", "MaxSpeedMbps", "Driver",  "State",
+        "Manufacturer", "Product", "ReasonId",  "Target",       "Verdict", "Diagnosis",
 };
 
 static int read_brief(sd_bus_message *m, struct view *v)

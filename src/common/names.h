@@ -9,8 +9,8 @@
 #define UASD_BUS_MANAGER "org.uasd1.Manager"
 #define UASD_BUS_DISK "org.uasd1.Disk"
 #define UASD_BUS_JOB "org.uasd1.Job"
-#define HOLDER_BTRFS "btrfs "             /* prefix of a UUID in Busy, for a holder that is not a block device */
-#define UASD_BUS_BRIEF "sa(sut)uusssssss" /* a disk in the answer of ListDisks */
+#define HOLDER_BTRFS "btrfs "              /* prefix of a UUID in Busy, for a holder that is not a block device */
+#define UASD_BUS_BRIEF "sa(sut)uussssssss" /* a disk in the answer of ListDisks */
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
 #define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
 #define UASD_BUS_ERROR_REFUSED "org.uasd1.Error.Refused"
@@ -126,6 +126,8 @@
 #define MESSAGE_HELD "50a4d723bdc74d2f92ab653dc399a681"
 #define MESSAGE_DISTRUSTED "fb889702e9134914a1d0f03a2eb84e7e"
 #define MESSAGE_TROUBLE "83e1dbb2cf0d4b4ca1cdb5d5591c3908"
+#define MESSAGE_NOT_UAS "3c03c6c227ba4d2e84e16b7e13f4d5cf"
+#define MESSAGE_CLEARED "abf811e4be434b489084747a16b26e3d"
 #define MESSAGE_TRIAL_PASSED "5f07edea107b4f2493b98da086b46864"
 #define MESSAGE_TRIM "90ddeac04e784660a180fd0ee438d6b3"
 #define MESSAGE_EJECTED "75852296c0fd45eaad098b14379175bd"

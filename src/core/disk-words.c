@@ -283,6 +283,10 @@ char *disk_history(const struct disk *d, char *ret, size_t size)
 
         char why[HISTORY_TEXT_MAX];
 
+        if (f->cleared) {
+                say(ret, size, "cleared: it fails under usb-storage too: %s", history_clause(f, why, sizeof(why)));
+                return ret;
+        }
         if (!f->distrusted) {
                 say(ret, size, "%s", f->trial_open ? "on trial" : f->trial_passed ? "passed its trial" : "");
                 return ret;
@@ -292,6 +296,19 @@ char *disk_history(const struct disk *d, char *ret, size_t size)
                 say(ret + strlen(ret), size - strlen(ret), "; %s", "on trial again");
         if (f->initramfs_old)
                 say(ret + strlen(ret), size - strlen(ret), "; %s", "the initramfs is older than this record");
+        return ret;
+}
+
+char *disk_diagnosis(const struct disk *d, char *ret, size_t size)
+{
+        const struct facts *f = &d->facts;
+
+        if (!f->trouble[0])
+                ret[0] = '\0';
+        else if (f->trouble_cause != BLAME_NONE)
+                say(ret, size, "Not uas: %s. Under usb-storage: %s.", blame_sentence(f->trouble_cause), f->trouble);
+        else
+                say(ret, size, "Not uas: disk, cable, power or port. Under usb-storage: %s.", f->trouble);
         return ret;
 }
 

@@ -137,6 +137,11 @@ bool disk_has_root(const struct disk *d);
 char *disk_system_remedy(const struct disk *d, char *ret, size_t size);
 /* Writes the record of the disk as a clause: "distrusted: ...", "on trial", "passed its trial", or "". Returns ret. */
 char *disk_history(const struct disk *d, char *ret, size_t size);
+/*
+ * Writes what is to blame for its trouble on usb-storage: "Not uas: disk, cable, power or port. Under usb-storage: it had to be
+ * reset.", or "" without trouble. Returns ret.
+ */
+char *disk_diagnosis(const struct disk *d, char *ret, size_t size);
 /* Returns the stable word for the reason (`reason_id`). */
 const char *disk_reason_id(const struct disk *d);
 

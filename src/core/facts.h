@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "core/kmsg.h"
 #include "core/quirks.h"
 #include "core/types.h"
 
@@ -78,7 +79,10 @@ struct facts {
         char distrust_reason[160];  /* the failure */
         char distrust_date[12];     /* "2026-11-20"; empty: unknown */
         char distrust_kernel[65];   /* kernel at the failure, as in uname(2); empty: unknown */
-        bool initramfs_old;         /* distrusted, but the initramfs has an older record and may move it to uas */
+        bool cleared;             /* our history: it failed on uas, and then under usb-storage as well. distrust_reason has how */
+        char trouble[160];        /* how it fails under usb-storage on this attachment; empty: it does not */
+        enum blame trouble_cause; /* what is to blame for that for certain; BLAME_NONE: unknown, but not uas */
+        bool initramfs_old;       /* distrusted, but the initramfs has an older record and may move it to uas */
 };
 
 /* Returns true for two USB devices that only their ports distinguish: VID:PID and serial, or its lack, are the same. */

@@ -6,10 +6,8 @@
 #include "common/util.h"
 
 static const char *const history_state_names[_HISTORY_MAX] = {
-        [HISTORY_TRIAL] = "trial",
-        [HISTORY_PASSED] = "passed",
-        [HISTORY_DISTRUSTED] = "distrusted",
-        [HISTORY_ENDED] = "ended",
+        [HISTORY_TRIAL] = "trial",     [HISTORY_PASSED] = "passed", [HISTORY_DISTRUSTED] = "distrusted",
+        [HISTORY_CLEARED] = "cleared", [HISTORY_ENDED] = "ended",
 };
 
 DEFINE_STRINGS(history_state)
@@ -214,7 +212,8 @@ void history_judge(const struct history *h, const struct here *here, struct fact
         bool same_firmware = h && h->firmware == f->bcd, same_kernel = h && streq(h->kernel, here->kernel),
              same_boot = h && streq(h->boot, here->boot);
 
-        f->distrusted = f->trial_failed = f->trial_open = f->trial_ended = f->trial_passed = f->initramfs_old = false;
+        f->distrusted = f->trial_failed = f->trial_open = f->trial_ended = f->trial_passed = f->initramfs_old = f->cleared =
+                false;
         f->distrust_reason[0] = f->distrust_date[0] = f->distrust_kernel[0] = '\0';
         if (f->verdict_by_past)
                 f->verdict = VERDICT_UNKNOWN;
@@ -238,6 +237,11 @@ void history_judge(const struct history *h, const struct here *here, struct fact
                 f->distrusted = same_firmware && (h->lost || same_kernel);
                 f->trial_failed = f->distrusted && h->failed;
                 if (f->distrusted)
+                        describe(h, h->reason, f);
+                break;
+        case HISTORY_CLEARED:
+                f->cleared = same_firmware;
+                if (f->cleared)
                         describe(h, h->reason, f);
                 break;
         case HISTORY_PASSED:

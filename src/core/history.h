@@ -14,7 +14,8 @@ enum history_state {
         HISTORY_TRIAL, /* on uas since `boot`, on trial */
         HISTORY_PASSED,
         HISTORY_DISTRUSTED,
-        HISTORY_ENDED, /* a trial without a result: the disk was unplugged, or an orderly shutdown */
+        HISTORY_CLEARED, /* it was distrusted, and then failed under usb-storage as well: no distrust */
+        HISTORY_ENDED,   /* a trial without a result: the disk was unplugged, or an orderly shutdown */
         _HISTORY_MAX,
 };
 

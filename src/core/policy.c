@@ -40,6 +40,8 @@ static void read_conditions(struct policy_input *in)
                 [REASON_NO_BOT] = fits_no_bot(in),
                 [REASON_FORCE_NEEDED] = in->wish == DRIVER_UAS && in->kernel_ignores && !in->forced,
                 [REASON_OVERRIDE] = in->override != DRIVER_NONE,
+                /* A policy is older than the trouble, too. Moved to uas, it would fail there, and be moved to and fro. */
+                [REASON_NOT_UAS] = !in->override && f->trouble[0] && f->driver == DRIVER_USB_STORAGE,
                 /* A policy is older than the failure. A user who requests `switch` now knows of it. */
                 [REASON_TRIAL_FAILED] = !in->override && in->wish == DRIVER_UAS && f->trial_failed,
                 [REASON_POLICY] = f->policy == POLICY_UAS || f->policy == POLICY_USB_STORAGE,
@@ -165,6 +167,13 @@ static void found_override(const struct policy_input *in, char *ret, size_t size
 {
         (void) snprintf(ret, size, in->forced ? "a user requested %s, forced" : "a user requested %s",
                         driver_to_string(in->override));
+}
+
+static void found_not_uas(const struct policy_input *in, char *ret, size_t size)
+{
+        const struct facts *f = in->f;
+
+        (void) snprintf(ret, size, "%s", f->trouble[0] ? f->trouble : "no trouble on usb-storage");
 }
 
 static void found_trial(const struct policy_input *in, char *ret, size_t size)
@@ -323,6 +332,10 @@ const struct decision_row policy_rows[_REASON_MAX] = {
          .no = "no user requested a driver", .found = found_override,
          .means = "A user requested this driver with uasctl switch, until the disk is unplugged or the machine restarts.",
          .remedy = "uasctl switch DISK"},
+        [REASON_NOT_UAS] = {.word = "not-uas",
+         .found = found_not_uas,
+         .means = "It fails under usb-storage, so uas is not the cause. It stays there until it is unplugged.",
+         .remedy = "Check the disk, the cable, the power and the port, and plug it in again. To try uas now: uasctl switch DISK uas"},
         [REASON_TRIAL_FAILED] = {.word = "trial-failed", .choice = "usb-storage, if it speaks BOT",
          .found = found_trial,
          .means = "The policy is uas, but the trial failed, and uasd starts no other trial by itself.",

@@ -72,7 +72,7 @@ void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct f
  * Writes an account as lines "KEY=text", to be kept over a restart of uasd: signs do not count twice, and bursts count as long as
  * before. trouble_take_line() reads the text of a line; one in another format is -EINVAL.
  */
-#define TROUBLE_TEXT_MAX ((BURSTS_MAX + 3) * (ATTACHMENT_MAX + 160))
+#define TROUBLE_TEXT_MAX ((BURSTS_MAX + 3) * (ATTACHMENT_MAX + 176))
 char *trouble_text(const struct trouble *t, const char *key, char ret[static TROUBLE_TEXT_MAX]);
 int trouble_take_line(struct trouble *t, const char *line);
 

@@ -72,6 +72,7 @@ enum reason {
         REASON_NO_BOT,        /* supports only UAS, so there is no choice */
         REASON_FORCE_NEEDED,  /* policy uas, but the kernel's own table forbids it */
         REASON_OVERRIDE,      /* uasctl switch, until it is unplugged */
+        REASON_NOT_UAS,       /* it fails under usb-storage: uas is not the cause, and it stays */
         REASON_TRIAL_FAILED,  /* policy uas, but a trial failed */
         REASON_POLICY,        /* uas or usb-storage by policy */
         REASON_UAS_KEPT_AWAY, /* blacklist, install line or missing module */

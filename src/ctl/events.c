@@ -147,7 +147,7 @@ static const struct {
         {MESSAGE_FAILED, "failed"},     {MESSAGE_STRANDED, "stranded"},         {MESSAGE_UNPLUGGED, "unplugged"},
         {MESSAGE_RELEASED, "released"}, {MESSAGE_HELD, "held"},                 {MESSAGE_DISTRUSTED, "distrusted"},
         {MESSAGE_TROUBLE, "trouble"},   {MESSAGE_TRIAL_PASSED, "trial-passed"}, {MESSAGE_TRIM, "trim"},
-        {MESSAGE_EJECTED, "ejected"},
+        {MESSAGE_EJECTED, "ejected"},   {MESSAGE_NOT_UAS, "not-uas"},           {MESSAGE_CLEARED, "cleared"},
         /* clang-format on */
 };
 

@@ -58,8 +58,8 @@ json_object *json_disk(const struct view *v)
                 {"target", new_string_or_null(view_target(v))}, {"state", new_string(state_to_string(d->state))},
                 {"reason", new_string(v->reason)}, {"reason_id", new_string(v->reason_id)},
                 {"verdict", new_string(verdict_to_string(f->verdict))}, {"history", new_string_or_null(v->history)},
-                {"host", new_string_or_null(d->host)}, {"lease", new_string_or_null(d->lease)}, {"disks", json_luns(d)},
-                {"busy", json_users(d)});
+                {"diagnosis", new_string_or_null(v->diagnosis)}, {"host", new_string_or_null(d->host)},
+                {"lease", new_string_or_null(d->lease)}, {"disks", json_luns(d)}, {"busy", json_users(d)});
 
         if (d->outcome.code >= 0)
                 put(o, "outcome",

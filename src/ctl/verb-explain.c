@@ -160,6 +160,7 @@ static void print_decision(const struct view *v, const struct explanation *t)
                               requested ?: "");
         print_state(v, row->means);
         output_sentence("History", v->history);
+        output_sentence("Diagnosis", v->diagnosis);
         output_sentence("Kernel", t->kernel);
 }
 

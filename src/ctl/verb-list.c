@@ -95,12 +95,14 @@ static bool is_marked(enum column c, const struct view *v)
 {
         if (c == COLUMN_DRIVER)
                 return view_is_slower(v);
+        if (c == COLUMN_STATE)
+                return v->diagnosis[0];
         return (c == COLUMN_WHY || c == COLUMN_VERDICT) && v->disk.facts.verdict == VERDICT_BAD;
 }
 
 static const char *colour_of_cell(enum column c, const struct view *v)
 {
-        if (c == COLUMN_STATE)
+        if (c == COLUMN_STATE && !is_marked(c, v))
                 return sgr_of_state[v->disk.state];
         if (is_marked(c, v))
                 return c == COLUMN_DRIVER ? SGR_YELLOW : SGR_RED;

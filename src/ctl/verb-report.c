@@ -88,6 +88,7 @@ static void redact_disk(struct serials *known, struct view *v)
         redact(&d->inhibited);
         redact_text(d->lease, sizeof(d->lease));
         (void) disk_history(d, v->history, sizeof(v->history));
+        (void) disk_diagnosis(d, v->diagnosis, sizeof(v->diagnosis));
         (void) disk_reason(d, v->reason, sizeof(v->reason));
 }
 
@@ -315,6 +316,7 @@ static void print_summary(const struct view *v, const struct health *h)
         output_sentence("Reason", v->reason);
         print_users(&v->disk);
         output_sentence("History", v->history);
+        output_sentence("Diagnosis", v->diagnosis);
         output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
         health_print_commands(h);
 }

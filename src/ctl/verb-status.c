@@ -81,6 +81,7 @@ static void print_disk(const struct view *v)
         output_field("Serial", f->serial);
         output_sentence("Policy", policy_text(f->policy, f->policy_source, text, sizeof(text)));
         output_sentence("History", v->history);
+        output_sentence("Diagnosis", v->diagnosis);
         if (disk_went_wrong(&v->disk))
                 output_format("Last", "", o->step[0] ? _("%s (step %s)") : "%s", TRANSLATED(o->text), o->step);
 }

@@ -50,8 +50,10 @@ struct entry {
                 bool counted; /* it is one of the use_watch.n disks that wait */
         } watches;            /* source/uses.c */
         struct {
-                struct trouble account; /* of this attachment */
+                struct trouble account; /* of this attachment and driver */
+                enum driver driver;     /* of the account */
                 bool acted;             /* its result has been acted upon */
+                bool failed;            /* it has failed on this attachment: that explains why it goes */
                 struct history *unkept; /* history that could not be written; else NULL */
         } trouble;                      /* feature/trouble.c */
         struct {

@@ -64,6 +64,23 @@ static void read_quirks(const struct roots *r, struct facts *f)
         }
 }
 
+/* The mark's text is "CAUSE WHAT". */
+static void read_trouble(const char *text, struct facts *f)
+{
+        const char *what = strchr(text, ' ');
+        char word[16];
+        int cause;
+
+        f->trouble[0] = '\0';
+        f->trouble_cause = BLAME_NONE;
+        if (!what)
+                return;
+        (void) copy_part(word, sizeof(word), text, (size_t) (what - text));
+        (void) copy_string(f->trouble, sizeof(f->trouble), what + 1);
+        cause = blame_from_string(word);
+        f->trouble_cause = cause > 0 ? (enum blame) cause : BLAME_NONE;
+}
+
 void facts_complete(const struct roots *r, const struct config *c, struct facts *f)
 {
         struct attachment_mark a = {};
@@ -77,4 +94,5 @@ void facts_complete(const struct roots *r, const struct config *c, struct facts 
         (void) attachment_read(r, f, &a);
         f->override_target = a.override_target;
         f->override_forced = a.override_forced;
+        read_trouble(a.trouble, f);
 }

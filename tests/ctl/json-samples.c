@@ -15,6 +15,8 @@ static struct view full(void)
         v.disk.facts.max_speed_mbps = 10000;
         v.disk.decision.target = DRIVER_UAS;
         (void) copy_string(v.history, sizeof(v.history), "on trial");
+        (void) copy_string(v.diagnosis, sizeof(v.diagnosis),
+                           "Not uas: the power supply. Under usb-storage: over-current at its port.");
         (void) copy_string(v.disk.lease, sizeof(v.disk.lease), "fio (7) has it for itself.");
         v.disk.outcome = (struct outcome){7, "bind", "It did not come back."};
         sample_user(&v, USER_MOUNT, "sdb1", "/mnt/usb");

@@ -173,7 +173,7 @@ static void another_answer(void **state)
 static int append_brief(sd_bus_message *m, const char *id, const char *state)
 {
         return sd_bus_message_append(m, "(" UASD_BUS_BRIEF ")", id, 2, "sdb", 0, (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512,
-                                     480, 10000, "uas", state, "Maker", "Disk", "verdict-bad", "usb-storage", "bad");
+                                     480, 10000, "uas", state, "Maker", "Disk", "verdict-bad", "usb-storage", "bad", "");
 }
 
 static void brief(void **state)

@@ -278,6 +278,96 @@ class Trouble(Machine):
         self.drops(9)
         until(lambda: 'TROUBLE' in [name for name, _ in self.messages()], 'it is told')
 
+    def fails_on_storage(self, number, after):
+        """Four resets, each a burst of its own. Without a disk on uas, uasd reads the log every 10 s."""
+        for step in range(4):
+            self.says(number + step, after + 20 * step, 'usb 2-1: reset SuperSpeed USB device number 5 using xhci_hcd',
+                      'usb', 'c189:132')
+        until(lambda: 'NOT_UAS' in self.names(), 'it is diagnosed', 40)
+
+    def names(self):
+        return [name for name, _ in self.messages()]
+
+    DIAGNOSIS = 'Not uas: disk, cable, power or port. Under usb-storage: it had to be reset.'
+
+    def test_cleared(self):
+        """It is distrusted, moved, and fails under usb-storage, too. The distrust ends, and the disk stays there, also for another
+        uasd and with a policy, until the user wants uas again."""
+        daemon = self.both()
+        self.says(1, 0)
+        self.says(2, 300)
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is distrusted, and moved')
+        self.assertIsNone(self.disk()['diagnosis'])
+        self.fails_on_storage(3, 400)
+        self.assertEqual([self.names().count(name) for name in ('DISTRUSTED', 'CLEARED', 'NOT_UAS')], [1, 1, 1])
+        for _restart in range(2):
+            one = self.disk()
+            self.assertEqual((one['driver'], one['state'], one['reason_id'], one['target']), ('usb-storage', 'settled', 'not-uas', None))
+            self.assertEqual(one['diagnosis'], self.DIAGNOSIS)
+            self.assertIn('cleared: it fails under usb-storage too: it had to be reset', one['history'])
+            self.assertIn('settled!', self.ctl('list').stdout)
+            for verb in 'status', 'explain':
+                self.assertIn(self.DIAGNOSIS, ' '.join(self.ctl(verb, 'sdz').stdout.split()))
+            with open(self.tree.path('etc/uasd/history')) as f:
+                self.assertIn('state=cleared', f.read())
+            daemon.terminate()
+            daemon.wait(20)
+            daemon = self.start_daemon()
+            until(self.on_bus, 'uasd is on the bus')
+            self.driver_is('usb-storage')
+        self.assertEqual(self.names().count('NOT_UAS'), 1)
+        self.ctl('forget', 'sdz')
+        self.driver_is('uas')
+        one = self.disk()
+        self.assertIsNone(one['diagnosis'])
+        self.assertNotIn('cleared', one['history'] or '')
+
+    def test_on_storage_from_the_start(self):
+        "A disk that uasd has never moved gets the same diagnosis, and no record."
+        self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
+        self.fails_on_storage(1, 100)
+        one = self.disk()
+        self.assertEqual((one['diagnosis'], one['history'], one['reason_id']), (self.DIAGNOSIS, None, 'not-uas'))
+        self.assertNotIn('CLEARED', self.names())
+        self.ctl('policy', 'sdz', 'uas')
+        self.driver_is('uas')
+
+    def test_power_on_storage(self):
+        "Bad power is a certain cause. It says nothing about the trouble before."
+        self.both()
+        self.says(1, 0)
+        self.says(2, 300)
+        self.driver_is('usb-storage')
+        self.says(3, 400, 'usb usb2-port1: over-current condition', device='')
+        until(lambda: 'NOT_UAS' in self.names(), 'it is diagnosed', 40)
+        one = self.disk()
+        self.assertEqual(one['diagnosis'], 'Not uas: the power supply. Under usb-storage: over-current at its port.')
+        self.assertTrue(one['history'].startswith('distrusted: '), one)
+        self.assertNotIn('CLEARED', self.names())
+
+    def wakes(self, daemon):
+        "How often uasd has slept."
+        with open('/proc/%d/status' % daemon.pid) as f:
+            return int(next(line.split()[1] for line in f if line.startswith('voluntary_ctxt_switches')))
+
+    def test_busy_log(self):
+        """If all disks are on usb-storage, a busy kernel log hardly wakes uasd. A pipe takes only 16 messages that are not read."""
+        daemon = self.both()
+        woken = {}
+        for driver in 'uas', 'usb-storage':
+            self.ctl('policy', 'sdz', driver)
+            self.driver_is(driver)
+            time.sleep(2)
+            before = self.wakes(daemon)
+            for number in range(14):
+                self.says(number + 1 + 14 * (driver != 'uas'), 0, 'audit: nothing', device='')
+                time.sleep(0.1)
+            woken[driver] = self.wakes(daemon) - before
+        self.assertGreaterEqual(woken['uas'], 12, woken)
+        self.assertLess(woken['usb-storage'], 8, woken)
+
     def record(self, path, state):
         self.tree.write(path, 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=%s firmware=0214 kernel=6.1.0-test boot=- '
                               'date=2026-11-20T15:45:07Z reason=it had to be reset\n' % state)

@@ -110,7 +110,8 @@ static void test_two_processes(void **state)
 /* A change keeps the other fields. */
 static void test_fields(void **state)
 {
-        const struct attachment_mark all = {true, DRIVER_UAS, true, true, true, DRIVER_UAS, true, true, DRIVER_UAS},
+        const struct attachment_mark all = {true, DRIVER_UAS,       true,      true, true, DRIVER_UAS, true,
+                                            true, "none it stalls", DRIVER_UAS},
                                      none = {.override_target = DRIVER_NONE};
         struct attachment_mark m;
         struct tree t;
@@ -127,6 +128,7 @@ static void test_fields(void **state)
                 assert_int_equal(m.override_target, field == MARK_OVERRIDE ? DRIVER_NONE : DRIVER_UAS);
                 assert_int_equal(m.override_forced, field != MARK_OVERRIDE);
                 assert_int_equal(m.untold, field != MARK_UNTOLD);
+                assert_string_equal(m.trouble, field == MARK_TROUBLE ? "" : "none it stalls");
                 assert_int_equal(m.lease, field == MARK_LEASE ? DRIVER_NONE : DRIVER_UAS);
                 assert_int_equal(m.switched_to, field == MARK_SWITCHED ? DRIVER_NONE : DRIVER_UAS);
                 assert_int_equal(attachment_change(&t.roots, &facts, MARK_ALL, &all), 0);

@@ -23,7 +23,7 @@
  * knows by its device number.
  */
 
-enum place {
+enum spot {
         MOUNTED,  /* in its own namespace, by a process that is in another directory */
         DETACHED, /* mounted, then detached with the process inside */
 };
@@ -53,7 +53,7 @@ static void unmount_when_told(const char *dir)
                 (void) pause();
 }
 
-static void live(const struct guest *g, enum place place, int out)
+static void live(const struct guest *g, enum spot place, int out)
 {
         struct stat st = {0};
 
@@ -66,7 +66,7 @@ static void live(const struct guest *g, enum place place, int out)
         unmount_when_told(g->dir);
 }
 
-static bool guest_begin(struct guest *g, enum place place)
+static bool guest_begin(struct guest *g, enum spot place)
 {
         struct stat st;
         int fds[2];
@@ -101,7 +101,7 @@ static bool told_within(int inotify, int msec)
         return poll(&(struct pollfd){inotify, POLLIN, 0}, 1, msec) > 0;
 }
 
-static void looks(enum place place, int how_it_ends)
+static void looks(enum spot place, int how_it_ends)
 {
         struct roots r = ROOTS_NULL;
         struct user *users = NULL;

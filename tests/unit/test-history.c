@@ -81,6 +81,28 @@ static void test_verdict_of_others(void **state)
         assert_true(f.verdict == VERDICT_BAD && f.verdict_by_past);
 }
 
+/* It failed under usb-storage, too: no distrust, and a reason for people. An older uasd does not know the word. */
+static void test_cleared(void **state)
+{
+        struct facts f = {.bcd = 0x0114, .distrusted = true};
+        char line[HISTORY_LINE_MAX], text[HISTORY_TEXT_MAX];
+        struct history h;
+
+        assert_int_equal(
+                history_parse("state=cleared firmware=0114 kernel=6.0 boot=x date=2026-11-20T15:45:07Z reason=it had to be reset",
+                              &h),
+                0);
+        assert_true(h.state == HISTORY_CLEARED && !history_matters(&h));
+        history_judge(&h, &here, &f);
+        assert_true(f.cleared && !f.distrusted && !f.trial_failed && f.verdict == VERDICT_UNKNOWN);
+        assert_string_equal(history_clause(&f, text, sizeof(text)), "it had to be reset (2026-11-20, firmware 1.14, Linux 6.0)");
+        assert_int_equal(history_format(&h, line, sizeof(line)), 0);
+        assert_non_null(strstr(line, "state=cleared "));
+        f.bcd = 0x0115; /* another firmware */
+        history_judge(&h, &here, &f);
+        assert_false(f.cleared || f.distrust_reason[0]);
+}
+
 static void test_matters(void **state)
 {
         for (int s = 0; s < _HISTORY_MAX; s++) {
@@ -324,17 +346,10 @@ static void test_id(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_end_trial),
-                cmocka_unit_test(test_judge),
-                cmocka_unit_test(test_sentence),
-                cmocka_unit_test(test_dashes),
-                cmocka_unit_test(test_round_trip),
-                cmocka_unit_test(test_malformed),
-                cmocka_unit_test(test_key),
-                cmocka_unit_test(test_id),
-                cmocka_unit_test(test_ended),
-                cmocka_unit_test(test_matters),
-                cmocka_unit_test(test_verdict_of_others),
+                cmocka_unit_test(test_end_trial), cmocka_unit_test(test_judge),   cmocka_unit_test(test_cleared),
+                cmocka_unit_test(test_sentence),  cmocka_unit_test(test_dashes),  cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_malformed), cmocka_unit_test(test_key),     cmocka_unit_test(test_id),
+                cmocka_unit_test(test_ended),     cmocka_unit_test(test_matters), cmocka_unit_test(test_verdict_of_others),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,8 @@ static const char *text_of(struct entry *e, const char *property, char *room, si
                         users_cache_refresh(e);
                 return disk_reason(d, room, size);
         }
+        if (streq(property, "Diagnosis"))
+                return disk_diagnosis(d, room, size);
         if (!streq(property, "History"))
                 return NULL;
         if (f->initramfs_old) /* the initramfs may have been rebuilt meanwhile */
@@ -140,6 +142,7 @@ static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_PROPERTY("ReasonId", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Verdict", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("History", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Diagnosis", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Host", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Disks", "a(sut)", get_disks, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Busy", "a(sssssus)", get_busy, 0, 0),
@@ -151,7 +154,8 @@ static const sd_bus_vtable disk_vtable[] = {
 /* In the order of UASD_BUS_BRIEF. */
 static int append_brief(sd_bus_message *reply, struct entry *e)
 {
-        static const char *const texts[] = {"Driver", "State", "Manufacturer", "Product", "ReasonId", "Target", "Verdict"};
+        static const char *const texts[] = {"Driver",   "State",  "Manufacturer", "Product",
+                                            "ReasonId", "Target", "Verdict",      "Diagnosis"};
         const struct facts *f = &e->life.disk.facts;
         int r = sd_bus_message_open_container(reply, 'r', UASD_BUS_BRIEF);
 

@@ -72,6 +72,8 @@ void report_release(const struct entry *e);
 void report_distrust(const struct entry *e, const char *reason);
 void report_old_initramfs(const struct entry *e);
 void report_trouble(const struct entry *e, const struct finding *f);
+void report_diagnosis(const struct entry *e); /* it fails under usb-storage */
+void report_cleared(const struct entry *e, const char *before);
 void report_dropping(const struct entry *e, unsigned times);
 void report_trial(const struct entry *e);
 /* names: of its disks. Its entry may be gone. */
@@ -119,7 +121,8 @@ const char *job_step(const struct job *j);
 
 /* Signs of trouble in the kernel's log; trials. */
 bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool live);
-void trouble_begin(struct entry *e);    /* a switch to uas begins: a new account */
+void trouble_begin(struct entry *e, enum driver d); /* a new account, for this driver */
+void trouble_forget(struct entry *e);   /* a user wants uas again: its trouble on usb-storage does not keep it there */
 void trouble_switched(struct entry *e); /* a switch has ended, with or without success */
 void trouble_judge(struct entry *e, struct facts *f);
 void trouble_trial_over(struct entry *e);

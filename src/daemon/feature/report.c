@@ -164,6 +164,21 @@ void report_trouble(const struct entry *e, const struct finding *f)
         ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
 }
 
+void report_diagnosis(const struct entry *e)
+{
+        char text[512];
+
+        ending(e, LOG_WARNING, MESSAGE_NOT_UAS, disk_diagnosis(&e->life.disk, text, sizeof(text)));
+}
+
+void report_cleared(const struct entry *e, const char *before)
+{
+        char text[512];
+
+        (void) snprintf(text, sizeof(text), "it fails under usb-storage too, and is not distrusted any more for: %s", before);
+        ending(e, LOG_NOTICE, MESSAGE_CLEARED, text);
+}
+
 /* On either driver. */
 void report_dropping(const struct entry *e, unsigned times)
 {

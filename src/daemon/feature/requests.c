@@ -139,8 +139,10 @@ static void policy_kept(struct manager *m, struct entry *e, const struct record_
                 return;
         }
         log_info("%s: policy is %s now", name_of(rec, name), policy_to_string(rec->policy));
-        if (e && rec->policy == POLICY_UAS)
+        if (e && rec->policy == POLICY_UAS) {
                 try_once_more(e);
+                trouble_forget(e);
+        }
         recorded(m, e, rec);
 }
 
@@ -167,7 +169,8 @@ static void forgotten(struct manager *m, struct entry *e, const struct record_ta
         log_info("%s: its history is forgotten", name_of(rec, name));
         if (e) {
                 free(TAKE_PTR(e->trouble.unkept));
-                trouble_begin(e);
+                trouble_begin(e, e->life.disk.facts.driver);
+                trouble_forget(e);
         }
         recorded(m, e, rec);
 }

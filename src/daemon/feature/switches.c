@@ -251,7 +251,7 @@ void switch_begin(struct entry *e, const struct action *a)
         if (adopt_running(e, &stale))
                 return;
         if (a->target == DRIVER_UAS)
-                trouble_begin(e);
+                trouble_begin(e, a->target);
         job_start(e, a);
 }
 

@@ -9,7 +9,10 @@
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
 
-/* Disks that fail under uas: records and reports their failures, and passes them to the machine. */
+/*
+ * Disks that fail: records and reports their failures, and passes them to the machine. Under uas the bridge may be to blame.
+ * Under usb-storage uas is not, also not for what was held against it before.
+ */
 
 /* If a failure cannot be recorded, uasd remembers it at least as long as the disk is there. */
 static void remember(struct manager *m, struct entry *e, const struct record_task *rec, int r)
@@ -25,11 +28,19 @@ static void remember(struct manager *m, struct entry *e, const struct record_tas
                 *e->trouble.unkept = rec->history;
 }
 
-void trouble_begin(struct entry *e)
+void trouble_begin(struct entry *e, enum driver d)
 {
         trouble_again(&e->trouble.account);
         e->trouble.acted = false;
+        e->trouble.failed = e->trouble.failed && d != DRIVER_UAS;
+        e->trouble.driver = d;
         kmsg_keep(e->manager);
+}
+
+void trouble_forget(struct entry *e)
+{
+        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_TROUBLE, &(struct attachment_mark){.trouble = ""});
+        e->life.disk.facts.trouble[0] = '\0';
 }
 
 void trouble_judge(struct entry *e, struct facts *f)
@@ -57,7 +68,7 @@ static void distrust(struct entry *e, const struct finding *finding)
 
         if (e->trouble.acted)
                 return;
-        e->trouble.acted = true;
+        e->trouble.acted = e->trouble.failed = true;
         if (finding->bursts > 1)
                 (void) snprintf(reason, size, "%s, %u times within ten minutes", finding->what, finding->bursts);
         else
@@ -78,8 +89,57 @@ static void distrust(struct entry *e, const struct finding *finding)
         queue_event(e, &(struct event){.type = EVENT_TROUBLE});
 }
 
+/* Ends the distrust. The record remembers the failure under usb-storage. */
+static void clear(struct entry *e, const char *what)
+{
+        struct manager *m = e->manager;
+        struct facts *f = &e->life.disk.facts;
+        struct record_task rec = {.type = RECORD_HISTORY, .history.state = HISTORY_CLEARED, .done = remember};
+        int r;
+
+        (void) copy_string(rec.history.reason, sizeof(rec.history.reason), what);
+        r = record_add(m, e, &rec);
+        if (r < 0)
+                remember(m, e, &rec, r);
+        else
+                free(TAKE_PTR(e->trouble.unkept));
+        report_cleared(e, f->distrust_reason);
+        keepoff_schedule(m);
+}
+
+/*
+ * The disk fails under usb-storage. It stays there for the rest of this attachment: under uas it would fail as well, and be moved
+ * to and fro.
+ */
+static void diagnose(struct entry *e, const struct finding *finding)
+{
+        struct manager *m = e->manager;
+        struct facts *f = &e->life.disk.facts;
+        bool broken = finding->finding == FINDING_BROKEN;
+        struct attachment_mark mark = {};
+
+        /* Bad power says nothing about the trouble before. */
+        if (broken && f->distrusted && !e->trouble.acted)
+                clear(e, finding->what);
+        e->trouble.acted = e->trouble.acted || broken;
+        e->trouble.failed = e->trouble.failed || broken;
+        if (f->trouble[0])
+                return;
+        f->trouble_cause = broken ? BLAME_NONE : finding->blame;
+        (void) copy_string(f->trouble, sizeof(f->trouble), finding->what);
+        (void) snprintf(mark.trouble, sizeof(mark.trouble), "%s %s", blame_to_string(f->trouble_cause), f->trouble);
+        (void) attachment_change(&m->roots, f, MARK_TROUBLE, &mark);
+        report_diagnosis(e);
+        queue_rescan(m, f->interface);
+}
+
 static void take_finding(struct entry *e, const struct finding *f)
 {
+        if (e->life.disk.facts.driver == DRIVER_USB_STORAGE) {
+                if (f->finding == FINDING_BROKEN || f->finding == FINDING_BLAMED)
+                        diagnose(e, f);
+                return;
+        }
         if (f->finding == FINDING_NOTED)
                 log_notice("%s: trouble on uas, not yet held against it: %s; to blame: %s", e->life.disk.facts.interface, f->what,
                            blame_sentence(f->blame));
@@ -88,7 +148,7 @@ static void take_finding(struct entry *e, const struct finding *f)
         else if (f->finding == FINDING_BROKEN) { /* uas is its only driver */
                 if (!e->trouble.acted)
                         report_trouble(e, f);
-                e->trouble.acted = true;
+                e->trouble.acted = e->trouble.failed = true;
         } else if (f->finding == FINDING_BLAMED)
                 report_trouble(e, f);
 }
@@ -128,9 +188,27 @@ static bool count_timeouts(struct entry *e, usec_t usec)
         return true;
 }
 
+/* Each driver has its own account, whoever moves the disk. */
+static void follow(struct entry *e)
+{
+        if (!e->life.attempt.running && e->trouble.driver != e->life.disk.facts.driver) {
+                trouble_begin(e, e->life.disk.facts.driver);
+                e->trouble.account.timeouts = timeouts(e); /* the switch has judged these */
+        }
+}
+
+static bool is_watched(const struct entry *e)
+{
+        enum driver d = e->life.disk.facts.driver;
+
+        return !e->life.attempt.running && (d == DRIVER_UAS || d == DRIVER_USB_STORAGE);
+}
+
 void trouble_switched(struct entry *e)
 {
         e->trouble.account.asleep = false; /* the end of a sleep may have come during the switch */
+        if (e->life.disk.facts.driver != DRIVER_UAS)
+                follow(e);
         if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e, now_monotonic()))
                 kmsg_keep(e->manager);
         if (e->manager->env.sleeping) /* the sleep waits for this switch and the end of its trial */
@@ -147,10 +225,11 @@ bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool liv
         if (live && s->weight == WEIGHT_NEW)
                 return false;
         FOREACH_ENTRY (e, m) {
-                /* During a switch uasd-switch decides; on usb-storage it is not uas that fails. */
-                bool counts = !e->life.attempt.running && e->life.disk.facts.driver == DRIVER_UAS;
+                bool counts = is_watched(e); /* during a switch uasd-switch decides */
                 struct finding f;
 
+                if (counts)
+                        follow(e);
                 if (!(counts || s->excuses) || !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
                         continue;
                 trouble_take(&e->trouble.account, s, usec, &f);
@@ -228,6 +307,7 @@ void trouble_adopt(struct entry *e)
         struct facts *f = &e->life.disk.facts;
         struct history h;
 
+        e->trouble.driver = f->driver;
         e->trouble.account.timeouts =
                 timeouts(e); /* timeouts before uasd listened; the kept number of an earlier uasd replaces it */
         if (facts_uas_alone(f))
@@ -263,7 +343,7 @@ void trouble_gone(struct entry *e)
 {
         usec_t asleep, now = now_and_asleep(&asleep);
 
-        drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.attempt.running || e->trouble.acted, now, asleep);
+        drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.attempt.running || e->trouble.failed, now, asleep);
         if (e->life.disk.facts.trial_open || e->life.attempt.running)
                 (void) record_add(e->manager, e, &(struct record_task){.type = RECORD_END_TRIAL});
 }

@@ -12,16 +12,31 @@
 /* If the kernel floods its log, it is read in batches. */
 #define WAKEUPS_PER_SEC 20
 #define RECORDS_PER_WAKEUP 4096
+/* No data is at risk on usb-storage, and many machines have only such sticks. Their log wakes uasd at most this often. */
+#define STORAGE_PAUSE_USEC (10 * USEC_PER_SEC)
 
 /*
- * The kernel's records about disks on uas. Without such a disk the source is off, and no record wakes uasd. The last number is
+ * The kernel's records about disks. Without a disk the source is off, and no record wakes uasd. The last number is
  * kept over a restart, so that no record counts twice. The accounts are kept as well, so that no record is forgotten.
  */
 
 /* A result that has been acted upon does not count any more. */
 static bool has_account(const struct entry *e)
 {
-        return e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && !e->trouble.acted;
+        enum driver d = e->life.disk.facts.driver;
+
+        return (d == DRIVER_UAS || d == DRIVER_USB_STORAGE) && e->trouble.driver == d && !e->life.attempt.running &&
+               !e->trouble.acted;
+}
+
+#define ACCOUNT_KEY_MAX (ATTACHMENT_MAX + 16)
+static const char *account_key(const struct entry *e, char ret[static ACCOUNT_KEY_MAX])
+{
+        char attachment[ATTACHMENT_MAX];
+
+        (void) snprintf(ret, ACCOUNT_KEY_MAX, "%s/%s", facts_attachment(&e->life.disk.facts, attachment),
+                        driver_to_string(e->trouble.driver));
+        return ret;
 }
 
 static int take_kept(const char *key, const char *value, void *data)
@@ -32,9 +47,9 @@ static int take_kept(const char *key, const char *value, void *data)
         if (streq(key, "SEQ") && parse_uint(value, 10, UINT64_MAX - 1, &seq) >= 0)
                 m->kmsg.next = seq + 1;
         FOREACH_ENTRY (e, m) {
-                char own[ATTACHMENT_MAX];
+                char own[ACCOUNT_KEY_MAX];
 
-                if (streq(key, facts_attachment(&e->life.disk.facts, own)) && has_account(e))
+                if (streq(key, account_key(e, own)) && has_account(e))
                         (void) trouble_take_line(&e->trouble.account, value);
         }
         return 0;
@@ -54,10 +69,10 @@ void kmsg_keep(struct manager *m)
                 return;
         (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) m->kmsg.next - 1);
         FOREACH_ENTRY (e, m) {
-                char key[ATTACHMENT_MAX], lines[TROUBLE_TEXT_MAX];
+                char key[ACCOUNT_KEY_MAX], lines[TROUBLE_TEXT_MAX];
 
                 if (has_account(e))
-                        (void) fputs(trouble_text(&e->trouble.account, facts_attachment(&e->life.disk.facts, key), lines), out);
+                        (void) fputs(trouble_text(&e->trouble.account, account_key(e, key), lines), out);
         }
         r = fclose(out);
         if (r >= 0)
@@ -96,17 +111,21 @@ void kmsg_drain(struct manager *m)
 void kmsg_arm(struct manager *m)
 {
         struct kmsg_watch *w = &m->kmsg;
-        bool wanted = false;
+        bool wanted = false, often = false;
 
         if (w->fd < 0)
                 return;
-        FOREACH_ENTRY (e, m)
-                wanted = wanted || e->life.disk.facts.driver == DRIVER_UAS;
-        if (wanted == w->armed)
+        FOREACH_ENTRY (e, m) {
+                often = often || e->life.disk.facts.driver == DRIVER_UAS;
+                wanted = wanted || often || e->life.disk.facts.driver == DRIVER_USB_STORAGE;
+        }
+        if (wanted == w->armed && often == w->often)
                 return;
-        w->armed = wanted;
-        if (wanted)
+        if (wanted && !w->armed)
                 drain(m, false);
+        w->armed = wanted;
+        w->often = often;
+        (void) sd_event_source_set_ratelimit(w->source, often ? USEC_PER_SEC : STORAGE_PAUSE_USEC, often ? WAKEUPS_PER_SEC : 1);
         (void) sd_event_source_set_enabled(w->source, wanted ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
@@ -123,7 +142,7 @@ void kmsg_start(struct manager *m, kmsg_sign_fn take)
         if (r >= 0) /* all other events first: they may change the facts of the disk that a record is about */
                 r = sd_event_source_set_priority(w->source, SD_EVENT_PRIORITY_IDLE);
         if (r >= 0)
-                (void) sd_event_source_set_ratelimit(w->source, USEC_PER_SEC, WAKEUPS_PER_SEC);
+                w->armed = w->often = false;
         if (r < 0) {
                 log_warning("the kernel's log cannot be read, so no disk is watched for errors: %s", strerror(-r));
                 w->fd = close_keep_errno(w->fd);

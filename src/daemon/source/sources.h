@@ -47,9 +47,10 @@ struct kmsg_watch {
         int fd; /* -1: not started, or the log cannot be read */
         sd_event_source *source;
         bool armed;
+        bool often;    /* a disk is on uas: records are read at once */
         uint64_t next; /* the number behind that of the last record; 0: no record yet */
 };
-/* Reads the kernel's log while a disk is on uas. The function returns true if an account has changed. */
+/* Reads the kernel's log while a disk is on uas or usb-storage. The function returns true if an account has changed. */
 void kmsg_start(struct manager *m, kmsg_sign_fn take);
 void kmsg_arm(struct manager *m);   /* called when a disk came, went, or changed its driver */
 void kmsg_keep(struct manager *m);  /* called when the accounts have changed, and at the end of uasd */

@@ -54,11 +54,12 @@ static const struct state_field mark_fields[] = {
         STATE_FIELD("UNTOLD", VALUE_FLAG, attachment_mark, untold),
         STATE_FIELD("LEASE", VALUE_DRIVER, attachment_mark, lease),
         STATE_FIELD("SWITCHED_TO", VALUE_DRIVER, attachment_mark, switched_to),
+        STATE_FIELD("TROUBLE", VALUE_TEXT, attachment_mark, trouble),
 };
 static const struct state_type mark_type = {mark_fields, ELEMENTSOF(mark_fields), false};
 static const unsigned marks_of[ELEMENTSOF(mark_fields)] = {
         0,           MARK_TRIED, MARK_RELEASED, MARK_NO_AUTO, MARK_CANCELLED, MARK_OVERRIDE, MARK_OVERRIDE,
-        MARK_UNTOLD, MARK_LEASE, MARK_SWITCHED,
+        MARK_UNTOLD, MARK_LEASE, MARK_SWITCHED, MARK_TROUBLE,
 };
 
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret)

@@ -34,6 +34,7 @@ struct attachment_mark {
         enum driver override_target; /* of uasctl switch */
         bool override_forced;
         bool untold; /* uasd has begun a switch, and its end is not in the journal yet. uasd reads this after it was killed */
+        char trouble[176]; /* how it fails under usb-storage: "CAUSE WHAT" (sys/facts.c); empty: it does not */
         enum driver lease; /* driver after the lease; DRIVER_NONE: not leased */
         /*
          * A switch was tried in the initramfs. The programs there read only this mark, and change no other. They may be older
@@ -64,7 +65,8 @@ enum attachment_field {
         MARK_UNTOLD = 1 << 5,
         MARK_LEASE = 1 << 6,
         MARK_SWITCHED = 1 << 7,
-        MARK_ALL = (1 << 8) - 1,
+        MARK_TROUBLE = 1 << 8,
+        MARK_ALL = (1 << 9) - 1,
 };
 int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to);
 /* Ends the override if it is for `target`; one for the other driver stays. */

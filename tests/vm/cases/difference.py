@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The driver must make the difference: errors that usb-storage has as well are no fault of uas."""
 
+import time
+
 from context import case
-from evidence import ROLLED_BACK, disk_in, record_of
+from evidence import CLEARED, DISTRUSTED, NOT_UAS, ROLLED_BACK, disk_in, hang_once, impatient, messages, record_of
 
 
 def tried(guest, disk):
@@ -50,3 +52,42 @@ def bad_place(vm):
     assert "under uas reads at full depth fail" in one["history"], one
     [record] = record_of(guest, disk)
     assert "state=distrusted" in record and "failed=1" in record, record
+
+
+@case(tier="default", image="bookworm", limit=400)
+def fails_under_both(vm):
+    "A disk that fails under uas, is moved, and fails under usb-storage as well is not distrusted any more, and stays where it is."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=1\n"})
+    guest.run("systemctl restart uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    impatient(guest, "sda")
+    for _time in range(2):
+        hang_once(guest, disk, "sda")
+        time.sleep(12)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    assert disk_in(guest, disk, "settled")["history"].startswith("distrusted: ")
+    impatient(guest, "sda")
+    for _time in range(4):  # a command without an answer costs usb-storage a reset
+        if messages(guest, NOT_UAS):
+            break
+        disk.fault(name="hang", proto="bot", op="read", count=1)
+        guest.run("dd if=/dev/sda of=/dev/null bs=4k count=1 iflag=direct", timeout=90)
+        disk.clear_faults()
+        time.sleep(12)
+    guest.until(lambda: messages(guest, NOT_UAS) == 1, 30, "diagnosed")
+    one = disk_in(guest, disk, "settled")
+    assert (one["driver"], one["target"], one["reason_id"]) == ("usb-storage", None, "not-uas"), one
+    assert one["diagnosis"].startswith("Not uas: disk, cable, power or port."), one
+    assert one["history"].startswith("cleared: "), one
+    assert messages(guest, DISTRUSTED) == 1 and messages(guest, CLEARED) == 1
+    [record] = record_of(guest, disk)
+    assert "state=cleared" in record, record
+    assert "settled!" in guest.out("uasctl list")
+    for verb in "status", "explain":
+        assert "Not uas: disk, cable" in guest.out("uasctl %s %s" % (verb, disk.interface))
+    # The next uasd leaves it there as well.
+    guest.run("systemctl restart uasd", check=True)
+    one = disk_in(guest, disk, "settled")
+    assert (one["driver"], one["reason_id"]) == ("usb-storage", "not-uas"), one
