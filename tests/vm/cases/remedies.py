@@ -39,7 +39,7 @@ def evil_namespace(vm):
     guest.run("mkdir -p /opt/evil && chmod 777 /opt/evil && mount /dev/sda1 /mnt", check=True)
     guest.put("/opt/evil/umount", "#!/bin/sh\nid -u >/opt/evil/ran\n")
     guest.run("chmod 755 /opt/evil/umount", check=True)
-    job = guest.spawn("exec setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Urm sh -c "
+    job = guest.spawn("exec systemd-run --quiet --scope setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Urm sh -c "
                       "'mount --bind /opt/evil/umount /usr/bin/umount && exec sleep 1000'")
     guest.wait_until("grep -qs evil /proc/$(pgrep -x sleep | tail -1)/mountinfo", 30)
     # It would be run, as root: this is what must not be printed.
@@ -58,8 +58,8 @@ def followed(vm):
     guest = settled(vm, [disk])
     guest.run("mkdir -p '/run/it'\\''s a' /run/u /run/img && mkfs.ext4 -q /dev/sda1", check=True)
     follow(guest, disk, "mount /dev/sda1 '/run/it'\\''s a'", [r"umount '/run/it'\\''s a'"])
-    jobs = [guest.spawn("exec unshare -m sh -c 'trap \"\" TERM; mount /dev/sda1 /run/u && sleep 1000; exec sleep 1000'")]
-    follow(guest, disk, "until grep -qs ' /run/u ' /proc/*/mountinfo; do sleep 0.1; done", [r"kill (-KILL )?\d+"] * 2)
+    jobs = [guest.spawn("exec systemd-run --quiet --scope unshare -m sh -c 'trap \"\" TERM; mount /dev/sda1 /run/u && sleep 1000; exec sleep 1000'")]
+    follow(guest, disk, "until grep -qs ' /run/u ' /proc/*/mountinfo; do sleep 0.1; done", [r"kill -KILL \d+"] * 2)
     guest.put("/etc/systemd/system/private.service", "[Service]\nPrivateMounts=yes\nRestart=always\n"
               "ExecStart=/bin/sh -c 'mount /dev/sda1 /run/u && exec sleep infinity'\n")
     follow(guest, disk, "systemctl daemon-reload && systemctl start private && "
@@ -67,7 +67,7 @@ def followed(vm):
     # Open nodes: a service that starts again, and a process that ignores SIGTERM.
     follow(guest, disk, "systemd-run --quiet --unit=reader -p Restart=always sh -c 'exec sleep 1000 </dev/sda1' && "
            "until fuser -s /dev/sda1; do sleep 0.1; done", [r"systemctl stop reader\.service"])
-    jobs.append(guest.spawn("trap '' TERM; exec sleep 1000 </dev/sda1"))
+    jobs.append(guest.spawn("exec systemd-run --quiet --scope sh -c \"trap '' TERM; exec sleep 1000 </dev/sda1\""))
     follow(guest, disk, "until fuser -s /dev/sda1; do sleep 0.1; done", [r"kill -KILL \d+"])
     # A loop device over the node, with a file system on it.
     follow(guest, disk, "losetup /dev/loop5 /dev/sda1 && mount /dev/loop5 /run/img",
