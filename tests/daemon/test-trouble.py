@@ -322,6 +322,41 @@ class Trouble(Machine):
         self.assertIsNone(one['diagnosis'])
         self.assertNotIn('cleared', one['history'] or '')
 
+    def test_dying_disk(self):
+        """Reads of a dying disk take longer than the kernel waits, under both drivers. Its bridge is not distrusted for that."""
+        self.both()
+        self.says(1, 0)
+        self.says(2, 300)
+        self.driver_is('usb-storage')
+        reset = 'usb 2-1: reset SuperSpeed USB device number 5 using xhci_hcd'
+        for number in 3, 4:
+            self.times_out(number + 3)
+            self.says(number, 100 * number, reset, 'usb', 'c189:132')
+            time.sleep(11)  # uasd reads the counter after each of them
+        until(lambda: 'CLEARED' in self.names(), 'it is not distrusted any more')
+        one = self.disk()
+        self.assertEqual(one['diagnosis'], 'Not uas: disk, cable, power or port. Under usb-storage: commands were not answered in time.')
+        self.assertTrue(one['history'].startswith('cleared: '), one)
+
+    def test_given_up_on_storage(self):
+        "One sign is enough if the kernel gives the disk up."
+        self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
+        self.says(1, 0, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
+        until(lambda: 'NOT_UAS' in self.names(), 'it is diagnosed', 40)
+        self.assertEqual(self.disk()['diagnosis'], 'Not uas: disk, cable, power or port. Under usb-storage: the kernel gave it up.')
+
+    def test_unplugged_on_storage(self):
+        "The messages of an unplug are no trouble."
+        self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
+        self.says(1, 0, 'usb 2-1: USB disconnect, device number 5', 'usb', 'c189:132')
+        self.says(2, 1, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
+        time.sleep(12)
+        self.assertIsNone(self.disk()['diagnosis'])
+
     def test_on_storage_from_the_start(self):
         "A disk that uasd has never moved gets the same diagnosis, and no record."
         self.both()
