@@ -180,6 +180,7 @@ static const char *parse_command_line(struct boot_edit *e, size_t from, size_t t
         while (to > from && strchr(" \t", e->text[to - 1]))
                 to--;
         e->start = e->end = to;
+        e->from = from;
         while ((rest = kernel_next_arg(rest, &name, &value))) {
                 if (streq(name, "--"))
                         return N_("the words behind -- are not for the kernel");
@@ -363,7 +364,7 @@ int boot_edit_read(const struct roots *r, const struct boot_place *p, bool backu
 char *boot_edit_text(const struct boot_edit *e, const char *value)
 {
         size_t start = e->start;
-        const char *blank = start > 0 && !strchr(" \t\n\"'", e->text[start - 1]) ? " " : "";
+        const char *blank = start > e->from && !strchr(" \t", e->text[start - 1]) ? " " : "";
         char *text = NULL;
 
         if (e->place->form == BOOT_MODPROBE)

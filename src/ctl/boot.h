@@ -45,6 +45,7 @@ void say_initramfs_is_old(const struct ctl *c);
 struct boot_edit {
         const struct boot_place *place;
         char *text;        /* of the file; "" if ours in modprobe.d does not exist */
+        size_t from;       /* start of the command line in it */
         size_t start, end; /* of the word usb-storage.quirks=; equal: the place where it belongs */
         char *value;       /* of that word; NULL: there is none */
         struct stat seen;  /* of the file that was read; all 0: there is none */

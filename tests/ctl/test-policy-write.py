@@ -88,6 +88,11 @@ class PolicyWrite(unittest.TestCase):
             self.assertIn('/boot/firmware/cmdline.txt.uasd-backup', said)
             self.assertIn('uasctl policy --kernel --write 2-1:1.0 auto', said)
 
+    def test_quote_at_the_end(self):
+        quoted = 'root=/dev/sda2 dyndbg="file drivers/usb/* +p"'
+        self.put(quoted + '\n')
+        self.changed(f'{quoted} {WORD}\n')
+
     def test_disk_is_away(self):
         "The entry of a disk that is not plugged in can be removed, but none can be written: uasctl knows nothing about the disk."
         self.put(LINE + '\n')
