@@ -37,8 +37,7 @@ static bool sleeps(json_object *o)
         return false;
 }
 
-/* Reads the output of `smartctl --json`. Sets why_not if it contains no answer. */
-static void smart_parse(const char *json, struct smart *ret)
+void smart_parse(const char *json, struct smart *ret)
 {
         json_object *o = json_tokener_parse(json), *passed = find(o, "/smart_status/passed"),
                     *temperature = find(o, "/temperature/current");

@@ -21,6 +21,9 @@ struct smart {
         int temperature;           /* in degrees Celsius; INT_MIN: not known */
 };
 
+/* Reads the output of `smartctl --json`. Sets why_not if it contains no answer. */
+void smart_parse(const char *json, struct smart *ret);
+
 struct lun_health {
         const struct lun *lun; /* of the view */
         struct scsi_counts counts;
