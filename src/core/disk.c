@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/disk.h"
 
+#include <inttypes.h>
+#include <limits.h>
+
 #include "common/util.h"
 
 /* ---- its facts ---- */
@@ -19,9 +22,32 @@ void facts_bridge(const struct facts *f, struct bridge *ret)
         };
 }
 
+char *attachment_id_text(struct attachment_id id, char ret[static ATTACHMENT_ID_MAX])
+{
+        int n = snprintf(ret, ATTACHMENT_ID_MAX, "%u-%u", id.busnum, id.devnum);
+
+        if (id.inode != 0)
+                (void) snprintf(ret + n, (size_t) (ATTACHMENT_ID_MAX - n), "-%" PRIu64, id.inode);
+        return ret;
+}
+
+bool attachment_id_parse(const char *s, struct attachment_id *ret)
+{
+        unsigned long long bus, dev, inode = 0;
+
+        if (take_uint(&s, 10, UINT_MAX, &bus) < 0 || *s++ != '-' || take_uint(&s, 10, UINT_MAX, &dev) < 0 || dev == 0)
+                return false;
+        if (*s && (*s++ != '-' || take_uint(&s, 10, UINT64_MAX, &inode) < 0 || *s))
+                return false;
+        *ret = (struct attachment_id){(unsigned) bus, (unsigned) dev, inode};
+        return true;
+}
+
 char *facts_attachment(const struct facts *f, char ret[static ATTACHMENT_MAX])
 {
-        (void) snprintf(ret, ATTACHMENT_MAX, "%s@%u-%u", f->interface, f->busnum, f->devnum);
+        char id[ATTACHMENT_ID_MAX];
+
+        (void) snprintf(ret, ATTACHMENT_MAX, "%s@%s", f->interface, attachment_id_text(facts_attachment_id(f), id));
         return ret;
 }
 

@@ -30,13 +30,35 @@ int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint
 #define INTERFACE_NAME_MAX 64 /* "2-1.4.3:1.0" */
 
 /*
+ * One stay of a USB device on the bus. If a controller is probed again, its bus may get the same number, and the numbers of its
+ * devices begin again at 1. The inode of a device's directory in sysfs is never used again until the next boot: kernfs counts its
+ * nodes (64 bits; on a 32-bit kernel 31; before Linux 4.14 it uses the lowest free number, so only the other two count).
+ */
+struct attachment_id {
+        unsigned busnum, devnum;
+        uint64_t inode; /* 0: unknown, in an argument or a record without it */
+};
+
+static inline bool attachment_id_same(struct attachment_id a, struct attachment_id b)
+{
+        return a.busnum == b.busnum && a.devnum == b.devnum && (a.inode == b.inode || a.inode == 0 || b.inode == 0);
+}
+
+/* Writes "2-5-4711": bus, device and, if it is known, inode. Returns ret. */
+#define ATTACHMENT_ID_MAX 48
+char *attachment_id_text(struct attachment_id id, char ret[static ATTACHMENT_ID_MAX]);
+/* Reads it again. False: it is something else, and ret is unchanged. */
+bool attachment_id_parse(const char *s, struct attachment_id *ret);
+
+/*
  * Everything that a decision needs to know about one interface. sys/ fills it, core/ reads it. Strings from the device are
  * unchanged: a caller that prints them must make them harmless.
  */
 struct facts {
         char interface[INTERFACE_NAME_MAX]; /* "2-1:1.0" */
         char port[INTERFACE_NAME_MAX];      /* "2-1" */
-        unsigned busnum, devnum;            /* together with the port they identify an attachment: new at every plug */
+        unsigned busnum, devnum;            /* these three: struct attachment_id */
+        uint64_t inode;
         uint8_t interface_number;
         uint8_t configuration;
         uint16_t vid, pid, bcd;
@@ -88,10 +110,15 @@ struct facts {
 /* Returns true for two USB devices that only their ports distinguish: VID:PID and serial, or its lack, are the same. */
 bool facts_twins(const struct facts *a, const struct facts *b);
 
+static inline struct attachment_id facts_attachment_id(const struct facts *f)
+{
+        return (struct attachment_id){f->busnum, f->devnum, f->inode};
+}
+
 /* Returns true if both, at the same port, are of one stay of a device on the bus. */
 static inline bool facts_same_attachment(const struct facts *a, const struct facts *b)
 {
-        return a->busnum == b->busnum && a->devnum == b->devnum;
+        return attachment_id_same(facts_attachment_id(a), facts_attachment_id(b));
 }
 
 void facts_copy_strings(const struct facts *from, struct facts *to);
@@ -102,8 +129,8 @@ static inline bool facts_slow_link(const struct facts *f)
         return f->max_speed_mbps > f->speed_mbps;
 }
 
-/* Writes "2-1:1.0@2-5": the name of an attachment in /run. */
-#define ATTACHMENT_MAX (INTERFACE_NAME_MAX + 32)
+/* Writes "2-1:1.0@2-5-4711": the name of an attachment in /run. */
+#define ATTACHMENT_MAX (INTERFACE_NAME_MAX + ATTACHMENT_ID_MAX)
 char *facts_attachment(const struct facts *f, char ret[static ATTACHMENT_MAX]);
 
 /* Returns true for a disk that only uas can drive. */

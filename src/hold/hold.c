@@ -47,7 +47,7 @@ bool hold_untouched(const struct roots *r, const struct usb_disk *d)
         if (!attachment_fresh(r, &d->facts))
                 return false;
         k = hold_read(r, d->facts.interface, &before);
-        if (k < 0 || (k > 0 && before.busnum == d->facts.busnum && before.devnum == d->facts.devnum))
+        if (k < 0 || (k > 0 && attachment_id_same(before.attachment, facts_attachment_id(&d->facts))))
                 return false; /* it was held before */
         return !any_block(d, told_anything, r) && users_any(r, d->luns, d->n_luns) == 0;
 }
@@ -56,8 +56,7 @@ bool hold_untouched(const struct roots *r, const struct usb_disk *d)
 static bool begin(const struct roots *r, const struct facts *f, const struct hold_limits *l, hold_arm_fn arm)
 {
         struct hold_mark m = {
-                .busnum = f->busnum,
-                .devnum = f->devnum,
+                .attachment = facts_attachment_id(f),
                 .deadline = now_boottime() + l->hold,
         };
 
@@ -154,7 +153,7 @@ int hold_end(const struct roots *r, const char *interface, bool *ret_expired)
                 return hold_remove(r, interface);
         if (k < 0)
                 return k;
-        marked = hold_read(r, interface, &m) > 0 && m.busnum == d.facts.busnum && m.devnum == d.facts.devnum;
+        marked = hold_read(r, interface, &m) > 0 && attachment_id_same(m.attachment, facts_attachment_id(&d.facts));
         if (marked)
                 expired = m.deadline <= now_boottime();
         /* The mark may be lost, or a process may have removed it and died before the trigger. That must not keep the disk. */

@@ -45,7 +45,7 @@ int switch_hold_prepare(struct transaction *t)
 static void hold(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
-        struct hold_mark m = {f->busnum, f->devnum, 0};
+        struct hold_mark m = {.attachment = facts_attachment_id(f)};
 
         if (t->holding || arm(t) < 0)
                 return;

@@ -31,7 +31,8 @@ static void help(void)
                       "     --automatic           No user asked for it: one try an attachment\n"
                       "     --plugged             The disk was just plugged in, or is held since boot\n"
                       "     --hold-deadline=USEC  It is held until then (CLOCK_BOOTTIME, microseconds)\n"
-                      "     --attachment=BUS-DEV  Only if the USB device at the interface has these numbers\n"
+                      "     --attachment=BUS-DEV[-INODE]\n"
+                      "                           Only if the USB device at the interface has these numbers\n"
                       "     --no-udev             udev does not see the disk meanwhile: as in a rule of the initramfs\n"
                       "     --machine             Progress and result as lines on stdout\n"
                       "     --recover             Finish or undo what a killed uasd-switch left behind\n"
@@ -67,7 +68,6 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
                 {0},
         };
         unsigned long long v;
-        unsigned numbers[2];
 
         optind = 0; /* the arguments of a job are parsed after those of the program */
         while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
@@ -88,12 +88,10 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
                         t->hold_deadline = v;
                         break;
                 case OPT_ATTACHMENT:
-                        if (!parse_numbers(optarg, '-', numbers, ELEMENTSOF(numbers)) || numbers[1] == 0) {
+                        if (!attachment_id_parse(optarg, &t->meant)) {
                                 log_error("--attachment: not the numbers of a bus and a device (such as 2-5): %s", optarg);
                                 return -EINVAL;
                         }
-                        t->busnum = numbers[0];
-                        t->devnum = numbers[1];
                         break;
                 default:
                         return -EINVAL;

@@ -35,8 +35,7 @@ int record_write(struct transaction *t, const char *step)
 {
         struct switch_record record = {
                 .pid = getpid(),
-                .busnum = t->disk.facts.busnum,
-                .devnum = t->disk.facts.devnum,
+                .attachment = facts_attachment_id(&t->disk.facts),
                 .from = t->from,
                 .to = t->to,
                 .n_disks = t->n_disks,
@@ -84,7 +83,7 @@ void record_end(struct transaction *t)
 int record_load(struct transaction *t)
 {
         struct switch_record record;
-        unsigned busnum, devnum;
+        struct attachment_id now;
         int r = take_lock(t);
 
         if (r < 0)
@@ -97,8 +96,7 @@ int record_load(struct transaction *t)
         t->n_disks = record.n_disks;
         memcpy(t->step, record.step, sizeof(t->step));
         /* Another device is at that port now. It must not be moved. */
-        t->replugged = attachment_now(&t->roots, t->interface, &busnum, &devnum) < 0 || busnum != record.busnum ||
-                       devnum != record.devnum;
+        t->replugged = attachment_now(&t->roots, t->interface, &now) < 0 || !attachment_id_same(now, record.attachment);
         t->moved = record.moved && !t->replugged;
         t->failed = record.failed && !t->replugged;
         t->holding = record.holding && !t->replugged;

@@ -43,7 +43,7 @@ int tx_identify(struct transaction *t, bool strings)
                 return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
-        if (t->devnum != 0 && (t->disk.facts.busnum != t->busnum || t->disk.facts.devnum != t->devnum))
+        if (t->meant.devnum != 0 && !attachment_id_same(t->meant, facts_attachment_id(&t->disk.facts)))
                 return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "the disk was unplugged, and another one is at its port");
         t->from = t->disk.facts.driver;
         t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
@@ -52,14 +52,14 @@ int tx_identify(struct transaction *t, bool strings)
 
 bool attachment_same(const struct transaction *t, const struct facts *f)
 {
-        return f->busnum == t->disk.facts.busnum && f->devnum == t->disk.facts.devnum;
+        return facts_same_attachment(f, &t->disk.facts);
 }
 
 bool attachment_there(const struct transaction *t)
 {
-        struct facts now = {.busnum = 0};
+        struct attachment_id now;
 
-        return attachment_now(&t->roots, t->interface, &now.busnum, &now.devnum) >= 0 && attachment_same(t, &now);
+        return attachment_now(&t->roots, t->interface, &now) >= 0 && attachment_id_same(now, facts_attachment_id(&t->disk.facts));
 }
 
 int look_for_media(struct transaction *t)

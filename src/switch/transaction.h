@@ -37,7 +37,7 @@ struct transaction {
         struct roots roots;
         struct config config;
         const char *interface;
-        unsigned busnum, devnum; /* the attachment that is meant; devnum 0: the one that is there */
+        struct attachment_id meant; /* devnum 0: the one that is there */
         enum driver to;
         bool automatic;          /* not a user's request: one try an attachment, and claims without force */
         bool plugged;            /* at plug-in or boot: afterwards it mounts as usual */

@@ -243,7 +243,7 @@ static void configured_disk(void **state)
 static void held_disk(void **state)
 {
         struct fixture *f = *state;
-        struct hold_mark m = {.busnum = 2, .devnum = 5, .deadline = now_boottime() + 60 * USEC_PER_SEC};
+        struct hold_mark m = {.attachment = {2, 5}, .deadline = now_boottime() + 60 * USEC_PER_SEC};
         _cleanup_(views_done) struct views views = {};
 
         assert_int_equal(hold_write(&f->roots, "2-1:1.0", &m), 0);
@@ -255,7 +255,7 @@ static void held_disk(void **state)
 static void stale_hold(void **state)
 {
         struct fixture *f = *state;
-        struct hold_mark m = {.busnum = 2, .devnum = 4, .deadline = now_boottime() + 60 * USEC_PER_SEC};
+        struct hold_mark m = {.attachment = {2, 4}, .deadline = now_boottime() + 60 * USEC_PER_SEC};
         _cleanup_(views_done) struct views views = {};
 
         assert_int_equal(hold_write(&f->roots, "2-1:1.0", &m), 0);
@@ -607,7 +607,7 @@ static void dry_runs(void **state)
 static void wait_for_a_hold(void **state)
 {
         struct fixture *f = *state;
-        struct hold_mark m = {.busnum = 2, .devnum = 5, .deadline = now_boottime() + 700 * USEC_PER_MSEC};
+        struct hold_mark m = {.attachment = {2, 5}, .deadline = now_boottime() + 700 * USEC_PER_MSEC};
         struct options o = {.wait_usec = 100 * USEC_PER_MSEC};
         char out[256];
 

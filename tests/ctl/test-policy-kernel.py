@@ -25,7 +25,7 @@ class PolicyKernel(unittest.TestCase):
         self.tree.write('run/udev/data/c189:132', f'E:UASD_POLICY={policy}\n')
 
     def override(self, target, interface='2-1:1.0'):
-        self.tree.write(f'run/uasd/attachment/{interface}@2-5', f'TRIED=0\nOVERRIDE={target}\n')
+        self.tree.write(f'run/uasd/attachment/{self.tree.attachment(interface.split(":")[0])}', f'TRIED=0\nOVERRIDE={target}\n')
 
     def lines(self, *disk, code=0):
         """The output, and the messages."""

@@ -126,13 +126,13 @@ class Smart(unittest.TestCase):
     def test_leased(self):
         """A disk under measurement is not disturbed. Without a daemon the record of the lease counts."""
         self.smartctl(ATA)
-        record = 'run/uasd/attachment/2-1:1.0@2-%i'
-        self.tree.write(record % 5, 'LEASE=usb-storage\n')
+        here, gone = (f'run/uasd/attachment/{self.tree.attachment(devnum=n)}' for n in (5, 4))
+        self.tree.write(here, 'LEASE=usb-storage\n')
         why = 'it is leased, and its holder may be measuring it'
         self.assertEqual(self.not_asked(why), f'not known: {why} (smartctl -d sntrealtek /dev/sda)')
         # The record of a disk that has gone does not count.
-        os.unlink(self.tree.path(record % 5))
-        self.tree.write(record % 4, 'LEASE=usb-storage\n')
+        os.unlink(self.tree.path(here))
+        self.tree.write(gone, 'LEASE=usb-storage\n')
         self.assertNotIn('leased', self.status()[0])
 
     def test_switch_runs(self):

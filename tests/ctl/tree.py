@@ -76,6 +76,18 @@ class Tree:
         """target: relative to the top as well."""
         os.symlink(os.path.relpath(self.path(target), os.path.dirname(self.path(path))), self.path(path))
 
+    def attachment(self, port='2-1', devnum=5):
+        """The name of the files about the attachment of this device."""
+        inode = os.stat(self.path(f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}')).st_ino
+        return f'{port}:1.0@{port[0]}-{devnum}-{inode}'
+
+    def reprobe(self, port='2-1'):
+        """The controller was probed again: the directory is another one, and the numbers are the same."""
+        device = self.path(f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}')
+        shutil.copytree(device, device + '.new', symlinks=True)
+        os.rename(device, self.path('gone'))
+        os.rename(device + '.new', device)
+
     def number(self, port, devnum):
         """The number that the device at the port got when it was plugged in. 127 devices fit on a bus."""
         self.write(f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}/dev', f'189:{(int(port[0]) - 1) * 128 + devnum - 1}\n')

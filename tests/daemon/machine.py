@@ -119,6 +119,9 @@ class Machine(unittest.TestCase):
         self.look_again()
         until(lambda: port not in self.interfaces(), 'it has gone')
 
+    def attachment_arg(self):
+        return '--attachment=' + self.tree.attachment().split('@')[1]
+
     def put_back(self, devnum, port='2-1'):
         """Plugs in the disk, or the one that is there now."""
         self.tree.number(port, devnum)
@@ -130,7 +133,7 @@ class Machine(unittest.TestCase):
         """uasd finds another device when it reads the port."""
         self.tree.number('2-1', devnum)
         self.look_again()
-        until(lambda: os.path.exists(self.tree.path(f'run/uasd/strings/2-1:1.0@2-{devnum}')), 'it is back')
+        until(lambda: os.path.exists(self.tree.path('run/uasd/strings/' + self.tree.attachment(devnum=devnum))), 'it is back')
 
     def interfaces(self):
         """The ports of the disks that uasd knows."""

@@ -43,7 +43,7 @@ class Config(Machine):
 
     def test_switched_again(self):
         "A new setting moves also a disk that uasd has moved by itself, but not again to the driver where it does not stay."
-        mark = 'run/uasd/attachment/2-1:1.0@2-5'
+        mark = f'run/uasd/attachment/{self.tree.attachment()}'
         self.conf('[uasd]\nQuietSec=0\n[Disk 1209:5a5a]\nPolicy=usb-storage\n')
         self.tree.write(mark, 'TRIED=1\nSWITCHED_TO=uas\n')
         daemon = self.both()

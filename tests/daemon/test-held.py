@@ -50,7 +50,7 @@ class Held(Machine):
         self.play(SWITCH.replace('#!/bin/sh\n', '#!/bin/sh\necho "$*" >>"$TREE/told"\n', 1))
         self.both()
         self.driver_is('uas')
-        self.assertEqual(self.read('told'), f'--machine --automatic --plugged --hold-deadline={deadline} --attachment=2-5 2-1:1.0 uas\n')
+        self.assertEqual(self.read('told'), f'--machine --automatic --plugged --hold-deadline={deadline} {self.attachment_arg()} 2-1:1.0 uas\n')
 
     def test_goes_on(self):
         "The disk is in use at the first try. The hold goes on, whatever uasd reads again, until there is no time for another try."
@@ -158,7 +158,7 @@ class Held(Machine):
 
     def test_passed_though_distrusted(self):
         "The user insisted on uas. Afterwards the earlier distrust is on record again."
-        self.tree.write('run/uasd/attachment/2-1:1.0@2-5', 'OVERRIDE=uas\nOVERRIDE_FORCED=1\n')
+        self.tree.write(f'run/uasd/attachment/{self.tree.attachment()}', 'OVERRIDE=uas\nOVERRIDE_FORCED=1\n')
         self.trial('distrusted=1 ')
         until(lambda: self.state() == 'distrusted', 'it is on record')
 
@@ -170,7 +170,7 @@ class Held(Machine):
         self.both()
         until(lambda: self.disk()['state'] == 'failed', 'it has given up')
         told = self.read('told').splitlines()
-        self.assertEqual(told, ['--machine --automatic --attachment=2-5 2-1:1.0 uas'] + ['--machine --recover 2-1:1.0'] * 4)
+        self.assertEqual(told, [f'--machine --automatic {self.attachment_arg()} 2-1:1.0 uas'] + ['--machine --recover 2-1:1.0'] * 4)
         self.assertIn('uasd-switch ended by signal 9', self.journal())
 
     def test_stale_record(self):
@@ -181,7 +181,7 @@ class Held(Machine):
                                  'case "$*" in *--recover*) rm "$TREE/run/uasd/switch/2-1:1.0"; exit 0;; esac\n', 1))
         self.both()
         self.driver_is('uas')
-        self.assertEqual(self.read('told').splitlines(), ['--machine --recover 2-1:1.0', '--machine --automatic --attachment=2-5 2-1:1.0 uas'])
+        self.assertEqual(self.read('told').splitlines(), ['--machine --recover 2-1:1.0', f'--machine --automatic {self.attachment_arg()} 2-1:1.0 uas'])
 
 
 if __name__ == '__main__':

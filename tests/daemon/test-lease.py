@@ -13,7 +13,6 @@ import sys
 from machine import TOP, Machine, main, until
 
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
-MARK = 'run/uasd/attachment/2-1:1.0@2-5'
 
 # Plays the claimer as well. Its claim is a lock. Like that of a block device it ends with its holder, not when the holder is
 # reaped: uasd starts the switch before that.
@@ -77,7 +76,7 @@ class Lease(Machine):
     def record(self):
         "Whether a lease is on record."
         try:
-            with open(self.tree.path(MARK)) as f:
+            with open(self.tree.path('run/uasd/attachment/' + self.tree.attachment())) as f:
                 marks = dict(line.rstrip('\n').split('=') for line in f)
         except FileNotFoundError:
             return False
@@ -266,7 +265,7 @@ class Lease(Machine):
         self.assertNotIn('leased', self.ctl('status', 'sdz').stdout)
         os.unlink(self.tree.path('asked'))
         holder = self.leased()
-        record = self.tree.path(MARK)
+        record = self.tree.path('run/uasd/attachment/' + self.tree.attachment())
         os.rename(record, self.tree.path('record'))
         [one] = json.loads(self.ctl('status', '--json', 'sdz').stdout)['disks']
         self.assertIn('it is leased', one['smart'][0]['why_not'])

@@ -34,7 +34,7 @@ class Requests(Machine):
             return ''
 
     def mark(self, key):
-        text = self.read('run/uasd/attachment/2-1:1.0@2-5')
+        text = self.read('run/uasd/attachment/' + self.tree.attachment())
         return dict(line.split('=') for line in text.splitlines())[key]
 
     def cannot_write(self, name):
@@ -188,7 +188,7 @@ class Requests(Machine):
 
     def test_policy_in_use(self):
         "A policy for a disk in use, which uasd has switched before: one line in the journal, and it has not failed meanwhile."
-        self.tree.write('run/uasd/attachment/2-1:1.0@2-5', 'TRIED=1\n')
+        self.tree.write('run/uasd/attachment/' + self.tree.attachment(), 'TRIED=1\n')
         self.both()
         self.use(True)
         self.ctl('policy', 'sdz', 'usb-storage')
@@ -213,7 +213,7 @@ class Requests(Machine):
                 ('kill -9 $$', 1, '2-1:1.0 cannot be ejected: uasd-switch has died')):
             self.play(f'#!/bin/sh\necho "$*" >"$TREE/args"\n{script}\n')
             self.assertIn(text, self.ctl('eject', 'sdz', code=code).stderr)
-            self.assertEqual(self.read('args'), '--machine --eject --attachment=2-5 2-1:1.0\n')
+            self.assertEqual(self.read('args'), f'--machine --eject {self.attachment_arg()} 2-1:1.0\n')
         self.assertIn('2-1:1.0 sdz: It may be unplugged.\n', self.journal())
         self.assertIn('2-1:1.0: not ejected: in use: mount of sdz\n', self.journal())
 

@@ -60,7 +60,7 @@ class Standby(Machine):
         """The process of the last switch."""
         with open(self.tree.path('calls')) as calls:
             pid, *args = calls.readlines()[-1].split()
-        self.assertEqual(args, ['--machine', '--attachment=2-5', '2-1:1.0', 'usb-storage'])
+        self.assertEqual(args, ['--machine', self.attachment_arg(), '2-1:1.0', 'usb-storage'])
         return int(pid)
 
     def test_switches(self):

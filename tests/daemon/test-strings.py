@@ -8,7 +8,6 @@ from machine import INTERFACE, Machine, main, until
 import privatebus
 
 DEVICE = os.path.dirname(INTERFACE)
-KEPT = 'run/uasd/strings/2-1:1.0@2-5'
 
 
 class Strings(Machine):
@@ -33,7 +32,7 @@ class Strings(Machine):
     def test_restart(self):
         "The disk hangs, and uasd is started again: it gets ready and reports the disk. So does uasctl, also without uasd."
         daemon = self.both()
-        until(lambda: os.path.exists(self.tree.path(KEPT)), 'the strings are kept')
+        until(lambda: os.path.exists(self.tree.path('run/uasd/strings/' + self.tree.attachment())), 'the strings are kept')
         self.hang('manufacturer', 'product', 'serial')
         privatebus.kill(daemon)
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
@@ -44,13 +43,13 @@ class Strings(Machine):
     def test_another(self):
         "Another disk at the same port reports its own strings, and the stored ones of the previous disk are removed."
         daemon = self.both()
-        until(lambda: os.path.exists(self.tree.path(KEPT)), 'the strings are kept')
+        until(lambda: os.path.exists(self.tree.path('run/uasd/strings/' + self.tree.attachment())), 'the strings are kept')
         privatebus.kill(daemon)
         self.tree.number('2-1', 6)
         self.tree.write(f'{DEVICE}/serial', 'S2\n')
         self.start_on_bus()
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S2'))
-        self.assertEqual(os.listdir(self.tree.path('run/uasd/strings')), ['2-1:1.0@2-6'])
+        self.assertEqual(os.listdir(self.tree.path('run/uasd/strings')), [self.tree.attachment(devnum=6)])
 
     def test_locked(self):
         """The kernel holds the lock of a new device, because another interface of it is being probed. Meanwhile uasd handles

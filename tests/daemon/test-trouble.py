@@ -178,7 +178,7 @@ class Trouble(Machine):
         self.tree.number('2-1', 6)
         self.look_again()
         daemon.send_signal(signal.SIGCONT)
-        until(lambda: os.path.exists(self.tree.path('run/uasd/strings/2-1:1.0@2-6')), 'it is there')
+        until(lambda: os.path.exists(self.tree.path('run/uasd/strings/' + self.tree.attachment(devnum=6))), 'it is there')
         until(lambda: 'the kernel gave it up' in self.journal(), 'the first one is distrusted')
         with open(self.tree.path('etc/uasd/history')) as f:
             history = f.read()

@@ -58,6 +58,28 @@ class Unplug(Machine):
         self.both()
         self.assertEqual(os.listdir(self.tree.path('run/uasd/hold')), ['2-1:1.0'])
 
+    def test_probed_again(self):
+        "While uasd is stopped, the controller is probed again, and another disk gets the numbers of the first one. It inherits nothing."
+        self.plays_switch('echo "END 0 done moved"')
+        daemon = self.both()
+        self.ctl('policy', 'sdz', 'ignore')
+        self.ctl('switch', 'sdz', 'uas')
+        self.assertEqual(self.disk()['reason_id'], 'override')
+        first = self.tree.attachment()
+        mark, strings = (self.tree.path(f'run/uasd/{folder}/{first}') for folder in ('attachment', 'strings'))
+        until(lambda: os.path.exists(mark) and os.path.exists(strings), 'its files are there')
+        daemon.terminate()
+        self.assertEqual(daemon.wait(20), 0)
+        inode = first.split('-')[-1]
+        self.tree.write('run/uasd/hold/2-1:1.0', f'BUSNUM=2\nDEVNUM=5\nINODE={inode}\nDEADLINE=99000000000000\n')
+        self.tree.reprobe()
+        self.tree.write(f'{LINK}/../serial', 'S2\n')
+        self.start_on_bus()
+        one = self.disk()
+        self.assertEqual((one['serial'], one['policy'], one['reason_id']), ('S2', 'auto', 'unknown-bridge'))
+        self.assertEqual([name for _, _, names in os.walk(self.tree.path('run/uasd')) for name in names if inode in name], [])
+        self.assertEqual(os.listdir(self.tree.path('run/uasd/hold')), [])
+
     def test_no_disk_any_more(self):
         "A keyboard is at its port before uasd looks."
         self.both()

@@ -253,6 +253,8 @@ int kernel_load_uas(void);
 void kernel_unload_uas(void);
 void kernel_unbound(struct fake_usb *u); /* by another program */
 int kernel_trigger(const char *block);
+/* The facts of the device there now that identify its attachment. */
+void fake_facts(const struct fake_usb *u, struct facts *ret);
 bool rule_holds(const struct fake_usb *u);
 void kernel_dead_mans_timer(void);
 int kernel_open(const char *node, int flags);

@@ -131,12 +131,21 @@ static int letter_of_last_close(void)
         }
 }
 
+void fake_facts(const struct fake_usb *u, struct facts *ret)
+{
+        struct attachment_id id = {};
+
+        (void) attachment_now(&fake->roots, u->interface, &id);
+        *ret = (struct facts){.busnum = u->bus, .devnum = u->dev, .inode = id.inode};
+        (void) copy_string(ret->interface, sizeof(ret->interface), u->interface);
+}
+
 /* rule_holds (DESIGN, the hold): the question of the udev helper at every block event. */
 bool rule_holds(const struct fake_usb *u)
 {
-        struct facts f = {.busnum = u->bus, .devnum = u->dev};
+        struct facts f;
 
-        (void) copy_string(f.interface, sizeof(f.interface), u->interface);
+        fake_facts(u, &f);
         return hold_in_force(&fake->roots, &f, fake->clock, NULL);
 }
 

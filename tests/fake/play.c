@@ -68,7 +68,7 @@ void scene_make(const struct scene *s)
         if (s->watched)
                 daemon_comes();
         if (s->held) {
-                struct hold_mark m = {u->bus, u->dev, fake->clock + 20 * USEC_PER_SEC};
+                struct hold_mark m = {{u->bus, u->dev}, fake->clock + 20 * USEC_PER_SEC};
 
                 (void) hold_write(&fake->roots, u->interface, &m);
                 fake->timers++;

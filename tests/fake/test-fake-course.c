@@ -424,8 +424,9 @@ static void test_handed_over_first(void **state)
 
 static void was_released(struct fake_usb *u)
 {
-        struct facts f = {.interface = "2-1:1.0", .busnum = u->bus, .devnum = u->dev};
+        struct facts f;
 
+        fake_facts(u, &f);
         assert_int_equal(attachment_change(&fake->roots, &f, MARK_RELEASED, &(struct attachment_mark){.released = true}), 0);
 }
 
@@ -588,13 +589,12 @@ static void test_marks(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
                 struct attachment_mark a;
-                struct facts f = {.interface = "2-1:1.0"};
+                struct facts f;
                 struct result r;
 
                 scene_make(&scenes[i]);
                 scene_switch(&scenes[i], &r);
-                f.busnum = fake->usb[0].bus;
-                f.devnum = fake->usb[0].dev;
+                fake_facts(&fake->usb[0], &f);
                 assert_true(attachment_read(&fake->roots, &f, &a) > 0);
                 assert_int_equal(a.tried, scenes[i].automatic);
                 assert_int_equal(a.switched_to, scenes[i].to);

@@ -213,9 +213,10 @@ static bool ends_with(const char *text, const char *end)
 
 static bool marks_are(bool tried, bool no_auto)
 {
-        struct facts f = {.interface = IF, .busnum = fake->usb[0].bus, .devnum = fake->usb[0].dev};
         struct attachment_mark a = {0};
+        struct facts f;
 
+        fake_facts(&fake->usb[0], &f);
         return attachment_read(&fake->roots, &f, &a) >= 0 && a.tried == tried && a.no_auto == no_auto;
 }
 

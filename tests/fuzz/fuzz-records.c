@@ -21,21 +21,25 @@ static unsigned number(const uint8_t *data, size_t size, size_t at)
         return at < size ? data[at] * 16777619U : 0;
 }
 
-static void attached(const struct roots *r, unsigned bus, unsigned dev)
+/* Returns the inode of the device's directory. */
+static uint64_t attached(const struct roots *r, unsigned bus, unsigned dev)
 {
+        struct attachment_id id;
         char text[16];
 
         (void) snprintf(text, sizeof(text), "189:%u\n", (bus - 1) * 128 + dev - 1);
         fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/dev", text, strlen(text));
         fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/" INTERFACE "/bInterfaceNumber", "00\n", 3);
         CHECK(symlinkat("2-1/" INTERFACE, r->sys, SYSFS_USB_DEVICES "/" INTERFACE) == 0 || errno == EEXIST);
+        CHECK(attachment_now(r, INTERFACE, &id) == 0 && id.busnum == bus && id.devnum == dev && id.inode > 0);
+        return id.inode;
 }
 
 static void check_record(struct roots *r, const uint8_t *data, size_t size)
 {
         struct transaction a = {.roots = *r, .interface = INTERFACE, .lock = -1, .log = -1}, b = a;
 
-        attached(r, 2, 5);
+        (void) attached(r, 2, 5);
         fuzz_file(r->run, RUN_SWITCH "/" INTERFACE, data, size);
         CHECK(record_load(&a) == 1);
         CHECK(a.from < _DRIVER_MAX && a.to < _DRIVER_MAX);
@@ -64,16 +68,16 @@ static void check_hold(struct roots *r, const uint8_t *data, size_t size)
         (void) hold_in_force(r, &f, 0, &deadline);
         CHECK(hold_write(r, INTERFACE, &m) == 0);
         CHECK(hold_read(r, INTERFACE, &again) == 1);
-        CHECK(m.busnum == again.busnum && m.devnum == again.devnum && m.deadline == again.deadline);
+        CHECK(memcmp(&m, &again, sizeof(m)) == 0);
 }
 
 static void check_attachment(struct roots *r, const uint8_t *data, size_t size)
 {
-        const struct facts f = {.interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};
+        const struct facts f = {.interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5, .inode = attached(r, 2, 5)};
         struct attachment_mark m = {0}, again;
+        char name[ATTACHMENT_MAX];
 
-        attached(r, 2, 5);
-        fuzz_file(r->run, RUN_ATTACHMENT "/" INTERFACE "@2-5", data, size);
+        fuzz_file(r->run, path_join(RUN_ATTACHMENT "/", facts_attachment(&f, name)), data, size);
         CHECK(attachment_read(r, &f, &m) == 1);
         CHECK(m.override_target == DRIVER_NONE || m.override_target == DRIVER_UAS || m.override_target == DRIVER_USB_STORAGE);
         CHECK(attachment_change(r, &f, MARK_ALL, &m) == 0);
@@ -88,10 +92,10 @@ static void check_strings(struct roots *r, const uint8_t *data, size_t size)
 {
         struct facts f = {.interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5, .vid = 0x1209, .pid = 0x5a5a},
                      kept = f;
-        char *text = fuzz_text(data, size), *rest = text;
+        char *text = fuzz_text(data, size), *rest = text, name[ATTACHMENT_MAX];
 
-        attached(r, 2, 5);
-        fuzz_file(r->run, RUN_STRINGS "/" INTERFACE "@2-5", data, size);
+        f.inode = kept.inode = attached(r, 2, 5);
+        fuzz_file(r->run, path_join(RUN_STRINGS "/", facts_attachment(&f, name)), data, size);
         (void) strings_kept(r, &kept);
         CHECK(strlen(kept.manufacturer) < USB_STRING_MAX && strlen(kept.product) < USB_STRING_MAX &&
               strlen(kept.serial) < USB_STRING_MAX);

@@ -22,8 +22,6 @@
 #define ON_UAS "../../../../../bus/usb/drivers/uas"
 #define ON_BOT "../../../../../bus/usb/drivers/usb-storage"
 
-static const struct facts facts = {.interface = TREE_INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};
-
 static void make(struct tree *t)
 {
         tree_make(t);
@@ -42,7 +40,7 @@ static void attachment(struct tree *t, bool tried, bool released, bool cancelled
 {
         const struct attachment_mark m = {.tried = tried, .released = released, .cancelled = cancelled};
 
-        assert_int_equal(attachment_change(&t->roots, &facts, MARK_ALL, &m), 0);
+        assert_int_equal(attachment_change(&t->roots, tree_facts(t), MARK_ALL, &m), 0);
 }
 
 static int no_arm(const char *interface)
@@ -285,7 +283,7 @@ static void was_told(struct tree *t)
 }
 static void was_held(struct tree *t)
 {
-        const struct hold_mark m = {2, 5, 1};
+        const struct hold_mark m = {{2, 5}, 1};
 
         assert_int_equal(hold_write(&t->roots, TREE_INTERFACE, &m), 0);
 }
@@ -337,7 +335,7 @@ static void without_driver(struct tree *t)
 }
 static void in_a_switch(struct tree *t)
 {
-        const struct switch_record record = {.busnum = 2, .devnum = 5};
+        const struct switch_record record = {.attachment = {2, 5}};
 
         asked_by_udev(t);
         assert_int_equal(switch_record_write(&t->roots, TREE_INTERFACE, &record), 0);
@@ -403,7 +401,7 @@ static void called_held(struct tree *t)
 }
 static void hold_for(struct tree *t, usec_t usec)
 {
-        const struct hold_mark m = {2, 5, now_boottime() + usec};
+        const struct hold_mark m = {{2, 5}, now_boottime() + usec};
 
         announced(t);
         assert_int_equal(hold_write(&t->roots, TREE_INTERFACE, &m), 0);

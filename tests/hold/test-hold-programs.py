@@ -291,7 +291,7 @@ class Programs(unittest.TestCase):
         self.tree.write('run/udev/data/c189:132', 'I:1\nE:ID_SERIAL_SHORT=S1\nE:UASD_DB_CHIP=Chip\nE:UASD_DB_1=bad;*;*;A list;2026-11\n')
         self.tree.write('etc/uasd/trim', '1209:5a5a:S1=on 0:2146435072\n')
         self.tree.write(SCSI + '/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
-        self.tree.write('run/uasd/attachment/2-1:1.0@2-5', 'NO_AUTO=1\n')
+        self.tree.write('run/uasd/attachment/' + self.tree.attachment(), 'NO_AUTO=1\n')
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1', 'UASD_VERDICT=bad', 'UDISKS_AUTO=0', 'UASD_TRIM=1', 'UASD_TRIM_SET=1',
                                        'UASD_TRIM_MODE=unmap', 'UASD_TRIM_MAX=2146435072'])
 
@@ -317,7 +317,7 @@ class Programs(unittest.TestCase):
         self.tree.write('etc/uasd/initramfs', '')
         self.tree.write('run/udev/data/+usb:2-1:1.0', 'E:UASD_ASKED=1\n')
         self.run_hold('settle', code=1)
-        self.tree.write('run/uasd/attachment/2-1:1.0@2-5', 'TRIED=1\nEARLY=1\n')
+        self.tree.write('run/uasd/attachment/' + self.tree.attachment(), 'TRIED=1\nEARLY=1\n')
         self.run_hold('settle')
 
     def test_mounting(self):

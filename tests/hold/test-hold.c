@@ -29,8 +29,6 @@ static int fake_arm(const char *interface)
         return arm_error;
 }
 
-static const struct facts facts = {.interface = TREE_INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};
-
 static struct hold_answer ask(struct tree *t, const char *action, const char *devtype, const char *block)
 {
         const struct block_event e = {block, action, devtype};
@@ -43,7 +41,7 @@ static struct hold_answer ask(struct tree *t, const char *action, const char *de
 
 static void mark(struct tree *t, unsigned devnum, int seconds)
 {
-        const struct hold_mark m = {2, devnum, now_boottime() + (uint64_t) ((int64_t) seconds * (int64_t) USEC_PER_SEC)};
+        const struct hold_mark m = {{2, devnum}, now_boottime() + (uint64_t) ((int64_t) seconds * (int64_t) USEC_PER_SEC)};
 
         assert_int_equal(hold_write(&t->roots, TREE_INTERFACE, &m), 0);
 }
@@ -59,7 +57,7 @@ static void attachment(struct tree *t, bool tried, bool released, bool cancelled
 {
         const struct attachment_mark m = {.tried = tried, .released = released, .cancelled = cancelled};
 
-        assert_int_equal(attachment_change(&t->roots, &facts, MARK_ALL, &m), 0);
+        assert_int_equal(attachment_change(&t->roots, tree_facts(t), MARK_ALL, &m), 0);
 }
 
 static void test_begins(void **state)
@@ -78,8 +76,8 @@ static void test_begins(void **state)
         assert_false(a.no_auto);
         assert_int_equal(armed, 1);
         assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &m), 1);
-        assert_int_equal(m.busnum, 2);
-        assert_int_equal(m.devnum, 5);
+        assert_int_equal(m.attachment.busnum, 2);
+        assert_int_equal(m.attachment.devnum, 5);
         assert_in_range(m.deadline, now + 20 * USEC_PER_SEC, now + 21 * USEC_PER_SEC);
 
         /* The same event again, its partition, another disk of the interface: all are held, and the timer is not armed again. */
@@ -338,7 +336,7 @@ static void test_no_auto(void **state)
         struct tree t;
 
         tree_make(&t);
-        assert_int_equal(attachment_change(&t.roots, &facts, MARK_ALL, &m), 0);
+        assert_int_equal(attachment_change(&t.roots, tree_facts(&t), MARK_ALL, &m), 0);
         a = ask(&t, "add", "partition", "sda1");
         assert_true(a.no_auto);
         assert_false(a.hold);
@@ -388,7 +386,7 @@ static void test_ends(void **state)
         assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, &ran_out), 1);
         assert_false(ran_out);
         assert_false(marked(&t));
-        assert_int_equal(attachment_read(&t.roots, &facts, &m), 1);
+        assert_int_equal(attachment_read(&t.roots, tree_facts(&t), &m), 1);
         assert_true(m.released);
         assert_memory_equal(uevent(&t, "sda"), "add", 3);
         assert_memory_equal(uevent(&t, "sda/sda1"), "add", 3);
@@ -536,7 +534,7 @@ static pid_t ends_soon(struct tree *t, unsigned msec)
 
         if (pid == 0) {
                 (void) usleep(msec * 1000);
-                (void) hold_release(&t->roots, &facts);
+                (void) hold_release(&t->roots, tree_facts(t));
                 tree_unlink(t, "run/uasd/switch/" TREE_INTERFACE);
                 _exit(0);
         }

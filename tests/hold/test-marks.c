@@ -172,10 +172,10 @@ static void test_prune(void **state)
                 const char *name;
                 bool here, other_port; /* it stays when port 2-1 is pruned; it stays when port 2-10 is */
         } table[] = {
-                {"2-1:1.0@2-5", true, true},  {"2-1:1.0@2-6", false, true},  {"2-1:1.0@3-5", false, true},
-                {"2-1:1.1@2-5", false, true}, {"2-10:1.0@2-5", true, false}, {"2-1:1.0", true, true},
-                {"2-1:1.0@2", true, true},    {"2-1:1.0@x-5", true, true},   {"9-9:1.0@2-5", true, true},
-                {"other", true, true},
+                {"2-1:1.0@2-5", true, true},  {"2-1:1.0@2-6", false, true},   {"2-1:1.0@3-5", false, true},
+                {"2-1:1.1@2-5", false, true}, {"2-10:1.0@2-5", true, false},  {"2-1:1.0", true, true},
+                {"2-1:1.0@2", true, true},    {"2-1:1.0@x-5", true, true},    {"9-9:1.0@2-5", true, true},
+                {"other", true, true},        {"2-1:1.0@2-5-1", false, true}, {"2-1:1.0@2-5-x", true, true},
         };
         static const char *const ports[] = {"2-1", "2-10", NULL};
 
@@ -225,21 +225,21 @@ static void test_prune_holds(void **state)
                 struct hold_mark mark;
                 bool stays;
         } table[] = {
-                {TREE_INTERFACE, {2, 5, 1}, true},
-                {TREE_INTERFACE, {2, 6, 1}, false},
-                {TREE_INTERFACE, {3, 5, 1}, false},
-                {"9-9:1.0", {2, 5, 1}, false},
+                {TREE_INTERFACE, {{2, 5}, 1}, true},
+                {TREE_INTERFACE, {{2, 6}, 1}, false},
+                {TREE_INTERFACE, {{3, 5}, 1}, false},
+                {"9-9:1.0", {{2, 5}, 1}, false},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                struct hold_mark m = {7, 7, 7};
+                struct hold_mark m = {{7, 7}, 7};
                 struct tree t;
 
                 tree_make(&t);
                 assert_int_equal(hold_write(&t.roots, table[i].name, &table[i].mark), 0);
                 assert_int_equal(attachments_prune(&t.roots, NULL), 0);
                 assert_int_equal(hold_read(&t.roots, table[i].name, &m), table[i].stays);
-                assert_int_equal(m.devnum, table[i].stays ? 5 : 7);
+                assert_int_equal(m.attachment.devnum, table[i].stays ? 5 : 7);
                 assert_int_equal(hold_remove(&t.roots, table[i].name), 0);
                 tree_remove(&t);
         }
@@ -255,14 +255,14 @@ static void test_in_force(void **state)
                 struct hold_mark mark;
                 bool released, in_force;
         } table[] = {
-                {{2, 5, NOW + 1}, false, true},
-                {{2, 5, NOW + 1}, true, false},
-                {{2, 5, NOW}, false, false},
-                {{2, 5, NOW - 1}, false, false},
-                {{2, 5, NOW + HOLD_MAX_USEC}, false, true},
-                {{2, 5, NOW + HOLD_MAX_USEC + 1}, false, false}, /* of another boot */
-                {{2, 6, NOW + 1}, false, false},
-                {{1, 5, NOW + 1}, false, false},
+                {{{2, 5}, NOW + 1}, false, true},
+                {{{2, 5}, NOW + 1}, true, false},
+                {{{2, 5}, NOW}, false, false},
+                {{{2, 5}, NOW - 1}, false, false},
+                {{{2, 5}, NOW + HOLD_MAX_USEC}, false, true},
+                {{{2, 5}, NOW + HOLD_MAX_USEC + 1}, false, false}, /* of another boot */
+                {{{2, 6}, NOW + 1}, false, false},
+                {{{1, 5}, NOW + 1}, false, false},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -299,7 +299,7 @@ static void test_release(void **state)
                 tree_make(&t);
                 assert_true(attachment_fresh(&t.roots, &facts));
                 assert_int_equal(hold_release(&t.roots, &facts), 0); /* without a hold, too */
-                assert_int_equal(hold_write(&t.roots, TREE_INTERFACE, &(struct hold_mark){table[i].busnum, table[i].devnum, 1}),
+                assert_int_equal(hold_write(&t.roots, TREE_INTERFACE, &(struct hold_mark){{table[i].busnum, table[i].devnum}, 1}),
                                  0);
                 assert_int_equal(hold_release(&t.roots, &facts), 0);
                 assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &m), table[i].stays);
@@ -327,7 +327,7 @@ static void test_release_anyway(void **state)
         tree_remove(&t);
 
         tree_make(&t);
-        assert_int_equal(hold_write(&t.roots, TREE_INTERFACE, &(struct hold_mark){2, 5, 1}), 0);
+        assert_int_equal(hold_write(&t.roots, TREE_INTERFACE, &(struct hold_mark){{2, 5}, 1}), 0);
         tree_write(&t, "run/uasd/attachment", "no folder");
         assert_int_equal(hold_release(&t.roots, &facts), 0);
         assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &m), 0);
@@ -370,7 +370,7 @@ static void test_lines(void **state)
 {
         struct attachment_mark a;
         struct tree t;
-        unsigned bus = 7, dev = 7;
+        struct attachment_id id = {7, 7};
 
         tree_make(&t);
         assert_int_equal(attachment_change(&t.roots, &facts, MARK_ALL, &(struct attachment_mark){}), 0);
@@ -381,12 +381,12 @@ static void test_lines(void **state)
         assert_true(!a.tried && a.released && a.override_target == DRIVER_NONE && a.lease == DRIVER_USB_STORAGE);
         tree_write(&t, "run/uasd/hold/" TREE_INTERFACE, "BUSNUM=2\nDEVNUM=x\nDEADLINE=-1\nFUTURE=1\n");
         assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &(struct hold_mark){}), 1);
-        assert_int_equal(attachment_now(&t.roots, TREE_INTERFACE, &bus, &dev), 0);
-        assert_true(bus == 2 && dev == 5);
-        assert_int_equal(attachment_now(&t.roots, "2-2:1.0", &bus, &dev), -ENOENT);
+        assert_int_equal(attachment_now(&t.roots, TREE_INTERFACE, &id), 0);
+        assert_true(id.busnum == 2 && id.devnum == 5);
+        assert_int_equal(attachment_now(&t.roots, "2-2:1.0", &id), -ENOENT);
         tree_unlink(&t, "sys/devices/pci0/usb2/2-1/dev");
-        assert_int_equal(attachment_now(&t.roots, TREE_INTERFACE, &bus, &dev), -ENOENT);
-        assert_true(bus == 2 && dev == 5);
+        assert_int_equal(attachment_now(&t.roots, TREE_INTERFACE, &id), -ENOENT);
+        assert_true(id.busnum == 2 && id.devnum == 5);
         tree_remove(&t);
 }
 

@@ -4,9 +4,11 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "common/util.h"
+#include "sys/state/attachment.h"
 #include "tree.h"
 
 /* High speed, one interface: BOT, and UAS with its four pipes. */
@@ -182,6 +184,28 @@ void tree_remove(struct tree *t)
 {
         roots_close(&t->roots);
         (void) nftw(t->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const struct facts *tree_facts(struct tree *t)
+{
+        static struct facts f = {.interface = TREE_INTERFACE, .port = "2-1"};
+        struct attachment_id id;
+
+        if (attachment_now(&t->roots, TREE_INTERFACE, &id) < 0)
+                abort();
+        f.busnum = id.busnum;
+        f.devnum = id.devnum;
+        f.inode = id.inode;
+        return &f;
+}
+
+const char *tree_attachment(struct tree *t, const char *dir)
+{
+        static char path[128];
+        char name[ATTACHMENT_MAX];
+
+        (void) snprintf(path, sizeof(path), "run/uasd/%s/%s", dir, facts_attachment(tree_facts(t), name));
+        return path;
 }
 
 void tree_uas_alone(struct tree *t)

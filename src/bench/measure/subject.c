@@ -45,7 +45,7 @@ static uint64_t take_disk(struct subject *s, const char *what)
         s->named = streq(found->disk.name, name) || luns_with_disk(d->luns, d->n_luns) == 1;
         s->interface = d->facts.interface;
         s->driver = d->facts.driver;
-        (void) attachment_now(&s->context->client.roots, s->interface, &s->busnum, &s->devnum);
+        (void) attachment_now(&s->context->client.roots, s->interface, &s->attachment);
         (void) copy_string(s->block, sizeof(s->block), found->disk.name);
         return found->size;
 }

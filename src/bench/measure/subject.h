@@ -18,19 +18,19 @@ struct subject {
         struct views views;
         const struct view *view; /* the disk; NULL: a file on none that uasd manages, or on several */
         unsigned lun;
-        bool named;                 /* the user has named this LUN, or it is the only one */
-        const char *interface;      /* of the view, or NULL */
-        unsigned busnum, devnum;    /* the attachment of the disk when it was found */
-        char block[BLOCK_NAME_MAX]; /* the node of the LUN, which may have another name after a switch */
-        enum driver driver;         /* present driver; DRIVER_NONE: not known (file) */
-        enum driver first, second;  /* second is DRIVER_NONE without a comparison */
-        char *path;                 /* of the file; NULL: the raw disk */
-        char **hosts;               /* of several machines; NULL: only this one */
-        uint64_t available;         /* bytes */
-        int scratch;                /* the scratch file of this machine, or -1 */
-        bool writes;                /* writing is permitted */
-        bool lay_out;               /* the file is empty and must be written before it is read */
-        bool remounts;              /* its file system is unmounted for each switch */
+        bool named;                      /* the user has named this LUN, or it is the only one */
+        const char *interface;           /* of the view, or NULL */
+        struct attachment_id attachment; /* of the disk when it was found */
+        char block[BLOCK_NAME_MAX];      /* the node of the LUN, which may have another name after a switch */
+        enum driver driver;              /* present driver; DRIVER_NONE: not known (file) */
+        enum driver first, second;       /* second is DRIVER_NONE without a comparison */
+        char *path;                      /* of the file; NULL: the raw disk */
+        char **hosts;                    /* of several machines; NULL: only this one */
+        uint64_t available;              /* bytes */
+        int scratch;                     /* the scratch file of this machine, or -1 */
+        bool writes;                     /* writing is permitted */
+        bool lay_out;                    /* the file is empty and must be written before it is read */
+        bool remounts;                   /* its file system is unmounted for each switch */
         struct remount remount;
         /* During the measurement of the raw disk, or of a file with `remounts`. */
         struct daemon_watch watch; /* without a remote: none */

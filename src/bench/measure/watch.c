@@ -88,10 +88,10 @@ void conditions_driver(const struct roots *r, const char *block, enum driver d, 
 
 bool subject_is_there(const struct subject *s)
 {
-        unsigned bus, dev;
+        struct attachment_id now;
 
         return !s->interface ||
-               (attachment_now(&s->context->client.roots, s->interface, &bus, &dev) >= 0 && bus == s->busnum && dev == s->devnum);
+               (attachment_now(&s->context->client.roots, s->interface, &now) >= 0 && attachment_id_same(now, s->attachment));
 }
 
 bool subject_owns(const struct subject *s, int node)

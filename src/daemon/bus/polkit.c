@@ -23,7 +23,7 @@ struct question {
         const char *action;
         const char *other_seat;        /* the action for a user who does not sit where the disk is plugged in; NULL: the same */
         char disk[INTERFACE_NAME_MAX]; /* "": any */
-        unsigned busnum, devnum;       /* the attachment of the question */
+        struct attachment_id attachment;
         bool at_polkit;
         uid_t uid;            /* valid with at_polkit */
         bool at_end;          /* polkit has answered */
@@ -185,7 +185,7 @@ static int answer(const struct question *q, const struct entry *e, sd_bus_error 
 {
         if (sd_bus_error_is_set(&q->refused))
                 return sd_bus_error_copy(error, &q->refused);
-        if (e && q->disk[0] && (e->life.disk.facts.busnum != q->busnum || e->life.disk.facts.devnum != q->devnum))
+        if (e && q->disk[0] && !attachment_id_same(facts_attachment_id(&e->life.disk.facts), q->attachment))
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK,
                                          "%s is another disk now: the first one was unplugged meanwhile.", q->disk);
         return 1;
@@ -213,8 +213,7 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action, c
                                .other_seat = other_seat};
         if (e) {
                 (void) copy_string(q->disk, sizeof(q->disk), e->life.disk.facts.interface);
-                q->busnum = e->life.disk.facts.busnum;
-                q->devnum = e->life.disk.facts.devnum;
+                q->attachment = facts_attachment_id(&e->life.disk.facts);
         }
         LIST_INSERT_HEAD(&m->questions, q, link);
         r = sd_bus_call_method_async(bus, &q->slot, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",

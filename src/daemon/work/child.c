@@ -212,7 +212,9 @@ static int switch_new(sd_event *event, const char *const *argv, bool with_stdin,
 
 const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG_MAX])
 {
-        (void) snprintf(ret, ATTACHMENT_ARG_MAX, "--attachment=%u-%u", f->busnum, f->devnum);
+        char id[ATTACHMENT_ID_MAX];
+
+        (void) snprintf(ret, ATTACHMENT_ARG_MAX, "--attachment=%s", attachment_id_text(facts_attachment_id(f), id));
         return ret;
 }
 

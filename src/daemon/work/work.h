@@ -35,7 +35,7 @@ int child_claim(struct manager *m, const char *const *args, child_line_fn line, 
                 struct child **ret);
 
 /* Writes the argument by which uasd-switch ends if another device is at the port by the time at which it looks. Returns ret. */
-#define ATTACHMENT_ARG_MAX 48
+#define ATTACHMENT_ARG_MAX (ATTACHMENT_ID_MAX + 16)
 const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG_MAX]);
 
 /*

@@ -15,11 +15,12 @@
 #define HOLD_PATH(interface) path_join(RUN_HOLD "/", interface)
 static const struct state_type hold_type = {
         (const struct state_field[]){
-                STATE_FIELD("BUSNUM", VALUE_NUMBER, hold_mark, busnum),
-                STATE_FIELD("DEVNUM", VALUE_NUMBER, hold_mark, devnum),
+                STATE_FIELD("BUSNUM", VALUE_NUMBER, hold_mark, attachment.busnum),
+                STATE_FIELD("DEVNUM", VALUE_NUMBER, hold_mark, attachment.devnum),
+                STATE_FIELD("INODE", VALUE_NUMBER, hold_mark, attachment.inode),
                 STATE_FIELD("DEADLINE", VALUE_NUMBER, hold_mark, deadline),
         },
-        .n = 3,
+        .n = 4,
 };
 
 int hold_write(const struct roots *r, const char *interface, const struct hold_mark *m)
@@ -140,25 +141,27 @@ int attachment_drop_override(const struct roots *r, const struct facts *f, enum 
 }
 
 /* Read through the interface: usb_disconnect() removes the interfaces first, and the device some time later. */
-int attachment_now(const struct roots *r, const char *interface, unsigned *ret_busnum, unsigned *ret_devnum)
+int attachment_now(const struct roots *r, const char *interface, struct attachment_id *ret)
 {
-        return usb_address_read(r->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/.."), ret_busnum, ret_devnum);
+        return usb_attachment_read(r->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/.."), ret);
 }
 
-static bool is_attached(const struct roots *r, const char *interface, unsigned busnum, unsigned devnum)
+static bool is_attached(const struct roots *r, const char *interface, struct attachment_id id)
 {
-        unsigned bus, dev;
+        struct attachment_id now;
 
-        return attachment_now(r, interface, &bus, &dev) >= 0 && bus == busnum && dev == devnum;
+        return attachment_now(r, interface, &now) >= 0 && attachment_id_same(now, id);
 }
 
-/* name: "2-1:1.0@2-5". False also for the name of another file. */
+/* name: "2-1:1.0@2-5-4711". False also for the name of another file. */
 static bool has_gone(const struct roots *r, const char *name)
 {
+        const char *at = strchr(name, '@');
         char interface[INTERFACE_NAME_MAX];
-        unsigned bus, dev;
+        struct attachment_id id;
 
-        return sscanf(name, "%63[^@]@%u-%u", interface, &bus, &dev) == 3 && !is_attached(r, interface, bus, dev);
+        return at && copy_part(interface, sizeof(interface), name, (size_t) (at - name)) && attachment_id_parse(at + 1, &id) &&
+               !is_attached(r, interface, id);
 }
 
 int attachments_prune(const struct roots *r, const char *port)
@@ -182,7 +185,7 @@ int attachments_prune(const struct roots *r, const char *port)
         for (int i = 0; i < n; i++) {
                 struct hold_mark m;
 
-                if (hold_read(r, holds[i], &m) > 0 && !is_attached(r, holds[i], m.busnum, m.devnum))
+                if (hold_read(r, holds[i], &m) > 0 && !is_attached(r, holds[i], m.attachment))
                         (void) hold_remove(r, holds[i]);
         }
         return k;
@@ -193,8 +196,8 @@ bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, use
         struct attachment_mark a;
         struct hold_mark m;
 
-        if (hold_read(r, f->interface, &m) <= 0 || m.busnum != f->busnum || m.devnum != f->devnum || m.deadline <= now ||
-            m.deadline - now > HOLD_MAX_USEC)
+        if (hold_read(r, f->interface, &m) <= 0 || !attachment_id_same(m.attachment, facts_attachment_id(f)) ||
+            m.deadline <= now || m.deadline - now > HOLD_MAX_USEC)
                 return false;
         if (attachment_read(r, f, &a) < 0 || a.released)
                 return false;
@@ -212,7 +215,7 @@ int hold_release(const struct roots *r, const struct facts *f)
         if (k < 0) /* unreadable: make sure that it is never held again */
                 k = attachment_write(r, f, &released);
         /* The mark may belong to the next device at this port. */
-        if (hold_read(r, f->interface, &mark) <= 0 || (mark.busnum == f->busnum && mark.devnum == f->devnum))
+        if (hold_read(r, f->interface, &mark) <= 0 || attachment_id_same(mark.attachment, facts_attachment_id(f)))
                 m = hold_remove(r, f->interface);
         /* One of the two is enough. Without a mark no hold begins again either, since PID 1 has seen the disk. */
         return k < 0 && m < 0 ? k : 0;

@@ -12,8 +12,8 @@
 
 /* hold/INTERFACE: the block devices of the interface are held. */
 struct hold_mark {
-        unsigned busnum, devnum; /* the attachment that it is for: stale with any other */
-        usec_t deadline;         /* CLOCK_BOOTTIME in usec; after it the mark holds nothing */
+        struct attachment_id attachment; /* stale with any other */
+        usec_t deadline;                 /* CLOCK_BOOTTIME in usec; after it the mark holds nothing */
 };
 
 /* No hold is longer. A later deadline is of another boot, if /run survived that. */
@@ -24,7 +24,7 @@ int hold_write(const struct roots *r, const char *interface, const struct hold_m
 int hold_read(const struct roots *r, const char *interface, struct hold_mark *ret);
 int hold_remove(const struct roots *r, const char *interface);
 
-/* attachment/INTERFACE@BUS-DEV: marks of one attachment, removed when the device has gone. */
+/* attachment/INTERFACE@BUS-DEV-INODE: marks of one attachment, removed when the device has gone. */
 struct attachment_mark {
         bool tried;                  /* an automatic switch has begun */
         enum driver switched_to;     /* target of the last switch; DRIVER_NONE: none, or by an older uasd-switch */
@@ -44,7 +44,7 @@ struct attachment_mark {
 };
 
 /* Reads which attachment is at this interface now; -ENOENT if there is none. */
-int attachment_now(const struct roots *r, const char *interface, unsigned *ret_busnum, unsigned *ret_devnum);
+int attachment_now(const struct roots *r, const char *interface, struct attachment_id *ret);
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret);
 /*
  * Returns true if it was neither tried, released nor cancelled on this attachment; in the initramfs: if it has no mark of the

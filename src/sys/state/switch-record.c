@@ -35,12 +35,19 @@ bool switch_recorded(const struct roots *r, const char *interface)
 }
 
 static const struct state_field record_fields[] = {
-        STATE_FIELD("PID", VALUE_NUMBER, switch_record, pid),       STATE_FIELD("BUSNUM", VALUE_NUMBER, switch_record, busnum),
-        STATE_FIELD("DEVNUM", VALUE_NUMBER, switch_record, devnum), STATE_FIELD("FROM", VALUE_DRIVER, switch_record, from),
-        STATE_FIELD("TO", VALUE_DRIVER, switch_record, to),         STATE_FIELD("STEP", VALUE_TEXT, switch_record, step),
-        STATE_FIELD("DISKS", VALUE_NUMBER, switch_record, n_disks), STATE_FIELD("MOVED", VALUE_FLAG, switch_record, moved),
-        STATE_FIELD("FAILED", VALUE_FLAG, switch_record, failed),   STATE_FIELD("HOLDING", VALUE_FLAG, switch_record, holding),
-        STATE_FIELD("AWAIT", VALUE_FLAG, switch_record, awaited),   STATE_FIELD("UNREAD", VALUE_TEXT, switch_record, unread),
+        STATE_FIELD("PID", VALUE_NUMBER, switch_record, pid),
+        STATE_FIELD("BUSNUM", VALUE_NUMBER, switch_record, attachment.busnum),
+        STATE_FIELD("DEVNUM", VALUE_NUMBER, switch_record, attachment.devnum),
+        STATE_FIELD("INODE", VALUE_NUMBER, switch_record, attachment.inode),
+        STATE_FIELD("FROM", VALUE_DRIVER, switch_record, from),
+        STATE_FIELD("TO", VALUE_DRIVER, switch_record, to),
+        STATE_FIELD("STEP", VALUE_TEXT, switch_record, step),
+        STATE_FIELD("DISKS", VALUE_NUMBER, switch_record, n_disks),
+        STATE_FIELD("MOVED", VALUE_FLAG, switch_record, moved),
+        STATE_FIELD("FAILED", VALUE_FLAG, switch_record, failed),
+        STATE_FIELD("HOLDING", VALUE_FLAG, switch_record, holding),
+        STATE_FIELD("AWAIT", VALUE_FLAG, switch_record, awaited),
+        STATE_FIELD("UNREAD", VALUE_TEXT, switch_record, unread),
 };
 static const struct state_type record_type = {record_fields, ELEMENTSOF(record_fields), false};
 
@@ -84,7 +91,7 @@ bool switch_of_another(const struct roots *r, const struct facts *f)
 {
         struct switch_record record;
 
-        return switch_record_read(r, f->interface, &record) > 0 && (record.busnum != f->busnum || record.devnum != f->devnum);
+        return switch_record_read(r, f->interface, &record) > 0 && !attachment_id_same(record.attachment, facts_attachment_id(f));
 }
 
 static int watch_records(const struct roots *r)

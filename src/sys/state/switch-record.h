@@ -25,8 +25,8 @@
  * It is replaced as a whole, so the lock is on another file.
  */
 struct switch_record {
-        pid_t pid;               /* of the uasd-switch; 0: unknown */
-        unsigned busnum, devnum; /* the attachment */
+        pid_t pid; /* of the uasd-switch; 0: unknown */
+        struct attachment_id attachment;
         enum driver from, to;
         char step[24];
         size_t n_disks;                       /* LUNs that had a block device */

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -166,15 +167,19 @@ static bool read_strings(int usb, struct facts *f)
  * From the number of its node /dev/bus/usb/BBB/DDD, which the kernel assigns once (usb_new_device()). The attribute devnum is 0
  * in a reset, until the device has its address again (update_devnum() in hub_port_reset()).
  */
-int usb_address_read(int at, const char *path, unsigned *ret_busnum, unsigned *ret_devnum)
+int usb_attachment_read(int at, const char *path, struct attachment_id *ret)
 {
+        _cleanup_close_ int dir = openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         unsigned major, minor;
-        int r = attr_read_devno(at, path_join(path, "/dev"), &major, &minor);
+        struct stat st;
+        int r;
 
+        if (dir < 0 || fstat(dir, &st) < 0)
+                return -errno;
+        r = attr_read_devno(dir, "dev", &major, &minor);
         if (r < 0)
                 return r;
-        *ret_busnum = minor / USB_DEVICES_OF_BUS + 1;
-        *ret_devnum = minor % USB_DEVICES_OF_BUS + 1;
+        *ret = (struct attachment_id){minor / USB_DEVICES_OF_BUS + 1, minor % USB_DEVICES_OF_BUS + 1, st.st_ino};
         return 0;
 }
 
@@ -183,14 +188,18 @@ static int read_usb_device(const struct roots *r, int intf, bool strings, struct
 {
         _cleanup_close_ int usb = openat(intf, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char version[16], *v = version;
+        struct attachment_id id;
         uint64_t vid, pid, bcd;
         int k;
 
         if (usb < 0)
                 return errno == ENOENT ? -ENODEV : -errno;
-        k = usb_address_read(usb, ".", &f->busnum, &f->devnum);
+        k = usb_attachment_read(usb, ".", &id);
         if (k < 0)
                 return k == -ENOENT ? -ENODEV : k;
+        f->busnum = id.busnum;
+        f->devnum = id.devnum;
+        f->inode = id.inode;
         if ((k = need_uint(usb, "idVendor", 16, UINT16_MAX, &vid)) < 0 ||
             (k = need_uint(usb, "idProduct", 16, UINT16_MAX, &pid)) < 0 ||
             (k = need_uint(usb, "bcdDevice", 16, UINT16_MAX, &bcd)) < 0)

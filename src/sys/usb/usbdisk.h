@@ -37,11 +37,8 @@ enum driver usb_disk_driver(const struct roots *r, const char *interface);
 /* Finds the interface of a block device (/sys/block/NAME or a partition's name). -ENOENT: not behind USB storage. */
 int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX]);
 
-/*
- * Reads the address of the USB device whose directory is `path`. Both numbers are new at every plug and stay until then. -ENOENT:
- * there is no device.
- */
-int usb_address_read(int at, const char *path, unsigned *ret_busnum, unsigned *ret_devnum);
+/* Reads the attachment of the USB device whose directory is `path`. -ENOENT: there is no device. */
+int usb_attachment_read(int at, const char *path, struct attachment_id *ret);
 /* Reads the controller's device above a root hub ("usb2"): "0000:00:14.0". False, and ret unchanged, if there is none. */
 bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size);
 /* Returns the link speed of a USB device ("2-1") or root hub, in Mbit/s; 0: unknown. Takes no device lock. */
@@ -59,7 +56,7 @@ int luns_read(int interface_fd, char ret_host[static 16], struct lun **ret, size
  */
 
 /*
- * Fills manufacturer, product and serial of the device with this busnum, devnum, vid and pid. Returns false and changes nothing
+ * Fills manufacturer, product and serial of the device with this attachment, vid and pid. Returns false and changes nothing
  * if they are not kept.
  */
 bool strings_kept(const struct roots *r, struct facts *f);
