@@ -16,6 +16,23 @@ static const char *const trim_offer_names[_TRIM_OFFER_MAX] = {
 
 DEFINE_TO_STRING(trim_offer)
 
+/* FNV-1a: it tells disks apart, and needs no secret. */
+uint64_t trim_hash(uint64_t h, const void *data, size_t n)
+{
+        const uint8_t *p = data;
+
+        h = h ?: UINT64_C(0xcbf29ce484222325);
+        for (size_t i = 0; i < n; i++)
+                h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+        return h ?: 1;
+}
+
+bool trim_medium_same(const struct trim_medium *kept, const struct trim_medium *now)
+{
+        return kept->size != 0 && kept->size == now->size && kept->inquiry == now->inquiry &&
+               (kept->serial == now->serial || kept->serial == 0 || now->serial == 0);
+}
+
 static uint64_t be32(const uint8_t *p)
 {
         return (uint64_t) p[0] << 24 | (uint64_t) p[1] << 16 | (uint64_t) p[2] << 8 | p[3];
@@ -45,9 +62,11 @@ void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, 
 
 const char *trim_advice(const struct trim_facts *t, enum driver driver)
 {
+        if (t->kept == TRIM_KEPT_FOR_ANOTHER && t->mode[0] && t->offer == TRIM_OFFER_YES)
+                return "To keep it on for this one: uasctl trim DISK on";
         if (t->used_bytes > 0 || t->mode[0] == '\0')
                 return NULL;
-        if (t->kept)
+        if (t->kept == TRIM_KEPT)
                 return t->offer == TRIM_OFFER_YES ? "udev has not turned it on. To ask it again: uasctl trim DISK on"
                                                   : "udev has not turned it on. To ask it again: uasctl --force trim DISK on";
         if (t->offer == TRIM_OFFER_YES)
@@ -60,14 +79,17 @@ const char *trim_advice(const struct trim_facts *t, enum driver driver)
 static const char *how(const struct trim_facts *t)
 {
         if (t->used_bytes > 0)
-                return t->kept ? "in use under both drivers, because it is kept on" : "in use: the kernel turned it on by itself";
+                return t->kept == TRIM_KEPT ? "in use under both drivers, because it is kept on"
+                                            : "in use: the kernel turned it on by itself";
         if (t->mode[0] == '\0')
                 return "not possible: the kernel sends TRIM only to disks";
+        if (t->kept == TRIM_KEPT_FOR_ANOTHER)
+                return "not in use: it was turned on for another disk behind this bridge";
         if (t->offer == TRIM_OFFER_YES)
                 return "not in use, though the disk offers it (LBPU)";
         if (t->offer == TRIM_OFFER_NO)
                 return "not in use: the disk does not offer it";
-        return t->kept ? "not in use, though it is kept on" : "not in use";
+        return t->kept == TRIM_KEPT ? "not in use, though it is kept on" : "not in use";
 }
 
 char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, size_t size)
@@ -75,7 +97,7 @@ char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, s
         const char *advice = trim_advice(t, driver);
 
         /* The kernel finds this only under uas, not under usb-storage. */
-        if (t->used_bytes > 0 && !t->kept && driver == DRIVER_UAS)
+        if (t->used_bytes > 0 && t->kept == TRIM_NOT_KEPT && driver == DRIVER_UAS)
                 advice = "Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on";
         (void) snprintf(ret, size, "%s%s%s", how(t), advice ? ". " : "", advice ?: "");
         return ret;

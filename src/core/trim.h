@@ -23,12 +23,34 @@ const char *trim_offer_to_string(enum trim_offer v);
 
 #define TRIM_MODE_MAX 16
 
+/*
+ * What identifies the medium behind a bridge, whose own serial number stays the same with another disk in it. Both drivers show
+ * the size and the INQUIRY data, usb-storage no VPD page.
+ */
+struct trim_medium {
+        uint64_t size;    /* bytes; 0: of an older uasd, which did not keep the medium */
+        uint64_t inquiry; /* hash of vendor, product and revision */
+        uint64_t serial;  /* hash of the VPD pages 80 and 83; 0: not shown */
+};
+
+/* Hashes n bytes into h, which is 0 at first. Never returns 0. */
+uint64_t trim_hash(uint64_t h, const void *data, size_t n);
+bool trim_medium_same(const struct trim_medium *kept, const struct trim_medium *now);
+
+/* The setting of `uasctl trim DISK on`, for the medium there now. */
+enum trim_kept {
+        TRIM_NOT_KEPT,
+        TRIM_KEPT,
+        TRIM_KEPT_FOR_ANOTHER, /* for another medium, or an unknown one: it does not count */
+        TRIM_NOT_OFFERED,      /* for this medium, which does not offer TRIM any more */
+};
+
 struct trim_facts {
         enum trim_offer offer;
         uint64_t max_bytes;       /* largest request by its own pages, as the kernel uses it; 0: unknown */
         char mode[TRIM_MODE_MAX]; /* provisioning_mode; empty: no such attribute */
         uint64_t used_bytes;      /* discard_max_bytes, the largest request of the kernel; 0: it sends none */
-        bool kept;                /* uasctl trim on */
+        enum trim_kept kept;
 };
 
 /* Fills offer and max_bytes from the pages in sysfs, with their headers; n 0: not there. */

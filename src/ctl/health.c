@@ -185,13 +185,15 @@ void health_read(const struct roots *r, const struct view *v, struct health *ret
         for (size_t i = 0; i < v->disk.n_luns; i++) {
                 struct lun_health *l = h.luns + h.n_luns;
                 uint64_t max;
+                int kept;
 
                 if (!v->disk.luns[i].disk.name[0])
                         continue;
                 l->lun = v->disk.luns + i;
                 scsi_counts_read(r, l->lun->disk.name, &l->counts);
                 trim_read(r, l->lun->disk.name, &l->trim);
-                l->trim.kept = trims_lookup(r, f, l->lun->lun, &max) > 0;
+                kept = trims_lookup(r, f, l->lun->lun, l->lun->disk.name, &max);
+                l->trim.kept = kept < 0 ? TRIM_NOT_KEPT : (enum trim_kept) kept;
                 h.n_luns++;
         }
         *ret = h;

@@ -168,10 +168,11 @@ json_object *json_trim(const struct health *h, enum driver driver)
         for (size_t i = 0; i < h->n_luns; i++) {
                 const struct trim_facts *t = &h->luns[i].trim;
 
-                append(list, json_make({"name", new_string(h->luns[i].lun->disk.name)}, {"used", new_bool(t->used_bytes > 0)},
-                                       {"kept", new_bool(t->kept)}, {"offered", new_string(trim_offer_to_string(t->offer))},
-                                       {"mode", new_string_or_null(t->mode)}, {"max_bytes", new_uint(t->used_bytes)},
-                                       {"advice", new_string_or_null(trim_advice(t, driver))}));
+                append(list,
+                       json_make({"name", new_string(h->luns[i].lun->disk.name)}, {"used", new_bool(t->used_bytes > 0)},
+                                 {"kept", new_bool(t->kept == TRIM_KEPT)},
+                                 {"offered", new_string(trim_offer_to_string(t->offer))}, {"mode", new_string_or_null(t->mode)},
+                                 {"max_bytes", new_uint(t->used_bytes)}, {"advice", new_string_or_null(trim_advice(t, driver))}));
         }
         return list;
 }

@@ -34,6 +34,7 @@ struct entry {
         struct manager *manager;
         struct life life;
         bool announced;           /* on the bus */
+        bool trim_told;           /* feature/requests.c: the setting for another medium is in the journal */
         sd_event_source *timer;   /* of the machine */
         sd_event_source *unbound; /* without a driver: the end of the time to get one */
         struct disk_request request;

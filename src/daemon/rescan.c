@@ -202,6 +202,8 @@ static void scan(struct manager *m, const char *name, enum event_type how)
         learn_hold(e);
         entry_step(e, &(struct event){.type = new ? EVENT_SCANNED : how});
         take_snapshot(&e->life.disk, after);
+        if (new || !streq(before, after))
+                request_trim_look(e);
         if (new) {
                 bus_disk_added(e);
                 trouble_came(e);

@@ -35,7 +35,7 @@ void trim_ask(const struct roots *r, const struct usb_disk *d, const struct lun 
         /* TRIM is not needed in an initramfs, and the root file system's udev asks again. */
         if (in_initramfs(r) || cmdline_has(r, CMDLINE_OFF))
                 return;
-        a.on = trims_lookup(r, &d->facts, l->lun, &max) > 0;
+        a.on = trims_lookup(r, &d->facts, l->lun, l->disk.name, &max) == TRIM_KEPT;
         a.set = set_before(r, &l->disk);
         if (!a.on && !a.set)
                 return;

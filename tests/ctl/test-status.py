@@ -111,10 +111,27 @@ class Status(unittest.TestCase):
         self.assertIn(said, self.text('sda'))
         self.assertEqual(self.tree.run('trim', '-q', 'sda').stdout, said)
         self.assertEqual(json.loads(self.tree.run('trim', '-q', '--json', 'sda').stdout)['disks'][0]['trim'], [one])
-        self.tree.write('etc/uasd/trim', '1209:5a5a:S1=on 0:2146435072\n')
         self.trims('sda', 'unmap', 2146435072)
+        self.tree.write('etc/uasd/trim', f'1209:5a5a:S1=on 0:2146435072:{self.tree.medium("sda")}\n')
         self.assertEqual(self.disk('sda')['trim'], [dict(one, used=True, kept=True, mode='unmap', max_bytes=2146435072, advice=None)])
         self.assertIn('TRIM: sda: in use under both drivers, because it is kept on.\n', self.text())
+
+    def test_trim_of_another(self):
+        """The setting of another disk behind this bridge, of an older uasd, and of this disk, which does not offer TRIM any more."""
+        self.tree.disk('2-1', 'sda', 'uas', serial='S1')
+        self.trims('sda', 'full', 0, self.PAGES)
+        here = self.tree.medium('sda')
+        size, inquiry, serial = here.split(':')
+        for medium in '', f':1{size}:{inquiry}:{serial}', f':{size}:1{inquiry[1:]}:{serial}', f':{size}:{inquiry}', ':0:0:0':
+            self.tree.write('etc/uasd/trim', f'1209:5a5a:S1=on 0:2146435072{medium}\n')
+            [one] = self.disk('sda')['trim']
+            if medium.count(':') != 2: # as without a VPD page: it is this disk
+                self.assertEqual((one['kept'], one['advice']), (False, 'To keep it on for this one: uasctl trim DISK on'), medium)
+        self.assertIn('TRIM: sda: not in use: it was turned on for another disk behind this bridge. ', self.text('sda'))
+        self.trims('sda', 'full', 0, {'vpd_pgb2': bytes([0, 0xb2, 0, 4, 0, 0, 2, 0])})
+        for force, kept in ('', False), (':force', True):
+            self.tree.write('etc/uasd/trim', f'1209:5a5a:S1=on 0:2146435072:{here}{force}\n')
+            self.assertEqual(self.disk('sda')['trim'][0]['kept'], kept)
 
     def test_trim_unknown(self):
         """A disk whose SCSI disk has no attributes yet."""
@@ -129,7 +146,7 @@ class Status(unittest.TestCase):
         self.tree.disk('2-2', 'sdb', serial='')
         self.trims('sda', 'full', 0)
         self.trims('sdb', 'full', 0)
-        self.tree.write('etc/uasd/trim', '1209:5a5a:@0000:00:14.0/ss/2=on 0:0\n')
+        self.tree.write('etc/uasd/trim', f'1209:5a5a:@0000:00:14.0/ss/2=on 0:0:{self.tree.medium("sdb")}\n')
         self.assertEqual([self.disk(name)['trim'][0]['kept'] for name in ('sda', 'sdb')], [False, True])
         self.assertIn('TRIM: sda: not in use. Under uas, uasctl shows whether the disk offers it.\n', self.text('sda'))
 

@@ -88,6 +88,24 @@ class Tree:
         os.rename(device, self.path('gone'))
         os.rename(device + '.new', device)
 
+    def medium(self, block):
+        """The medium of a block device as in /etc/uasd/trim."""
+        def hashed(parts):
+            value = 0xcbf29ce484222325
+            for byte in b''.join(parts):
+                value = (value ^ byte) * 0x100000001b3 % 2 ** 64
+            return value if parts else 0
+
+        def read(name):
+            path = self.path(f'sys/block/{block}/{name}')
+            if not os.path.exists(path):
+                return b''
+            with open(path, 'rb') as f:
+                return f.read()
+        inquiry = hashed([read('device/' + name).rstrip(b'\n') + b'\0' for name in ('vendor', 'model', 'rev')])
+        serial = hashed([page for page in (read('device/vpd_' + name) for name in ('pg80', 'pg83')) if page])
+        return f'{int(read("size")) * 512}:{inquiry:x}:{serial:x}'
+
     def number(self, port, devnum):
         """The number that the device at the port got when it was plugged in. 127 devices fit on a bus."""
         self.write(f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}/dev', f'189:{(int(port[0]) - 1) * 128 + devnum - 1}\n')

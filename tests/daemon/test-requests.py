@@ -73,7 +73,7 @@ class Requests(Machine):
         self.offers(SCSI, 0x80)
         self.both()
         self.ctl('trim', 'sdz', 'on')
-        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:{MAX}'])
+        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:{MAX}:{self.tree.medium("sdz")}'])
         self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), CHANGE)
         self.assertEqual(self.told(), ['TRIM is kept on for it'])
         self.tree.write(SCSI + '/block/sdz/uevent', '')
@@ -81,6 +81,28 @@ class Requests(Machine):
         self.assertEqual(self.kept(), [])
         self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), CHANGE)
         self.assertEqual(self.told(), ['TRIM is kept on for it', 'TRIM is not kept on for it any more'])
+
+    def test_trim_of_another(self):
+        "The bridge comes back with another disk in it: the journal has it once, and status. The user may turn it on again."
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
+        self.offers(SCSI, 0x80)
+        self.tree.write(SCSI + '/model', 'Disk A          \n')
+        self.both()
+        self.ctl('trim', 'sdz', 'on')
+        mine = self.kept()
+        self.pull()
+        self.tree.write(SCSI + '/model', 'Disk B          \n')
+        self.put_back(6)
+        self.look_again()
+        other = ('TRIM is kept on for another disk behind this bridge, so it stays off for this one. '
+                 'Whether this one offers TRIM: uasctl status 2-1:1.0')
+        until(lambda: self.told() == ['TRIM is kept on for it', other], 'it is in the journal')
+        said = self.ctl('trim', 'sdz').stdout
+        self.assertIn('not in use: it was turned on for another disk behind this bridge. To keep it on for this one: '
+                      'uasctl trim 2-1:1.0 on', ' '.join(said.split()))
+        self.assertEqual(self.kept(), mine)
+        self.ctl('trim', 'sdz', 'on')
+        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:{MAX}:{self.tree.medium("sdz")}'])
 
     def test_trim_not_offered(self):
         "Without an offer it needs --force. Without the kernel's attribute that does not help. A refused request leaves nothing."
@@ -95,7 +117,7 @@ class Requests(Machine):
         self.ctl('trim', 'sdz', 'on', code=6)
         self.assertEqual((self.kept(), self.read(SCSI + '/block/sdz/uevent')), ([], ''))
         self.ctl('trim', 'sdz', 'on', '--force')
-        self.assertEqual(self.kept(), ['1209:5a5a:S1=on 0:0'])
+        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:0:{self.tree.medium("sdz")}:force'])
         self.assertEqual(self.told(), ['TRIM is kept on for it by force: it does not say that it knows it'])
 
     def test_trim_some(self):
@@ -106,9 +128,9 @@ class Requests(Machine):
         self.offers(SECOND, 0x80)
         self.both()
         self.ctl('trim', 'sdz', 'on')
-        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 1:{MAX}'])
+        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 1:{MAX}:{self.tree.medium("sdy")}'])
         self.ctl('trim', 'sdz', 'on', '--force')
-        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:0 1:{MAX}'])
+        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:0:{self.tree.medium("sdz")}:force 1:{MAX}:{self.tree.medium("sdy")}'])
 
     def test_trim_unknown(self):
         "usb-storage shows nothing. If one LUN shows that it has no TRIM, uas would not show more."

@@ -289,7 +289,7 @@ class Programs(unittest.TestCase):
     def test_properties(self):
         "All that the rule takes from the answer."
         self.tree.write('run/udev/data/c189:132', 'I:1\nE:ID_SERIAL_SHORT=S1\nE:UASD_DB_CHIP=Chip\nE:UASD_DB_1=bad;*;*;A list;2026-11\n')
-        self.tree.write('etc/uasd/trim', '1209:5a5a:S1=on 0:2146435072\n')
+        self.tree.write('etc/uasd/trim', f'1209:5a5a:S1=on 0:2146435072:{self.tree.medium("sdz")}\n')
         self.tree.write(SCSI + '/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
         self.tree.write('run/uasd/attachment/' + self.tree.attachment(), 'NO_AUTO=1\n')
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1', 'UASD_VERDICT=bad', 'UDISKS_AUTO=0', 'UASD_TRIM=1', 'UASD_TRIM_SET=1',

@@ -28,27 +28,46 @@ static struct facts disk(const char *serial, const char *port)
 static uint64_t kept(struct tree *t, const struct facts *f, unsigned lun)
 {
         uint64_t max = 0;
-        int k = trims_lookup(&t->roots, f, lun, &max);
+        int k = trims_lookup(&t->roots, f, lun, "sda", &max);
 
         assert_true(k >= 0);
-        return k ? max : UINT64_MAX;
+        return k == TRIM_KEPT ? max : UINT64_MAX;
+}
+
+/* The disk in the tree, and its medium as a LUN of the setting. */
+static struct trim_lun make(struct tree *t, unsigned lun, uint64_t max)
+{
+        struct trim_lun l = {.lun = lun, .max_bytes = max};
+
+        if (!tree_exists(t, "sys/block/sda")) {
+                tree_link(t, SCSI "/block/sda/device", "../..");
+                tree_link(t, "sys/block/sda", "../class/block/sda");
+                tree_write(t, SCSI "/vendor", "ATA     \n");
+                tree_write(t, SCSI "/model", "Disk A          \n");
+                tree_write(t, SCSI "/rev", "1.00\n");
+        }
+        trim_read_medium(&t->roots, "sda", &l.medium);
+        return l;
 }
 
 static void test_kept(void **state)
 {
         const struct facts one = disk("ONE", "2-1"), elsewhere = disk("ONE", "2-2"), two = disk("TWO", "2-1"),
                            nameless = disk("", "2-3");
-        const struct trim_lun luns[] = {{0, MAX}, {3, 0}};
+        struct trim_lun luns[2];
         struct tree t;
 
         tree_make(&t);
+        luns[0] = make(&t, 0, MAX);
+        luns[1] = make(&t, 3, 0);
+        assert_true(luns[0].medium.size > 0 && luns[0].medium.inquiry && !luns[0].medium.serial);
         assert_int_equal(kept(&t, &one, 0), UINT64_MAX);
         assert_int_equal(trims_store(&t.roots, &one, false, luns, 2), 0);
         assert_int_equal(kept(&t, &one, 0), MAX);
         assert_int_equal(kept(&t, &elsewhere, 3), 0);
         assert_int_equal(kept(&t, &one, 1), UINT64_MAX);
         assert_int_equal(kept(&t, &two, 0), UINT64_MAX);
-        assert_non_null(strstr(tree_read(&t, "etc/uasd/trim"), "\n1209:5a5a:ONE=on 0:2146435072 3:0\n"));
+        assert_non_null(strstr(tree_read(&t, "etc/uasd/trim"), "\n1209:5a5a:ONE=on 0:2146435072:"));
 
         /* A disk without a serial number is known by its port. So is one of two twins, which may differ there. */
         assert_int_equal(trims_store(&t.roots, &nameless, false, luns, 1), 0);
@@ -67,13 +86,27 @@ static void test_kept(void **state)
 
 static void test_nonsense(void **state)
 {
-        const char *const lines[] = {"on",    "on x",    "on 0",   "on 0:",  "on 0:-1",
-                                     "on :5", "off 0:5", "ON 0:5", "on 1:5", "on 00000000000:5x"};
+        const char *const lines[] = {"on",
+                                     "on x",
+                                     "on 0",
+                                     "on 0:",
+                                     "on 0:-1",
+                                     "on :5",
+                                     "off 0:5",
+                                     "ON 0:5",
+                                     "on 1:5",
+                                     "on 00000000000:5x",
+                                     "on 0:5",
+                                     "on 0:5:",
+                                     "on 0:5:0:0:0",
+                                     "on 0:5:512:0:0:forced",
+                                     "on 0:5:512:0:0:0"};
         const struct facts f = disk("ONE", "2-1");
         char text[80];
         struct tree t;
 
         tree_make(&t);
+        (void) make(&t, 0, 0);
         for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
                 (void) snprintf(text, sizeof(text), "1209:5a5a:ONE=%s\n", lines[i]);
                 tree_write(&t, "etc/uasd/trim", text);
@@ -110,12 +143,12 @@ static void test_events(void **state)
                 struct trim_answer a = {.max_bytes = 9};
                 char record[32];
                 struct usb_disk d = {};
+                struct trim_lun lun;
                 struct tree t;
 
                 tree_make(&t);
                 assert_int_equal(usb_disk_read(&t.roots, TREE_INTERFACE, false, &d), 1);
-                tree_link(&t, SCSI "/block/sda/device", "../..");
-                tree_link(&t, "sys/block/sda", "../class/block/sda");
+                lun = make(&t, 0, MAX);
                 if (table[i].mode)
                         tree_write(&t, MODE, table[i].mode);
                 if (table[i].before) {
@@ -123,7 +156,7 @@ static void test_events(void **state)
                         tree_write(&t, "run/udev/data/b8:0", record);
                 }
                 if (table[i].kept)
-                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &(struct trim_lun){0, MAX}, 1), 0);
+                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &lun, 1), 0);
                 trim_ask(&t.roots, &d, d.luns, &a);
                 if (a.on != table[i].on || a.set != table[i].set || a.max_bytes != table[i].max ||
                     !streq(a.mode ?: "-", table[i].write ?: "-"))
@@ -139,12 +172,64 @@ static void test_events(void **state)
         }
 }
 
+/* The setting is for the disk that was behind the bridge then. */
+static void test_medium(void **state)
+{
+        static const struct {
+                const char *what, *file, *text;
+                bool forced;
+                enum trim_kept kept;
+                const char *write; /* with udev's record that uasd set it, and "unmap" */
+        } changes[] = {
+                {"nothing", NULL, NULL, false, TRIM_KEPT, NULL},
+                {"another product", SCSI "/model", "Disk B          \n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"the same, by --force", SCSI "/model", "Disk B          \n", true, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"another vendor", SCSI "/vendor", "WDC     \n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"another revision", SCSI "/rev", "2.00\n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"another size", SCSI "/block/sda/size", "4096\n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"no medium", SCSI "/block/sda/size", "0\n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"another serial number", SCSI "/vpd_pg80", "B", false, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"usb-storage shows no page", SCSI "/vpd_pg80", NULL, false, TRIM_KEPT, NULL},
+                {"the offer has gone", SCSI "/vpd_pgb2", "\1\xb2\1\4\1\1\2", false, TRIM_NOT_OFFERED, "full"},
+                {"there was none, by --force", SCSI "/vpd_pgb2", "\1\xb2\1\4\1\1\2", true, TRIM_KEPT, NULL},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(changes); i++) {
+                struct trim_answer a = {};
+                struct usb_disk d = {};
+                struct trim_lun lun;
+                struct tree t;
+                uint64_t max;
+
+                tree_make(&t);
+                assert_int_equal(usb_disk_read(&t.roots, TREE_INTERFACE, false, &d), 1);
+                (void) make(&t, 0, MAX);
+                tree_write(&t, SCSI "/vpd_pg80", "A");
+                lun = make(&t, 0, MAX);
+                lun.forced = changes[i].forced;
+                assert_int_equal(trims_store(&t.roots, &d.facts, false, &lun, 1), 0);
+                tree_write(&t, MODE, "unmap");
+                tree_write(&t, "run/udev/data/b8:0", "E:UASD_TRIM_SET=1\n");
+                if (changes[i].text)
+                        tree_write(&t, changes[i].file, changes[i].text);
+                else if (changes[i].file)
+                        tree_unlink(&t, changes[i].file);
+                trim_ask(&t.roots, &d, d.luns, &a);
+                if (trims_lookup(&t.roots, &d.facts, 0, "sda", &max) != (int) changes[i].kept ||
+                    a.on != (changes[i].kept == TRIM_KEPT) || !streq(a.mode ?: "-", changes[i].write ?: "-"))
+                        fail_msg("%s: %i %s", changes[i].what, a.on, a.mode ?: "-");
+                usb_disk_done(&d);
+                tree_remove(&t);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_kept),
                 cmocka_unit_test(test_nonsense),
                 cmocka_unit_test(test_events),
+                cmocka_unit_test(test_medium),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

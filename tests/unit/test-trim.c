@@ -78,23 +78,35 @@ static const struct {
         enum driver driver;
         const char *sentence;
 } sentences[] = {
-        {{TRIM_OFFER_YES, 1, "unmap", 1, false},
+        {{TRIM_OFFER_YES, 1, "unmap", 1, TRIM_NOT_KEPT},
          UAS,
          "in use: the kernel turned it on by itself. Under usb-storage it would not be, unless it is kept on: "
          "uasctl trim DISK on"},
-        {{TRIM_OFFER_YES, 1, "unmap", 1, true}, UAS, "in use under both drivers, because it is kept on"},
-        {{TRIM_OFFER_UNKNOWN, 0, "unmap", 1, true}, BOT, "in use under both drivers, because it is kept on"},
-        {{TRIM_OFFER_UNKNOWN, 0, "writesame_16", 1, false}, BOT, "in use: the kernel turned it on by itself"},
-        {{TRIM_OFFER_YES, 1, "full", 0, false},
+        {{TRIM_OFFER_YES, 1, "unmap", 1, TRIM_KEPT}, UAS, "in use under both drivers, because it is kept on"},
+        {{TRIM_OFFER_UNKNOWN, 0, "unmap", 1, TRIM_KEPT}, BOT, "in use under both drivers, because it is kept on"},
+        {{TRIM_OFFER_UNKNOWN, 0, "writesame_16", 1, TRIM_NOT_KEPT}, BOT, "in use: the kernel turned it on by itself"},
+        {{TRIM_OFFER_YES, 1, "full", 0, TRIM_NOT_KEPT},
          UAS,
          "not in use, though the disk offers it (LBPU). To turn it on: uasctl trim DISK on"},
-        {{TRIM_OFFER_NO, 0, "full", 0, false}, UAS, "not in use: the disk does not offer it"},
-        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, false}, UAS, "not in use"},
-        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, false}, BOT, "not in use. Under uas, uasctl shows whether the disk offers it"},
-        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, true},
+        {{TRIM_OFFER_NO, 0, "full", 0, TRIM_NOT_KEPT}, UAS, "not in use: the disk does not offer it"},
+        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, TRIM_NOT_KEPT}, UAS, "not in use"},
+        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, TRIM_NOT_KEPT},
+         BOT,
+         "not in use. Under uas, uasctl shows whether the disk offers it"},
+        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, TRIM_KEPT},
          BOT,
          "not in use, though it is kept on. udev has not turned it on. To ask it again: uasctl --force trim DISK on"},
-        {{TRIM_OFFER_UNKNOWN, 0, "", 0, false}, UAS, "not possible: the kernel sends TRIM only to disks"},
+        {{TRIM_OFFER_YES, 1, "full", 0, TRIM_KEPT_FOR_ANOTHER},
+         UAS,
+         "not in use: it was turned on for another disk behind this bridge. To keep it on for this one: uasctl trim DISK on"},
+        {{TRIM_OFFER_YES, 1, "unmap", 1, TRIM_KEPT_FOR_ANOTHER},
+         UAS,
+         "in use: the kernel turned it on by itself. To keep it on for this one: uasctl trim DISK on"},
+        {{TRIM_OFFER_UNKNOWN, 1, "full", 0, TRIM_KEPT_FOR_ANOTHER},
+         BOT,
+         "not in use: it was turned on for another disk behind this bridge. Under uas, uasctl shows whether the disk offers it"},
+        {{TRIM_OFFER_NO, 1, "full", 0, TRIM_NOT_OFFERED}, UAS, "not in use: the disk does not offer it"},
+        {{TRIM_OFFER_UNKNOWN, 0, "", 0, TRIM_NOT_KEPT}, UAS, "not possible: the kernel sends TRIM only to disks"},
 };
 
 static void test_sentences(void **state)
@@ -106,9 +118,29 @@ static void test_sentences(void **state)
                                     sentences[i].sentence);
 }
 
+static void test_medium(void **state)
+{
+        static const struct {
+                struct trim_medium kept, now;
+                bool same;
+        } table[] = {
+                {{5, 6, 7}, {5, 6, 7}, true},  {{5, 6, 7}, {5, 6, 0}, true},  {{5, 6, 0}, {5, 6, 7}, true},
+                {{5, 6, 7}, {5, 6, 8}, false}, {{5, 6, 7}, {5, 7, 7}, false}, {{5, 6, 7}, {6, 6, 7}, false},
+                {{0, 6, 7}, {0, 6, 7}, false}, {{0, 0, 0}, {5, 6, 7}, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                if (trim_medium_same(&table[i].kept, &table[i].now) != table[i].same)
+                        fail_msg("row %zu", i);
+        assert_true(trim_hash(0, "", 0) != 0);
+        assert_true(trim_hash(trim_hash(0, "a", 2), "b", 2) == trim_hash(0, "a\0b", 4));
+        assert_true(trim_hash(0, "ab", 3) != trim_hash(0, "ba", 3));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_medium),
                 cmocka_unit_test(test_pages),
                 cmocka_unit_test(test_sentences),
         };

@@ -79,6 +79,7 @@ void report_trial(const struct entry *e);
 /* names: of its disks. Its entry may be gone. */
 void report_ejected(const char *interface, const char *names, const char *usb_id, const char *text);
 void report_trim(const struct entry *e, bool on, bool force);
+void report_trim_of_another(const struct entry *e);
 
 /* ---- requests.c ---- */
 
@@ -89,6 +90,8 @@ int request_policy(struct manager *m, struct entry *e, const char *id, enum poli
 int request_forget(struct manager *m, struct entry *e, const char *id, sd_bus_message *call);
 /* -EOPNOTSUPP: none of its disks offers TRIM, or uasd sees none. ret_offer is written in any case. */
 int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enum trim_offer *ret_offer);
+/* Called when a disk has new block devices: reports, once for an attachment, a setting that is for another medium. */
+void request_trim_look(struct entry *e);
 /* Cancels a waiting switch. -EBUSY: it is being switched. */
 int request_cancel(struct entry *e);
 int request_release(struct entry *e);

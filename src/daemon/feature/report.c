@@ -205,6 +205,17 @@ void report_trim(const struct entry *e, bool on, bool force)
                        : N_("TRIM is kept on for it"));
 }
 
+void report_trim_of_another(const struct entry *e)
+{
+        char text[256];
+
+        (void) snprintf(text, sizeof(text),
+                        "TRIM is kept on for another disk behind this bridge, so it stays off for this one. "
+                        "Whether this one offers TRIM: uasctl status %s",
+                        e->life.disk.facts.interface);
+        ending(e, LOG_NOTICE, MESSAGE_TRIM, text);
+}
+
 void report_ejected(const char *interface, const char *names, const char *usb_id, const char *text)
 {
         const struct log_field fields[] = {{FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};

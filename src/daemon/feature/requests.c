@@ -203,8 +203,10 @@ static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns
                 trim_read(&e->manager->roots, d->luns[i].disk.name, &t);
                 if (t.offer > offer)
                         offer = t.offer;
-                if (t.mode[0] && (force || t.offer == TRIM_OFFER_YES))
-                        luns[n++] = (struct trim_lun){d->luns[i].lun, t.max_bytes};
+                if (!t.mode[0] || (!force && t.offer != TRIM_OFFER_YES))
+                        continue;
+                luns[n] = (struct trim_lun){.lun = d->luns[i].lun, .max_bytes = t.max_bytes, .forced = t.offer != TRIM_OFFER_YES};
+                trim_read_medium(&e->manager->roots, d->luns[i].disk.name, &luns[n++].medium);
         }
         *ret_offer = offer;
         return n;
@@ -231,6 +233,19 @@ int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enu
 
         rec.n_luns = on ? trim_luns(e, force, rec.luns, ELEMENTSOF(rec.luns), ret_offer) : 0;
         return on && rec.n_luns == 0 ? -EOPNOTSUPP : record_add(e->manager, e, &rec);
+}
+
+void request_trim_look(struct entry *e)
+{
+        const struct disk *d = &e->life.disk;
+        uint64_t max;
+
+        for (size_t i = 0; i < d->n_luns && !e->trim_told; i++)
+                if (d->luns[i].disk.name[0] && trims_lookup(&e->manager->roots, &d->facts, d->luns[i].lun, d->luns[i].disk.name,
+                                                            &max) == TRIM_KEPT_FOR_ANOTHER) {
+                        report_trim_of_another(e);
+                        e->trim_told = true;
+                }
 }
 
 /* ---- cancel, release and the end ---- */

@@ -13,7 +13,7 @@
  * "VID:PID:@0000:00:14.0/ss/1.4=words".
  */
 
-#define SETTING_MAX 256
+#define SETTING_MAX 768
 
 struct setting {
         char port[SETTING_MAX]; /* for the disk at this port: goes before that for any port */
@@ -78,21 +78,26 @@ int policy_list(const struct roots *r, const struct config *c, const struct fact
 
 /* ---- trims.c ---- */
 
-/* Reads the TRIM facts of a block device from sysfs, all but `kept`. A missing attribute is unknown. */
+/* Reads the TRIM facts of a block device from sysfs, all but `kept`. A missing attribute is unknown. Sends the disk no command.
+ */
 void trim_read(const struct roots *r, const char *block, struct trim_facts *ret);
 /* Reads only provisioning_mode, which does not lock the queue of the disk. */
 void trim_read_mode(const struct roots *r, const char *block, char ret[static TRIM_MODE_MAX]);
 
 /*
- * `uasctl trim DISK on`, stored as in sys/state/settings.h: "VID:PID:SERIAL=on 0:2146435072 1:0". Each LUN for which it is on,
- * and the most bytes that it takes at a time; 0: unknown.
+ * `uasctl trim DISK on`, stored as in sys/state/settings.h: "VID:PID:SERIAL=on 0:2146435072:SIZE:INQUIRY:SERIAL 1:0:...". Each
+ * LUN for which it is on, the most bytes that it takes at a time (0: unknown), and its medium. ":force" behind it: the disk did
+ * not offer TRIM.
  */
 #define TRIM_LUNS_MAX 8
 struct trim_lun {
         unsigned lun;
         uint64_t max_bytes;
+        struct trim_medium medium;
+        bool forced;
 };
-/* Returns 1 if it is on for this LUN, 0, or -errno. */
-int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, uint64_t *ret_max_bytes);
+void trim_read_medium(const struct roots *r, const char *block, struct trim_medium *ret);
+/* Returns an enum trim_kept for this LUN and its block device, or -errno. */
+int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, const char *block, uint64_t *ret_max_bytes);
 /* port: as in setting_store(). n 0: off. Returns 0 or -errno. */
 int trims_store(const struct roots *r, const struct facts *f, bool port, const struct trim_lun *luns, size_t n);

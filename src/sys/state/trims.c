@@ -7,7 +7,7 @@
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 
-#define PAGE_MAX 64
+#define PAGE_MAX 512 /* page 83 may be long */
 
 static size_t read_page(const struct roots *r, const char *block, const char *page, uint8_t ret[static PAGE_MAX])
 {
@@ -48,26 +48,65 @@ void trim_read(const struct roots *r, const char *block, struct trim_facts *ret)
         trim_read_mode(r, block, ret->mode);
 }
 
-/* "0:2146435072" */
-static bool parse_lun(char *word, unsigned lun, uint64_t *ret)
+void trim_read_medium(const struct roots *r, const char *block, struct trim_medium *ret)
 {
-        unsigned long long number, max;
-        char *colon = strchr(word, ':');
+        static const char *const names[] = {"vendor", "model", "rev"}, *const pages[] = {"pg80", "pg83"};
+        uint64_t sectors;
 
-        if (!colon)
+        *ret = (struct trim_medium){};
+        if (attr_read_uint(r->sys, path_join("block/", block, "/size"), 10, &sectors) >= 0)
+                ret->size = sectors * 512;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                char text[64] = "";
+
+                (void) attr_read(r->sys, path_join("block/", block, "/device/", names[i]), text, sizeof(text));
+                ret->inquiry = trim_hash(ret->inquiry, text, strlen(text) + 1);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(pages); i++) {
+                uint8_t page[PAGE_MAX];
+                size_t n = read_page(r, block, pages[i], page);
+
+                if (n > 0)
+                        ret->serial = trim_hash(ret->serial, page, n);
+        }
+}
+
+/* "0:2146435072:1000204886016:INQUIRY:SERIAL[:force]". An older uasd wrote only the first two: then the medium is unknown. */
+static bool parse_lun(const char *word, struct trim_lun *ret)
+{
+        struct trim_lun l = {};
+        unsigned long long lun, max, medium[3] = {};
+
+        if (take_uint(&word, 10, UINT32_MAX, &lun) < 0 || *word++ != ':' || take_uint(&word, 10, UINT64_MAX, &max) < 0)
                 return false;
-        *colon = '\0';
-        if (parse_uint(word, 10, UINT32_MAX, &number) < 0 || number != lun || parse_uint(colon + 1, 10, UINT64_MAX, &max) < 0)
+        for (size_t i = 0; *word && i < ELEMENTSOF(medium); i++)
+                if (*word++ != ':' || take_uint(&word, i == 0 ? 10 : 16, UINT64_MAX, &medium[i]) < 0)
+                        return false;
+        l = (struct trim_lun){(unsigned) lun, max, {medium[0], medium[1], medium[2]}, streq(word, ":force")};
+        if (*word && !l.forced)
                 return false;
-        *ret = max;
+        *ret = l;
         return true;
 }
 
-int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, uint64_t *ret_max_bytes)
+/* Is the setting for the medium there now? The offer counts only where it is shown. */
+static enum trim_kept judge(const struct roots *r, const struct trim_lun *kept, const char *block)
+{
+        struct trim_medium now;
+        struct trim_facts t;
+
+        trim_read_medium(r, block, &now);
+        if (!trim_medium_same(&kept->medium, &now))
+                return TRIM_KEPT_FOR_ANOTHER;
+        trim_read(r, block, &t);
+        return t.offer == TRIM_OFFER_NO && !kept->forced ? TRIM_NOT_OFFERED : TRIM_KEPT;
+}
+
+int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, const char *block, uint64_t *ret_max_bytes)
 {
         char *word, *state = NULL;
+        struct trim_lun kept;
         struct setting set;
-        uint64_t max;
         int k;
 
         k = setting_lookup(r, STATE_TRIM, f, &set);
@@ -76,13 +115,13 @@ int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, uin
         /* The line for the port may be "off": then a setting without a port is for another disk with the same name. */
         word = strtok_r(set.port[0] ? set.port : set.disk, " ", &state);
         if (!word || !streq(word, "on"))
-                return 0;
+                return TRIM_NOT_KEPT;
         while ((word = strtok_r(NULL, " ", &state)))
-                if (parse_lun(word, lun, &max)) {
-                        *ret_max_bytes = max;
-                        return 1;
+                if (parse_lun(word, &kept) && kept.lun == lun) {
+                        *ret_max_bytes = kept.max_bytes;
+                        return judge(r, &kept, block);
                 }
-        return 0;
+        return TRIM_NOT_KEPT;
 }
 
 int trims_store(const struct roots *r, const struct facts *f, bool port, const struct trim_lun *luns, size_t n)
@@ -92,7 +131,11 @@ int trims_store(const struct roots *r, const struct facts *f, bool port, const s
 
         used = n ? (size_t) snprintf(words, sizeof(words), "on") : 0;
         for (size_t i = 0; i < n; i++) {
-                used += (size_t) snprintf(words + used, sizeof(words) - used, " %u:%" PRIu64, luns[i].lun, luns[i].max_bytes);
+                const struct trim_lun *l = luns + i;
+
+                used += (size_t) snprintf(words + used, sizeof(words) - used,
+                                          " %u:%" PRIu64 ":%" PRIu64 ":%" PRIx64 ":%" PRIx64 "%s", l->lun, l->max_bytes,
+                                          l->medium.size, l->medium.inquiry, l->medium.serial, l->forced ? ":force" : "");
                 if (used >= sizeof(words))
                         return -E2BIG;
         }
