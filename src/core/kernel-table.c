@@ -3,7 +3,8 @@
 #include "core/quirks.h"
 
 /*
- * The facts of unusual_uas.h, the same in Linux 6.1, 6.12 and 7.3. Also some rows of unusual_devs.h: those with IGNORE_UAS, and
+ * The facts of unusual_uas.h, the same in Linux 6.1, 6.12, 7.2.13 and 7.3. tests/unit/test-kernel-table.py compares them with
+ * Debian's newest kernel; see tools/kernel-table. Also some rows of unusual_devs.h: those with IGNORE_UAS, and
  * those of disks that may support UAS. Our entry would remove their flags, such as ALWAYS_SYNC, without which written data is
  * lost. Flags without a letter (BROKEN_FUA) are left out: an entry of the parameter can neither set nor clear them. The first
  * match in a table counts.
