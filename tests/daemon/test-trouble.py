@@ -331,7 +331,7 @@ class Trouble(Machine):
         reset = 'usb 2-1: reset SuperSpeed USB device number 5 using xhci_hcd'
         for number in 3, 4:
             self.times_out(number + 3)
-            self.says(number, 100 * number, reset, 'usb', 'c189:132')
+            self.says(number, 200 * number, reset, 'usb', 'c189:132')
             time.sleep(11)  # uasd reads the counter after each of them
         until(lambda: 'CLEARED' in self.names(), 'it is not distrusted any more')
         one = self.disk()
