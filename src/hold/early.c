@@ -44,15 +44,15 @@ static int move(const struct roots *r, const struct usb_disk *d, enum driver tar
 {
         const char *interface = d->facts.interface;
         bool early = d->n_luns == 0;
-        int k = run->run_switch(interface, target, deadline);
+        int k = run->run_switch(&d->facts, target, deadline);
 
         /* Its delay_use has ended meanwhile. udev waits for this process, so no other process has the disk yet. */
         if (k == UASD_EXIT_DEFERRED && early && disk_is_there(r, interface))
-                k = run->run_switch(interface, target, deadline);
+                k = run->run_switch(&d->facts, target, deadline);
         if (k == RUN_KILLED || k < 0) {
                 _cleanup_(usb_disk_done) struct usb_disk now = {0};
 
-                (void) run->run_switch(interface, DRIVER_NONE, now_boottime() + RECOVER_BUDGET);
+                (void) run->run_switch(&d->facts, DRIVER_NONE, now_boottime() + RECOVER_BUDGET);
                 if (usb_disk_read(r, interface, false, &now) > 0)
                         hold_rescue(r, &now.facts);
         }

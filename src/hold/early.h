@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/util.h"
-#include "core/types.h"
+#include "core/facts.h"
 #include "sys/io/roots.h"
 
 /* The result of run_switch() if uasd-switch was killed. */
@@ -10,10 +10,10 @@
 
 /*
  * Runs uasd-switch and modprobe: run_switch() and run_modprobe(), except in tests. run_switch() returns the exit code, RUN_KILLED
- * or -errno; target DRIVER_NONE: --recover.
+ * or -errno; target DRIVER_NONE: --recover. Only the device of the facts is moved, not one that has replaced it.
  */
 struct runner {
-        int (*run_switch)(const char *interface, enum driver target, usec_t deadline);
+        int (*run_switch)(const struct facts *f, enum driver target, usec_t deadline);
         void (*load)(const char *module);
 };
 
@@ -28,7 +28,7 @@ int early_interface(const struct roots *r, const char *interface, const struct r
 int early_let_go(const struct roots *r);
 
 /* run.c */
-int run_switch(const char *interface, enum driver target, usec_t deadline);
+int run_switch(const struct facts *f, enum driver target, usec_t deadline);
 void run_modprobe(const char *module);
 #define TIMER_BUDGET (9 * USEC_PER_SEC) /* PID 1 starts the dead man's timer */
 

@@ -9,6 +9,7 @@
 #include "common/util.h"
 #include "hold/early.h"
 #include "sys/io/clock.h"
+#include "sys/state/attachment.h"
 
 /* At its deadline uasd-switch brings the disk back. This is the time for that. */
 #define GRACE (3 * USEC_PER_SEC)
@@ -61,18 +62,19 @@ static int run(char *const argv[], usec_t end)
         return RUN_KILLED;
 }
 
-int run_switch(const char *interface, enum driver target, usec_t deadline)
+int run_switch(const struct facts *f, enum driver target, usec_t deadline)
 {
-        char hold[48];
+        char hold[48], attachment[ATTACHMENT_ARG_MAX];
         char *move[] = {(char *) PROGRAM_SWITCH,
                         (char *) "--automatic",
                         (char *) "--plugged",
                         (char *) "--no-udev",
                         hold,
-                        (char *) interface,
+                        (char *) attachment_arg(f, attachment),
+                        (char *) f->interface,
                         (char *) driver_to_string(target),
                         NULL};
-        char *recover[] = {(char *) PROGRAM_SWITCH, (char *) "--no-udev", (char *) "--recover", (char *) interface, NULL};
+        char *recover[] = {(char *) PROGRAM_SWITCH, (char *) "--no-udev", (char *) "--recover", (char *) f->interface, NULL};
 
         (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) deadline);
         return run(target == DRIVER_NONE ? recover : move, deadline + (target == DRIVER_NONE ? 0 : GRACE));

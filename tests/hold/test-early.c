@@ -149,9 +149,9 @@ static struct {
 static bool disk_appears, load_binds, load_changes, disks_known;
 static usec_t loading; /* begin of the first load */
 
-static int fake_switch(const char *interface, enum driver target, uint64_t deadline)
+static int fake_switch(const struct facts *f, enum driver target, uint64_t deadline)
 {
-        assert_string_equal(interface, TREE_INTERFACE);
+        assert_true(facts_same_attachment(f, tree_facts(machine)));
         assert_in_range(runs, 0, ELEMENTSOF(asked) - 1);
         assert_true(disks_known);
         asked[runs].target = target;

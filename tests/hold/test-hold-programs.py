@@ -396,7 +396,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.read('limits'), 'answer 40\n')
         modprobe, switch = self.calls()
         self.assertEqual(modprobe, 'modprobe -q sd_mod')
-        told = re.fullmatch('uasd-switch --automatic --plugged --no-udev --hold-deadline=([0-9]+) 2-1:1.0 uas', switch)
+        told = re.fullmatch('uasd-switch --automatic --plugged --no-udev --hold-deadline=([0-9]+) --attachment=2-5(?:-[0-9]+)? 2-1:1.0 uas', switch)
         self.assertAlmostEqual(int(told[1]) / 1e6, now + 15, delta=10)
         self.assertEqual(self.read('dev/kmsg'), 'out\nerr\n')
         self.assertEqual(self.read('mask').split(), ['SigBlk:', '0' * 16])

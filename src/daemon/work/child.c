@@ -210,14 +210,6 @@ static int switch_new(sd_event *event, const char *const *argv, bool with_stdin,
 
 /* ---- its arguments, and a switch by the uasd-switch on standby if it can ---- */
 
-const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG_MAX])
-{
-        char id[ATTACHMENT_ID_MAX];
-
-        (void) snprintf(ret, ATTACHMENT_ARG_MAX, "--attachment=%s", attachment_id_text(facts_attachment_id(f), id));
-        return ret;
-}
-
 static int job_new(const char *const *args, struct job_text *ret)
 {
         struct job_text job = {.size = 0};

@@ -34,10 +34,6 @@ int child_switch(struct manager *m, const char *const *args, child_line_fn line,
 int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data,
                 struct child **ret);
 
-/* Writes the argument by which uasd-switch ends if another device is at the port by the time at which it looks. Returns ret. */
-#define ATTACHMENT_ARG_MAX (ATTACHMENT_ID_MAX + 16)
-const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG_MAX]);
-
 /*
  * The start of a process takes longer than all that a switch does until it has the disk. So while it is wanted, one uasd-switch
  * waits on standby, and child_switch() gives it the arguments. Without it child_switch() starts another one. A standby is started

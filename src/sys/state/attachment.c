@@ -191,6 +191,14 @@ int attachments_prune(const struct roots *r, const char *port)
         return k;
 }
 
+const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG_MAX])
+{
+        char id[ATTACHMENT_ID_MAX];
+
+        (void) snprintf(ret, ATTACHMENT_ARG_MAX, "--attachment=%s", attachment_id_text(facts_attachment_id(f), id));
+        return ret;
+}
+
 bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, usec_t *ret_deadline)
 {
         struct attachment_mark a;

@@ -72,6 +72,10 @@ int attachment_change(const struct roots *r, const struct facts *f, unsigned fie
 /* Ends the override if it is for `target`; one for the other driver stays. */
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target);
 
+/* Writes the argument by which uasd-switch ends if another device is at the port by the time at which it looks. Returns ret. */
+#define ATTACHMENT_ARG_MAX (ATTACHMENT_ID_MAX + 16)
+const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG_MAX]);
+
 /* Removes the marks, holds and kept strings of attachments that are no longer plugged in; port: "2-1", or NULL for all ports. */
 int attachments_prune(const struct roots *r, const char *port);
 
