@@ -91,22 +91,22 @@ class Vm:
             return images.ensure(flavour or self.case.images[0],
                                  self.deb if self.case.product else None)
 
-    def guest(self, image=None):
+    def guest(self, image=None, cpus=1):
         """A guest that is still off; boot() it."""
         number = len(self.guests)
-        guest = Guest(os.path.join(self.folder, "guest%d" % number), self.image(image))
+        guest = Guest(os.path.join(self.folder, "guest%d" % number), self.image(image), cpus)
         self.guests.append(guest)
         return guest
 
-    def boot(self, image=None, disks=(), **options):
+    def boot(self, image=None, disks=(), cpus=1, **options):
         """A cold boot with DISKS plugged in; options as of Guest.boot()."""
-        return self.guest(image).boot(disks=disks, **options)
+        return self.guest(image, cpus).boot(disks=disks, **options)
 
-    def resume(self, image=None, disks=(), files=None):
+    def resume(self, image=None, disks=(), files=None, cpus=1):
         """A guest that has booted already; FILES are put, DISKS hot-plugged."""
-        guest = self.guest(image)
+        guest = self.guest(image, cpus)
         with clock_stopped():
-            state = saved.ensure(guest.image)
+            state = saved.ensure(guest.image, cpus)
         guest.resume(state)
         for path, data in (files or {}).items():
             guest.put(path, data)

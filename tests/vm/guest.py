@@ -74,12 +74,12 @@ class Guest:
     Files lie in FOLDER: console.log, qemu.log, the overlay root.qcow2.
     """
 
-    def __init__(self, folder, image):
+    def __init__(self, folder, image, cpus=1):
         os.makedirs(folder, exist_ok=True)
         self.folder = folder
         self.image = image
         self.disks = {}
-        self.machine = Machine(folder, image, os.path.join(folder, "root.qcow2"))
+        self.machine = Machine(folder, image, os.path.join(folder, "root.qcow2"), cpus)
         self.agent = qmp.Agent(os.path.join(folder, "agent.sock"), self.machine.alive)
 
     # -- power ---------------------------------------------------------------

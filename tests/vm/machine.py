@@ -61,22 +61,23 @@ def end_all():
         end(child)
 
 
-def processor(arch):
-    """The program, its accelerator, processor and board. tcg: /dev/kvm of a nested host may open and then hang. Ask for kvm."""
+def processor(arch, cpus=1):
+    """The program, its accelerator, processors and board. tcg: /dev/kvm of a nested host may open and then hang. Ask for kvm."""
     if arch == "arm64":
         return ["qemu-system-aarch64", "-accel", "tcg,thread=single,tb-size=512", "-cpu", "cortex-a57",
-                "-M", "virt,memory-backend=ram,usb=off"]
-    return ["qemu-system-x86_64"] + accelerator() + ["-M", "q35,memory-backend=ram,usb=off"]
+                "-smp", str(cpus), "-M", "virt,memory-backend=ram,usb=off"]
+    return ["qemu-system-x86_64"] + accelerator(cpus) + ["-smp", str(cpus), "-M", "q35,memory-backend=ram,usb=off"]
 
 
-def accelerator():
+def accelerator(cpus=1):
     if os.environ.get("UASD_VM_ACCEL") == "kvm":
         return ["-accel", "kvm", "-cpu", "host"]
     # The guest's clock counts instructions, 2 to the power of SHIFT ns each, so other load of the host does not affect it.
     counts = re.fullmatch("icount([0-9]?)", os.environ.get("UASD_VM_ACCEL", ""))
     counted = ["-icount", "shift=%s,sleep=on" % (counts.group(1) or 2)] if counts else []
     # Multi-threaded TCG sometimes fails at the kernel's code patching. cpu "max" boots a third slower than a plain x86-64-v2.
-    return ["-accel", "tcg,thread=single,tb-size=512", "-cpu", "Nehalem"] + counted
+    thread = "multi" if cpus > 1 and not counted else "single"
+    return ["-accel", "tcg,thread=%s,tb-size=512" % thread, "-cpu", "Nehalem"] + counted
 
 
 class GuestPanic(Exception):
@@ -86,8 +87,9 @@ class GuestPanic(Exception):
 class Machine:
     """QEMU on one system disk. Files, sockets and logs lie in FOLDER."""
 
-    def __init__(self, folder, image, disk):
+    def __init__(self, folder, image, disk, cpus=1):
         self.folder = folder
+        self.cpus = cpus
         self.image = image
         self.disk = disk
         self.process = None
@@ -106,8 +108,8 @@ class Machine:
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
         self.panic = None
-        args = processor(self.image.arch) + [
-            "-S", "-smp", "1", "-m", str(MEMORY),
+        args = processor(self.image.arch, self.cpus) + [
+            "-S", "-m", str(MEMORY),
             "-nodefaults", "-no-user-config", "-display", "none"]
         if memory:
             args += ["-object", "memory-backend-file,id=ram,size=%dM,mem-path=%s,share=%s"

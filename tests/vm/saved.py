@@ -16,8 +16,8 @@ import image as images
 import machine
 
 
-def folder_of(image):
-    processor = machine.processor(image.arch)
+def folder_of(image, cpus=1):
+    processor = machine.processor(image.arch, cpus)
     version = images.sh([processor[0], "--version"])
     # The memory of a guest matches only the disk it was booted from, not another one by the same recipe.
     key = images.digest(image.key, version, processor, guests.cmdline_of(image),
@@ -26,9 +26,9 @@ def folder_of(image):
                         "%s-%s-%s" % (image.flavour, image.key, key[:6]))
 
 
-def ensure(image):
+def ensure(image, cpus=1):
     """The folder of IMAGE's saved guest. Boots and saves it if there is none."""
-    folder = folder_of(image)
+    folder = folder_of(image, cpus)
     with images.locked("saved-" + image.flavour):
         if os.path.isdir(folder):
             os.utime(folder)
@@ -39,7 +39,7 @@ def ensure(image):
         images.remove_tree(partial)
         os.makedirs(partial)
         memory = os.path.join(partial, "memory")
-        guest = guests.Guest(partial, image)
+        guest = guests.Guest(partial, image, cpus)
         try:
             guest.boot(memory=(memory, True), timeout=300)
             settle(guest)
