@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "common/gettext.h"
@@ -17,6 +18,14 @@
 static enum driver driver_now(const struct transaction *t)
 {
         return usb_disk_driver(&t->roots, t->interface);
+}
+
+bool driver_registered(const struct transaction *t)
+{
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DRIVERS "/%s/bind", driver_to_string(t->to));
+        return faccessat(t->roots.sys, path, F_OK, 0) == 0;
 }
 
 /* Waits only once: a disk without a driver cannot wait for a process that hangs while it has the lock. */

@@ -14,6 +14,22 @@
 #define ALONE_USEC (AWAIT_USEC / 2)
 #define UDEV_BUDGET (3 * USEC_PER_SEC)
 
+#define UNDO_BUDGET (5 * USEC_PER_SEC) /* an unbind, a bind and delay_use, at most; a third of a short hold */
+
+struct awake undo_deadline(const struct transaction *t)
+{
+        usec_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
+
+        return (struct awake){end - (third < UNDO_BUDGET ? third : UNDO_BUDGET)};
+}
+
+struct awake step_deadline(const struct transaction *t, usec_t budget)
+{
+        struct awake end = awake_in(budget);
+
+        return t->hold_deadline && undo_deadline(t).usec < end.usec ? undo_deadline(t) : end;
+}
+
 static usec_t length(const struct transaction *t)
 {
         return t->config.hold_usec < HOLD_MAX_USEC ? t->config.hold_usec : HOLD_MAX_USEC;
@@ -29,7 +45,8 @@ static int arm(struct transaction *t)
         if (t->armed && now < t->armed + length(t) / 2)
                 return 0;
         if (t->pid1_error >= 0)
-                t->pid1_error = pid1_ask_and_wait(PID1_ASK_RELEASE, t->interface, awake_in(PID1_USEC));
+                t->pid1_error = pid1_ask_and_wait(PID1_ASK_RELEASE, t->interface,
+                                                  awake_in(t->detached && !t->bound ? PID1_LONG_USEC : PID1_USEC));
         if (t->pid1_error < 0)
                 return t->pid1_error;
         t->armed = now_boottime();
@@ -61,6 +78,12 @@ static void hold(struct transaction *t)
         }
 }
 
+void switch_hold_await(struct transaction *t)
+{
+        t->unseen = now_awake();
+        t->awaited = !t->no_udev;
+}
+
 void switch_hold_begin(struct transaction *t)
 {
         unsigned fields = MARK_SWITCHED | (t->automatic ? MARK_TRIED : 0) | (t->plugged ? 0 : MARK_NO_AUTO);
@@ -69,8 +92,8 @@ void switch_hold_begin(struct transaction *t)
         /* Written before the bind: the rule never begins another hold on this attachment. */
         (void) attachment_change(&t->roots, &t->disk.facts, fields, &mark);
         t->holding = t->hold_deadline != 0;
-        t->unseen = now_awake();
-        t->awaited = !t->no_udev;
+        if (!t->awaited)
+                switch_hold_await(t);
         if (t->awaited && record_write(t, t->step) < 0)
                 t->awaited = false;
         if (t->plugged || !t->awaited) /* a boot or a user waits for it: if this process dies, PID 1 ends the hold */
@@ -96,7 +119,7 @@ void switch_hold_if_long(struct transaction *t)
  * While udev's worker waits, it has the disk open, and the kernel cannot use its name again. So the worker may go on: it sees
  * that the disk is held. The disks that appear later are held in the same way.
  */
-void switch_hold_for_undo(struct transaction *t)
+void switch_hold_for_undo(struct transaction *t, bool known)
 {
         struct udev_monitor *udev = NULL;
 
@@ -106,10 +129,12 @@ void switch_hold_for_undo(struct transaction *t)
         t->events = udev;
         if (!t->awaited)
                 return;
-        hold(t);
+        if (known)
+                hold(t);
         t->awaited = false;
         (void) record_write(t, t->step);
-        wait_for_udev(t, awake_in(UDEV_BUDGET));
+        if (known)
+                wait_for_udev(t, awake_in(UDEV_BUDGET));
 }
 
 void switch_hold_end(struct transaction *t)

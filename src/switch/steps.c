@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
-#include <fcntl.h>
 
 #include "common/gettext.h"
 #include "common/log.h"
@@ -14,27 +13,10 @@
 #include "sys/state/switch-record.h"
 #include "sys/usb/usbdisk.h"
 
-/* Budgets, usec. The spin-up of a large disk needs most time. An undo is an unbind, a bind and delay_use. */
+/* Budgets, usec. The spin-up of a large disk needs most time. */
 #define LOCK_BUDGET (10 * USEC_PER_SEC)
 #define APPEAR_BUDGET (30 * USEC_PER_SEC)
 #define VERIFY_BUDGET (10 * USEC_PER_SEC)
-#define UNDO_BUDGET (5 * USEC_PER_SEC) /* at most; a third of a short hold */
-
-/* The latest start of the undo that ends before the hold does. */
-static struct awake hold_leaves(const struct transaction *t)
-{
-        usec_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
-
-        return (struct awake){end - (third < UNDO_BUDGET ? third : UNDO_BUDGET)};
-}
-
-/* The end of a budget, or the latest start of the undo if that is earlier. */
-static struct awake until(const struct transaction *t, usec_t budget)
-{
-        struct awake end = awake_in(budget);
-
-        return t->hold_deadline && hold_leaves(t).usec < end.usec ? hold_leaves(t) : end;
-}
 
 static int step_identify(struct transaction *t)
 {
@@ -75,6 +57,27 @@ static void undo_record(struct transaction *t)
         record_end(t);
 }
 
+static void undo_move(struct transaction *t)
+{
+        bool unknown = is_unknown_yet(t);
+
+        claim_drop(&t->claim);
+        if (!t->moved) /* a user came first: the rest of a hold has time for another try */
+                return;
+        switch_hold_for_undo(t, !unknown);
+        attach_back(t);
+        reread(t);
+        if (!unknown) /* else its first hold may begin now */
+                switch_hold_end(t);
+}
+
+static void undo_detach(struct transaction *t)
+{
+        undo_move(t);
+        if (t->on_trial) /* it was on record before the step that failed */
+                undo_trial(t);
+}
+
 /*
  * PID 1 is asked after the claim: the disk may have become free because the machine goes down. The answer is read before the
  * delete, so that the program that asks starts beside the sync. A held disk had no user before, and during a boot PID 1 is slow:
@@ -91,12 +94,12 @@ int step_claim(struct transaction *t)
         char busy[BLOCK_NAME_MAX];
         int r;
 
-        if (t->disk.n_luns == 0) /* no driver, or inside delay_use, which leaves little time */
+        if (t->disk.n_luns == 0) /* it has no driver, or no longer one */
                 return 0;
         r = look_for_users(t, false);
         if (r < 0)
                 return r;
-        r = claim_online(t, until(t, LOCK_BUDGET), busy);
+        r = claim_online(t, step_deadline(t, LOCK_BUDGET), busy);
         if (r == -EBUSY)
                 return refuse_claimed(t, busy);
         if (r == -ETIMEDOUT)
@@ -135,6 +138,10 @@ static int step_prepare(struct transaction *t)
         int lock, r = 0;
 
         facts_bridge(f, &b);
+        if (t->from == DRIVER_NONE)
+                r = before_uas_comes(t);
+        if (r < 0)
+                return r;
         if (t->to == DRIVER_UAS)
                 r = uas_module_load(&t->roots);
         if (r < 0)
@@ -143,9 +150,10 @@ static int step_prepare(struct transaction *t)
                                : r == -EPERM  ? N_("modprobe.d has an install line for it")
                                : r == -EACCES ? N_("modprobe.d blacklists it: load it by hand, or remove that")
                                               : strerror(-r));
-        /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried while the disk has one. */
-        lock = quirks_lock(&t->roots, awake_left(until(t, LOCK_BUDGET)));
-        if (lock == -ETIMEDOUT)
+        /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried before the disk is moved. */
+        lock = quirks_lock(&t->roots, awake_left(step_deadline(t, LOCK_BUDGET)));
+        t->lock_kept = lock == -ETIMEDOUT;
+        if (t->lock_kept)
                 return tx_fail(t, UASD_EXIT_DEFERRED, lock, "a program keeps the lock of the quirks parameter");
         r = lock < 0 ? lock : quirks_param_read(&t->roots, f->quirks);
         if (r >= 0)
@@ -162,14 +170,8 @@ static int step_prepare(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the quirks parameter of usb_storage has no room for %s", entry);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s", strerror(-r));
-        if (!t->no_udev)
-                (void) uevents_open(UEVENTS_ANNOUNCED, &t->events); /* on failure the disks are awaited only in sysfs */
+        listen_for_disks(t);
         return 0;
-}
-
-static void undo_prepare(struct transaction *t)
-{
-        uevents_close(TAKE_PTR(t->events));
 }
 
 /*
@@ -195,19 +197,17 @@ static int step_delete(struct transaction *t)
 {
         int r;
 
-        if (signal_waits())
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EINTR, ENDED_BY_SIGNAL);
         r = machine_stops(t);
+        if (r >= 0)
+                r = may_begin(t);
         if (r < 0)
                 return r;
-        if (t->hold_deadline && awake_left(hold_leaves(t)) <= scan_delay(t, t->to))
-                return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
         r = switch_hold_prepare(t);
         if (r == -ETIMEDOUT && t->from != DRIVER_NONE)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "PID 1 does not start the timer that would end a hold");
-        t->moved = true;
-        r = record_write(t, t->step); /* before the first delete: the process that finishes this switch waits for all disks */
-        t->moved = false;
+        if (t->detached)
+                return 0;
+        r = will_move(t);
         return r < 0 ? r : luns_delete(t);
 }
 
@@ -215,16 +215,13 @@ static int step_unbind(struct transaction *t)
 {
         int r;
 
-        if (t->from == DRIVER_NONE)
+        if (t->from == DRIVER_NONE || t->detached)
                 return 0;
         if (signal_waits()) /* the driver is still there: a scan brings the LUNs back sooner than another bind */
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, -EINTR, "ended by a signal");
         r = driver_unbind(t, t->from);
-        if (r == -EBUSY) {
-                t->moved = t->disk.n_luns > 0; /* false: nothing was deleted, so nothing has to be brought back */
-                return tx_fail(t, UASD_EXIT_DEFERRED, r,
-                               t->moved ? NOT_CLAIMED : N_("its disk appeared before it could be switched"));
-        }
+        if (r == -EBUSY)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, NOT_CLAIMED);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s", driver_to_string(t->from), strerror(-r));
         return 0;
@@ -232,10 +229,12 @@ static int step_unbind(struct transaction *t)
 
 static int step_bind(struct transaction *t)
 {
+        const struct facts *f = &t->disk.facts;
         int r;
 
         claim_close(&t->claim); /* only after the last close can the name sda be used again */
         assert(t->moved && t->claim.n == 0);
+        assert(t->to != DRIVER_UAS || t->on_trial || f->trial_passed || f->trial_open || facts_uas_alone(f));
         switch_hold_begin(t);
         r = record_check(t);
         t->bound = r >= 0;
@@ -251,7 +250,7 @@ static int step_bind(struct transaction *t)
 
 static int step_appear(struct transaction *t)
 {
-        int r = wait_for_disks(t, until(t, APPEAR_BUDGET + scan_delay(t, t->to)), switch_hold_if_long);
+        int r = wait_for_disks(t, step_deadline(t, APPEAR_BUDGET + scan_delay(t, t->to)), switch_hold_if_long);
         const char *why = r == -ETIMEDOUT ? why_late(t) : NULL;
 
         t->to_blame = r < 0 && r != -EINPROGRESS && !why;
@@ -269,7 +268,7 @@ static int step_appear(struct transaction *t)
 
 static int step_verify(struct transaction *t)
 {
-        int r = verify(t, until(t, VERIFY_BUDGET));
+        int r = verify(t, step_deadline(t, VERIFY_BUDGET));
 
         if (r == -EBUSY) { /* never roll back while a process uses the disk */
                 t->kept = true;
@@ -287,17 +286,6 @@ static int step_release(struct transaction *t)
         return 0;
 }
 
-static void undo_move(struct transaction *t)
-{
-        claim_drop(&t->claim);
-        if (!t->moved) /* a user came first: the rest of a hold has time for another try */
-                return;
-        switch_hold_for_undo(t);
-        attach_back(t);
-        reread(t);
-        switch_hold_end(t);
-}
-
 static const struct switch_step {
         const char *name;
         int (*run)(struct transaction *t);
@@ -307,10 +295,11 @@ static const struct switch_step {
         /* clang-format off */
         {"identify",    step_identify,    NULL,         true},
         {"record",      step_record,      undo_record,  false},
+        {"detach",      step_detach,      undo_detach,  false},
         {"claim",       step_claim,       undo_claim,   true},
         {"sync",        step_sync,        NULL,         true},
         {"fingerprint", take_fingerprint, NULL,         true},
-        {"prepare",     step_prepare,     undo_prepare, true},
+        {"prepare",     step_prepare,     NULL,         true},
         {"trial",       step_trial,       undo_trial,   false},
         {"delete",      step_delete,      undo_move,    false},
         {"unbind",      step_unbind,      NULL,         false},
@@ -348,15 +337,6 @@ void settle_unplugged(struct transaction *t)
         (void) attachments_prune(&t->roots, t->disk.facts.port); /* also the marks of that attachment */
 }
 
-/* Returns false if the module is being unloaded: the kernel removes this file before it unbinds the disks. */
-static bool driver_stays(const struct transaction *t)
-{
-        char path[64];
-
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DRIVERS "/%s/bind", driver_to_string(t->to));
-        return faccessat(t->roots.sys, path, F_OK, 0) == 0;
-}
-
 int transaction_run(struct transaction *t)
 {
         size_t i;
@@ -376,7 +356,7 @@ int transaction_run(struct transaction *t)
                 if (t->lock >= 0 && (r = record_write(t, t->step)) == -ESTALE)
                         (void) tx_fail(t, UASD_EXIT_FAILED, r,
                                        "it took too long, and the disk was given to any driver meanwhile");
-                if (r >= 0 && steps[i].at_once)
+                if (r >= 0 && steps[i].at_once && !t->moved)
                         signals_allow(t);
                 if (r >= 0)
                         r = steps[i].run(t);
@@ -386,7 +366,7 @@ int transaction_run(struct transaction *t)
         }
         if (r < 0) {
                 (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
-                t->failed = t->moved && t->to_blame && !signal_waits() && driver_stays(t) && attachment_there(t);
+                t->failed = t->moved && t->to_blame && !signal_waits() && driver_registered(t) && attachment_there(t);
                 t->taken_off = t->bound_at.usec && usb_disk_driver(&t->roots, t->interface) != t->to;
                 t->answered = false;
                 if (t->failed) /* otherwise a recovery would take the switch for a success */
@@ -394,8 +374,8 @@ int transaction_run(struct transaction *t)
                 for (i = i < ELEMENTSOF(steps) ? i + 1 : i; i-- > 0;)
                         if (steps[i].undo)
                                 steps[i].undo(t);
-        } else
-                undo_prepare(t);
+        }
+        uevents_close(TAKE_PTR(t->events));
         settle_unplugged(t);
         claim_drop(&t->claim);
         t->log = close_keep_errno(t->log);

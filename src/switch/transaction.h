@@ -67,6 +67,7 @@ struct transaction {
         char ahead[INTERFACE_NAME_MAX]; /* interface that the kernel was already scanning at our bind; empty: none */
         struct awake behind;            /* when the kernel was last seen scanning `ahead`; 0: never */
         bool moved;                     /* LUNs deleted or driver unbound: undo has to attach */
+        bool detached;                  /* unbound before the kernel had looked at the disk: there was nothing to claim */
         struct {
                 pid_t pid;   /* child of verify(); 0: none */
                 bool closed; /* it has closed the disk and is about to exit. Otherwise a sick disk may keep it */
@@ -143,6 +144,19 @@ void settle_unplugged(struct transaction *t);
 int step_claim(struct transaction *t);
 int step_sync(struct transaction *t);
 
+/* detach.c */
+/* Returns 0 if the disk may lose its driver or its LUNs now: no signal waits, and the hold lasts long enough. */
+int may_begin(struct transaction *t);
+/* Writes the record before the disk is touched: the process that finishes this switch brings it back. */
+int will_move(struct transaction *t);
+/* From here on the events of new disks are kept. */
+void listen_for_disks(struct transaction *t);
+/* As soon as uas is loaded, it takes a disk without a driver. So the trial of such a disk is on record before. */
+int before_uas_comes(struct transaction *t);
+int step_detach(struct transaction *t);
+/* Returns true after step_detach(), as long as no driver has the disk: no program knows of this switch. */
+bool is_unknown_yet(const struct transaction *t);
+
 /* report.c: output for uasd or the terminal */
 void report_step(const struct transaction *t);
 void report_user(const struct transaction *t, const struct user *u);
@@ -182,6 +196,11 @@ int record_load(struct transaction *t);
 /* attach.c: moves an interface, for the steps and their undo */
 /* Adds the quirks, binds, checks the link, removes the quirks. */
 int attach(struct transaction *t, enum driver d);
+/*
+ * Returns true if the new driver is registered: it has been offered every interface without a driver, and its module is not being
+ * unloaded. The kernel makes this file after the one, and removes it before the other (drivers/base/bus.c:bus_add_driver).
+ */
+bool driver_registered(const struct transaction *t);
 /* Removes the entry that a bind has left in the quirks. */
 void quirks_in_order(struct transaction *t);
 /* Brings it to `from`, else to any driver, with its disks. */
@@ -219,18 +238,25 @@ int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(st
 void wait_for_udev(struct transaction *t, struct awake deadline);
 
 /* hold.c */
+/* The latest start of the undo that ends before the hold does. */
+struct awake undo_deadline(const struct transaction *t);
+/* The end of a budget, or the latest start of the undo if that is earlier. */
+struct awake step_deadline(const struct transaction *t, usec_t budget);
 /* Time that PID 1 has for an answer, usec. Meanwhile the disk is locked, and udev cannot process its events. */
 #define PID1_USEC (2 * USEC_PER_SEC)
+#define PID1_LONG_USEC (5 * USEC_PER_SEC) /* for a disk without a driver, which no program has seen */
 /* Starts the dead man's timer before the disk loses its driver, if a hold will need it. -ETIMEDOUT: PID 1 does not answer. */
 int switch_hold_prepare(struct transaction *t);
+/* The record that is written next says that udev's helper is to wait with each new disk. */
+void switch_hold_await(struct transaction *t);
 /* Called before the bind: udev must not announce the new disk before it has been tried. */
 void switch_hold_begin(struct transaction *t);
 /* If the switch takes longer than udev's helper waits, a hold begins: first the dead man's timer, then the mark. */
 void switch_hold_if_long(struct transaction *t);
 /* Time until then, msec; -1: no hold will begin. */
 int switch_hold_if_long_left(const struct transaction *t);
-/* The disk has failed: udev continues, and the disk is held while it is brought back. */
-void switch_hold_for_undo(struct transaction *t);
+/* udev continues. known: it may know the disk, which is held while it is brought back. */
+void switch_hold_for_undo(struct transaction *t, bool known);
 void switch_hold_end(struct transaction *t);
 
 /* trial.c: the step before the disk is touched, its undo, and the end of a trial when the disk is off uas again */

@@ -23,9 +23,10 @@ int step_trial(struct transaction *t)
         struct history h = {.state = HISTORY_TRIAL};
         int r;
 
-        if (t->to != DRIVER_UAS)
+        if (t->to != DRIVER_UAS || t->on_trial)
                 return 0;
-        log_remember(t);
+        if (t->log < 0)
+                log_remember(t);
         if (f->trial_passed || f->trial_open || facts_uas_alone(f))
                 return 0;
         t->had_past = history_read(&t->roots, f, &t->past) > 0;
@@ -95,6 +96,7 @@ void undo_trial(struct transaction *t)
                 (void) attachment_drop_override(&t->roots, f, DRIVER_UAS);
         } else if (t->on_trial)
                 r = end_trial(t);
+        t->on_trial = false;
         complain(t, r);
 }
 

@@ -119,6 +119,7 @@ enum fake_what {
         HOOK_CARD_PRIVATE, /* in a mount namespace of its own */
         HOOK_CARD_WRITE,   /* it is written to, and stays open */
         HOOK_LOCK,         /* another process takes the lock of the quirks, and keeps it */
+        HOOK_LOAD,         /* udev loads uas, as for each new disk */
         HOOK_UNLOAD,       /* modprobe -r uas */
         HOOK_STARVE,       /* no processor time for children of uasd-switch that are started from here on */
         HOOK_SLOW,         /* a child's operation takes `error` seconds of real time, in which data reaches the disk */
@@ -151,10 +152,11 @@ struct fake_event {
 struct fake {
         char path[48];
         struct roots roots;
-        uint64_t clock; /* CLOCK_BOOTTIME of this kernel */
-        uint64_t slept; /* part of `clock` that the machine slept; CLOCK_MONOTONIC is behind by it */
-        bool haste;     /* waits are long, and only their end matters */
-        bool vendor;    /* usb-storage was built without UAS support */
+        uint64_t clock;   /* CLOCK_BOOTTIME of this kernel */
+        uint64_t slept;   /* part of `clock` that the machine slept; CLOCK_MONOTONIC is behind by it */
+        bool haste;       /* waits are long, and only their end matters */
+        bool needs_trial; /* the first disk: nothing may give it to uas before its trial is on record */
+        bool vendor;      /* usb-storage was built without UAS support */
         bool uas_loaded, uas_loadable;
         bool counts; /* the drivers are modules and count the opens */
         char quirks[128];

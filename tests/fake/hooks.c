@@ -281,6 +281,9 @@ int op_end(const char *op, int r)
                 case HOOK_LOCK:
                         somebody_locks();
                         break;
+                case HOOK_LOAD:
+                        (void) kernel_load_uas();
+                        break;
                 case HOOK_UNLOAD:
                         kernel_unload_uas();
                         break;

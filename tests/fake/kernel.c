@@ -2,8 +2,10 @@
 #include <ctype.h>
 #include <fcntl.h>
 
+#include "common/names.h"
 #include "common/util.h"
 #include "fake.h"
+#include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 
 /*
@@ -400,9 +402,19 @@ static int next_host(void)
         return host;
 }
 
+static bool on_record(void)
+{
+        char text[4096];
+
+        return attr_read(fake->roots.etc, "uasd/" STATE_HISTORY, text, sizeof(text)) > 0 ||
+               attr_read(fake->roots.var, STATE_DIR "/" STATE_HISTORY, text, sizeof(text)) > 0;
+}
+
 /* bind_does_not_wait (v b): on return the link and the alternate setting exist, the disks do not. */
 static void bind_does_not_wait(struct fake_usb *u, enum driver d)
 {
+        if (d == DRIVER_UAS && fake->needs_trial && u == &fake->usb[0] && !on_record())
+                fake_break("on uas without a trial on record:", u->interface);
         u->driver = d;
         if (d == DRIVER_UAS && u->bot)
                 u->alt = 1;

@@ -30,6 +30,20 @@ void __wrap_report_user(const struct transaction *t, const struct user *u)
                 __real_report_user(t, u);
 }
 
+/* usb-storage is bound, and waits for delay_use before it scans. */
+static void inside_delay_use(struct fake_usb *u)
+{
+        char before[sizeof(fake->quirks)];
+
+        memcpy(before, fake->quirks, sizeof(before));
+        fakesys_set_quirks("1209:5a5a:u");
+        (void) kernel_unbind(u->driver, u->interface);
+        (void) kernel_bind(DRIVER_USB_STORAGE, u->interface);
+        fakesys_set_quirks(before);
+        u->touched = u->unbound = 0;
+        fake->lost = fake->at_risk = 0;
+}
+
 static int daemon_lock = -1;
 
 static void daemon_comes(void)
@@ -76,8 +90,15 @@ void scene_make(const struct scene *s)
                         for (unsigned i = 0; i < u->luns[l].n_nodes; i++)
                                 u->luns[l].nodes[i].held = true;
         }
+        if (s->unscanned)
+                inside_delay_use(u);
+        if (s->unloaded) {
+                fake->uas_loaded = false;
+                tree_remove("sys/bus/usb/drivers/uas");
+        }
         if (s->prepare)
                 s->prepare(u);
+        fake->needs_trial = s->to == DRIVER_UAS && s->from != DRIVER_UAS && !s->eject;
         memcpy(fake->hooks, s->hooks, sizeof(s->hooks));
         fake->n_ops = 0;
 }

@@ -10,6 +10,8 @@ struct scene {
         unsigned luns, partitions; /* 0 LUNs: one */
         const char *quirks;        /* entries of other programs */
         bool vendor, automatic, plugged, counts, no_udev;
+        bool unscanned;   /* just plugged in: the kernel has not looked for its LUNs yet */
+        bool unloaded;    /* uas is not loaded yet */
         bool early;       /* in udev's own event of the interface */
         bool lost_events; /* the receive buffer overflows at every event */
         bool watched;     /* uasd runs */

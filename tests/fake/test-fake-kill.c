@@ -46,11 +46,15 @@ static const struct scene scenes[] = {
          .held = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 3, .automatic = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .vendor = true},
+        /* These have just been plugged in. */
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .vendor = true, .plugged = true, .automatic = true, .unscanned = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .plugged = true, .unscanned = true, .unloaded = true},
         /* These are rolled back. */
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1209:5a5a:fu", .counts = true, .prepare = stalls},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .automatic = true, .held = true, .prepare = garbles},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .prepare = refused},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u", .prepare = refused},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .vendor = true, .plugged = true, .unscanned = true, .prepare = stalls},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .prepare = silent_on_bot},
         /* clang-format on */
 };

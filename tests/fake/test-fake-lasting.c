@@ -22,6 +22,7 @@ static const struct scene scenes[] = {
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .vendor = true, .quirks = "1209:5a5a:u"},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .prepare = silent_on_uas},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .quirks = "1209:5a5a:u", .prepare = silent_on_uas},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .vendor = true, .plugged = true, .unscanned = true},
 };
 
 static size_t first, last = ELEMENTSOF(scenes) - 1;

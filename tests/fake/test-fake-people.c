@@ -25,6 +25,7 @@ static const struct scene scenes[] = {
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .prepare = loses_a_lun},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = stalls},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .automatic = true, .held = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .vendor = true, .plugged = true, .unscanned = true},
         /* clang-format on */
 };
 

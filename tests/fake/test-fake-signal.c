@@ -26,6 +26,8 @@ static const struct scene scenes[] = {
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .watched = true, .signals = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true, .signals = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .signals = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .plugged = true, .unscanned = true, .watched = true, .signals = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .unscanned = true, .unloaded = true, .watched = true, .signals = true},
         /* Without the signal these fail. */
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .signals = true, .prepare = stalls},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .signals = true, .prepare = silent},

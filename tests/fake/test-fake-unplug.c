@@ -20,6 +20,7 @@ static const struct scene scenes[] = {
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .watched = true, .quirks = "1:2:u"},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true, VENDOR},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .held = true, .watched = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .plugged = true, .unscanned = true, .watched = true, VENDOR},
 };
 
 /* Seconds until the hub reports the disconnect, and until the disk is back. */

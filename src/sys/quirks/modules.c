@@ -145,9 +145,8 @@ int uas_module_load(const struct roots *r)
                         return -EACCES;
                 k = pid1_ask_and_wait(PID1_ASK_LOAD, "uas", awake_in(LOAD_USEC));
         }
-        if (k < 0)
-                return k;
-        return uas_registered(r) ? 0 : -ENODEV;
+        /* udev may have loaded it meanwhile. */
+        return uas_registered(r) ? 0 : k < 0 ? k : -ENODEV;
 }
 
 void facts_complete_module(const struct roots *r, struct facts *f)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/gettext.h"
+#include "switch/transaction.h"
+#include "sys/usb/usbdisk.h"
+
+/* What comes before the first change to a disk; and that change, if no program has seen the disk. */
+
+int may_begin(struct transaction *t)
+{
+        if (signal_waits())
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EINTR, t->detached ? N_("ended by a signal") : ENDED_BY_SIGNAL);
+        if (t->hold_deadline && awake_left(undo_deadline(t)) <= scan_delay(t, t->to))
+                return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
+        return 0;
+}
+
+int will_move(struct transaction *t)
+{
+        int r;
+
+        t->moved = true;
+        r = record_write(t, t->step);
+        t->moved = false;
+        return r;
+}
+
+void listen_for_disks(struct transaction *t)
+{
+        if (!t->no_udev && !t->events)
+                (void) uevents_open(UEVENTS_ANNOUNCED, &t->events); /* on failure the disks are awaited only in sysfs */
+}
+
+int before_uas_comes(struct transaction *t)
+{
+        return t->to == DRIVER_UAS && !driver_registered(t) ? step_trial(t) : 0;
+}
+
+/*
+ * Inside delay_use the kernel has not looked at the disk yet: there is nothing to claim, and little time is left. So its driver
+ * is unbound first. Without a driver the kernel does not scan the disk, and the steps up to the bind have all the time they need.
+ */
+int step_detach(struct transaction *t)
+{
+        int r;
+
+        if (t->disk.n_luns > 0 || t->from == DRIVER_NONE)
+                return 0;
+        r = may_begin(t);
+        if (r >= 0)
+                r = before_uas_comes(t);
+        if (r < 0)
+                return r;
+        listen_for_disks(t);
+        switch_hold_await(t);
+        r = will_move(t);
+        if (r < 0)
+                return r;
+        t->moved = t->detached = true;
+        r = driver_unbind(t, t->from);
+        if (r == -EBUSY) {
+                t->moved = t->detached = false;
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "its disk appeared before it could be switched");
+        }
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s", driver_to_string(t->from), strerror(-r));
+        return 0;
+}
+
+bool is_unknown_yet(const struct transaction *t)
+{
+        return t->detached && !t->bound && usb_disk_driver(&t->roots, t->interface) == DRIVER_NONE;
+}
