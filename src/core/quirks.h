@@ -58,6 +58,9 @@ int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters
 /* Returns the first matching entry from here on, without its comma; the next call continues behind it. NULL: none. */
 const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *ret_n);
 
+/* Returns what the kernel does for a disk with this flag, a clause. NULL: the kernel ignores such a letter. */
+const char *quirk_letter_means(char letter);
+
 /* Copies the text of that entry. Returns 1, or 0 with an empty ret if there is none, or it is too long to be ours. */
 int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_entry[static QUIRK_ENTRY_MAX]);
 

@@ -4,6 +4,8 @@
 #include "common/util.h"
 
 #define TYPE_KEY "USB Type"
+#define UNSUPPORTED "[unsupported]"
+#define NOT_THERE "No presets are defined"
 
 /* An argument of -d, such as "sat,12" and "sntjmicron". It is passed to smartctl and printed. */
 static bool is_type(const char *s)
@@ -11,31 +13,74 @@ static bool is_type(const char *s)
         return *s >= 'a' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789,+/")] == '\0';
 }
 
-bool smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])
+enum smart_lookup smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])
 {
         for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
                 char type[SMART_TYPE_MAX];
                 size_t n;
 
+                if (startswith(line, NOT_THERE))
+                        return SMART_ABSENT;
                 if (!startswith(line, TYPE_KEY))
                         continue;
                 line += strlen(TYPE_KEY);
                 line += strspn(line, ": \t");
                 n = strcspn(line, " \t\r\n");
                 if (n >= sizeof(type))
-                        return false;
+                        return SMART_UNREADABLE;
                 memcpy(type, line, n);
                 type[n] = '\0';
-                if (!is_type(type)) /* "[unsupported]" */
-                        return false;
+                if (streq(type, UNSUPPORTED))
+                        return SMART_UNSUPPORTED;
+                if (!is_type(type))
+                        return SMART_UNREADABLE;
                 (void) copy_string(ret, SMART_TYPE_MAX, type);
-                return true;
+                return SMART_FOUND;
         }
-        return false;
+        return SMART_UNREADABLE;
+}
+
+bool smart_ata_blocked(const struct facts *f, enum driver d)
+{
+        char letters[QUIRK_ENTRY_MAX];
+        struct bridge b;
+
+        if (quirks_find(f->quirks, f->vid, f->pid, letters) > 0) /* it replaces the kernel's own flags */
+                return strchr(letters, 't');
+        facts_bridge(f, &b);
+        return kernel_letters(&b, d) & LETTER('t');
+}
+
+char *smart_explain(const struct facts *f, char *ret, size_t size)
+{
+        struct facts bare = *f;
+        char entry[QUIRK_ENTRY_MAX];
+
+        bare.quirks[0] = '\0';
+        ret[0] = '\0';
+        if (f->driver != DRIVER_UAS)
+                return ret;
+        if (smart_ata_blocked(f, DRIVER_UAS))
+                (void) snprintf(
+                        ret, size, "%s",
+                        !smart_ata_blocked(f, DRIVER_USB_STORAGE) && f->caps.bot
+                                ? "The kernel blocks ATA commands under uas for this bridge (flag t), so smartctl does not work with SAT. usb-storage allows them: uasctl switch DISK usb-storage"
+                                : "The kernel blocks ATA commands for this bridge (flag t), so smartctl does not work with SAT.");
+        else if (smart_ata_blocked(&bare, DRIVER_UAS) && quirks_entry_of(f->quirks, f->vid, f->pid, entry) > 0)
+                (void) snprintf(ret, size, "The entry %s replaces the kernel's flag t: ATA commands reach the disk under uas.",
+                                entry);
+        return ret;
 }
 
 const char *smart_why_not(const struct smart_case *c)
 {
+        static const char *const lookups[_SMART_LOOKUP_MAX] = {
+                [SMART_ABSENT] = "smartctl's database does not have its bridge",
+                [SMART_UNSUPPORTED] = "smartctl's database has its bridge as one that does not work",
+                [SMART_UNREADABLE] = "smartctl did not say which type its bridge has",
+                [SMART_LATE] = "smartctl did not say in time which type its bridge has",
+        };
+
         if (c->leased)
                 return "it is leased, and its holder may be measuring it";
         if (c->switching || c->state == STATE_SWITCHING)
@@ -50,7 +95,9 @@ const char *smart_why_not(const struct smart_case *c)
                 return "its bridge is known to be bad under uas";
         if (c->timeouts)
                 return "commands to it have timed out";
-        if (!c->known)
-                return "smartctl's database does not have its bridge";
+        if (c->blocked)
+                return "the kernel blocks ATA commands to it under uas (flag t), and allows them under usb-storage";
+        if (lookups[c->lookup])
+                return lookups[c->lookup];
         return c->root ? NULL : "only root may ask it";
 }

@@ -15,7 +15,7 @@
 
 /* ---- SMART ---- */
 
-#define LOOKUP_USEC (2 * USEC_PER_SEC) /* the program only reads a file */
+#define LOOKUP_USEC (5 * USEC_PER_SEC) /* the program only reads a file, but from a slow or busy disk perhaps */
 #define ASK_USEC (5 * USEC_PER_SEC)    /* the disk may hang: the command timeout is 30 s */
 
 /* The value at a path like "/temperature/current"; NULL: none. */
@@ -52,17 +52,18 @@ void smart_parse(const char *json, struct smart *ret)
         json_object_put(o);
 }
 
-static void find_type(const char *program, const struct facts *f, char ret[static SMART_TYPE_MAX])
+static enum smart_lookup find_type(const char *program, const struct facts *f, char ret[static SMART_TYPE_MAX])
 {
         _cleanup_free_ char *text = NULL;
         char id[16], firmware[8];
+        int r;
 
         (void) snprintf(id, sizeof(id), "0x%04x:0x%04x", f->vid, f->pid);
         (void) snprintf(firmware, sizeof(firmware), "0x%04x", f->bcd);
         /* The exit status is the number of matching entries. */
-        if (capture((const char *const[]){program, "-P", "showall", id, firmware, NULL}, LOOKUP_USEC, &text) < 0 ||
-            !smart_type_parse(text, ret))
-                ret[0] = '\0';
+        r = capture((const char *const[]){program, "-P", "showall", id, firmware, NULL}, LOOKUP_USEC, &text);
+        ret[0] = '\0';
+        return r == -ETIMEDOUT ? SMART_LATE : r < 0 ? SMART_UNREADABLE : smart_type_parse(text, ret);
 }
 
 static void ask(const char *program, const char *block, struct smart *s)
@@ -72,6 +73,7 @@ static void ask(const char *program, const char *block, struct smart *s)
         int r;
 
         /* -n does not wake a disk in standby. The exit status describes the disk, so only the output counts. */
+        s->asked = true;
         r = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node, NULL}, ASK_USEC,
                     &text);
         if (r >= 0)
@@ -101,6 +103,7 @@ static void smart_ask(const struct roots *r, const char *root, const struct view
         char interface[INTERFACE_NAME_MAX];
         const struct disk *d = &v->disk;
         struct smart_case c;
+        enum smart_lookup lookup;
 
         *ret = (struct smart){.told = true, .passed = -1, .temperature = INT_MIN};
         if (access(program, X_OK) < 0) {
@@ -108,14 +111,18 @@ static void smart_ask(const struct roots *r, const char *root, const struct view
                 ret->why_not = N_("smartctl is not installed (smartmontools)");
                 return;
         }
-        find_type(program, &d->facts, ret->type);
+        lookup = find_type(program, &d->facts, ret->type);
         c = (struct smart_case){.state = d->state,
                                 .verdict = d->facts.verdict,
                                 .history = v->history,
                                 .timeouts = timeouts,
-                                .known = ret->type[0],
+                                .lookup = lookup,
                                 .root = geteuid() == 0,
-                                .leased = d->lease[0]};
+                                .leased = d->lease[0],
+                                /* Types for NVMe send other commands. */
+                                .blocked = (!ret->type[0] || startswith(ret->type, "sat")) &&
+                                           smart_ata_blocked(&d->facts, d->facts.driver) &&
+                                           !smart_ata_blocked(&d->facts, DRIVER_USB_STORAGE)};
         look_for_others(r, d->facts.interface, &c);
         ret->why_not = smart_why_not(&c);
         /* Another disk may have the name now. */
@@ -223,7 +230,13 @@ void health_print_commands(const struct health *h)
         for (size_t i = 0; i < h->n_luns; i++) {
                 const struct scsi_counts *c = &h->luns[i].counts;
 
-                if (c->known[SCSI_COUNT_REQUESTS])
+                /* Questions of smartctl raise the other counters: bridges answer ATA commands with CHECK CONDITION. No disk is
+                 * asked after a timeout. */
+                if (h->luns[i].smart.asked) {
+                        if (c->known[SCSI_COUNT_TIMEOUTS])
+                                output_format(i == 0 ? N_("Commands") : "", "", _("%s: none has timed out"),
+                                              h->luns[i].lun->disk.name);
+                } else if (c->known[SCSI_COUNT_REQUESTS])
                         output_format(i == 0 ? N_("Commands") : "", "",
                                       !c->known[SCSI_COUNT_ERRORS] ? _("%s: %llu since the driver took it")
                                       : !c->known[SCSI_COUNT_TIMEOUTS]

@@ -15,7 +15,8 @@
 struct smart {
         bool told;                 /* print a line: the user has named the disk */
         bool missing;              /* smartctl is not installed */
-        char type[SMART_TYPE_MAX]; /* for -d; empty: not in its database */
+        bool asked;                /* smartctl has sent it commands */
+        char type[SMART_TYPE_MAX]; /* for -d; empty: not known */
         const char *why_not;       /* a clause if it was not asked or did not answer; NULL: the next fields are valid */
         int passed;                /* 1 or 0; -1: not known */
         int temperature;           /* in degrees Celsius; INT_MIN: not known */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 
 #include "core/policy.h"
+#include "core/smart.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
@@ -56,6 +58,7 @@ struct explanation {
         char kernel[512];
         char unbound[512];
         char initramfs[256];
+        char smart[256];
 };
 
 static void explanation_done(struct explanation *t)
@@ -81,6 +84,23 @@ static const char *remedy_of_quirk(const struct explanation *t, char *ret, size_
         return NULL;
 }
 
+/* The meaning of each letter, except of u, which the rows explain. */
+static void print_letters(const struct quirk_word *w)
+{
+        const char *letters = strrchr(w->entry, ':');
+        char text[160];
+
+        for (const char *p = letters ? letters + 1 : ""; *p; p++) {
+                char letter = (char) tolower((unsigned char) *p);
+
+                if (letter == 'u')
+                        continue;
+                (void) snprintf(text, sizeof(text), "%s: %s", HARMLESS(((char[]){letter, '\0'})),
+                                _(quirk_letter_means(letter) ?: N_("the kernel ignores this letter")));
+                output_sentence("", text);
+        }
+}
+
 static void print_quirks(const struct explanation *t)
 {
         if (t->n_words)
@@ -92,6 +112,7 @@ static void print_quirks(const struct explanation *t)
                 (void) snprintf(text, sizeof(text), _("%s, by %s: %s"), w->entry, TRANSLATED(quirk_word_who(w, who, sizeof(who))),
                                 TRANSLATED(quirk_word_effect(w, effect, sizeof(effect))));
                 output_sentence(i == 0 ? "Quirks" : "", text);
+                print_letters(w);
                 if (w->effect > QUIRK_SECOND)
                         output_sentence("", quirk_word_remedy(w, text, sizeof(text)));
         }
@@ -99,12 +120,13 @@ static void print_quirks(const struct explanation *t)
 
 static void print_advice(const struct ctl *c, const char *interface, const struct explanation *t)
 {
-        char advice[512], command[REMEDY_COMMAND_MAX];
+        char advice[512], named[512], command[REMEDY_COMMAND_MAX];
 
         (void) link_advice(&t->link, advice, sizeof(advice));
-        if (*advice || *t->unbound || *t->initramfs || json_object_array_length(t->names))
+        if (*advice || *t->unbound || *t->initramfs || *t->smart || json_object_array_length(t->names))
                 putchar('\n');
         output_sentence("Initramfs", t->initramfs);
+        output_sentence("SMART", output_named(TRANSLATED(t->smart), interface, named, sizeof(named)));
         output_sentence("Unbound", t->unbound);
         if (*t->unbound && remedy_here(&c->client.roots, REMEDY_KERNEL_LOG, interface, command, sizeof(command)) >= 0)
                 output_command("", command);
@@ -270,6 +292,7 @@ static void tell(const struct ctl *c, const struct view *v, struct explanation *
                                sizeof(ret->unbound));
         (void) explain_kernel(f, ret->rows, ret->n_rows, kernel_config_uas(&c->client.roots), ret->kernel, sizeof(ret->kernel));
         (void) explain_initramfs(f, initramfs_command(&c->client.roots), ret->initramfs, sizeof(ret->initramfs));
+        (void) smart_explain(f, ret->smart, sizeof(ret->smart));
         link_read(&c->client.roots, f, &ret->link);
         ret->names = mentions_read(&c->client.roots, f->interface);
 }
@@ -279,7 +302,8 @@ static json_object *json_explanation(const struct view *v, const struct explanat
         return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows, true)},
                            {"quirks", json_quirks(t->words, t->n_words)}, {"link", json_link(&t->link)},
                            {"names", json_object_get(t->names)}, {"kernel", new_string(t->kernel)},
-                           {"unbound", new_string(t->unbound)}, {"initramfs", new_string(t->initramfs)});
+                           {"unbound", new_string(t->unbound)}, {"initramfs", new_string(t->initramfs)},
+                           {"smart_advice", new_string(t->smart)});
 }
 
 /* The rows follow the files as they are now. The state follows the configuration that uasd read at its start. */

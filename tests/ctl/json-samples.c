@@ -111,6 +111,7 @@ int main(void)
         json_print_line(sample_json(&f, "kernel", json_object_new_string("It chooses uas.")));
         json_print_line(sample_json(&f, "unbound", json_object_new_string("uas gave up on it.")));
         json_print_line(sample_json(&f, "initramfs", json_object_new_string("It is older than the record of this disk.")));
+        json_print_line(sample_json(&f, "smart_advice", json_object_new_string("The kernel blocks ATA commands.")));
         json_print_line(json_kernel(&boot, &nothing, "update-initramfs -u"));
         json_print_line(json_kernel(&nothing, NULL, NULL));
         json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}, 0));

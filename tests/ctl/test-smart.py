@@ -46,13 +46,13 @@ class Smart(unittest.TestCase):
         self.tree.write('etc/uasd/history', f'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state={state} firmware=0214 '
                         f'kernel=6.1.0-test boot={boot} date=2026-11-20T15:45:07Z reason=x\n')
 
-    def smartctl(self, answer, known=KNOWN, before=''):
+    def smartctl(self, answer, known=KNOWN, before='', lookup=':'):
         """Its database returns `known` for any bridge, any disk returns `answer`."""
         self.tree.write('database', known)
         self.tree.write('answer', answer if isinstance(answer, (str, bytes)) else json.dumps(answer))
         self.tree.write('usr/sbin/smartctl', '#!/bin/sh\n'
                         f'echo "$@" >>{self.tree.path("asked")}\n'
-                        f'if [ "$1" = -P ]; then exec cat {self.tree.path("database")}; fi\n'
+                        f'if [ "$1" = -P ]; then {lookup}; exec cat {self.tree.path("database")}; fi\n'
                         f'{before}\ncat {self.tree.path("answer")}\nexit 4\n')
         os.chmod(self.tree.path('usr/sbin/smartctl'), 0o755)
 
@@ -158,6 +158,66 @@ class Smart(unittest.TestCase):
     def test_unknown_bridge(self):
         self.smartctl(ATA, known='No presets are defined for this drive.\n')
         self.assertIn('(most bridges know: smartctl -d sat /dev/sda)', self.not_asked("smartctl's database does not have its bridge"))
+
+    def test_bridge_not_looked_up(self):
+        """A program that fails or is late has not said that its database lacks the bridge."""
+        for before, why in (('exit 1', 'smartctl did not say which type its bridge has'),
+                            ('kill -9 $$', 'smartctl did not say which type its bridge has'),
+                            ('exec sleep 60', 'smartctl did not say in time which type its bridge has')):
+            self.smartctl(ATA, lookup=before)
+            self.not_asked(why)
+        self.smartctl(ATA, known='USB Bridge:         Some chip\nUSB Type            [unsupported]\n')
+        self.not_asked("smartctl's database has its bridge as one that does not work")
+
+    def seagate(self, entry='', driver='uas'):
+        self.tree.write('sys/module/usb_storage/parameters/quirks', entry + '\n')
+        self.tree.disk('2-7', 'sdc', driver, serial='S7', ids=(0x0bc2, 0x2037))
+        self.tree.write('sys/block/sdc/device/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.tree.write('asked', '')
+        try:
+            p = self.tree.run('status', '-q', 'sdc')
+            q = self.tree.run('explain', '-q', 'sdc')
+            return next(line for line in p.stdout.splitlines() if 'SMART: ' in line), q.stdout
+        finally:
+            self.tree.remove('2-7', 'sdc')
+
+    @unittest.skipUnless(ROOT, 'not root')
+    def test_ata_blocked(self):
+        """uas blocks ATA commands of every Seagate (flag t), usb-storage does not, and an entry for the bridge replaces the flag."""
+        self.smartctl(ATA, known='USB Type            sat\n')
+        blocked = 'the kernel blocks ATA commands to it under uas (flag t), and allows them under usb-storage'
+        told, explained = self.seagate()
+        self.assertIn('SMART: sdc: not known: ' + blocked, told)
+        self.assertEqual([a for a in self.asked() if not a.startswith('-P')], [])
+        explained = ' '.join(explained.split())
+        self.assertIn('SMART: The kernel blocks ATA commands under uas for this bridge (flag t), so smartctl does not work with SAT. '
+                      'usb-storage allows them: uasctl switch 2-7:1.0 usb-storage', explained)
+        told, explained = self.seagate(entry='0bc2:2037:j')
+        self.assertIn('SMART: sdc: passed, 34', told)
+        explained = ' '.join(explained.split())
+        self.assertIn("SMART: The entry 0bc2:2037:j replaces the kernel's flag t: ATA commands reach the disk under uas.", explained)
+        self.assertIn('j: the kernel does not send REPORT LUNS', explained)
+        told, explained = self.seagate(driver='usb-storage')
+        self.assertIn('SMART: sdc: passed, 34', told)
+        self.assertNotIn('SMART:', explained)
+        # Other types send no ATA commands.
+        self.smartctl(ATA)
+        self.assertIn('SMART: sdc: passed, 34', self.seagate()[0])
+
+    @unittest.skipUnless(ROOT, 'not root')
+    def test_own_questions(self):
+        """status prints no counter that its own question raises."""
+        counter = self.tree.path('sys/block/sda/device/ioerr_cnt')
+        for name, value in ('iorequest_cnt', 0x20), ('ioerr_cnt', 2), ('iotmo_cnt', 0):
+            self.tree.write(f'sys/block/sda/device/{name}', f'{value:#x}\n')
+        self.smartctl(ATA, before=f'read n <{counter}; printf "0x%x\\n" $((n + 2)) >{counter}')
+        first, second = (self.tree.run('status', '-q', 'sda').stdout for _ in range(2))
+        with open(counter) as f:
+            self.assertEqual(f.read(), '0x6\n')  # the questions were asked
+        self.assertEqual(first, second)
+        self.assertIn('  Commands: sda: none has timed out\n', first)
+        # Without a question the counters stand, and are printed.
+        self.assertIn('  Commands: sda: 32 since the driver took it; 6 failed, 0 timed out\n', self.tree.run('status', '-q').stdout)
 
     def test_missing(self):
         line, one = self.status()
