@@ -59,6 +59,8 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
                 return _("uasd runs, but does not answer");
         case -EBADMSG:
                 return why_not_understood(c, ret);
+        case -ENETDOWN: /* uasd may run: only root has another way to it */
+                return _("the system bus (D-Bus) does not answer");
         default:
                 return is_off(c) ? _("uasd is off: uasd=off is on the kernel command line") : _("uasd is not running");
         }
@@ -114,21 +116,41 @@ void client_say_command(const struct client *c, enum remedy id, const char *oper
                 log_info("%s %s", before, command);
 }
 
+/* Whether sd-bus finds the program that it runs for a host. */
+static bool has_ssh(void)
+{
+        const char *ssh = getenv("SYSTEMD_SSH") ?: "ssh", *path = getenv("PATH") ?: "/usr/bin:/bin";
+
+        if (strchr(ssh, '/'))
+                return access(ssh, X_OK) >= 0;
+        for (size_t n; *path; path += n + (path[n] == ':')) {
+                char file[PATH_JOIN_MAX];
+
+                n = strcspn(path, ":");
+                if (snprintf(file, sizeof(file), "%.*s/%s", (int) n, path, ssh) < (int) sizeof(file) && access(file, X_OK) >= 0)
+                        return true;
+        }
+        return false;
+}
+
 static int tell_unconnected(const struct client *c, int error)
 {
         char room[WHY_MAX];
         const char *why = error == -EHOSTUNREACH ? _("ssh cannot reach its system bus") : why_no_answer(c, error, room);
 
+        if (error == -EHOSTUNREACH && !has_ssh())
+                return log_failure(UASD_EXIT_TOOL_MISSING, "%s: ssh is not installed (openssh-client)", c->host);
         if (c->host)
                 log_error("%s: %s", c->host, why);
         else
                 log_error(error == -ETIMEDOUT || error == -EBADMSG ? "%s"
-                          : is_off(c) ? N_("%s, and only uasd can do that. Restart the machine without that word.")
-                                      : N_("%s, and only it can do that."),
+                          : error == -ENETDOWN ? N_("%s, and only uasd can do that. root reaches uasd without the bus.")
+                          : is_off(c)          ? N_("%s, and only uasd can do that. Restart the machine without that word.")
+                                               : N_("%s, and only it can do that."),
                           why);
         if (error == -ETIMEDOUT)
                 client_say_command(c, REMEDY_WHY_NOT, NULL, _("To see the reason:"));
-        else if (error != -EBADMSG && !is_off(c))
+        else if (error != -EBADMSG && error != -ENETDOWN && !is_off(c))
                 client_say_command(c, REMEDY_START, NULL, _("To start it:"));
         return UASD_EXIT_FAILED;
 }
@@ -144,7 +166,7 @@ int source_connect_if_running(const struct client *c, struct remote *ret_remote,
 {
         int r = open_remote(c, REMOTE_ORDER, ret_remote, ret);
 
-        return r < 0 && (r != -ENOTCONN || c->host) ? tell_unconnected(c, r) : UASD_EXIT_OK;
+        return r < 0 && ((r != -ENOTCONN && r != -ENETDOWN) || c->host) ? tell_unconnected(c, r) : UASD_EXIT_OK;
 }
 
 int source_lacks(struct remote *r, const char *member)

@@ -105,7 +105,7 @@ static int read_disks(sd_bus *bus, bool brief, uint64_t deadline, struct views *
         return r < 0 ? r : remote_parse(reply, ret);
 }
 
-/* Callers distinguish three errors: too slow, not understood, not there. */
+/* Callers distinguish these errors: too slow, not understood, not there. */
 static int summary(int k)
 {
         return k == -ETIMEDOUT || k == -EBADMSG ? k : -ENOTCONN;
@@ -119,7 +119,7 @@ static int open_and_read(const char *host, const char *socket, bool brief, uint6
         int r = open_bus(host, socket, deadline, &remote.bus);
 
         if (r < 0)
-                return host ? -EHOSTUNREACH : summary(r);
+                return host ? -EHOSTUNREACH : !socket && summary(r) == -ENOTCONN ? -ENETDOWN : summary(r);
         /* The limit does not include the login. */
         r = read_disks(remote.bus, brief, host ? now_boottime() + limit_usec : deadline, ret_disks);
         if (r < 0)
@@ -136,10 +136,11 @@ int remote_open(const char *host, const char *private_socket, enum remote_use us
         uint64_t start = now_boottime(), used;
         int r = open_and_read(host, first, brief, limit_usec, ret, ret_disks);
 
-        if (r != -ENOTCONN || !private_socket)
+        if ((r != -ENOTCONN && r != -ENETDOWN) || !private_socket)
                 return r;
         used = now_boottime() - start;
-        return open_and_read(NULL, second, brief, used < limit_usec ? limit_usec - used : 0, ret, ret_disks);
+        r = open_and_read(NULL, second, brief, used < limit_usec ? limit_usec - used : 0, ret, ret_disks);
+        return r == -ENETDOWN ? -ENOTCONN : r; /* without uasd there is no private socket */
 }
 
 void remote_close(struct remote *r)

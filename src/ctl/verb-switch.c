@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/ctl.h"
 
+#include <fcntl.h>
+#include <signal.h>
+
 #include "common/names.h"
 #include "core/policy.h"
 #include "ctl/output.h"
@@ -133,10 +136,46 @@ static int tell_end(struct daemon_watch *watch, const char *id, const char *labe
         return tell_outcome(v ? VIEW_LABEL(v) : label, &watch->outcome);
 }
 
+/* ^C ends uasctl, not the request. A hangup of the pipe ends the wait, also if the signal comes just before it. */
+static struct {
+        int reading, writing;
+        volatile sig_atomic_t which;
+} interrupt = {-1, -1, 0};
+
+static void on_signal(int which)
+{
+        interrupt.which = which;
+        (void) close(interrupt.writing);
+}
+
+static void watch_signals(struct daemon_watch *watch)
+{
+        const struct sigaction a = {.sa_handler = on_signal, .sa_flags = (int) SA_RESETHAND};
+        int ends[2];
+
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return;
+        interrupt.reading = watch->hangup_fd = ends[0];
+        interrupt.writing = ends[1];
+        (void) sigaction(SIGINT, &a, NULL);
+}
+
+/* Says that the request stays, and how to end it. */
+static int tell_pending(struct ctl *c, struct daemon_watch *watch, const char *id, const char *label)
+{
+        /* No signal carries the reason and the users. */
+        const struct view *v = daemon_watch_refresh(watch) < 0 ? NULL : views_find(&watch->disks, id);
+
+        if (!v)
+                return gone(label);
+        log_info("%s: still %s. The request stays.", label, state_to_string(v->disk.state));
+        return is_deferred(v) ? tell_deferred(c, label, v) : UASD_EXIT_DEFERRED;
+}
+
 /*
  * Waits for the end of the job. With --wait it also waits while the disk is in use. Without it, only for a switch that has begun.
  */
-static int follow(const struct ctl *c, struct daemon_watch *watch, struct wish *w)
+static int follow(struct ctl *c, struct daemon_watch *watch, struct wish *w)
 {
         const char *id = w->disk->disk.facts.interface, *label = VIEW_LABEL(w->disk);
         uint64_t begin = end_after(BEGIN_USEC), end = end_after(w->wait ? w->wait_usec : WORK_USEC);
@@ -152,14 +191,17 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, struct wish *
                         tell_wish(w);
                         return tell_end(watch, id, label);
                 }
+                if (interrupt.which) {
+                        (void) tell_pending(c, watch, id, label);
+                        (void) raise(interrupt.which); /* uasctl ends by it, as its caller expects */
+                }
                 if (watch->gone || (r < 0 && r != -ETIMEDOUT))
                         return source_lost(watch->gone ? -ENOTCONN : r);
                 v = views_find(&watch->disks, id);
                 if (!v)
                         return gone(label);
                 if (now_boottime() >= end)
-                        return log_answer(UASD_EXIT_DEFERRED, "%s: still %s. The request stays.", label,
-                                          state_to_string(v->disk.state));
+                        return tell_pending(c, watch, id, label);
                 if (w->wait || now_boottime() < begin)
                         continue;
                 pending = !is_deferred(v);
@@ -196,6 +238,7 @@ static int request(struct ctl *c, const char *what, struct wish *w)
         r = request_call(&c->client, &c->remote, &call, &job);
         if (r != UASD_EXIT_OK)
                 return r;
+        watch_signals(&watch);
         watch.job = job; /* if the job has ended already, its signal is still in the queue */
         if (w->wait || w->target == DRIVER_NONE)
                 tell_wish(w);

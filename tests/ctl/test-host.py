@@ -79,6 +79,14 @@ class Host(unittest.TestCase):
             self.assertEqual(p.stdout, '')
             self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: ssh cannot reach its system bus')
 
+    def test_no_ssh(self):
+        """A missing tool is not an unreachable machine."""
+        env = {**self.env, 'PATH': self.dir + '/none:' + self.dir}
+        env.pop('SYSTEMD_SSH', None)
+        p = subprocess.run([UASCTL, '-H', 'nas', 'list'], env=env, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+        self.assertEqual((p.returncode, p.stdout), (77, ''))
+        self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: ssh is not installed (openssh-client)')
+
     def test_looks_here(self):
         """Verbs that read the machine itself report an error, and make no call."""
         for args in ['explain', 'sda'], ['db', 'sda'], ['log'], ['metrics'], ['report'], ['switch', '--dry-run', 'sda'], ['policy', '--kernel']:

@@ -336,9 +336,31 @@ class Uasctl(unittest.TestCase):
         outcome = json.loads(self.run_ctl('status', 'sdb', '--json').stdout)['disks'][0]['outcome']
         self.assertEqual(outcome, {'code': 0, 'step': None, 'text': 'It runs on its new driver.'})
 
+    def still_wanted(self, said):
+        """What the end of uasctl does not end: the request, its users and both ways on."""
+        said = ' '.join(said.split())
+        self.assertIn('2-2:1.0 (sdb): still waiting. The request stays.', said)
+        self.assertIn('mounted on /mnt/usb (sdb1) uasctl: To free it: umount /mnt/usb', said)
+        self.assertIn('uasd switches it as soon as it is free. To cancel: uasctl cancel 2-2:1.0', said)
+
+    def test_switch_interrupted(self):
+        """^C ends uasctl by that signal. It does not end the request, and uasctl says so."""
+        self.env['BUSY_MSEC'] = '60000'
+        self.start()
+        with subprocess.Popen([UASCTL, 'switch', 'sdb', 'uas', '--wait'], env=self.env, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=True) as p:
+            self.assertEqual(self.asked(), 'Switch 2-2:1.0 uas')
+            p.stderr.readline()  # what it is going to do
+            p.send_signal(signal.SIGINT)
+            said = p.stderr.read()
+            self.assertEqual(p.wait(20), -signal.SIGINT, said)
+        self.still_wanted(said)
+        self.assertEqual([d['state'] for d in json.loads(self.run_ctl('list', '--json').stdout)['disks'] if d['id'] == '2-2:1.0'], ['waiting'])
+
     def test_switch_wait(self):
         self.start()
-        self.run_ctl('switch', 'sdb', 'uas', '--wait=1', code=3)
+        p = self.run_ctl('switch', 'sdb', 'uas', '--wait=1', code=3)
+        self.still_wanted(p.stderr)
         self.run_ctl('switch', 'sdb', 'uas', '--wait')
         self.run_ctl('switch', 'sdb', 'usb-storage', '--wait=10')
 
@@ -581,6 +603,18 @@ class Uasctl(unittest.TestCase):
         self.bus.kill()
         self.bus.wait()
         self.assertIn('uasd is not running', self.run_ctl('list').stderr)
+
+    @unittest.skipIf(os.geteuid(), 'not root')
+    def test_no_bus_for_a_user(self):
+        """uasd may run: only root has a way to it without the bus."""
+        self.bus.kill()
+        self.bus.wait()
+        program = shutil.copy(UASCTL, self.dir)  # the user may read it there
+        for args, code, more in ((['list'], 0, ': uasctl reads the disks from the kernel.'),
+                                 (['cancel', 'sda'], 1, ', and only uasd can do that. root reaches uasd without the bus.')):
+            p = subprocess.run(['setpriv', '--reuid=65534', '--clear-groups', program, *args], env=self.env, capture_output=True, text=True,
+                               timeout=20, stdin=subprocess.DEVNULL)
+            self.assertEqual((p.returncode, p.stderr.splitlines()[0]), (code, f'uasctl: the system bus (D-Bus) does not answer{more}'))
 
     def test_stopped_daemon(self):
         self.start()
