@@ -20,6 +20,7 @@
 enum option_kind {
         OPTION_JSON,
         OPTION_FLAG,
+        OPTION_MARKDOWN,
         OPTION_WORD,
         OPTION_DRIVER,
         OPTION_ROUNDS,
@@ -72,7 +73,7 @@ static const struct option_row rows[] = {
         {"clients", "=HOST,...", "Measure from several machines that run fio --server", "hosts that run fio --server",
          AT(clients), OPTION_WORD, 0, true},
         {"csv", "", "Print a line for each run", NULL, AT(csv), OPTION_FLAG},
-        {"markdown", "", "Print a table for a forum", NULL, AT(markdown), OPTION_FLAG},
+        {"markdown", "[=full]", "Print a table for a forum, or one with all columns", "full", AT(markdown), OPTION_MARKDOWN},
         {"chart", "=FILE", "Draw the result, as .svg or .png", "a file: result.svg", AT(chart), OPTION_WORD},
         {"history", "", "As the verb list", "--history", BENCH_LIST, OPTION_VERB},
         {"diff", "", "As the verb diff", "--diff", BENCH_DIFF, OPTION_VERB},
@@ -127,6 +128,10 @@ static int set_value(const struct option_row *row, const char *argument, struct 
         case OPTION_JSON:
                 *(bool *) at = true;
                 return json_open(argument);
+        case OPTION_MARKDOWN:
+                *(bool *) at = true;
+                o->markdown_full = argument;
+                return !argument || streq(argument, "full") ? 0 : -EINVAL;
         case OPTION_WORD:
                 *(const char **) at = argument;
                 return isempty(argument) ? -EINVAL : 0;

@@ -25,7 +25,7 @@ struct bench_options {
         const char *clients; /* "HOST,..." */
         const char *file;    /* a file, or the directory for one */
         const char *chart;
-        bool write, remount, destroy_data, csv, markdown;
+        bool write, remount, destroy_data, csv, markdown, markdown_full;
         unsigned rounds;      /* number that counts */
         unsigned runtime_sec; /* of one run; 0: as in the profile */
         uint64_t pause_usec;  /* between two runs */

@@ -2,7 +2,7 @@
 /*
  * Prints a result, for the tests of the output.
  *
- *     bench-told SAMPLE table|json|csv|markdown
+ *     bench-told SAMPLE table|json|csv|markdown|markdown-full
  *     bench-told SAMPLE chart FILE
  *     bench-told SAMPLE keep ROOT [ID [STARTED]]
  *     bench-told history ROOT [DISK]
@@ -148,7 +148,7 @@ static int keep(struct bench *b, const char *root, char **rest)
 
 static int tell(struct bench *b, char **argv)
 {
-        static const char *const formats[] = {"table", "json", "csv", "markdown"};
+        static const char *const formats[] = {"table", "json", "csv", "markdown", "markdown-full"};
 
         for (size_t i = 0; i < ELEMENTSOF(formats); i++)
                 if (streq(argv[2], formats[i]))

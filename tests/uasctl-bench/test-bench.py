@@ -231,11 +231,24 @@ class Bench(BenchCase):
             p.send_signal(which)
             out, err = p.communicate(timeout=20)
             self.assertEqual(p.returncode, 1, err)
-            self.assertIn('Interrupted', err)
+            self.assertIn('Interrupted.\n', err)
+            self.assertIn('uasctl: Nothing was measured.\nuasctl: 2-1:1.0 (sda) is on usb-storage.\n', err)
             self.assertEqual([self.asked(), self.asked()], ['Lease 2-1:1.0', 'LeaseEnded 2-1:1.0'])
             self.assertFalse([pid for pid in fio if os.path.exists(f'/proc/{pid}')])
             self.assertEqual(self.kept(), [])
             self.daemon.kill()
+
+    def test_interrupted_before(self):
+        """Before the lease there is nothing to end. The sentence does not name an error of the system."""
+        self.env['LEASE_STALLS'] = '1'
+        self.start()
+        p = self.spawn([IN_TREE, self.tree.top, 'bench', 'sda', '--profile=quick', '-n', '5'], stderr=subprocess.PIPE)
+        self.addCleanup(p.stderr.close)
+        self.assertEqual(self.asked(), 'Lease 2-1:1.0')
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=20)
+        self.assertEqual((p.returncode, out), (-signal.SIGINT, ''))
+        self.assertTrue(err.endswith('uasctl: Interrupted. Nothing was measured. sda stays on usb-storage.\n'), err)
 
     def test_told_as_interrupted(self):
         """The results up to then are printed, and not stored."""

@@ -225,11 +225,52 @@ static void guesses(void **state)
         }
 }
 
+/* The first switch and the warm-up take longer than planned: the percentage stands, and those to come are expected to as well. */
+static void test_progress(void **state)
+{
+        struct session s = {};
+        uint64_t done = 0, before;
+        unsigned percent = 0;
+
+        make_steps(&s, &(struct shape){BOT, BOT, UAS, 2, 3, false, false});
+        for (size_t i = 0; i < s.n_steps; i++)
+                s.steps[i].usec = 10;
+        for (s.at = session_next(&s, 0); s.at < s.n_steps; s.at = session_next(&s, s.at + 1)) {
+                const struct step *step = &s.steps[s.at];
+                uint64_t usec = step->kind == STEP_PAUSE ? 10 : step->kind == STEP_SWITCH ? 80 : 50;
+
+                assert_true(session_percent(&s, done, session_left(&s, s.at)) >= percent);
+                percent = s.percent;
+                done += usec;
+                session_learn(&s, usec);
+                before = session_left(&s, s.at);
+                assert_true(session_percent(&s, done, before - usec) >= percent);
+                percent = s.percent;
+        }
+        assert_int_equal(percent, 100);
+        /* All of a kind were learned from the first one, switches and warm-ups too. */
+        for (size_t i = 0; i < s.n_steps; i++)
+                assert_int_equal(s.steps[i].usec, s.steps[i].kind == STEP_PAUSE ? 10 : s.steps[i].kind == STEP_SWITCH ? 80 : 50);
+        free(s.steps);
+}
+
+/* What was shown once does not fall when the rest grows. */
+static void test_percent(void **state)
+{
+        struct session s = {};
+
+        assert_int_equal(session_percent(&s, 0, 0), 0);
+        assert_int_equal(session_percent(&s, 16, 84), 16);
+        assert_int_equal(session_percent(&s, 18, 132), 16);
+        assert_int_equal(session_percent(&s, 40, 110), 26);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(orders), cmocka_unit_test(rounds),    cmocka_unit_test(halves),
-                cmocka_unit_test(times),  cmocka_unit_test(time_left), cmocka_unit_test(guesses),
+                cmocka_unit_test(test_progress), cmocka_unit_test(test_percent), cmocka_unit_test(orders),
+                cmocka_unit_test(rounds),        cmocka_unit_test(halves),       cmocka_unit_test(times),
+                cmocka_unit_test(time_left),     cmocka_unit_test(guesses),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ class Table(unittest.TestCase):
         mean = f"{figure['median'] / 1e9:.2f} s"
         self.assertRegex(told('full', 'table'), f'write, 4 KiB, +usb-storage 140 \\+ 140 IOPS .* {mean} ')
         self.assertIn('| random read and write, 4 KiB, one at a time | usb-storage | 140 + 140 IOPS | .......2........ | 280-281 IOPS | 0.4 % | '
-                      '280 IOPS | 0.57 + 0.57 MB/s | ' + mean + ' |', told('full', 'markdown'))
+                      '280 IOPS | 0.57 + 0.57 MB/s | ' + mean + ' |', told('full', 'markdown-full'))
 
     def test_rounds(self):
         """Each round at its place between 0 and the best one, both drivers by the same measure."""
@@ -123,7 +123,7 @@ class Table(unittest.TestCase):
         self.assertNotIn('PATTERN', told('comparison', 'table', NO_LEGEND='1'))
 
     def test_harmless(self):
-        for how in 'table', 'markdown', 'csv', 'json':
+        for how in 'table', 'markdown', 'markdown-full', 'csv', 'json':
             text = told('hostile', how)
             self.assertNotRegex(text, '[\x00-\x08\x0b\x0c\x0e-\x1f]', how)
 
@@ -171,8 +171,21 @@ class Markdown(unittest.TestCase):
         self.assertIn('**Verdict: random read, 4 KiB, depth 32: 3.1 times faster on UAS;', text)
         self.assertNotIn('S-0815', text)
         rows = [line for line in text.split('\n') if line.startswith('|')]
-        self.assertEqual({line.count('|') for line in rows}, {16})
+        self.assertEqual({line.count('|') for line in rows}, {6})
         self.assertEqual(len(rows), 2 + 8)
+        self.assertEqual(rows[0], '| PATTERN | DRIVER | MEDIAN | RANGE | UAS IS |')
+        self.assertEqual(told('single', 'markdown').split('\n\n')[2].split('\n')[0], '| PATTERN | DRIVER | MEDIAN | RANGE | LATENCY |')
+
+    def test_full(self):
+        rows = [line for line in told('comparison', 'markdown-full').split('\n') if line.startswith('|')]
+        self.assertEqual(({line.count('|') for line in rows}, len(rows)), ({16}, 2 + 8))
+
+    def test_doubts(self):
+        "A figure that is doubted has its mark in the small table as well."
+        text = told('doubted', 'markdown')
+        marks = set(re.findall(r'\[\d+\]', ''.join(line for line in text.split('\n') if line.startswith('|'))))
+        self.assertTrue(marks)
+        self.assertEqual(marks, set(re.findall(r'(?m)^- (\[\d+\])', text)))
 
     def test_private(self):
         text = told('full', 'markdown')

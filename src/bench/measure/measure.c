@@ -4,10 +4,14 @@
 #include "bench/measure/fio.h"
 #include "bench/measure/session.h"
 #include "bench/tell/tell.h"
+#include "client/client.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 #include "term/terminal.h"
+
+/* Longer than uasd needs to switch a free disk back. */
+#define BACK_USEC (15 * USEC_PER_SEC)
 
 /* fio knows more options than bench does. */
 static int check_profile(const struct profile *p)
@@ -141,6 +145,35 @@ static int go_back(struct session *s, enum driver before, bool overridden)
                             &(struct remote_call){.method = "Switch", .disk = f->interface, .value = ""}, NULL);
 }
 
+/* After an interruption: where the disk is. When the lease has ended, uasd switches it back. */
+static void tell_where(const struct session *s)
+{
+        const struct subject *f = s->subject;
+        uint64_t deadline = now_boottime() + BACK_USEC;
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        const struct view *v;
+        int code = source_connect(&f->context->client, &remote, &views);
+
+        if (s->bench->n_runs == 0)
+                log_info("Nothing was measured.");
+        while (code == UASD_EXIT_OK) {
+                v = views_find(&views, f->interface);
+                if (!v)
+                        return;
+                if ((!state_is_pending(v->disk.state) && !v->disk.lease[0]) || now_boottime() >= deadline)
+                        break;
+                (void) usleep(100 * USEC_PER_MSEC);
+                views_done(&views);
+                code = remote_read(&remote, &views) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        }
+        if (code == UASD_EXIT_OK && state_is_pending(v->disk.state))
+                log_info("%s is on %s, and its state is %s.", VIEW_LABEL(v), view_driver(v) ?: "no driver",
+                         state_to_string(v->disk.state));
+        else if (code == UASD_EXIT_OK)
+                log_info("%s is on %s.", VIEW_LABEL(v), view_driver(v) ?: "no driver");
+}
+
 /* All checks are done. From here on the disk or file is ours. */
 static int measure(struct session *s)
 {
@@ -148,10 +181,18 @@ static int measure(struct session *s)
         bool raw = !f->path, shared = f->hosts && f->lay_out, overridden = f->view && streq(f->view->reason_id, "override");
         int code = UASD_EXIT_OK, back = UASD_EXIT_OK;
         enum driver before = f->driver;
+        char words[128];
 
-        run_catch_signals();
+        /* sd-bus goes on waiting for the lease after a signal. The disk stays where it is until the first switch. */
+        (void) snprintf(words, sizeof(words), "Interrupted. Nothing was measured. %s stays on %s.", f->block,
+                        driver_to_string(f->driver));
+        if (raw)
+                run_die_saying(words);
+        else
+                run_catch_signals();
         if (raw || f->remounts)
                 code = bench_lease_begin(f);
+        run_catch_signals();
         if (code == UASD_EXIT_OK && shared) {
                 _cleanup_free_ char *directory = f->path;
 
@@ -168,6 +209,8 @@ static int measure(struct session *s)
                         log_error("Cannot remove the scratch file '%s' on %s. Remove it there.", f->path, f->hosts[0]);
         }
         lease_end(f);
+        if (run_signal() && f->interface && (raw || f->remounts))
+                tell_where(s);
         if (raw && s->ended[DRIVER_UAS] && before == DRIVER_UAS && code == UASD_EXIT_ROLLED_BACK)
                 lease_keep_off_uas(f);
         return code == UASD_EXIT_OK ? back : code;

@@ -27,14 +27,35 @@ static void on_signal(int which)
         caught = which;
 }
 
-void run_catch_signals(void)
+static void catch_all(const struct sigaction *a)
 {
         static const int which[] = {SIGINT, SIGTERM, SIGHUP};
-        struct sigaction a = {.sa_handler = on_signal}; /* no SA_RESTART: a wait ends */
 
         caught = 0;
         for (size_t i = 0; i < ELEMENTSOF(which); i++)
-                (void) sigaction(which[i], &a, NULL);
+                (void) sigaction(which[i], a, NULL);
+}
+
+void run_catch_signals(void)
+{
+        catch_all(&(struct sigaction){.sa_handler = on_signal}); /* no SA_RESTART: a wait ends */
+}
+
+static char last_words[256];
+
+static void on_early_signal(int which)
+{
+        ssize_t n = write(STDERR_FILENO, last_words, strlen(last_words));
+
+        (void) n;
+        (void) raise(which);
+}
+
+void run_die_saying(const char *words)
+{
+        (void) snprintf(last_words, sizeof(last_words), "uasctl: %s\n", words);
+        /* Without the mask and the handler, the second one is the death. */
+        catch_all(&(struct sigaction){.sa_handler = on_early_signal, .sa_flags = (int) (SA_RESETHAND | SA_NODEFER)});
 }
 
 int run_signal(void)
@@ -71,15 +92,24 @@ uint64_t session_left(const struct session *s, size_t at)
         return sum;
 }
 
-void run_show_progress(const struct session *s)
+unsigned session_percent(struct session *s, uint64_t done, uint64_t rest)
+{
+        unsigned percent = (unsigned) (done * 100 / ((done + rest) ?: 1));
+
+        if (percent > s->percent)
+                s->percent = percent;
+        return s->percent;
+}
+
+void run_show_progress(struct session *s)
 {
         char line[sizeof(s->what) + 64], left[RUN_TIME_MAX];
         uint64_t usec = now_boottime() - s->begin, expected = s->steps[s->at].usec;
         uint64_t within = usec < expected ? usec : expected, done = s->begin - s->started + within;
         uint64_t rest = session_left(s, s->at) - within;
 
-        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", (unsigned) (done * 100 / ((done + rest) ?: 1)),
-                        run_time_text(rest, left), s->what);
+        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", session_percent(s, done, rest), run_time_text(rest, left),
+                        s->what);
         progress_line(line);
 }
 

@@ -224,14 +224,12 @@ static int do_step(struct session *s, const struct step *step)
         return UASD_EXIT_FAILED; /* other errors are reported */
 }
 
-/* A run lasts as long as the one before it with the same pattern. */
-static void learn_times(struct session *s)
+void session_learn(struct session *s, uint64_t usec)
 {
         const struct step *now = &s->steps[s->at];
-        uint64_t usec = now_boottime() - s->begin;
 
-        for (size_t i = s->at; i < s->n_steps && now->kind == STEP_RUN; i++)
-                if (s->steps[i].kind == STEP_RUN && s->steps[i].pattern == now->pattern)
+        for (size_t i = s->at; i < s->n_steps && now->kind != STEP_PAUSE; i++)
+                if (s->steps[i].kind == now->kind && s->steps[i].pattern == now->pattern)
                         s->steps[i].usec = usec;
 }
 
@@ -246,7 +244,7 @@ int session_run(struct session *s)
                 s->begin = now_boottime();
                 run_show_progress(s);
                 code = do_step(s, &s->steps[s->at]);
-                learn_times(s);
+                session_learn(s, now_boottime() - s->begin);
         }
         progress_clear();
         /* A disk that fails under uas is not left there, even if it was there before. */

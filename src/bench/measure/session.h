@@ -37,7 +37,8 @@ struct session {
         bool ended[_DRIVER_MAX]; /* drivers whose half has ended early. Their runs, and the switches to them, are skipped */
         uint64_t looked;         /* time of the last check of the disk */
         int stop;                /* -EINTR, -EIO (trouble), -ENODEV (unplugged) or -EPIPE (lease): why a run was ended */
-        char what[320]; /* the present step for the line of progress: "uas, round 2 of 5: random read, 4 KiB, depth 32" */
+        char what[320];   /* the present step for the line of progress: "uas, round 2 of 5: random read, 4 KiB, depth 32" */
+        unsigned percent; /* the largest that was shown */
         uint64_t started, begin; /* of all steps, and of the present one; CLOCK_BOOTTIME in usec */
 };
 
@@ -63,6 +64,8 @@ int session_switch(struct session *s, enum driver to);
 
 /* From now on SIGINT, SIGTERM and SIGHUP end a session in an orderly way. run_signal() returns the signal, or 0. */
 void run_catch_signals(void);
+/* Until then these signals end uasctl, with these words. */
+void run_die_saying(const char *words);
 int run_signal(void);
 
 /* These return 0; -EINTR, -EIO, -ENODEV, -EPIPE as s->stop; other -errno, reported. */
@@ -73,8 +76,12 @@ int run_pause(struct session *s, uint64_t usec);
 /* Bytes that run_read_all() reads. */
 uint64_t run_region_once(const struct session *s);
 
+/* The percentage of what is done, for the line of progress. It never falls, also if the rest turns out to be longer. */
+unsigned session_percent(struct session *s, uint64_t done, uint64_t rest);
+/* A step lasts as long as the one before it of the same kind and, if it is a run, with the same pattern. */
+void session_learn(struct session *s, uint64_t usec);
 /* Shows the progress of the present step. */
-void run_show_progress(const struct session *s);
+void run_show_progress(struct session *s);
 /* "3 min", rounded. Returns ret. */
 #define RUN_TIME_MAX 32
 char *run_time_text(uint64_t usec, char ret[static RUN_TIME_MAX]);

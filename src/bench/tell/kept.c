@@ -167,6 +167,7 @@ int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool leg
                 [BENCH_JSON] = print_json,
                 [BENCH_CSV] = bench_csv,
                 [BENCH_MARKDOWN] = bench_markdown,
+                [BENCH_MARKDOWN_FULL] = bench_markdown_full,
         };
 
         return formats[how](b, out, legend);
@@ -175,7 +176,11 @@ int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool leg
 int bench_tell_as_asked(const struct bench_context *c, const struct bench *b)
 {
         const struct bench_options *o = c->options;
-        enum bench_format how = o->json ? BENCH_JSON : o->csv ? BENCH_CSV : o->markdown ? BENCH_MARKDOWN : BENCH_TABLE;
+        enum bench_format how = o->json            ? BENCH_JSON
+                                : o->csv           ? BENCH_CSV
+                                : o->markdown_full ? BENCH_MARKDOWN_FULL
+                                : o->markdown      ? BENCH_MARKDOWN
+                                                   : BENCH_TABLE;
         int k = bench_tell(b, how, stdout, !o->no_legend);
 
         if (k < 0)

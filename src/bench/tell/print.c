@@ -47,6 +47,7 @@ struct result_printer {
         struct notes notes;
         size_t n_columns; /* without the last one if nothing is compared */
         bool markdown;    /* not for a terminal */
+        bool brief;       /* for a forum: the marks of the doubts are behind the median */
         bool utf8;
 };
 
@@ -115,7 +116,7 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
         enum stats_measure m = stats_figure(&p->b->patterns[pattern]), also = m == STATS_IOPS ? STATS_BYTES : STATS_IOPS;
         char name[PATTERN_TEXT_MAX], rate[RATE_TEXT_MAX], other[RATE_TEXT_MAX], average[UNIT_TEXT_MAX];
         char range[2 * UNIT_TEXT_MAX + 2], spread[16], places[PLACES + 1];
-        char latency[ELEMENTSOF(latencies)][UNIT_TEXT_MAX], notes[NOTES_TEXT_MAX] = "";
+        char latency[ELEMENTSOF(latencies)][UNIT_TEXT_MAX], notes[NOTES_TEXT_MAX] = "", marked[RATE_TEXT_MAX + NOTES_TEXT_MAX];
         const char *cells[_AT_MAX] = {[AT_DRIVER] = driver_label(d), [AT_MEDIAN] = "-"};
         struct bench_verdict v = {.word = BENCH_SINGLE};
         struct libscols_line *line;
@@ -141,6 +142,10 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
         }
         notes_of(&p->notes, p->b, pattern, d, "", notes);
         cells[AT_NOTES] = notes;
+        if (p->brief && *notes) {
+                (void) snprintf(marked, sizeof(marked), "%s %s", cells[AT_MEDIAN], notes);
+                cells[AT_MEDIAN] = marked;
+        }
         if (last)
                 v = verdict_of_pattern(p->b, pattern);
         cells[AT_UAS] = VERDICT_TEXT(&v, NULL);
@@ -221,31 +226,41 @@ static void code(FILE *out, const char *s)
         (void) fputc('`', out);
 }
 
-static void markdown_table(struct libscols_table *t, FILE *out)
+/* A wider table does not fit into the column of a forum. LATENCY takes the place of a comparison. */
+static bool is_shown(const struct result_printer *p, size_t column)
 {
-        size_t n = scols_table_get_ncols(t);
+        return !p->brief || column == AT_PATTERN || column == AT_DRIVER || column == AT_MEDIAN || column == AT_RANGE ||
+               column == (p->n_columns == _AT_MAX ? AT_UAS : AT_LATENCY);
+}
 
-        for (size_t i = 0; i < n; i++)
-                (void) fprintf(out, "| %s ", scols_cell_get_data(scols_column_get_header(scols_table_get_column(t, i))));
+static void markdown_table(struct result_printer *p, FILE *out)
+{
+        struct libscols_table *t = p->table;
+
+        for (size_t i = 0; i < p->n_columns; i++)
+                if (is_shown(p, i))
+                        (void) fprintf(out, "| %s ", scols_cell_get_data(scols_column_get_header(scols_table_get_column(t, i))));
         (void) fprintf(out, "|\n");
-        for (size_t i = 0; i < n; i++)
-                (void) fprintf(out, scols_column_is_right(scols_table_get_column(t, i)) ? "|--:" : "|---");
+        for (size_t i = 0; i < p->n_columns; i++)
+                if (is_shown(p, i))
+                        (void) fprintf(out, scols_column_is_right(scols_table_get_column(t, i)) ? "|--:" : "|---");
         (void) fprintf(out, "|\n");
         for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
-                for (size_t i = 0; i < n; i++) {
+                for (size_t i = 0; i < p->n_columns; i++) {
                         struct libscols_cell *cell = scols_line_get_cell(scols_table_get_line(t, row), i);
                         const char *data = cell ? scols_cell_get_data(cell) : NULL;
 
-                        (void) fprintf(out, "| %s ", data ? data : "");
+                        if (is_shown(p, i))
+                                (void) fprintf(out, "| %s ", data ? data : "");
                 }
                 (void) fprintf(out, "|\n");
         }
         scols_unref_table(t);
 }
 
-int bench_markdown(const struct bench *b, FILE *out, bool legend)
+static int print_markdown(const struct bench *b, FILE *out, bool legend, bool brief)
 {
-        struct result_printer p = {.b = b, .markdown = true, .utf8 = true};
+        struct result_printer p = {.b = b, .markdown = true, .brief = brief, .utf8 = true};
         struct head_line head[HEAD_MAX];
         char text[2048];
         size_t n;
@@ -267,8 +282,18 @@ int bench_markdown(const struct bench *b, FILE *out, bool legend)
         }
         (void) fputc('\n', out);
         make_table(&p, legend);
-        markdown_table(p.table, out);
+        markdown_table(&p, out);
         for (size_t i = 0; i < p.notes.n; i++)
                 (void) fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, p.notes.text[i]);
         return ferror(out) ? -EIO : 0;
+}
+
+int bench_markdown(const struct bench *b, FILE *out, bool legend)
+{
+        return print_markdown(b, out, legend, true);
+}
+
+int bench_markdown_full(const struct bench *b, FILE *out, bool legend)
+{
+        return print_markdown(b, out, legend, false);
 }

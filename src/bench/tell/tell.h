@@ -48,6 +48,7 @@ enum bench_format {
         BENCH_JSON,
         BENCH_CSV,
         BENCH_MARKDOWN,
+        BENCH_MARKDOWN_FULL, /* with all columns */
         _BENCH_FORMAT_MAX,
 };
 
@@ -64,6 +65,7 @@ int bench_print(const struct bench *b, FILE *out, bool legend);
 int bench_csv(const struct bench *b, FILE *out, bool legend);
 /* For a forum or a bug report: without the serial number. Names from a device cannot become markup. */
 int bench_markdown(const struct bench *b, FILE *out, bool legend);
+int bench_markdown_full(const struct bench *b, FILE *out, bool legend);
 
 /* ---- charts ---- */
 
