@@ -125,9 +125,9 @@ void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, stru
                 }
         }
         *ret = (struct db_word){
-                .verdict = good == (bad || kernel) ? VERDICT_UNKNOWN
-                           : good                  ? VERDICT_GOOD
-                                                   : VERDICT_BAD,
+                .verdict = good == bad || (good && kernel) ? VERDICT_UNKNOWN
+                           : good                          ? VERDICT_GOOD
+                                                           : VERDICT_BAD,
                 .conflict = good && (bad || kernel),
                 .kernel_alone = kernel && !bad && !good,
         };
@@ -146,19 +146,11 @@ bool db_weigh_all(const struct db_entry *e, const char *platform, struct db_word
                         if (edges[j] > BCD_MAX)
                                 continue;
                         db_weigh(e, (uint16_t) edges[j], platform, &word);
-                        if (word.verdict == ret->verdict)
+                        if (word.verdict == ret->verdict && word.kernel_alone == ret->kernel_alone)
                                 continue;
                         *ret = (struct db_word){.verdict = VERDICT_UNKNOWN};
                         return false;
                 }
         }
         return true;
-}
-
-enum verdict db_verdict(const struct db_entry *e, uint16_t bcd, const char *platform)
-{
-        struct db_word word;
-
-        db_weigh(e, bcd, platform, &word);
-        return word.kernel_alone ? VERDICT_UNKNOWN : word.verdict;
 }

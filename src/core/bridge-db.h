@@ -34,7 +34,7 @@ struct db_entry {
 struct db_word {
         enum verdict verdict;
         bool conflict;     /* some say good, some bad: the verdict is unknown */
-        bool kernel_alone; /* bad, and the kernel's own table is the only source */
+        bool kernel_alone; /* the kernel's own table says bad, and it is the only source */
 };
 
 /* Reads one property: returns 1 and its value, 0 if there is none, or -errno. */
@@ -52,12 +52,10 @@ bool db_of_kernel(const struct db_says *s);
 
 bool db_any_firmware(const struct db_says *s);
 
+/*
+ * Weighs the statements. If only the kernel's table forbids UAS, the verdict is unknown: the decision has another row for that,
+ * and the user's entry in the quirks parameter overrides it.
+ */
 void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, struct db_word *ret);
 /* The same without a firmware version. Returns false, and the verdict unknown, if the verdict depends on it. */
 bool db_weigh_all(const struct db_entry *e, const char *platform, struct db_word *ret);
-
-/*
- * Returns the verdict for the decision. If only the kernel's table forbids UAS, the decision has another row for that, and the
- * user's entry in the quirks parameter overrides it. So it does not count here as well.
- */
-enum verdict db_verdict(const struct db_entry *e, uint16_t bcd, const char *platform);

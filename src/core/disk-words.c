@@ -205,7 +205,7 @@ static char *say_why(const struct disk *d, char *ret, size_t size)
         bool replaced = *say_event(d, ret, size) && d->decision.reason == REASON_DISTRUSTED;
 
         if (!replaced)
-                add(ret, size, reason_sentence(d->decision.reason));
+                add(ret, size, reason_sentence_of(&d->facts, d->decision.reason));
         return ret;
 }
 

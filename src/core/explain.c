@@ -5,7 +5,7 @@
 
 size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
 {
-        bool decided = false;
+        bool decided = false, moot = false;
         struct policy_input in;
         size_t n;
 
@@ -18,11 +18,14 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
                 *e = (struct explain_row){
                         .reason = (enum reason) n,
                         .fits = in.fits[n],
-                        .means = row->means,
+                        .means = reason_sentence_of(f, (enum reason) n),
                         .remedy = (row->advise ? row->advise(&in) : NULL) ?: row->remedy,
                 };
                 e->decides = e->fits && !decided;
+                e->applies = e->fits && !moot;
                 decided = decided || e->fits;
+                /* The rows below compare two drivers, and such a disk has one. */
+                moot = moot || (e->decides && row->rest == STATE_INCAPABLE);
                 words = e->fits ? row->yes : row->no;
                 if (words)
                         (void) copy_string(e->found, sizeof(e->found), words);
@@ -56,6 +59,13 @@ int reason_from_string(const char *s)
 const char *reason_sentence(enum reason r)
 {
         return r < _REASON_MAX ? policy_rows[r].means : "The reason is not known.";
+}
+
+const char *reason_sentence_of(const struct facts *f, enum reason r)
+{
+        if (r == REASON_UNKNOWN_BRIDGE && f->verdict_disputed)
+                return "The sources contradict each other on this bridge, so Unknown= in uasd.conf decides. uasctl db shows them.";
+        return reason_sentence(r);
 }
 
 const char *why_word(enum state s, enum reason r)

@@ -87,13 +87,14 @@ struct facts {
 
         enum policy policy; /* of this disk; POLICY_AUTO if none is set */
         enum policy_source policy_source;
-        bool policy_forced;   /* --force: overrides also the kernel's own table */
-        enum verdict verdict; /* from the hwdb; from our history if the hwdb has none */
-        bool verdict_by_past; /* the verdict is from our history */
-        bool distrusted;      /* our history: it failed on uas with this firmware, port and kernel */
-        bool trial_failed;    /* it failed in a trial: policy uas does not move it to uas again */
-        bool trial_open;      /* a trial has begun in this boot, and has not ended */
-        bool trial_ended;     /* a trial has begun in this boot, and ended without a result */
+        bool policy_forced;    /* --force: overrides also the kernel's own table */
+        enum verdict verdict;  /* from the hwdb; from our history if the hwdb has none */
+        bool verdict_by_past;  /* the verdict is from our history */
+        bool verdict_disputed; /* the hwdb's sources contradict each other */
+        bool distrusted;       /* our history: it failed on uas with this firmware, port and kernel */
+        bool trial_failed;     /* it failed in a trial: policy uas does not move it to uas again */
+        bool trial_open;       /* a trial has begun in this boot, and has not ended */
+        bool trial_ended;      /* a trial has begun in this boot, and ended without a result */
         bool trial_passed;
         enum driver override_target; /* of uasctl switch; DRIVER_NONE: none */
         bool override_forced;

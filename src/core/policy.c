@@ -214,7 +214,11 @@ static void found_distrusted(const struct policy_input *in, char *ret, size_t si
 
 static void found_verdict(const struct policy_input *in, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, "the verdict on this bridge is %s", verdict_to_string(in->f->verdict) ?: "unknown");
+        (void) snprintf(ret, size,
+                        in->f->verdict == VERDICT_UNKNOWN && in->f->verdict_disputed
+                                ? "the verdict on this bridge is %s: the sources contradict each other"
+                                : "the verdict on this bridge is %s",
+                        verdict_to_string(in->f->verdict) ?: "unknown");
 }
 
 static void found_quirk(const struct policy_input *in, char *ret, size_t size)

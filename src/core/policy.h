@@ -64,6 +64,7 @@ struct explain_row {
         enum reason reason;
         bool fits;          /* the condition of this row is true */
         bool decides;       /* and no earlier row fits: this row decides */
+        bool applies;       /* it fits, and the row that decides leaves it a meaning */
         char found[320];    /* the facts, a clause */
         const char *means;  /* their meaning, a sentence */
         const char *remedy; /* how to change that, or NULL */
@@ -77,6 +78,8 @@ const struct explain_row *explain_deciding(const struct explain_row *rows, size_
 
 /* Returns the sentence for a reason (`reason` in JSON). Never NULL. */
 const char *reason_sentence(enum reason r);
+/* The same for this disk: some reasons have more than one sentence. */
+const char *reason_sentence_of(const struct facts *f, enum reason r);
 /*
  * Returns the reason for a driver in one word of at most 12 characters, for the table of `uasctl list`: the column has to fit
  * into 80 with all others. Never NULL.

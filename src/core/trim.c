@@ -71,7 +71,7 @@ const char *trim_advice(const struct trim_facts *t, enum driver driver)
                                                   : "udev has not turned it on. To ask it again: uasctl --force trim DISK on";
         if (t->offer == TRIM_OFFER_YES)
                 return "To turn it on: uasctl trim DISK on";
-        return t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE
+        return t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE && t->choice
                        ? "Under uas, uasctl shows whether the disk offers it"
                        : NULL;
 }
@@ -97,7 +97,7 @@ char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, s
         const char *advice = trim_advice(t, driver);
 
         /* The kernel finds this only under uas, not under usb-storage. */
-        if (t->used_bytes > 0 && t->kept == TRIM_NOT_KEPT && driver == DRIVER_UAS)
+        if (t->used_bytes > 0 && t->kept == TRIM_NOT_KEPT && driver == DRIVER_UAS && t->choice)
                 advice = "Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on";
         (void) snprintf(ret, size, "%s%s%s", how(t), advice ? ". " : "", advice ?: "");
         return ret;

@@ -51,6 +51,7 @@ struct trim_facts {
         char mode[TRIM_MODE_MAX]; /* provisioning_mode; empty: no such attribute */
         uint64_t used_bytes;      /* discard_max_bytes, the largest request of the kernel; 0: it sends none */
         enum trim_kept kept;
+        bool choice; /* the disk offers UAS as well */
 };
 
 /* Fills offer and max_bytes from the pages in sysfs, with their headers; n 0: not there. */

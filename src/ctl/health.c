@@ -199,6 +199,7 @@ void health_read(const struct roots *r, const struct view *v, struct health *ret
                 l->lun = v->disk.luns + i;
                 scsi_counts_read(r, l->lun->disk.name, &l->counts);
                 trim_read(r, l->lun->disk.name, &l->trim);
+                l->trim.choice = view_capable(v);
                 kept = trims_lookup(r, f, l->lun->lun, l->lun->disk.name, &max);
                 l->trim.kept = kept < 0 ? TRIM_NOT_KEPT : (enum trim_kept) kept;
                 h.n_luns++;

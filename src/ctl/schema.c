@@ -75,11 +75,12 @@ json_object *json_rows(const struct explain_row *rows, size_t n, bool all)
         json_object *list = json_list();
 
         for (const struct explain_row *row = rows; row < rows + n; row++)
-                if (row->fits || all)
+                if (row->applies || all)
                         append(list,
                                json_make({"reason_id", new_string(reason_to_string(row->reason))}, {"fits", new_bool(row->fits)},
-                                         {"decides", new_bool(row->decides)}, {"found", new_string(row->found)},
-                                         {"means", new_string_or_null(row->means)}, {"remedy", new_string_or_null(row->remedy)}));
+                                         {"decides", new_bool(row->decides)}, {"applies", new_bool(row->applies)},
+                                         {"found", new_string(row->found)}, {"means", new_string_or_null(row->means)},
+                                         {"remedy", new_string_or_null(row->remedy)}));
         return list;
 }
 
@@ -203,7 +204,8 @@ json_object *json_database(const struct db_entry *e, int bcd, const char *platfo
                 db_weigh(e, (uint16_t) bcd, platform, &word);
         return json_make({"statements", list}, {"chip", new_string_or_null(e->chip)},
                          {"verdict", new_string(verdict_to_string(word.verdict))}, {"conflict", new_bool(word.conflict)},
-                         {"overruled", new_bool(e->ruled)}, {"platform", new_string(platform)});
+                         {"kernel_only", new_bool(word.kernel_alone)}, {"overruled", new_bool(e->ruled)},
+                         {"platform", new_string(platform)});
 }
 
 /* ---- monitor, log, policy ---- */

@@ -20,7 +20,7 @@ static const char *why(const struct known_bridge *b, const struct db_word *w, bo
         if (w->conflict)
                 return N_("The sources contradict each other.");
         if (w->kernel_alone)
-                return N_("Only the kernel's own table says so.");
+                return N_("No other source has a verdict, but the kernel's own table keeps this bridge off UAS.");
         if (b->entry.n_says == 0)
                 return b->bcd < 0 ? N_("The database does not know this bridge.")
                                   : N_("The database did not know this bridge when it was plugged in.");

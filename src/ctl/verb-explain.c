@@ -201,7 +201,7 @@ static void print_rows(const struct ctl *c, const struct explanation *t)
                 const char *mark = !row->decides ? "" : style_utf8() ? "→" : "->", *fits = row->fits ? _("yes") : _("no");
                 struct libscols_line *line;
 
-                if (!row->fits && !all) {
+                if (!row->applies && !all) {
                         left_out++;
                         continue;
                 }

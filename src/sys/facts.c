@@ -15,12 +15,15 @@ void facts_judge(const struct roots *r, struct facts *f)
         struct db_entry entry;
 
         f->verdict = VERDICT_UNKNOWN;
-        f->verdict_by_past = false;
+        f->verdict_by_past = f->verdict_disputed = false;
         if (bridgedb_read(r, f->port, &entry) > 0) {
                 char platform[PLATFORM_MAX];
+                struct db_word word;
 
                 platform_read(r, platform);
-                f->verdict = db_verdict(&entry, f->bcd, platform);
+                db_weigh(&entry, f->bcd, platform, &word);
+                f->verdict = word.verdict;
+                f->verdict_disputed = word.conflict;
         }
         history_recall(r, f);
 }

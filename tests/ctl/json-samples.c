@@ -43,8 +43,8 @@ int main(void)
 {
         static const struct lun lun = {.disk.name = "sdb"};
         static const struct explain_row rows[] = {
-                {REASON_NO_UAS, false, false, "", NULL, NULL},
-                {REASON_FASTEST, true, true, "nothing", "The fastest.", "Do this."},
+                {REASON_NO_UAS, false, false, false, "", NULL, NULL},
+                {REASON_FASTEST, true, true, true, "nothing", "The fastest.", "Do this."},
         };
         struct quirk_line line = {QUIRK_MODPROBE, (char *) "/etc/modprobe.d/a.conf", 3, (char *) "1209:5a5a:u"};
         const struct quirk_word words[] = {

@@ -196,8 +196,8 @@ static void hostile_strings(void **state)
 static void rows_of_explain(void **state)
 {
         const struct explain_row rows[] = {
-                {REASON_NO_UAS, false, false, "alternate setting 1 is 08/06/62", "It has none.", NULL},
-                {REASON_FASTEST, true, true, "", "The fastest.", "Do this."},
+                {REASON_NO_UAS, false, false, false, "alternate setting 1 is 08/06/62", "It has none.", NULL},
+                {REASON_FASTEST, true, true, false, "", "The fastest.", "Do this."},
         };
         json_object *o = round_trip(json_rows(rows, ELEMENTSOF(rows), true)), *r;
 
@@ -209,6 +209,7 @@ static void rows_of_explain(void **state)
         r = json_object_array_get_idx(o, 1);
         assert_true(json_object_get_boolean(get(r, "decides")));
         assert_string_equal(string(r, "remedy"), "Do this.");
+        assert_false(json_object_get_boolean(get(r, "applies")));
         json_object_put(o);
 }
 

@@ -64,6 +64,27 @@ class Db(unittest.TestCase):
         self.assertEqual([s['firmware_fits'] for s in found['database']['statements']], [None])
         self.assertRegex(self.db('2537:1068'), r'(?m)^yes +bad +any ')
 
+    def test_one_verdict(self):
+        "Every screen has the same verdict. The kernel's own table gives none: the decision has another row for it."
+        self.tree.disk('2-2', 'sdb', ids=(0x2537, 0x1068), serial='S2')
+        self.tree.disk('2-3', 'sdc', 'uas', ids=(0x04e8, 0x4001), serial='S3')
+        for number, says in (133, ['bad;*;*;Linux 7.3;2026-11']), (134, ['good;*;*;A list;2026-11', 'bad;*;*;B list;2026-11']):
+            self.tree.write(f'run/udev/data/c189:{number}', ''.join(f'E:UASD_DB_{i + 1}={one}\n' for i, one in enumerate(says)))
+        for name, kernel, conflict, why in (
+                ('sdb', True, False, "No other source has a verdict, but the kernel's own table keeps this bridge off UAS."),
+                ('sdc', False, True, 'The sources contradict each other.')):
+            found = self.fields(name)
+            self.assertEqual((found['Verdict'], found['Reason']), ('unknown', why))
+            self.assertIn('\n   Verdict: unknown\n', self.tree.run('status', name).stdout)
+            disk = json.loads(self.db(name, '--json'))['disks'][0]
+            self.assertEqual((disk['verdict'], disk['database']['verdict']), ('unknown', 'unknown'))
+            self.assertEqual((disk['database']['kernel_only'], disk['database']['conflict']), (kernel, conflict))
+        for verb in 'status', 'explain':
+            self.assertIn('Reason: The sources contradict each other on this bridge, so Unknown= in uasd.conf decides. uasctl db shows them.',
+                          ' '.join(self.tree.run(verb, 'sdc').stdout.split()))
+        # Before a purchase too: the reason names the table.
+        self.assertIn("the kernel's own table keeps this bridge off UAS", self.fields('2537:1068')['Reason'])
+
     def test_unknown(self):
         out = self.db('1234:5678')
         self.assertIn('Verdict: unknown', out)

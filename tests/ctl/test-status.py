@@ -42,6 +42,18 @@ class Status(unittest.TestCase):
         self.assertEqual(self.text().count('Commands'), 2)
         self.assertEqual(len(json.loads(self.tree.run('status', '--json').stdout)['disks']), 3)
 
+    def test_no_choice(self):
+        "A disk that does not offer UAS gets no advice about uas, and no row that compares the drivers."
+        self.tree.disk('2-1', 'sda', serial='S1', uas=False)
+        self.tree.write('sys/block/sda/device/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.assertIn('      TRIM: sda: not in use.\n', self.text('sda'))
+        shown = self.tree.run('explain', 'sda', '--no-legend').stdout
+        self.assertEqual(re.findall(r'(?m)^(?:→|  )(?: )?([a-z-]+) +yes ', shown), ['no-uas'])
+        self.assertIn('fastest', self.tree.run('explain', 'sda', '--all').stdout)
+        rows = json.loads(self.tree.run('explain', 'sda', '--json').stdout)['disks'][0]['rows']
+        self.assertEqual([row['reason_id'] for row in rows if row['applies']], ['no-uas'])
+        self.assertIn('fastest', [row['reason_id'] for row in rows if row['fits']])
+
     def test_one_unreadable(self):
         "A disk that cannot be read is named. The others are listed."
         self.tree.disk('2-1', 'sda', serial='S1')

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/disk.h"
 #include "core/policy.h"
 
 #include "unit.h"
@@ -285,6 +286,50 @@ static void test_unbound(void **state)
         }
 }
 
+/* Below a row that says that there is no choice, no row applies that compares the drivers. */
+static void test_applies(void **state)
+{
+        static const struct facts incapable = {.caps = {.bot = true}, .driver = DRIVER_USB_STORAGE, .authorized = true};
+        struct explain_row rows[_REASON_MAX];
+
+        (void) explain(&incapable, rows, ELEMENTSOF(rows));
+        assert_true(rows[REASON_NO_UAS].decides && rows[REASON_NO_UAS].applies);
+        assert_true(rows[REASON_FASTEST].fits && rows[REASON_UNKNOWN_BRIDGE].fits && rows[REASON_NO_PIPES].fits);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                assert_row(i, rows[i].applies == (i == REASON_NO_UAS));
+        /* With a choice every row that fits applies. */
+        for (size_t t = 0; t < ELEMENTSOF(table); t++) {
+                const struct explain_row *row;
+
+                row = explain_deciding(rows, explain(&table[t].f, rows, ELEMENTSOF(rows)));
+                for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                        assert_row(t, rows[i].applies == rows[i].fits || row->reason <= REASON_NO_PIPES);
+        }
+}
+
+/* unknown-bridge has two sentences, and the same one is in the reason of the disk. */
+static void test_disputed(void **state)
+{
+        struct disk d = {.facts = {.caps = {.bot = true, .uas = true, .pipes = true},
+                                   .driver = DRIVER_UAS,
+                                   .authorized = true,
+                                   .unknown_target = DRIVER_UAS}};
+        struct explain_row rows[_REASON_MAX];
+        char text[512];
+
+        for (int disputed = 0; disputed < 2; disputed++) {
+                const struct explain_row *row;
+
+                d.facts.verdict_disputed = disputed;
+                decide(&d.facts, &d.decision);
+                row = explain_deciding(rows, explain(&d.facts, rows, ELEMENTSOF(rows)));
+                assert_int_equal(row->reason, REASON_UNKNOWN_BRIDGE);
+                assert_string_equal(row->means, disk_reason(&d, text, sizeof(text)));
+                assert_int_equal(strstr(row->means, "contradict each other") != NULL, disputed);
+                assert_int_equal(strstr(row->found, "contradict each other") != NULL, disputed);
+        }
+}
+
 static void test_room(void **state)
 {
         struct explain_row rows[_REASON_MAX + 1];
@@ -417,8 +462,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_found),     cmocka_unit_test(test_same_as_decide), cmocka_unit_test(test_answers),
                 cmocka_unit_test(test_remedies),  cmocka_unit_test(test_unbound),        cmocka_unit_test(test_room),
-                cmocka_unit_test(test_sentences), cmocka_unit_test(test_why_words),      cmocka_unit_test(test_kernel),
-                cmocka_unit_test(test_initramfs), cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_applies),   cmocka_unit_test(test_disputed),       cmocka_unit_test(test_sentences),
+                cmocka_unit_test(test_why_words), cmocka_unit_test(test_kernel),         cmocka_unit_test(test_initramfs),
+                cmocka_unit_test(test_bounds),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,15 +40,16 @@ void facts_complete_hwdb(const struct roots *r, struct facts *f)
         char id[UDEVDB_ID_MAX], platform[PLATFORM_MAX];
         struct db_entry entry;
         usec_t usec;
-        enum verdict v;
+        struct db_word word;
 
         if (!udevdb_usb_id(r, f->port, id) || udevdb_initialized(r, id, &usec) != 0 ||
             hwdb_read(f->vid, f->pid, f->product, &entry) <= 0)
                 return;
         platform_read(r, platform);
-        v = db_verdict(&entry, f->bcd, platform);
-        if (v != VERDICT_UNKNOWN || entry.ruled) {
-                f->verdict = v;
+        db_weigh(&entry, f->bcd, platform, &word);
+        f->verdict_disputed = word.conflict;
+        if (word.verdict != VERDICT_UNKNOWN || entry.ruled) {
+                f->verdict = word.verdict;
                 f->verdict_by_past = false;
         }
 }
