@@ -352,6 +352,26 @@ int request_reply(const struct client *c, struct remote *r, const struct remote_
         return UASD_EXIT_OK;
 }
 
+/* The answer a{sv} of the methods that store something. An older uasd returns nothing. */
+static void say_warning(const struct client *c, sd_bus_message *reply)
+{
+        const char *key, *text;
+        char room[ANSWER_MAX];
+
+        if (!sd_bus_message_has_signature(reply, "a{sv}") || sd_bus_message_enter_container(reply, 'a', "{sv}") < 0)
+                return;
+        while (sd_bus_message_enter_container(reply, 'e', "sv") > 0) {
+                if (sd_bus_message_read(reply, "s", &key) < 0)
+                        return;
+                if (!streq(key, "warning"))
+                        (void) sd_bus_message_skip(reply, "v");
+                else if (sd_bus_message_read(reply, "v", "s", &text) >= 0)
+                        log_warning("%s", c->translate ? c->translate(text, room, sizeof(room)) : text);
+                if (sd_bus_message_exit_container(reply) < 0)
+                        return;
+        }
+}
+
 int request_call(const struct client *c, struct remote *r, const struct remote_call *call, char **ret_job)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -359,6 +379,8 @@ int request_call(const struct client *c, struct remote *r, const struct remote_c
         int code;
 
         code = request_reply(c, r, call, &reply);
+        if (code == UASD_EXIT_OK && !ret_job)
+                say_warning(c, reply);
         if (code != UASD_EXIT_OK || !ret_job)
                 return code;
         if (sd_bus_message_read(reply, "o", &job) < 0)

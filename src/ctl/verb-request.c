@@ -3,6 +3,7 @@
 
 #include "ctl/boot.h"
 #include "ctl/schema.h"
+#include "sys/io/clock.h"
 
 /* Verbs that send one request: release, cancel, forget, eject, trim. */
 
@@ -86,6 +87,36 @@ static int show_trim(struct ctl *c, const char *what)
         return UASD_EXIT_OK;
 }
 
+/* Longer than udev needs for its rules, also on a slow machine. */
+#define UDEV_USEC (5 * USEC_PER_SEC)
+#define LOOK_AGAIN_USEC (20 * USEC_PER_MSEC)
+
+/* Whether the kernel uses TRIM wherever it is kept on. */
+static bool trim_is_on(const struct ctl *c)
+{
+        _cleanup_(health_done) struct health h = {};
+        bool on = true;
+
+        health_read(&c->client.roots, c->v, &h);
+        for (size_t i = 0; i < h.n_luns; i++)
+                on = on && (!h.luns[i].trim.kept || !h.luns[i].trim.mode[0] || h.luns[i].trim.used_bytes > 0);
+        return on;
+}
+
+/* uasd has told udev, whose rule turns it on. The next command may be fstrim. */
+static void wait_for_udev(const struct ctl *c)
+{
+        uint64_t end = now_boottime() + UDEV_USEC;
+
+        while (!trim_is_on(c)) {
+                if (now_boottime() >= end) {
+                        log_warning("udev has not turned it on yet: udevadm trigger -c change");
+                        return;
+                }
+                (void) usleep(LOOK_AGAIN_USEC);
+        }
+}
+
 static int set_trim(struct ctl *c, const char *what, const char *word)
 {
         int r = ctl_read(c, FROM_DAEMON, what);
@@ -94,6 +125,8 @@ static int set_trim(struct ctl *c, const char *what, const char *word)
                 r = ctl_call(c, "SetTrim", word);
         if (r != UASD_EXIT_OK)
                 return r;
+        if (streq(word, "on") && !c->client.host)
+                wait_for_udev(c);
         log_info("%s: TRIM is %s from now on.", VIEW_LABEL(c->v), word);
         if (streq(word, "on"))
                 log_info("Some bridges lose data on TRIM: make a backup before the first fstrim.");

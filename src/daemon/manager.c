@@ -99,8 +99,8 @@ static void carry_out(struct manager *m, const struct post *p)
         case POST_CALL:
                 p->call(m);
                 break;
-        case POST_ANSWER:
-                (void) sd_bus_reply_method_return(p->message, NULL);
+        case POST_REPLY:
+                (void) sd_bus_send(NULL, p->message, NULL);
                 break;
         }
 }

@@ -66,7 +66,7 @@ void queue_forget(struct entry *e)
 
 static bool same(const struct post *a, const struct post *b)
 {
-        return a->type == b->type && a->type != POST_EVENT && a->type != POST_ANSWER && a->entry == b->entry &&
+        return a->type == b->type && a->type != POST_EVENT && a->type != POST_REPLY && a->entry == b->entry &&
                a->call == b->call && streq(a->interface, b->interface);
 }
 
@@ -120,9 +120,19 @@ void queue_call(struct manager *m, queue_call_fn call)
         add(m, &(struct post){.type = POST_CALL, .call = call});
 }
 
+void queue_reply(struct manager *m, sd_bus_message *reply)
+{
+        add(m, &(struct post){.type = POST_REPLY, .message = reply});
+}
+
 int queue_answer(struct manager *m, sd_bus_message *call)
 {
-        add(m, &(struct post){.type = POST_ANSWER, .message = call});
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r = sd_bus_message_new_method_return(call, &reply);
+
+        if (r < 0)
+                return r;
+        queue_reply(m, reply);
         return 1;
 }
 

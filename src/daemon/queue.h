@@ -28,7 +28,7 @@ enum post_type {
         POST_EVENT,       /* an event of the disk's machine */
         POST_RELEASED,    /* a user has ended the hold of the disk */
         POST_CALL,
-        POST_ANSWER, /* answer a call that returns nothing */
+        POST_REPLY, /* send the answer to a call */
 };
 
 typedef void (*queue_call_fn)(struct manager *m);
@@ -64,7 +64,8 @@ void queue_rescan(struct manager *m, const char *interface);
 void queue_entry(struct entry *e, enum post_type type);
 void queue_event(struct entry *e, const struct event *event);
 void queue_call(struct manager *m, queue_call_fn call);
-/* For a method handler: answers the call later. Returns its return value. */
+void queue_reply(struct manager *m, sd_bus_message *reply);
+/* For a method handler: answers the call later, with nothing. Returns its return value. */
 int queue_answer(struct manager *m, sd_bus_message *call);
 
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): `e` is declared here */

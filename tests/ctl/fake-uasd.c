@@ -298,6 +298,16 @@ static int get_inhibitors(sd_bus *b, const char *path, const char *interface, co
         return sd_bus_message_append(reply, "a(sss)", inhibitor ? 1 : 0, inhibited, "dd", "");
 }
 
+/* The answer of the methods that store something. */
+static int reply_stored(sd_bus_message *m)
+{
+        const char *warning = getenv("STORE_WARNING");
+
+        if (!warning)
+                return sd_bus_reply_method_return(m, "a{sv}", 0);
+        return sd_bus_reply_method_return(m, "a{sv}", 2, "another", "u", 7, "warning", "s", warning);
+}
+
 static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         static char kept[32];
@@ -316,7 +326,7 @@ static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
         (void) copy_string(kept, sizeof(kept), policy);
         f->policy = kept;
         f->forced = force;
-        return sd_bus_reply_method_return(m, NULL);
+        return reply_stored(m);
 }
 
 /* The policy of a disk that is not plugged in. There is room for one. */
@@ -355,7 +365,7 @@ static int on_policy_of(sd_bus_message *m, void *data, sd_bus_error *e)
         printf("SetPolicyOf %s %s%s\n", id, policy, absent_forced ? " force" : "");
         (void) copy_string(absent, sizeof(absent), streq(policy, "auto") ? "" : id);
         (void) copy_string(absent_policy, sizeof(absent_policy), policy);
-        return sd_bus_reply_method_return(m, NULL);
+        return reply_stored(m);
 }
 
 /* There is no record of any disk. */
@@ -384,7 +394,7 @@ static int on_trim(sd_bus_message *m, void *data, sd_bus_error *e)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         if (!force && strncmp(id, "2-2", 3) == 0)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_REFUSED, "It does not say so.");
-        return sd_bus_reply_method_return(m, NULL);
+        return reply_stored(m);
 }
 
 static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
@@ -408,7 +418,7 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
                 job_removed(f, UASD_EXIT_FAILED, "", "it was cancelled");
                 changed(f);
         }
-        return sd_bus_reply_method_return(m, NULL);
+        return sd_bus_message_is_method_call(m, NULL, "Forget") ? reply_stored(m) : sd_bus_reply_method_return(m, NULL);
 }
 
 static int on_eject(sd_bus_message *m, void *data, sd_bus_error *e)
@@ -455,15 +465,15 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_METHOD("Lease", "s", "h", on_take_lease, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Inhibit", "sss", "h", on_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0, 0),
-        SD_BUS_METHOD("SetPolicy", "ssa{sv}", "", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("SetPolicy", "ssa{sv}", "a{sv}", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("ListPolicies", "", "a(ssbsas)", on_list_policies, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("SetPolicyOf", "ssa{sv}", "", on_policy_of, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("ForgetOf", "s", "", on_forget_of, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("SetTrim", "ssa{sv}", "", on_trim, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("SetPolicyOf", "ssa{sv}", "a{sv}", on_policy_of, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ForgetOf", "s", "a{sv}", on_forget_of, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("SetTrim", "ssa{sv}", "a{sv}", on_trim, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Release", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Cancel", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Eject", "s", "", on_eject, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("Forget", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Forget", "s", "a{sv}", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL("JobRemoved", "osiss", 0),
         SD_BUS_VTABLE_END,
 };

@@ -279,6 +279,14 @@ class Uasctl(unittest.TestCase):
         for args in (['maybe'], ['off', '--force'], ['--force']):
             self.run_ctl('trim', '2-1', *args, code=2)
 
+    def test_store_warning(self):
+        """A copy that could not be stored: the change holds, and the person at the keyboard hears of it."""
+        text = 'Cannot write /etc/uasd/policy: Read-only file system. /var/lib/uasd has the change, which a boot may read too late.'
+        self.env['STORE_WARNING'] = text
+        self.start()
+        for args in (['policy', 'sda', 'uas'], ['policy', '1234:5678:S', 'uas'], ['forget', 'sda'], ['trim', 'sda', 'on']):
+            self.assertIn(f'uasctl: {text}\n', self.run_ctl(*args).stderr)
+
     def test_trim_refused(self):
         self.start()
         self.assertIn('It does not say so.', self.run_ctl('trim', 'BUSY', 'on', code=6).stderr)

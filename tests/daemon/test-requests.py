@@ -8,6 +8,7 @@ import os
 import resource
 import socket
 import subprocess
+import threading
 
 from machine import INTERFACE, Machine, main, until
 from tree import BOOT
@@ -50,6 +51,8 @@ class Requests(Machine):
         """Its page B2, and at most 4194303 blocks in page B0."""
         self.tree.write(scsi + '/vpd_pgb2', bytes([0, 0xb2, 0, 4, 0, bits, 2, 0]))
         self.tree.write(scsi + '/vpd_pgb0', bytes([0, 0xb0, 0, 60]) + bytes(16) + bytes([0, 0x3f, 0xff, 0xff, 0, 0, 0, 64]) + bytes(36))
+        # As if udev's rule were at work.
+        self.tree.write(f'{scsi}/block/{"sdz" if scsi == SCSI else "sdy"}/queue/discard_max_bytes', f'{MAX}\n')
         if mode:
             self.tree.write(f'{scsi}/scsi_disk/{os.path.basename(scsi)}/provisioning_mode', mode + '\n')
 
@@ -152,7 +155,46 @@ class Requests(Machine):
         self.assertIn('TRIM cannot be turned on: ', self.ctl('trim', 'sdz', 'on', code=1).stderr)
         self.assertIn('TRIM cannot be turned ', self.ctl('trim', 'sdz', 'off', code=1).stderr)
 
+    def test_trim_waits_for_udev(self):
+        "The answer comes when udev's rule has turned it on: the next command may be fstrim."
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
+        self.offers(SCSI, 0x80)
+        self.tree.write(SCSI + '/block/sdz/queue/discard_max_bytes', '0\n')
+        self.both()
+
+        def rule():
+            until(lambda: self.read(SCSI + '/block/sdz/uevent') == CHANGE, 'udev hears of it')
+            self.tree.write(SCSI + '/block/sdz/queue/discard_max_bytes', f'{MAX}\n')
+
+        udev = threading.Thread(target=rule)
+        udev.start()
+        p = self.ctl('trim', 'sdz', 'on')
+        self.assertEqual(self.read(SCSI + '/block/sdz/queue/discard_max_bytes'), f'{MAX}\n')
+        udev.join()
+        self.assertNotIn('udev has not', p.stderr)
+        # Where no rule does it, that is said.
+        self.tree.write(SCSI + '/block/sdz/queue/discard_max_bytes', '0\n')
+        self.assertIn('udev has not turned it on yet: udevadm trigger -c change', self.ctl('trim', 'sdz', 'on').stderr)
+
     # Policy and history
+
+    def test_one_copy(self):
+        "One of the two copies cannot be written: the change is in force, and the user, the bus and the journal have the warning."
+        self.both()
+        for folder, good, so in (('etc/uasd', 'var/lib/uasd', ', which a boot may read too late'),
+                                 ('var/lib/uasd', 'etc/uasd', ', and no copy of it')):
+            path = self.tree.path(folder)
+            os.rename(path, path + '.away')
+            os.symlink('nowhere', path)  # it has no files, and takes none
+            text = f'Cannot write /{folder}/policy: Not a directory. /{good} has the change{so}.'
+            self.assertIn(f'uasctl: {text}\n', self.ctl('policy', 'sdz', 'uas').stderr)
+            self.assertIn('S1=uas\n', self.read(good + '/policy'))
+            self.assertIn(text, self.journal())
+            p = self.call_manager('SetPolicyOf', 'ssa{sv}', '1209:5a5a:NOBODY', 'ignore', '0')
+            self.assertEqual(p.stdout, f'a{{sv}} 1 "warning" s "{text}"\n')
+            os.unlink(path)
+            os.rename(path + '.away', path)
+        self.assertEqual(self.call_manager('SetPolicyOf', 'ssa{sv}', '1209:5a5a:NOBODY', 'auto', '0').stdout, 'a{sv} 0\n')
 
     def test_not_stored(self):
         "A policy or history that cannot be stored is no success, and is not in force."

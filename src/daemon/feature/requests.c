@@ -106,16 +106,33 @@ static const char *name_of(const struct record_task *rec, char ret[static TASK_N
         return ret;
 }
 
+/* The answer a{sv}: "warning" if a copy could not be stored. */
+static int stored_reply(const struct record_task *rec, sd_bus_message **ret)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r = sd_bus_message_new_method_return(rec->call, &reply);
+
+        if (r >= 0)
+                r = rec->warning[0] ? sd_bus_message_append(reply, "a{sv}", 1, "warning", "s", rec->warning)
+                                    : sd_bus_message_append(reply, "a{sv}", 0);
+        if (r >= 0)
+                *ret = TAKE_PTR(reply);
+        return r;
+}
+
 /* The wish of the user is recorded. The disk is read again, and a failed or cancelled switch may be tried again. */
 static void recorded(struct manager *m, struct entry *e, const struct record_task *rec)
 {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+
         if (rec->id[0]) /* the quirks parameter is updated before the caller gets the answer */
                 keepoff_forget(m, rec->id);
         if (e) {
                 keepoff_schedule(m);
                 queue_entry(e, POST_AGAIN);
         }
-        (void) queue_answer(m, rec->call);
+        if (stored_reply(rec, &reply) >= 0)
+                queue_reply(m, reply);
 }
 
 /* A user who asks for uas again knows of the failed trial. */
@@ -214,6 +231,7 @@ static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns
 
 static void trim_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         bool on = rec->n_luns > 0;
 
         if (r >= 0 && e) {
@@ -223,8 +241,8 @@ static void trim_kept(struct manager *m, struct entry *e, const struct record_ta
         }
         if (r < 0)
                 (void) sd_bus_reply_method_errnof(rec->call, -r, "TRIM cannot be turned %s: %s", on ? "on" : "off", strerror(-r));
-        else
-                (void) sd_bus_reply_method_return(rec->call, NULL);
+        else if (stored_reply(rec, &reply) >= 0)
+                (void) sd_bus_send(NULL, reply, NULL);
 }
 
 int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enum trim_offer *ret_offer)

@@ -5,10 +5,12 @@
 #include <sys/prctl.h>
 
 #include "common/log.h"
+#include "common/util.h"
 #include "daemon/feature/features.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
+#include "sys/state/store.h"
 
 /*
  * The durable records: histories, policies, TRIM. A child writes them one by one, in the order in which they were added, since a
@@ -37,13 +39,19 @@ static int record_write(const struct roots *r, const struct record_task *rec)
         return -EINVAL;
 }
 
+struct answer {
+        int r;
+        char warning[STORE_WARNING_MAX];
+};
+
 static void in_child(const struct roots *r, void *data, int out)
 {
-        int k;
+        struct answer a = {};
 
         (void) prctl(PR_SET_PDEATHSIG, 0); /* the child finishes even if uasd ends */
-        k = record_write(r, data);
-        (void) !write(out, &k, sizeof(k));
+        a.r = record_write(r, data);
+        (void) copy_string(a.warning, sizeof(a.warning), store_warning());
+        (void) !write(out, &a, sizeof(a));
 }
 
 /* The first record is on disk, or failed with r. */
@@ -73,13 +81,17 @@ static void on_written(void *data, const struct child_end *end)
 {
         struct record_task *rec = data;
         struct manager *m = rec->manager;
-        int r = -EIO;
+        struct answer a = {.r = -EIO};
+        int r;
 
         assert(rec == m->records);
 
         m->recorder = NULL;
-        if (end->size == sizeof(r))
-                memcpy(&r, end->answer, sizeof(r));
+        if (end->size == sizeof(a))
+                memcpy(&a, end->answer, sizeof(a));
+        r = a.r;
+        memcpy(rec->warning, a.warning, sizeof(rec->warning));
+        rec->warning[sizeof(rec->warning) - 1] = '\0';
         if (r == -ETIMEDOUT && can_wait(rec)) {
                 start(m);
                 return;

@@ -6,6 +6,7 @@
 #include "core/history.h"
 #include "daemon/manager.h"
 #include "sys/state/settings.h"
+#include "sys/state/store.h"
 
 /* ---- child.c ---- */
 
@@ -77,8 +78,9 @@ struct record_task {
         bool port, force; /* as in policy_store() */
         struct trim_lun luns[TRIM_LUNS_MAX];
         size_t n_luns;
-        record_fn done;       /* or NULL */
-        sd_bus_message *call; /* call to be answered then, or NULL */
+        char warning[STORE_WARNING_MAX]; /* a copy could not be written; empty: both are */
+        record_fn done;                  /* or NULL */
+        sd_bus_message *call;            /* call to be answered then, or NULL */
 };
 /* Adds a copy; manager, entry and facts are filled in. Returns 0, or -errno and writes nothing. */
 int record_add(struct manager *m, struct entry *e, const struct record_task *template);

@@ -197,6 +197,13 @@ int store_add(struct store_lines *lines, const char *key, const char *words)
         return k;
 }
 
+static char warning[STORE_WARNING_MAX];
+
+const char *store_warning(void)
+{
+        return warning;
+}
+
 static int write_both(const struct roots *r, const struct store_change *c, const struct store_lines *lines,
                       unsigned long long generation)
 {
@@ -225,8 +232,15 @@ static int write_both(const struct roots *r, const struct store_change *c, const
                 v = state_write(r->var, path_join(STATE_DIR "/", c->name), text, true);
         /* /var may be on a file system that is mounted late. */
         if (e < 0 && v >= 0 && r->etc >= 0)
-                log_warning("Cannot write /etc/uasd/%s: %s. /var/lib/uasd has the change, which a boot may read too late.",
-                            c->name, strerror(-e));
+                (void) snprintf(warning, sizeof(warning),
+                                "Cannot write /etc/uasd/%s: %s. /var/lib/uasd has the change, which a boot may read too late.",
+                                c->name, strerror(-e));
+        else if (v < 0 && e >= 0 && r->var >= 0)
+                (void) snprintf(warning, sizeof(warning),
+                                "Cannot write /var/lib/uasd/%s: %s. /etc/uasd has the change, and no copy of it.", c->name,
+                                strerror(-v));
+        if (*warning)
+                log_warning("%s", warning);
         return e >= 0 || v >= 0 ? 0 : e;
 }
 
@@ -258,6 +272,7 @@ int store_change(const struct roots *r, const struct store_change *c)
         const struct store *old;
         int k;
 
+        warning[0] = '\0';
         if (locked < 0)
                 return locked;
         k = store_read(r, c->name, &old);

@@ -56,3 +56,7 @@ struct store_change {
  * change: -ETIMEDOUT if another process keeps the lock, -EROFS in an initramfs.
  */
 int store_change(const struct roots *r, const struct store_change *c);
+
+/* Returns which of the two files the last store_change() of this process could not write, in sentences; empty: it wrote both. */
+#define STORE_WARNING_MAX 256
+const char *store_warning(void);
