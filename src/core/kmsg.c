@@ -58,7 +58,11 @@ enum source {
 enum {
         FOLLOWS = 1 << 0,   /* as in struct sign */
         EXCUSES = 1 << 1,   /* as in struct sign */
-        HAS_ERRNO = 1 << 2, /* the number behind the text is an errno */
+        HANDLING = 1 << 2,  /* as in struct sign */
+        RESETS = 1 << 3,    /* as in struct sign */
+        HAS_ERRNO = 1 << 4, /* the number behind the text is an errno */
+        BY_UAS = 1 << 5,    /* the driver of struct sign */
+        BY_STORAGE = 1 << 6,
 };
 
 static const struct pattern {
@@ -76,8 +80,8 @@ static const struct pattern {
 } patterns[] = {
         /* clang-format off */
         /* Both drivers: each attach of a host and each device at a port begins a new account. */
-        {FROM_SCSI, BLAME_NONE, WEIGHT_NEW, 0, "uas", "", NULL},
-        {FROM_SCSI, BLAME_NONE, WEIGHT_NEW, 0, "usb-storage ", NULL, NULL},
+        {FROM_SCSI, BLAME_NONE, WEIGHT_NEW, BY_UAS, "uas", "", NULL},
+        {FROM_SCSI, BLAME_NONE, WEIGHT_NEW, BY_STORAGE, "usb-storage ", NULL, NULL},
         {FROM_USB, BLAME_NONE, WEIGHT_NEW, 0, "new ", " USB device number ", NULL},
         {FROM_USB, BLAME_NONE, WEIGHT_GONE, 0, "USB disconnect, device number ", NULL, NULL},
 
@@ -88,14 +92,17 @@ static const struct pattern {
         {FROM_ANYWHERE, BLAME_NONE, WEIGHT_SLEEP, 0, "PM: hibernation entry", NULL, NULL}, /* Linux up to 5.7 */
         {FROM_ANYWHERE, BLAME_NONE, WEIGHT_AWAKE, 0, "PM: hibernation exit", NULL, NULL},
 
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, 0, "uas_eh_abort_handler ", NULL, N_("commands were not answered in time")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, HANDLING, "uas_eh_abort_handler ", NULL, N_("commands were not answered in time")},
         /* usb_lock_device_for_reset() returns ENODEV if the device has gone. If a hub was unplugged, its disks get their lines later. */
         {FROM_SCSI, BLAME_NONE, WEIGHT_GONE, 0, "uas_eh_", "_reset_handler FAILED to get lock err -19", NULL},
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS, "uas_eh_", "_reset_handler FAILED", N_("a reset did not bring it back")},
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_eh_", "_reset_handler ", N_("it had to be reset")},
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS,
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS | HANDLING, "uas_eh_", "_reset_handler FAILED", N_("a reset did not bring it back")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, HANDLING | RESETS, "uas_eh_", "_reset_handler start", N_("it had to be reset")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS | HANDLING | RESETS, "uas_eh_", "_reset_handler ", N_("it had to be reset")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS | HANDLING,
          "Device offlined - not ready after error recovery", NULL, N_("the kernel gave it up")},
-        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS, "uas_pre_reset: timed out", NULL, N_("commands were not answered in time")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_FATAL, FOLLOWS | HANDLING,
+         "Medium access timeout failure. Offlining disk!", NULL, N_("the kernel gave it up")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_HIGH, FOLLOWS | HANDLING, "uas_pre_reset: timed out", NULL, N_("commands were not answered in time")},
         /* Memory of the machine, and a command to the controller. No packet goes to the bridge. */
         {FROM_SCSI, BLAME_CONTROLLER, WEIGHT_HIGH, FOLLOWS,
          "uas_post_reset: alloc streams error ", NULL, N_("it had no streams after a reset")},
@@ -106,14 +113,28 @@ static const struct pattern {
         {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "stat urb: status ", NULL, N_("status transfers failed")},
         {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "stat urb: no pending cmd", NULL, N_("it answered without a command")},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "unexpected status cmplt", NULL, N_("it answered without a command")},
-        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, FOLLOWS, "reset ", " USB device number ", N_("it had to be reset")},
+        {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, FOLLOWS | RESETS, "reset ", " USB device number ", N_("it had to be reset")},
+
+        /* The disk reports its own bad places, so the bridge works. Its retries may last longer than a command may. */
+        {FROM_SCSI, BLAME_DISK, WEIGHT_MEDIUM, EXCUSES, "Sense Key : Medium Error ", NULL, N_("the disk could not read or write a place")},
 
         {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device descriptor read/", ", error ", N_("its descriptors could not be read")},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "can't read configurations, error ", NULL, N_("its descriptors could not be read")},
         {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device not accepting address ", NULL, N_("it did not take an address")},
         {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "Device not responding to setup address", NULL, N_("it did not take an address")},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "connect-debounce failed", NULL, N_("its connection was not stable")},
         {FROM_USB, BLAME_CABLE, WEIGHT_HIGH, 0,
          "Cannot enable. Maybe the USB cable is bad?", NULL, N_("its port could not be enabled")},
         {FROM_USB, BLAME_CABLE, WEIGHT_HIGH, 0, "unable to enumerate USB device", NULL, N_("it could not be enumerated")},
+
+        /* Requests to the hub itself. A root hub is a part of the controller. */
+        {FROM_USB, BLAME_HUB, WEIGHT_MEDIUM, EXCUSES | HAS_ERRNO, "hub_ext_port_status failed (err = ", NULL, N_("its hub did not answer")},
+        {FROM_USB, BLAME_HUB, WEIGHT_MEDIUM, EXCUSES | HAS_ERRNO, "hub_hub_status failed (err = ", NULL, N_("its hub did not answer")},
+        {FROM_USB, BLAME_HUB, WEIGHT_MEDIUM, EXCUSES | HAS_ERRNO, "hub_port_status failed (err = ", NULL, N_("its hub did not answer")}, /* Linux up to 4.7 */
+        {FROM_USB, BLAME_HUB, WEIGHT_MEDIUM, EXCUSES, "get_hub_status failed", NULL, N_("its hub did not answer")},
+        {FROM_USB, BLAME_HUB, WEIGHT_MEDIUM, EXCUSES | HAS_ERRNO, "cannot reset (err = ", NULL, N_("its hub did not answer")},
+        {FROM_USB, BLAME_HUB, WEIGHT_MEDIUM, EXCUSES | HAS_ERRNO, "cannot warm reset (err = ", NULL, N_("its hub did not answer")},
+        {FROM_USB, BLAME_HUB, WEIGHT_MEDIUM, EXCUSES | HAS_ERRNO, "cannot disable (err = ", NULL, N_("its hub did not answer")},
 
         {FROM_USB, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "over-current ", NULL, N_("over-current at its port")},
         {FROM_USB, BLAME_POWER, WEIGHT_FATAL, EXCUSES, "disabled by hub (EMI?)", NULL, N_("its port was disabled by the hub")},
@@ -123,12 +144,36 @@ static const struct pattern {
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES,
          "xHCI host not responding to stop endpoint command", NULL, N_("the controller stopped answering")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES,
+         "Abort failed to stop command ring: ", NULL, N_("the controller stopped answering")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES, "WARNING: Host System Error", NULL, N_("the controller reported an error of its own")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES, "WARNING: Host Controller Error", NULL, N_("the controller reported an error of its own")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES, "controller firmware hang", NULL, N_("the controller reported an error of its own")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES,
          "xHCI host controller not responding, assume dead", NULL, N_("the controller died")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES, "Host controller not accessible, removed?", NULL, N_("the controller died")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_FATAL, EXCUSES, "HC died; cleaning up", NULL, N_("the controller died")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
-         "ERROR Transfer event for unknown stream ring ", NULL, N_("the controller mixed up its streams")},
+         "ERROR Transfer event for ", NULL, N_("the controller mixed up its streams")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "Transfer event ", " for unknown stream ring ", N_("the controller mixed up its streams")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
          "WARN Set TR Deq Ptr cmd ", NULL, N_("the controller mixed up its streams")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "WARN Cannot submit Set TR Deq Ptr", NULL, N_("the controller mixed up its streams")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "Mismatch between completed Set TR Deq Ptr command ", NULL, N_("the controller mixed up its streams")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "ERROR Unknown event condition ", NULL, N_("the controller mixed up its transfers")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "ERROR Transfer event TRB DMA ptr not part of current TD", NULL, N_("the controller mixed up its transfers")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "Event dma ", " not part of TD ", N_("the controller mixed up its transfers")},
+
+        /* The machine did not answer interrupts, or had no memory. */
+        {FROM_ANYWHERE, BLAME_HOST, WEIGHT_AROUND, EXCUSES, "watchdog: BUG: soft lockup - CPU#", NULL, N_("the machine stood still")},
+        {FROM_ANYWHERE, BLAME_HOST, WEIGHT_AROUND, EXCUSES, "rcu: INFO: rcu_sched ", NULL, N_("the machine stood still")},
+        {FROM_ANYWHERE, BLAME_HOST, WEIGHT_AROUND, EXCUSES, "rcu: INFO: rcu_preempt ", NULL, N_("the machine stood still")},
+        {FROM_ANYWHERE, BLAME_HOST, WEIGHT_AROUND, EXCUSES, "Out of memory: Killed process ", NULL, N_("the machine had too little memory")},
         /* clang-format on */
 };
 
@@ -199,6 +244,7 @@ static bool place_usb(const struct kmsg *k, const char *device, struct sign *s)
         if (!name || parse_uint(name, 10, UINT16_MAX, &minor) < 0)
                 return false;
         s->place = PLACE_DEVICE;
+        (void) copy_string(s->name, sizeof(s->name), device);
         s->busnum = (unsigned) minor / DEVICES_PER_BUS + 1;
         s->devnum = (unsigned) minor % DEVICES_PER_BUS + 1;
         return true;
@@ -232,13 +278,13 @@ static bool locate(enum source source, const struct kmsg *k, const char *device,
 static bool take_errno(const char *number, struct sign *s)
 {
         static const char *const fallout[] = {"-2", "-19", "-104", "-108"}, *const garbled[] = {"-62", "-71", "-84"};
-        size_t n = strcspn(number, " ");
+        size_t n = strcspn(number, " )");
 
         for (size_t i = 0; i < ELEMENTSOF(fallout); i++)
                 if (n == strlen(fallout[i]) && strncmp(number, fallout[i], n) == 0)
                         return false;
         for (size_t i = 0; i < ELEMENTSOF(garbled); i++)
-                if (n == strlen(garbled[i]) && strncmp(number, garbled[i], n) == 0)
+                if (n == strlen(garbled[i]) && strncmp(number, garbled[i], n) == 0 && s->blame == BLAME_BRIDGE)
                         s->blame = BLAME_CABLE;
         return true;
 }
@@ -267,6 +313,11 @@ bool sign_read(const struct kmsg *k, struct sign *ret)
                                  .weight = p->weight,
                                  .follows = p->flags & FOLLOWS,
                                  .excuses = p->flags & EXCUSES,
+                                 .handling = p->flags & HANDLING,
+                                 .resets = p->flags & RESETS,
+                                 .driver = p->flags & BY_UAS       ? DRIVER_UAS
+                                           : p->flags & BY_STORAGE ? DRIVER_USB_STORAGE
+                                                                   : DRIVER_NONE,
                                  .what = p->what};
 
                 if (!matches(p, message, &rest) || !locate(p->source, k, device, &s))
@@ -288,8 +339,9 @@ const char *sign_what(const char *text)
 }
 
 static const char *const blame_names[_BLAME_MAX] = {
-        [BLAME_NONE] = "none",   [BLAME_BRIDGE] = "bridge",         [BLAME_CABLE] = "cable",
-        [BLAME_POWER] = "power", [BLAME_CONTROLLER] = "controller",
+        [BLAME_NONE] = "none",   [BLAME_BRIDGE] = "bridge", [BLAME_CABLE] = "cable",
+        [BLAME_POWER] = "power", [BLAME_HUB] = "hub",       [BLAME_CONTROLLER] = "controller",
+        [BLAME_DISK] = "disk",   [BLAME_HOST] = "host",     [BLAME_UNKNOWN] = "unknown",
 };
 
 DEFINE_STRINGS(blame)
@@ -299,7 +351,11 @@ const char *blame_sentence(enum blame b)
         static const char *const sentences[_BLAME_MAX] = {
                 [BLAME_CABLE] = N_("the cable or a connector"),
                 [BLAME_POWER] = N_("the power supply"),
+                [BLAME_HUB] = N_("a hub above it"),
                 [BLAME_CONTROLLER] = N_("the USB controller"),
+                [BLAME_DISK] = N_("the disk itself"),
+                [BLAME_HOST] = N_("the machine"),
+                [BLAME_UNKNOWN] = N_("the disk, the cable, the power or the port"),
         };
 
         return sentences[b] ?: N_("the bridge");

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/util.h"
+#include "core/types.h"
 
 /*
  * One record of /dev/kmsg, as one read(2) returns it:
@@ -33,14 +34,18 @@ enum blame {
         BLAME_BRIDGE,
         BLAME_CABLE,
         BLAME_POWER,
+        BLAME_HUB,
         BLAME_CONTROLLER,
+        BLAME_DISK,    /* its medium: the bridge has reported it in good order */
+        BLAME_HOST,    /* the machine had no time or memory for it */
+        BLAME_UNKNOWN, /* disk, cable, power or port: no sign says which */
         _BLAME_MAX,
 };
 
 /* The device that a sign is about. */
 enum place {
         PLACE_HOST,       /* name: "host0" */
-        PLACE_DEVICE,     /* busnum, devnum */
+        PLACE_DEVICE,     /* busnum, devnum; name: "2-1" */
         PLACE_PORT,       /* name: "2-1" */
         PLACE_CONTROLLER, /* name: "0000:00:14.0" */
         PLACE_MACHINE,
@@ -49,11 +54,12 @@ enum place {
 enum weight {
         WEIGHT_MEDIUM,
         WEIGHT_HIGH,
-        WEIGHT_FATAL, /* the disk cannot be reached any more */
-        WEIGHT_NEW,   /* no fault: a new host or device. Earlier signs are of another one */
-        WEIGHT_GONE,  /* no fault: unplugged. Later signs are a consequence */
-        WEIGHT_SLEEP, /* no fault: the machine falls asleep. When it wakes up, the kernel may reset every device */
-        WEIGHT_AWAKE, /* no fault: it is awake again */
+        WEIGHT_FATAL,  /* the disk cannot be reached any more */
+        WEIGHT_AROUND, /* no fault of the disk: it explains signs around it, and is reported only with them */
+        WEIGHT_NEW,    /* no fault: a new host or device. Earlier signs are of another one */
+        WEIGHT_GONE,   /* no fault: unplugged. Later signs are a consequence */
+        WEIGHT_SLEEP,  /* no fault: the machine falls asleep. When it wakes up, the kernel may reset every device */
+        WEIGHT_AWAKE,  /* no fault: it is awake again */
 };
 
 /* The meaning of one record for a disk. */
@@ -63,9 +69,12 @@ struct sign {
         unsigned busnum, devnum;
         enum blame blame;
         enum weight weight;
-        bool excuses;     /* a bridge is not to blame for signs around this one */
-        bool follows;     /* part of the kernel's error handling, which began with an earlier sign */
-        const char *what; /* "commands were not answered in time" */
+        enum driver driver; /* WEIGHT_NEW of a host: the driver that took it; else DRIVER_NONE */
+        bool excuses;       /* a bridge is not to blame for signs around this one */
+        bool follows;       /* part of the kernel's error handling, which began with an earlier sign */
+        bool handling;      /* the SCSI layer's error handler is at work on this host */
+        bool resets;        /* the disk is reset: no command from before is pending any more */
+        const char *what;   /* "commands were not answered in time" */
 };
 
 /* Returns false if the record does not count. */
@@ -74,7 +83,7 @@ bool sign_read(const struct kmsg *k, struct sign *ret);
 /* Returns the constant string of a sign with the same words; NULL: no sign has them. */
 const char *sign_what(const char *text);
 
-/* "the bridge", "the cable or a connector", "the power supply", "the USB controller" */
+/* Who is to blame, as part of a sentence: "the bridge", "the cable or a connector", "the power supply". */
 const char *blame_sentence(enum blame b);
 const char *blame_to_string(enum blame v);
 int blame_from_string(const char *s);

@@ -10,26 +10,50 @@ static const unsigned points[] = {[WEIGHT_MEDIUM] = 1, [WEIGHT_HIGH] = 2, [WEIGH
 
 void trouble_again(struct trouble *t)
 {
-        *t = (struct trouble){.excuse = t->excuse, .excuse_what = t->excuse_what, .excuse_blame = t->excuse_blame};
+        *t = (struct trouble){.driver = t->driver,
+                              .trust = t->trust,
+                              .excuse = t->excuse,
+                              .excuse_what = t->excuse_what,
+                              .excuse_blame = t->excuse_blame};
 }
 
-/* An event at a hub's port affects everything behind it. */
-static bool port_leads_to(const char *port, const char *disk)
+void trouble_driver(struct trouble *t, enum driver driver, enum trust trust)
 {
+        t->driver = driver;
+        t->trust = trust;
+}
+
+/* An event at a hub's port affects everything behind it. "2-0" is the root hub of bus 2. */
+static bool port_is_above(const char *port, const char *disk)
+{
+        size_t bus = strcspn(port, "-");
         const char *rest = startswith(disk, port);
 
-        return rest && (*rest == '\0' || *rest == '.');
+        if (streq(port + bus, "-0"))
+                return strncmp(port, disk, bus + 1) == 0;
+        return rest && *rest == '.';
 }
 
-bool sign_is_about(const struct sign *s, const struct facts *f, const char *host)
+bool sign_about(const struct sign *s, const struct facts *f, const char *host, struct sign *ret)
 {
+        bool above = (s->place == PLACE_PORT || s->place == PLACE_DEVICE) && s->name[0] && port_is_above(s->name, f->port);
+
+        *ret = *s;
         switch (s->place) {
         case PLACE_HOST:
                 return host[0] && streq(s->name, host);
         case PLACE_DEVICE:
-                return s->busnum == f->busnum && s->devnum == f->devnum;
+                if (!above || s->blame != BLAME_BRIDGE || !s->follows)
+                        return s->busnum == f->busnum && s->devnum == f->devnum;
+                ret->blame = BLAME_HUB;
+                ret->excuses = true;
+                return true;
         case PLACE_PORT:
-                return s->blame == BLAME_POWER ? port_leads_to(s->name, f->port) : streq(s->name, f->port);
+                if (!above || (s->blame != BLAME_POWER && s->blame != BLAME_HUB))
+                        return streq(s->name, f->port);
+                if (s->blame == BLAME_HUB && strchr(s->name, '-') && streq(strchr(s->name, '-'), "-0"))
+                        ret->blame = BLAME_CONTROLLER;
+                return true;
         case PLACE_CONTROLLER:
                 return f->controller_device[0] && streq(s->name, f->controller_device);
         case PLACE_MACHINE:
@@ -59,29 +83,41 @@ bool trouble_pending(struct trouble *t, usec_t usec)
 static bool belongs(const struct burst *b, const struct sign *s, usec_t usec)
 {
         /* Signs of a bad cable do not make a bridge's burst heavier. */
-        return b->blame == s->blame && usec <= b->last + BURST_GAP_USEC &&
-               usec <= b->first + (s->follows ? EPISODE_MOST_USEC : BURST_MOST_USEC);
+        if (b->blame != s->blame || b->driver != s->driver)
+                return false;
+        if (b->began && !b->reset)
+                return usec <= b->began + HANDLING_WAIT_USEC;
+        if (b->reset && (s->handling || s->follows))
+                return usec <= b->reset + HANDLING_TESTS_USEC && (s->follows || usec <= b->last + HANDLING_NEXT_USEC);
+        return usec <= b->last + BURST_GAP_USEC && usec <= b->first + (s->follows ? EPISODE_MOST_USEC : BURST_MOST_USEC);
 }
 
 /* Returns true for a new burst, or one that has become heavier. */
 static bool add(struct trouble *t, const struct sign *s, usec_t usec)
 {
-        for (size_t i = t->n; i-- > 0;) {
-                struct burst *b = t->bursts + i;
+        struct burst *b = NULL;
+        bool news;
 
-                if (!belongs(b, s, usec))
-                        continue;
-                b->last = usec > b->last ? usec : b->last;
-                if (s->weight <= b->weight)
-                        return false;
+        for (size_t i = t->n; i-- > 0 && !b;)
+                if (belongs(t->bursts + i, s, usec))
+                        b = t->bursts + i;
+        news = !b || s->weight > b->weight;
+        if (!b) {
+                if (t->n == BURSTS_MAX)
+                        drop(t, 0);
+                b = t->bursts + t->n++;
+                *b = (struct burst){.first = usec, .driver = s->driver, .blame = s->blame};
+        }
+        if (news) {
                 b->weight = s->weight;
                 b->what = s->what;
-                return true;
         }
-        if (t->n == BURSTS_MAX)
-                drop(t, 0);
-        t->bursts[t->n++] = (struct burst){usec, usec, s->blame, s->weight, s->what};
-        return true;
+        b->last = usec > b->last ? usec : b->last;
+        if (s->handling && !b->began)
+                b->began = usec;
+        if (b->began && s->resets && !b->reset)
+                b->reset = usec;
+        return news;
 }
 
 static bool excused(const struct trouble *t, usec_t usec)
@@ -89,15 +125,24 @@ static bool excused(const struct trouble *t, usec_t usec)
         return t->excuse_what && usec <= t->excuse + EXCUSE_USEC;
 }
 
-/* A bridge is not to blame for a bad port, nor for signs shortly before the port was reported. */
-static void excuse(struct trouble *t, const struct sign *s, usec_t usec)
+/* Only for these does the driver make a difference, or the port. */
+static bool is_excusable(enum blame b)
 {
+        return b == BLAME_BRIDGE || b == BLAME_UNKNOWN;
+}
+
+/* A bridge is not to blame for a bad port, nor for signs shortly before the port was reported. Returns true if there were any. */
+static bool excuse(struct trouble *t, const struct sign *s, usec_t usec)
+{
+        size_t n = t->n;
+
         t->excuse = usec;
         t->excuse_what = s->what;
         t->excuse_blame = s->blame;
         for (size_t i = t->n; i-- > 0;)
-                if (t->bursts[i].blame == BLAME_BRIDGE && t->bursts[i].last + EXCUSE_USEC >= usec)
+                if (is_excusable(t->bursts[i].blame) && t->bursts[i].last + EXCUSE_USEC >= usec)
                         drop(t, i);
+        return t->n < n;
 }
 
 static void blame_once(struct trouble *t, struct finding *f, enum blame blame, const char *what)
@@ -105,6 +150,13 @@ static void blame_once(struct trouble *t, struct finding *f, enum blame blame, c
         f->finding = t->told == blame ? FINDING_NONE : FINDING_BLAMED;
         f->blame = t->told = blame;
         f->what = what;
+}
+
+/* Trouble of these causes stays with the disk and its place when the driver changes, so it was there under uas as well. */
+static bool clears(const struct trouble *t, enum blame b)
+{
+        return t->trust == TRUST_DISTRUSTED && t->driver == DRIVER_USB_STORAGE &&
+               (b == BLAME_UNKNOWN || b == BLAME_DISK || b == BLAME_CABLE || b == BLAME_HUB);
 }
 
 static void judge(struct trouble *t, const struct sign *s, bool news, struct finding *f)
@@ -117,41 +169,63 @@ static void judge(struct trouble *t, const struct sign *s, bool news, struct fin
         for (size_t i = 0; i < t->n; i++) {
                 const struct burst *b = t->bursts + i;
 
-                if (b->blame != s->blame)
+                if (b->blame != s->blame || b->driver != s->driver)
                         continue;
                 sum += points[b->weight];
                 f->bursts++;
                 if (!worst || b->weight >= worst->weight)
                         worst = b;
         }
+        f->fatal = worst->weight == WEIGHT_FATAL;
         if (sum < ENOUGH)
                 f->finding = news ? FINDING_NOTED : FINDING_NONE;
-        else if (s->blame != BLAME_BRIDGE)
-                blame_once(t, f, s->blame, s->what);
-        else {
+        else if (s->blame == BLAME_BRIDGE) {
                 f->finding = FINDING_BROKEN;
-                f->fatal = worst->weight == WEIGHT_FATAL;
                 f->what = worst->what;
-        }
+                t->trust = TRUST_DISTRUSTED;
+        } else if (clears(t, s->blame)) {
+                f->finding = FINDING_CLEARED;
+                f->what = worst->what;
+                t->trust = TRUST_CLEARED;
+                t->told = s->blame;
+        } else
+                blame_once(t, f, s->blame, s->what);
 }
 
-void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct finding *ret)
+/* The sign as it counts under the driver of the disk. */
+static struct sign under_driver(const struct trouble *t, const struct sign *s)
+{
+        struct sign own = *s;
+
+        own.driver = t->driver == DRIVER_USB_STORAGE ? DRIVER_USB_STORAGE : DRIVER_UAS;
+        if (own.blame == BLAME_BRIDGE && (own.driver == DRIVER_USB_STORAGE || t->trust == TRUST_CLEARED))
+                own.blame = BLAME_UNKNOWN;
+        return own;
+}
+
+void trouble_take(struct trouble *t, const struct sign *sign, usec_t usec, struct finding *ret)
 {
         struct finding f = {.finding = FINDING_NONE};
+        struct sign own = under_driver(t, sign), *s = &own;
 
         forget_old(t, usec);
-        if (s->weight == WEIGHT_NEW)
+        if (s->weight == WEIGHT_NEW) {
                 trouble_again(t);
-        else if (s->weight == WEIGHT_GONE)
+                t->driver = sign->driver ?: t->driver;
+        } else if (s->weight == WEIGHT_GONE)
                 t->gone = true;
         else if (s->weight == WEIGHT_SLEEP || s->weight == WEIGHT_AWAKE)
                 t->asleep = s->weight == WEIGHT_SLEEP;
-        else if (t->gone || (t->asleep && s->blame == BLAME_BRIDGE && s->weight == WEIGHT_MEDIUM))
+        else if (t->gone || (t->asleep && is_excusable(s->blame) && s->weight == WEIGHT_MEDIUM))
                 f.finding = FINDING_NONE;
         else if (s->excuses) {
-                excuse(t, s, usec);
-                blame_once(t, &f, s->blame, s->what);
-        } else if (s->blame == BLAME_BRIDGE && excused(t, usec))
+                bool any = excuse(t, s, usec);
+
+                if (s->weight == WEIGHT_FATAL || (s->weight == WEIGHT_AROUND && any))
+                        blame_once(t, &f, s->blame, s->what);
+                else if (s->weight != WEIGHT_AROUND)
+                        judge(t, s, add(t, s, usec), &f);
+        } else if (is_excusable(s->blame) && excused(t, usec))
                 blame_once(t, &f, t->excuse_blame, t->excuse_what);
         else
                 judge(t, s, add(t, s, usec), &f);
@@ -172,8 +246,9 @@ char *trouble_text(const struct trouble *t, const char *key, char ret[static TRO
         for (size_t i = 0; i < t->n; i++) {
                 const struct burst *b = t->bursts + i;
 
-                text_add(ret, TROUBLE_TEXT_MAX, "%s=burst %llu %llu %s %s %s\n", key, (unsigned long long) b->first,
-                         (unsigned long long) b->last, blame_to_string(b->blame), weights[b->weight], b->what);
+                text_add(ret, TROUBLE_TEXT_MAX, "%s=burst %llu %llu %llu %llu %s %s %s %s\n", key, (unsigned long long) b->first,
+                         (unsigned long long) b->last, (unsigned long long) b->began, (unsigned long long) b->reset,
+                         driver_to_string(b->driver), blame_to_string(b->blame), weights[b->weight], b->what);
         }
         if (t->excuse_what)
                 text_add(ret, TROUBLE_TEXT_MAX, "%s=excuse %llu %s %s\n", key, (unsigned long long) t->excuse,
@@ -206,14 +281,18 @@ int trouble_take_line(struct trouble *t, const char *line)
 {
         struct trouble k = *t;
         struct burst b;
-        char first[24], last[24], blame[16], weight[16];
-        int at = 0, w;
+        char first[24], last[24], began[24], reset[24], driver[16], blame[16], weight[16];
+        int at = 0, w, d;
 
-        if (sscanf(line, "burst %23s %23s %15s %15s %n", first, last, blame, weight, &at) == 4) {
+        if (sscanf(line, "burst %23s %23s %23s %23s %15s %15s %15s %n", first, last, began, reset, driver, blame, weight, &at) ==
+            7) {
                 w = table_find(weights, ELEMENTSOF(weights), weight);
-                if (k.n == BURSTS_MAX || !usec_of(first, &b.first) || !usec_of(last, &b.last) || !blame_of(blame, &b.blame) ||
+                d = driver_from_string(driver);
+                if (k.n == BURSTS_MAX || !usec_of(first, &b.first) || !usec_of(last, &b.last) || !usec_of(began, &b.began) ||
+                    !usec_of(reset, &b.reset) || (d != DRIVER_UAS && d != DRIVER_USB_STORAGE) || !blame_of(blame, &b.blame) ||
                     w < 0 || !(b.what = sign_what(line + at)))
                         return -EINVAL;
+                b.driver = (enum driver) d;
                 b.weight = (enum weight) w;
                 k.bursts[k.n++] = b;
         } else if (sscanf(line, "excuse %23s %15s %n", first, blame, &at) == 2) {

@@ -42,7 +42,7 @@ static struct reports read_reports(const struct transaction *t, int log, usec_t 
         struct sign s;
 
         for (unsigned i = 0; i < RECORDS_MAX && log >= 0 && kmsg_next(log, &k) > 0; i++) {
-                if (k.usec < since || !sign_read(&k, &s) || !sign_is_about(&s, &t->disk.facts, t->disk.host))
+                if (k.usec < since || !sign_read(&k, &s) || !sign_about(&s, &t->disk.facts, t->disk.host, &s))
                         continue;
                 if (s.excuses)
                         reports.excuse = s.what;

@@ -83,11 +83,17 @@ class Trouble(Machine):
         "The same if uasd was killed."
         self.counts(self.kill_when_kept)
 
-    def test_without_a_pause(self):
-        "A bridge that fails every six seconds does not count as one long burst."
+    def test_hangs_again(self):
+        "Aborts up to the reset, and that of the error handler's own command, are one burst. A hang after them is another one."
         self.both()
-        for number in range(1, 8):
-            self.says(number, number * 6)
+        for number, after in enumerate((0, 5, 31), 1):
+            self.says(number, after)
+        self.says(4, 31, 'scsi host3: uas_eh_device_reset_handler start', device='+scsi:host3')
+        self.says(5, 32, 'scsi host3: uas_eh_device_reset_handler success', device='+scsi:host3')
+        self.says(6, 42)
+        self.noted(1)
+        self.assertEqual(self.disk()['driver'], 'uas')
+        self.says(7, 73)
         until(lambda: self.disk()['driver'] == 'usb-storage', 'it is distrusted, and moved')
         self.assertIn('2 times within ten minutes', self.journal())
 
@@ -149,7 +155,7 @@ class Trouble(Machine):
         self.times_out(6)
         self.says(1, -20)
         self.noted(1)
-        self.reset(2, 100, 1)
+        self.reset(2, 200, 1)
         self.noted(1)
         self.assertEqual(self.disk()['driver'], 'uas')
 

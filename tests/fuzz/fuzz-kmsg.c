@@ -30,7 +30,8 @@ static void check_trouble(struct trouble *t, const struct sign *s, uint64_t usec
         trouble_take(t, s, usec, &f);
         CHECK(t->n <= BURSTS_MAX);
         CHECK(f.finding <= FINDING_BROKEN && f.blame < _BLAME_MAX);
-        CHECK(f.finding != FINDING_BROKEN || f.blame == BLAME_BRIDGE);
+        CHECK(f.finding != FINDING_BROKEN || (f.blame == BLAME_BRIDGE && t->driver != DRIVER_USB_STORAGE));
+        CHECK(f.finding != FINDING_CLEARED || (f.blame != BLAME_BRIDGE && t->driver == DRIVER_USB_STORAGE));
         CHECK((f.finding != FINDING_BLAMED && f.finding != FINDING_BROKEN) || f.what);
         CHECK(blame_sentence(f.blame) && blame_from_string(blame_to_string(f.blame)) == (int) f.blame);
 }
@@ -60,7 +61,7 @@ static void check_one(const uint8_t *data, size_t size, struct trouble *t)
         CHECK(s.place <= PLACE_MACHINE && s.blame < _BLAME_MAX && known(s.weight));
         CHECK(strlen(s.name) < sizeof(s.name));
         CHECK(s.blame == BLAME_NONE || s.what);
-        (void) sign_is_about(&s, &facts, "host0");
+        (void) sign_about(&s, &facts, "host0", &s);
         check_trouble(t, &s, k.usec);
 }
 

@@ -241,7 +241,7 @@ void errors_take_record(struct errors_watch *w, const struct kmsg *k)
         size_t i = 0;
 
         /* Signs of a higher weight are no faults. */
-        if (!sign_read(k, &s) || !sign_is_about(&s, &w->facts, w->host) || s.weight > WEIGHT_FATAL)
+        if (!sign_read(k, &s) || !sign_about(&s, &w->facts, w->host, &s) || s.weight > WEIGHT_FATAL)
                 return;
         while (i < seen->n_signs && !streq(seen->signs[i].what, s.what))
                 i++;

@@ -176,7 +176,7 @@ static uint64_t timeouts(const struct entry *e)
 static bool count_timeouts(struct entry *e, usec_t usec)
 {
         static const struct sign silent = {
-                .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time"};
+                .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .handling = true, .what = "commands were not answered in time"};
         uint64_t before = e->trouble.account.timeouts;
         struct finding finding;
 
@@ -227,12 +227,13 @@ bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool liv
         FOREACH_ENTRY (e, m) {
                 bool counts = is_watched(e); /* during a switch uasd-switch decides */
                 struct finding f;
+                struct sign own;
 
                 if (counts)
                         follow(e);
-                if (!(counts || s->excuses) || !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
+                if (!sign_about(s, &e->life.disk.facts, e->life.disk.host, &own) || !(counts || own.excuses))
                         continue;
-                trouble_take(&e->trouble.account, s, usec, &f);
+                trouble_take(&e->trouble.account, &own, usec, &f);
                 if (!counts) { /* it excuses what comes later, and is reported then */
                         e->trouble.account.told = BLAME_NONE;
                         continue;
