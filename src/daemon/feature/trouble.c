@@ -115,17 +115,16 @@ static void diagnose(struct entry *e, const struct finding *finding)
 {
         struct manager *m = e->manager;
         struct facts *f = &e->life.disk.facts;
-        bool broken = finding->finding == FINDING_BROKEN;
+        bool uncertain = finding->blame == BLAME_UNKNOWN, broken = finding->finding == FINDING_CLEARED || uncertain;
         struct attachment_mark mark = {};
 
-        /* Bad power says nothing about the trouble before. */
-        if (broken && f->distrusted && !e->trouble.acted)
+        if (finding->finding == FINDING_CLEARED && f->distrusted && !e->trouble.acted)
                 clear(e, finding->what);
         e->trouble.acted = e->trouble.acted || broken;
         e->trouble.failed = e->trouble.failed || broken;
         if (f->trouble[0])
                 return;
-        f->trouble_cause = broken ? BLAME_NONE : finding->blame;
+        f->trouble_cause = uncertain ? BLAME_NONE : finding->blame;
         (void) copy_string(f->trouble, sizeof(f->trouble), finding->what);
         (void) snprintf(mark.trouble, sizeof(mark.trouble), "%s %s", blame_to_string(f->trouble_cause), f->trouble);
         (void) attachment_change(&m->roots, f, MARK_TROUBLE, &mark);
@@ -136,7 +135,7 @@ static void diagnose(struct entry *e, const struct finding *finding)
 static void take_finding(struct entry *e, const struct finding *f)
 {
         if (e->life.disk.facts.driver == DRIVER_USB_STORAGE) {
-                if (f->finding == FINDING_BROKEN || f->finding == FINDING_BLAMED)
+                if (f->finding == FINDING_CLEARED || f->finding == FINDING_BLAMED)
                         diagnose(e, f);
                 return;
         }
@@ -188,9 +187,21 @@ static bool count_timeouts(struct entry *e, usec_t usec)
         return true;
 }
 
+static void tell_account(struct entry *e)
+{
+        const struct facts *f = &e->life.disk.facts;
+
+        trouble_driver(&e->trouble.account, f->driver,
+                       f->distrusted ? TRUST_DISTRUSTED
+                       : f->cleared  ? TRUST_CLEARED
+                                     : TRUST_GOOD);
+}
+
 /* Each driver has its own account, whoever moves the disk. */
 static void follow(struct entry *e)
 {
+        if (!e->life.attempt.running)
+                tell_account(e);
         if (!e->life.attempt.running && e->trouble.driver != e->life.disk.facts.driver) {
                 trouble_begin(e, e->life.disk.facts.driver);
                 e->trouble.account.timeouts = timeouts(e); /* the switch has judged these */
@@ -207,6 +218,8 @@ static bool is_watched(const struct entry *e)
 void trouble_switched(struct entry *e)
 {
         e->trouble.account.asleep = false; /* the end of a sleep may have come during the switch */
+        if (!e->life.attempt.running)
+                tell_account(e);
         if (e->life.disk.facts.driver != DRIVER_UAS)
                 follow(e);
         if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e, now_monotonic()))
