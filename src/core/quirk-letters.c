@@ -23,7 +23,7 @@ const char *quirk_letter_means(char letter)
                 ['p' - 'a'] = "the kernel assumes a write cache (usb-storage only)",
                 ['r' - 'a'] = "the kernel ignores the residue that the disk reports (usb-storage only)",
                 ['s' - 'a'] = "the kernel looks only for one LUN",
-                ['t' - 'a'] = "the kernel blocks ATA commands, so smartctl does not work with SAT",
+                ['t' - 'a'] = "the kernel blocks ATA commands, so SMART cannot be read",
                 ['u' - 'a'] = "the kernel keeps the disk off uas",
                 ['w' - 'a'] = "the kernel does not test for write protection",
                 ['y' - 'a'] = "the kernel flushes the cache even if the disk reports none",

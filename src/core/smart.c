@@ -64,8 +64,8 @@ char *smart_explain(const struct facts *f, char *ret, size_t size)
                 (void) snprintf(
                         ret, size, "%s",
                         !smart_ata_blocked(f, DRIVER_USB_STORAGE) && f->caps.bot
-                                ? "The kernel blocks ATA commands under uas for this bridge (flag t), so smartctl does not work with SAT. usb-storage allows them: uasctl switch DISK usb-storage"
-                                : "The kernel blocks ATA commands for this bridge (flag t), so smartctl does not work with SAT.");
+                                ? "The kernel blocks ATA commands under uas for this bridge (flag t), so SMART cannot be read. usb-storage allows them: uasctl switch DISK usb-storage"
+                                : "The kernel blocks ATA commands for this bridge (flag t), so SMART cannot be read.");
         else if (smart_ata_blocked(&bare, DRIVER_UAS) && quirks_entry_of(f->quirks, f->vid, f->pid, entry) > 0)
                 (void) snprintf(ret, size, "The entry %s replaces the kernel's flag t: ATA commands reach the disk under uas.",
                                 entry);
@@ -77,8 +77,8 @@ const char *smart_why_not(const struct smart_case *c)
         static const char *const lookups[_SMART_LOOKUP_MAX] = {
                 [SMART_ABSENT] = "smartctl's database does not have its bridge",
                 [SMART_UNSUPPORTED] = "smartctl's database has its bridge as one that does not work",
-                [SMART_UNREADABLE] = "smartctl did not say which type its bridge has",
-                [SMART_LATE] = "smartctl did not say in time which type its bridge has",
+                [SMART_UNREADABLE] = "smartctl's answer does not name the type of its bridge",
+                [SMART_LATE] = "smartctl's answer about its bridge did not come in time",
         };
 
         if (c->leased)

@@ -99,7 +99,7 @@ static bool trim_is_on(const struct ctl *c)
 
         health_read(&c->client.roots, c->v, &h);
         for (size_t i = 0; i < h.n_luns; i++)
-                on = on && (!h.luns[i].trim.kept || !h.luns[i].trim.mode[0] || h.luns[i].trim.used_bytes > 0);
+                on = on && (h.luns[i].trim.kept != TRIM_KEPT || !h.luns[i].trim.mode[0] || h.luns[i].trim.used_bytes > 0);
         return on;
 }
 
@@ -110,7 +110,7 @@ static void wait_for_udev(const struct ctl *c)
 
         while (!trim_is_on(c)) {
                 if (now_boottime() >= end) {
-                        log_warning("udev has not turned it on yet: udevadm trigger -c change");
+                        log_warning("udev has not turned it on yet. To ask it again: uasctl trim %s on", c->v->disk.facts.interface);
                         return;
                 }
                 (void) usleep(LOOK_AGAIN_USEC);

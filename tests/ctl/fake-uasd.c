@@ -31,6 +31,7 @@ struct fake {
         enum part part;
         const char *driver, *state, *target, *policy;
         bool busy, forced; /* forced: its policy */
+        bool seen_in_use;  /* by a request to eject it: its users are shown from then on */
         struct {
                 int code;
                 const char *step, *text;
@@ -433,7 +434,8 @@ static int on_eject(sd_bus_message *m, void *data, sd_bus_error *e)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         if (f->part == PART_HELD)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", id);
-        if (f->part == PART_BUSY)
+        f->seen_in_use = f->part == PART_BUSY;
+        if (f->seen_in_use)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE, "%s cannot be ejected: in use: holder of %s at dm-9", id,
                                          f->block);
         remove_disk(f);
@@ -521,6 +523,8 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
         if (streq(property, "Outcome"))
                 return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1, f->outcome.step ?: "",
                                              f->outcome.text ?: "");
+        if (f->seen_in_use)
+                return sd_bus_message_append(reply, "a(sssssus)", 1, "holder", f->block, "dm-9", "", "", 0, "");
         if (f->busy)
                 return sd_bus_message_append(reply, "a(sssssus)", 1, "mount", "sdb1", "/mnt/usb", "", "", 0, "");
         return sd_bus_message_append(reply, "a(sssssus)", 0);

@@ -161,9 +161,9 @@ class Smart(unittest.TestCase):
 
     def test_bridge_not_looked_up(self):
         """A program that fails or is late has not said that its database lacks the bridge."""
-        for before, why in (('exit 1', 'smartctl did not say which type its bridge has'),
-                            ('kill -9 $$', 'smartctl did not say which type its bridge has'),
-                            ('exec sleep 60', 'smartctl did not say in time which type its bridge has')):
+        for before, why in (('exit 1', "smartctl's answer does not name the type of its bridge"),
+                            ('kill -9 $$', "smartctl's answer does not name the type of its bridge"),
+                            ('exec sleep 60', "smartctl's answer about its bridge did not come in time")):
             self.smartctl(ATA, lookup=before)
             self.not_asked(why)
         self.smartctl(ATA, known='USB Bridge:         Some chip\nUSB Type            [unsupported]\n')
@@ -190,7 +190,7 @@ class Smart(unittest.TestCase):
         self.assertIn('SMART: sdc: not known: ' + blocked, told)
         self.assertEqual([a for a in self.asked() if not a.startswith('-P')], [])
         explained = ' '.join(explained.split())
-        self.assertIn('SMART: The kernel blocks ATA commands under uas for this bridge (flag t), so smartctl does not work with SAT. '
+        self.assertIn('SMART: The kernel blocks ATA commands under uas for this bridge (flag t), so SMART cannot be read. '
                       'usb-storage allows them: uasctl switch 2-7:1.0 usb-storage', explained)
         told, explained = self.seagate(entry='0bc2:2037:j')
         self.assertIn('SMART: sdc: passed, 34', told)

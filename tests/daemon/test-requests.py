@@ -95,6 +95,7 @@ class Requests(Machine):
         mine = self.kept()
         self.pull()
         self.tree.write(SCSI + '/model', 'Disk B          \n')
+        self.tree.write(SCSI + '/block/sdz/queue/discard_max_bytes', '0\n')
         self.put_back(6)
         self.look_again()
         other = ('TRIM is kept on for another disk behind this bridge, so it stays off for this one. '
@@ -104,6 +105,7 @@ class Requests(Machine):
         self.assertIn('not in use: it was turned on for another disk behind this bridge. To keep it on for this one: '
                       'uasctl trim 2-1:1.0 on', ' '.join(said.split()))
         self.assertEqual(self.kept(), mine)
+        self.offers(SCSI, 0x80)
         self.ctl('trim', 'sdz', 'on')
         self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:{MAX}:{self.tree.medium("sdz")}'])
 
@@ -174,7 +176,7 @@ class Requests(Machine):
         self.assertNotIn('udev has not', p.stderr)
         # Where no rule does it, that is said.
         self.tree.write(SCSI + '/block/sdz/queue/discard_max_bytes', '0\n')
-        self.assertIn('udev has not turned it on yet: udevadm trigger -c change', self.ctl('trim', 'sdz', 'on').stderr)
+        self.assertIn('udev has not turned it on yet. To ask it again: uasctl trim 2-1:1.0 on', self.ctl('trim', 'sdz', 'on').stderr)
 
     # Policy and history
 

@@ -10,7 +10,7 @@ static void check_type(const char *text)
 {
         char type[SMART_TYPE_MAX] = "";
 
-        if (!smart_type_parse(text, type))
+        if (smart_type_parse(text, type) != SMART_FOUND)
                 return;
         CHECK(*type && strlen(type) < sizeof(type) && strstr(text, type));
         CHECK(*type != '-' && !strpbrk(type, " \n\t'\"\\")); /* it becomes an argument */

@@ -77,9 +77,9 @@ static void test_why_not(void **state)
                 {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_UNSUPPORTED, true},
                  "smartctl's database has its bridge as one that does not work"},
                 {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_UNREADABLE, true},
-                 "smartctl did not say which type its bridge has"},
+                 "smartctl's answer does not name the type of its bridge"},
                 {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_LATE, false},
-                 "smartctl did not say in time which type its bridge has"},
+                 "smartctl's answer about its bridge did not come in time"},
                 {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_ABSENT, true, .blocked = true},
                  "the kernel blocks ATA commands to it under uas (flag t), and allows them under usb-storage"},
                 /* Under a lease it is switched and may be on trial. The lease is the reason that matters. */
