@@ -32,7 +32,7 @@ int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint
 /*
  * One stay of a USB device on the bus. If a controller is probed again, its bus may get the same number, and the numbers of its
  * devices begin again at 1. The inode of a device's directory in sysfs is never used again until the next boot: kernfs counts its
- * nodes (64 bits; on a 32-bit kernel 31; before Linux 4.14 it uses the lowest free number, so only the other two count).
+ * nodes, in 64 bits, or in 31 on a 32-bit kernel. Before Linux 4.14 it uses the lowest free number, so only the other two count.
  */
 struct attachment_id {
         unsigned busnum, devnum;

@@ -83,7 +83,7 @@ bool sign_read(const struct kmsg *k, struct sign *ret);
 /* Returns the constant string of a sign with the same words; NULL: no sign has them. */
 const char *sign_what(const char *text);
 
-/* Who is to blame, as part of a sentence: "the bridge", "the cable or a connector", "the power supply". */
+/* Returns the cause as part of a sentence: "the bridge", "the cable or a connector", "the power supply". */
 const char *blame_sentence(enum blame b);
 const char *blame_to_string(enum blame v);
 int blame_from_string(const char *s);

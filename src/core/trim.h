@@ -24,7 +24,7 @@ const char *trim_offer_to_string(enum trim_offer v);
 #define TRIM_MODE_MAX 16
 
 /*
- * What identifies the medium behind a bridge, whose own serial number stays the same with another disk in it. Both drivers show
+ * The medium behind a bridge. The serial number of the bridge stays the same with another disk in it. Both drivers show
  * the size and the INQUIRY data, usb-storage no VPD page.
  */
 struct trim_medium {

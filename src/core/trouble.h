@@ -53,7 +53,7 @@ struct burst {
         const char *what;
 };
 
-/* What is known about the disk under uas. */
+/* The record of the disk under uas. */
 enum trust {
         TRUST_GOOD,       /* nothing against it */
         TRUST_DISTRUSTED, /* it has failed there, and perhaps uas is the cause */
@@ -101,8 +101,8 @@ void trouble_again(struct trouble *t);
 void trouble_driver(struct trouble *t, enum driver driver, enum trust trust);
 
 /*
- * Returns true if the sign is about this disk. *ret becomes the sign as it concerns the disk, and may be the same object: if a
- * hub above it had to be reset, the hub is to blame. host: the name of its SCSI host, or "".
+ * Returns true if the sign is about this disk. *ret becomes the sign as it concerns the disk, and may be the same object.
+ * If a hub above it had to be reset, the hub is to blame. host: the name of its SCSI host, or "".
  */
 bool sign_about(const struct sign *s, const struct facts *f, const char *host, struct sign *ret);
 

@@ -110,7 +110,8 @@ static void wait_for_udev(const struct ctl *c)
 
         while (!trim_is_on(c)) {
                 if (now_boottime() >= end) {
-                        log_warning("udev has not turned it on yet. To ask it again: uasctl trim %s on", c->v->disk.facts.interface);
+                        log_warning("udev has not turned it on yet. To ask it again: uasctl trim %s on",
+                                    c->v->disk.facts.interface);
                         return;
                 }
                 (void) usleep(LOOK_AGAIN_USEC);

@@ -3,7 +3,7 @@
 #include "switch/transaction.h"
 #include "sys/usb/usbdisk.h"
 
-/* What comes before the first change to a disk; and that change, if no program has seen the disk. */
+/* The checks before the first change to a disk. The first change itself, if no program has seen the disk. */
 
 int may_begin(struct transaction *t)
 {

@@ -3,7 +3,7 @@
 
 #include "sys/state/history.h"
 
-/* A bad place of the disk fails under both drivers. Only what usb-storage reads well is held against uas. */
+/* A bad place of the disk fails under both drivers. uasd blames uas only for what usb-storage reads well. */
 
 static const struct scene scenes[] = {
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true, .watched = true},
@@ -141,8 +141,8 @@ static void test_held(void **state)
 }
 
 /*
- * Killed anywhere: after the recovery a disk with a bad place is not distrusted, and one that failed only under uas is not if it
- * was not yet on record that it failed.
+ * Killed anywhere: after the recovery a disk with a bad place is not distrusted. A disk that failed only under uas is distrusted
+ * if its failure was on record.
  */
 static void test_killed(void **state)
 {

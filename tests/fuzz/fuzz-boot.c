@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The file with the kernel command line, which uasctl changes. The first byte selects the form, the rest is the file. A file is
- * refused with a reason, or: a value that is written is read again, a second change leaves no second word, and nothing else in
- * the file changes.
+ * The file with the kernel command line, which uasctl changes. The first byte selects the form, the rest is the file. A file may
+ * be refused with a reason. Otherwise a value that is written is read again, and a second change leaves no second word. Nothing
+ * else in the file changes.
  */
 #include "ctl/boot.h"
 

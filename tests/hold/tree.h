@@ -23,7 +23,7 @@ void tree_link(struct tree *t, const char *path, const char *target);
 void tree_unlink(struct tree *t, const char *path);
 bool tree_exists(struct tree *t, const char *path);
 char *tree_read(struct tree *t, const char *path); /* NULL: no such file */
-/* What identifies the attachment there now; valid until the next call. */
+/* The identity of the attachment there now; valid until the next call. */
 const struct facts *tree_facts(struct tree *t);
 /* "run/uasd/DIR/2-1:1.0@2-5-4711", of the attachment there now; valid until the next call. */
 const char *tree_attachment(struct tree *t, const char *dir);

@@ -254,7 +254,7 @@ static void test_progress(void **state)
         free(s.steps);
 }
 
-/* What was shown once does not fall when the rest grows. */
+/* A percentage that was shown does not fall when the rest grows. */
 static void test_percent(void **state)
 {
         struct session s = {};

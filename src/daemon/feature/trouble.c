@@ -11,7 +11,7 @@
 
 /*
  * Disks that fail: records and reports their failures, and passes them to the machine. Under uas the bridge may be to blame.
- * Under usb-storage uas is not, also not for what was held against it before.
+ * Under usb-storage uas is not, also not for its earlier failures.
  */
 
 /* If a failure cannot be recorded, uasd remembers it at least as long as the disk is there. */
@@ -197,7 +197,7 @@ static void tell_account(struct entry *e)
                                      : TRUST_GOOD);
 }
 
-/* Each driver has its own account, whoever moves the disk. */
+/* Each driver has its own account, also if another program moves the disk. */
 static void follow(struct entry *e)
 {
         if (!e->life.attempt.running)

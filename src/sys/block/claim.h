@@ -113,8 +113,8 @@ int unread_control(const struct claim *c, unsigned lun);
 /*
  * Reads the facts that must be the same under both drivers: size, logical sector size, partition table, first and last bytes of
  * the disk and of each partition. One fact a line, LUN by LUN. Physical block size and WWN are left out: they differ, since
- * usb-storage hides VPD pages. partly: of a LUN that cannot be read (EIO) the text has only the size and sector size. u:
- * gets the sample that cannot be read; NULL: not wanted. Returns 0 and the text (to be freed), or -errno if a disk cannot be
+ * usb-storage hides VPD pages. partly: of a LUN that cannot be read (EIO) the text has only the size and sector size. u
+ * gets the sample that cannot be read, and may be NULL. Returns 0 and the text (to be freed), or -errno if a disk cannot be
  * read.
  */
 int fingerprint_read(const struct claim *c, bool partly, char **ret, struct unread *u);
@@ -126,8 +126,8 @@ bool fingerprint_same_sizes(const char *before, const char *after);
 
 /*
  * Tests a claimed disk before a process mounts it: direct reads all over each LUN, as many at once as its queue takes. A bridge
- * that stalls at depth fails here, not under a mount. Returns 0, -ETIMEDOUT if an answer is missing at `deadline` (the unbind
- * ends the open reads), or the -errno of a read, such as -EIO: `u` then has all such reads. The queues stay until the process
+ * that stalls at depth fails here, not under a mount. Returns 0, -ETIMEDOUT if an answer is missing at `deadline`, or the -errno
+ * of a read, such as -EIO. `u` then has all such reads. The unbind ends the open ones. The queues stay until the process
  * ends.
  */
 int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline, struct unread *u);

@@ -34,7 +34,7 @@ struct attachment_mark {
         enum driver override_target; /* of uasctl switch */
         bool override_forced;
         bool untold; /* uasd has begun a switch, and its end is not in the journal yet. uasd reads this after it was killed */
-        char trouble[176]; /* how it fails under usb-storage: "CAUSE WHAT" (sys/facts.c); empty: it does not */
+        char trouble[176]; /* its failure under usb-storage, "CAUSE WHAT" (sys/facts.c); empty: none */
         enum driver lease; /* driver after the lease; DRIVER_NONE: not leased */
         /*
          * A switch was tried in the initramfs. The programs there read only this mark, and change no other. They may be older
