@@ -303,7 +303,7 @@ char *disk_diagnosis(const struct disk *d, char *ret, size_t size)
 {
         const struct facts *f = &d->facts;
 
-        if (!f->trouble[0])
+        if (!f->trouble)
                 ret[0] = '\0';
         else if (f->trouble_cause != BLAME_NONE)
                 say(ret, size, "Not uas: %s. Under usb-storage: %s.", blame_sentence(f->trouble_cause), f->trouble);

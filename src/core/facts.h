@@ -103,7 +103,7 @@ struct facts {
         char distrust_date[12];     /* "2026-11-20"; empty: unknown */
         char distrust_kernel[65];   /* kernel at the failure, as in uname(2); empty: unknown */
         bool cleared;             /* our history: it failed on uas, and then under usb-storage as well. distrust_reason has how */
-        char trouble[160];        /* how it fails under usb-storage on this attachment; empty: it does not */
+        const char *trouble;      /* how it fails under usb-storage on this attachment, of sign_what(); NULL: it does not */
         enum blame trouble_cause; /* what is to blame for that for certain; BLAME_NONE: unknown, but not uas */
         bool initramfs_old;       /* distrusted, but the initramfs has an older record and may move it to uas */
 };

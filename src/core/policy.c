@@ -41,7 +41,7 @@ static void read_conditions(struct policy_input *in)
                 [REASON_FORCE_NEEDED] = in->wish == DRIVER_UAS && in->kernel_ignores && !in->forced,
                 [REASON_OVERRIDE] = in->override != DRIVER_NONE,
                 /* A policy is older than the trouble, too. Moved to uas, it would fail there, and be moved to and fro. */
-                [REASON_NOT_UAS] = !in->override && f->trouble[0] && f->driver == DRIVER_USB_STORAGE,
+                [REASON_NOT_UAS] = !in->override && f->trouble && f->driver == DRIVER_USB_STORAGE,
                 /* A policy is older than the failure. A user who requests `switch` now knows of it. */
                 [REASON_TRIAL_FAILED] = !in->override && in->wish == DRIVER_UAS && f->trial_failed,
                 [REASON_POLICY] = f->policy == POLICY_UAS || f->policy == POLICY_USB_STORAGE,
@@ -173,7 +173,7 @@ static void found_not_uas(const struct policy_input *in, char *ret, size_t size)
 {
         const struct facts *f = in->f;
 
-        (void) snprintf(ret, size, "%s", f->trouble[0] ? f->trouble : "no trouble on usb-storage");
+        (void) snprintf(ret, size, "%s", f->trouble ?: "no trouble on usb-storage");
 }
 
 static void found_trial(const struct policy_input *in, char *ret, size_t size)

@@ -73,7 +73,7 @@ void refuse_policy(const struct facts *f, enum policy p, bool force, struct refu
         asked.policy = p;
         asked.policy_forced = force;
         asked.trial_failed = false; /* a repeated request allows another trial */
-        asked.trouble[0] = '\0';
+        asked.trouble = NULL;
         by_table(&asked, DRIVER_UAS, force, ret);
         if (ret->code == UASD_EXIT_OK && !already && by_verdict(f, DRIVER_UAS, force))
                 *ret = (struct refusal){UASD_EXIT_REFUSED, REASON_VERDICT_BAD, true};

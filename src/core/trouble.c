@@ -282,6 +282,7 @@ int trouble_take_line(struct trouble *t, const char *line)
         struct trouble k = *t;
         struct burst b;
         char first[24], last[24], began[24], reset[24], driver[16], blame[16], weight[16];
+        enum blame cause;
         int at = 0, w, d;
 
         if (sscanf(line, "burst %23s %23s %23s %23s %15s %15s %15s %n", first, last, began, reset, driver, blame, weight, &at) ==
@@ -289,10 +290,11 @@ int trouble_take_line(struct trouble *t, const char *line)
                 w = table_find(weights, ELEMENTSOF(weights), weight);
                 d = driver_from_string(driver);
                 if (k.n == BURSTS_MAX || !usec_of(first, &b.first) || !usec_of(last, &b.last) || !usec_of(began, &b.began) ||
-                    !usec_of(reset, &b.reset) || (d != DRIVER_UAS && d != DRIVER_USB_STORAGE) || !blame_of(blame, &b.blame) ||
+                    !usec_of(reset, &b.reset) || (d != DRIVER_UAS && d != DRIVER_USB_STORAGE) || !blame_of(blame, &cause) ||
                     w < 0 || !(b.what = sign_what(line + at)))
                         return -EINVAL;
                 b.driver = (enum driver) d;
+                b.blame = cause;
                 b.weight = (enum weight) w;
                 k.bursts[k.n++] = b;
         } else if (sscanf(line, "excuse %23s %15s %n", first, blame, &at) == 2) {

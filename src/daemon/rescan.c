@@ -144,7 +144,7 @@ static void take_snapshot(const struct disk *d, char ret[static SNAPSHOT_MAX])
         char names[SNAPSHOT_MAX / 2];
 
         (void) snprintf(ret, SNAPSHOT_MAX, "%i %i %i %zu %s %s", (int) d->facts.driver, (int) d->facts.policy,
-                        d->facts.trouble[0] != '\0', d->n_luns, d->host, luns_names(d->luns, d->n_luns, names, sizeof(names)));
+                        d->facts.trouble != NULL, d->n_luns, d->host, luns_names(d->luns, d->n_luns, names, sizeof(names)));
 }
 
 /* The machine of a new disk is stepped once, when all of this is known. */

@@ -74,12 +74,11 @@ static void read_trouble(const char *text, struct facts *f)
         char word[16];
         int cause;
 
-        f->trouble[0] = '\0';
+        f->trouble = what ? sign_what(what + 1) : NULL;
         f->trouble_cause = BLAME_NONE;
-        if (!what)
+        if (!f->trouble)
                 return;
         (void) copy_part(word, sizeof(word), text, (size_t) (what - text));
-        (void) copy_string(f->trouble, sizeof(f->trouble), what + 1);
         cause = blame_from_string(word);
         f->trouble_cause = cause > 0 ? (enum blame) cause : BLAME_NONE;
 }

@@ -40,7 +40,7 @@ void trouble_begin(struct entry *e, enum driver d)
 void trouble_forget(struct entry *e)
 {
         (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_TROUBLE, &(struct attachment_mark){.trouble = ""});
-        e->life.disk.facts.trouble[0] = '\0';
+        e->life.disk.facts.trouble = NULL;
 }
 
 void trouble_judge(struct entry *e, struct facts *f)
@@ -122,10 +122,10 @@ static void diagnose(struct entry *e, const struct finding *finding)
                 clear(e, finding->what);
         e->trouble.acted = e->trouble.acted || broken;
         e->trouble.failed = e->trouble.failed || broken;
-        if (f->trouble[0])
+        if (f->trouble)
                 return;
         f->trouble_cause = uncertain ? BLAME_NONE : finding->blame;
-        (void) copy_string(f->trouble, sizeof(f->trouble), finding->what);
+        f->trouble = finding->what;
         (void) snprintf(mark.trouble, sizeof(mark.trouble), "%s %s", blame_to_string(f->trouble_cause), f->trouble);
         (void) attachment_change(&m->roots, f, MARK_TROUBLE, &mark);
         report_diagnosis(e);
