@@ -449,7 +449,7 @@ class FaultTest(DiskTest):
         results = [(await qemu.bot(cdb10(0x28, lba, blocks), length=blocks * BLOCK))[0]
                    for lba, blocks in ((8, 1), (8, 2), (9, 1), (10, 1), (2, 8))]
         self.assertEqual(results, [0, 1, 1, 0, 1])
-        self.assertEqual((await qemu.bot(bytes(6)))[0], 0)  # TEST UNIT READY reads no place
+        self.assertEqual((await qemu.bot(bytes(16)))[0], 0)  # TEST UNIT READY reads no place
 
     async def test_stalls(self):
         qemu = await self.start()
