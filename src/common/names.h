@@ -85,6 +85,7 @@
 
 /* Units */
 #define UNIT_SERVICE "uasd.service"
+#define UNIT_BOOT_ENTRY "uasd-boot-entry.service"
 #define UNIT_MODPROBE "modprobe@%s.service"
 #define UNIT_RELEASE_TIMER "uasd-release@%s.timer" /* instance: interface, unit-name escaped */
 
@@ -131,3 +132,4 @@
 #define MESSAGE_TRIAL_PASSED "5f07edea107b4f2493b98da086b46864"
 #define MESSAGE_TRIM "90ddeac04e784660a180fd0ee438d6b3"
 #define MESSAGE_EJECTED "75852296c0fd45eaad098b14379175bd"
+#define MESSAGE_BOOT_ENTRY "6dfe4b588ff24e04a8460990eca611d9"

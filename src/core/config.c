@@ -144,6 +144,14 @@ static int set_unknown(struct config *c, const char *value)
         return 0;
 }
 
+static int set_boot_entry(struct config *c, const char *value)
+{
+        if (!streq(value, "auto") && !streq(value, "ask"))
+                return -EINVAL;
+        c->boot_entry_auto = streq(value, "auto");
+        return 0;
+}
+
 int config_set(struct config *c, const char *section, const char *key, const char *value)
 {
         const char *disk = startswith(section, DISK_PREFIX);
@@ -160,6 +168,8 @@ int config_set(struct config *c, const char *section, const char *key, const cha
                 return parse_seconds(value, &c->hold_usec);
         if (streq(key, "TrialSec"))
                 return parse_seconds(value, &c->trial_usec);
+        if (streq(key, "BootEntry"))
+                return set_boot_entry(c, value);
         return streq(key, "Unknown") ? set_unknown(c, value) : -ENOENT;
 }
 

@@ -18,6 +18,7 @@ struct config {
         usec_t hold_usec;           /* HoldSec=, default 20 s; 0: never hold */
         enum driver unknown_target; /* Unknown=, default uas */
         usec_t trial_usec;          /* TrialSec=, default 10 min */
+        bool boot_entry_auto;       /* BootEntry=, default ask: a person writes the boot entry of a disk */
         struct disk_rule *rules;
         size_t n_rules;
 };

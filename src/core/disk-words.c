@@ -118,20 +118,28 @@ bool disk_has_root(const struct disk *d)
         return false;
 }
 
+static bool serves_system(const struct user *u)
+{
+        return u->kind == USER_SWAP || (u->kind == USER_MOUNT && !u->namespace && u->where &&
+                                        (path_is_in(u->where, "/boot") || path_is_in(u->where, "/efi")));
+}
+
+bool disk_serves_system(const struct disk *d)
+{
+        for (size_t i = 0; i < d->n_users; i++)
+                if (serves_system(d->users + i))
+                        return true;
+        return disk_has_root(d);
+}
+
 /* uasd cannot move this disk, by switch or policy. Only the kernel command line can, before the kernel sees the disk. */
 static void say_root(const struct disk *d, char *ret, size_t size)
 {
-        const struct facts *f = &d->facts;
-        char entry[QUIRK_ENTRY_MAX], remedy[REMEDY_MAX];
-        struct bridge b;
+        char remedy[REMEDY_MAX];
 
-        facts_bridge(f, &b);
-        if (quirks_entry(f->quirks, &b, DRIVER_USB_STORAGE, entry) <= 0)
-                (void) snprintf(entry, sizeof(entry), "%04x:%04x:u", f->vid, f->pid);
         say(ret, size, "The running system is on it, so uasd cannot switch it.");
-        say(remedy, sizeof(remedy),
-            "With usb-storage.quirks=%s on the kernel command line it starts on usb-storage: uasctl policy --kernel %s", entry,
-            f->interface);
+        say(remedy, sizeof(remedy), "To start it on usb-storage: uasctl policy --kernel --write %s usb-storage",
+            d->facts.interface);
         if (d->decision.target == DRIVER_USB_STORAGE)
                 add(ret, size, remedy);
 }
@@ -146,13 +154,9 @@ char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
                 return ret;
         }
 
-        for (size_t i = 0; i < d->n_users; i++) {
-                const struct user *u = d->users + i;
-
-                if (u->kind == USER_SWAP || (u->kind == USER_MOUNT && !u->namespace && u->where &&
-                                             (path_is_in(u->where, "/boot") || path_is_in(u->where, "/efi"))))
-                        system = u;
-        }
+        for (size_t i = 0; i < d->n_users; i++)
+                if (serves_system(d->users + i))
+                        system = d->users + i;
         if (!system)
                 return ret;
         /* The commands depend on the machine: uasctl prints them. */

@@ -132,6 +132,8 @@ char *disk_reason(const struct disk *d, char *ret, size_t size);
 bool user_is_stacked(const struct disk *d, const struct user *u);
 /* Returns true if the root file system or /usr is on it. */
 bool disk_has_root(const struct disk *d);
+/* The same, or a boot or EFI partition in use, or swap. */
+bool disk_serves_system(const struct disk *d);
 #define REMEDY_MAX 320
 /* Writes the remedy for a disk with the running system; empty: it has no part of it. Returns ret. */
 char *disk_system_remedy(const struct disk *d, char *ret, size_t size);

@@ -5,6 +5,7 @@
 #include "core/facts.h"
 #include "core/history.h"
 #include "core/policy.h"
+#include "core/quirk-join.h"
 
 void kept_disks_done(struct kept_disks *k)
 {
@@ -161,58 +162,46 @@ void keepoff_done(struct keepoff *k)
 {
         strv_free(k->left_out);
         strv_free(k->left_out_disks);
+        strv_free(k->dropped);
         *k = (struct keepoff){0};
 }
 
 /* ---- the line for the kernel ---- */
 
-static const struct quirk_line *last_of(const struct quirk_facts *q, enum quirk_source source)
+static int make_one(const char *base, const struct facts *f, enum driver target, struct keepoff *made)
 {
-        for (size_t i = q->lines.n; i > 0; i--)
-                if (q->lines.list[i - 1].source == source)
-                        return q->lines.list + i - 1;
-        return NULL;
-}
-
-const struct quirk_line *kernel_line_base(const struct quirk_facts *q, enum quirk_source place)
-{
-        const struct quirk_line *line = last_of(q, place);
-
-        if (line || place == QUIRK_MODPROBE || q->built_in)
-                return line;
-        return last_of(q, QUIRK_MODPROBE);
-}
-
-static int make_one(const char *base, const struct facts *f, enum driver target, struct keepoff *ret)
-{
-        struct keepoff made = {0};
         char entry[QUIRK_ENTRY_MAX], others[QUIRKS_MAX + 1];
+        bool fits = strlen(base) <= QUIRKS_MAX;
         struct bridge b;
-        int r = 0;
 
         facts_bridge(f, &b);
-        (void) copy_string(made.quirks, sizeof(made.quirks), base);
-        if (quirks_entry(base, &b, target, entry) > 0) {
-                quirks_drop(base, f->vid, f->pid, others);
-                if (quirks_prepend(others, entry, made.quirks) < 0)
-                        r = leave_out(&made, entry, f->vid, f->pid, f->serial);
-                else
-                        (void) copy_string(made.own, sizeof(made.own), entry);
+        if (quirks_entry(base, &b, target, entry) == 0) {
+                (void) copy_string(made->quirks, sizeof(made->quirks), fits ? base : "");
+                return 0;
         }
+        quirks_drop(fits ? base : "", f->vid, f->pid, others);
+        if (quirks_prepend(others, entry, made->quirks) < 0) {
+                (void) copy_string(made->quirks, sizeof(made->quirks), base);
+                return leave_out(made, entry, f->vid, f->pid, f->serial);
+        }
+        (void) copy_string(made->own, sizeof(made->own), entry);
+        return 0;
+}
+
+int kernel_line_make(const char *base, const struct kept_disks *kept, const struct facts *one, enum driver target,
+                     const struct facts *const *plugged, size_t n, struct keepoff *ret)
+{
+        bool fits = strlen(base) <= QUIRKS_MAX;
+        struct keepoff made = {0};
+        int r = one ? make_one(base, one, target, &made) : keepoff_entries(kept, fits ? base : "", true, &made);
+
+        /* None of its entries was in force. So those of others may go, and ours come first. */
+        if (r >= 0 && !fits)
+                r = quirks_fit(made.own, base, plugged, n, made.quirks, &made.dropped);
         if (r < 0) {
                 keepoff_done(&made);
                 return r;
         }
         *ret = made;
         return 0;
-}
-
-int kernel_line_make(const struct quirk_line *base, const struct kept_disks *kept, const struct facts *one, enum driver target,
-                     struct keepoff *ret)
-{
-        const char *others = base ? base->value : "";
-
-        if (strlen(others) > QUIRKS_MAX)
-                return -E2BIG;
-        return one ? make_one(others, one, target, ret) : keepoff_entries(kept, others, true, ret);
 }

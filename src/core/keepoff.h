@@ -43,6 +43,7 @@ struct keepoff {
         char **left_out;             /* entries for which 127 characters have no room */
         char **left_out_disks;       /* the disk of each: "1209:5a5a:SERIAL" */
         size_t n_left_out;
+        char **dropped; /* entries of others, from a string that the kernel does not take */
 };
 
 /*
@@ -58,16 +59,9 @@ void keepoff_done(struct keepoff *k);
  */
 
 /*
- * Returns the line that a new `quirks=` at this place (QUIRK_COMMAND_LINE or QUIRK_MODPROBE) would replace, so that it must
- * repeat it. This is the last line there. The command line overrides modprobe.d: if it has none, this is the last line of
- * modprobe.d. NULL: none.
+ * base: the entries that are there (core/quirk-join.h). Makes the string for all disks that are kept off uas. If `one` is not
+ * NULL, only for that disk, for which the kernel should choose `target`. If base is longer than the kernel takes, the string has
+ * what fits of it, the `plugged` disks first. Returns 0 or -ENOMEM. keepoff_done() frees ret.
  */
-const struct quirk_line *kernel_line_base(const struct quirk_facts *q, enum quirk_source place);
-
-/*
- * Makes the string for all disks that are kept off uas (core/keepoff.h). If `one` is not NULL, only for that disk, for which the
- * kernel should choose `target`. Returns 0, -E2BIG if the present string is longer than the kernel takes, or -ENOMEM.
- * keepoff_done() frees ret.
- */
-int kernel_line_make(const struct quirk_line *base, const struct kept_disks *kept, const struct facts *one, enum driver target,
-                     struct keepoff *ret);
+int kernel_line_make(const char *base, const struct kept_disks *kept, const struct facts *one, enum driver target,
+                     const struct facts *const *plugged, size_t n, struct keepoff *ret);

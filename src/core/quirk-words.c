@@ -17,24 +17,42 @@ static const char *const quirk_effect_names[_QUIRK_EFFECT_MAX] = {
 DEFINE_TO_STRING(quirk_source)
 DEFINE_TO_STRING(quirk_effect)
 
-int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file, unsigned line, const char *value)
+static int line_push(struct quirk_line **list, size_t *n, const struct quirk_line *line)
 {
-        struct quirk_line made = {.source = source, .line = line, .value = strdup(value), .file = file ? strdup(file) : NULL};
+        struct quirk_line made = *line;
 
-        if (made.value && (!file || made.file) && list_push(l->list, l->n, made))
+        made.value = strdup(line->value);
+        made.file = line->file ? strdup(line->file) : NULL;
+        if (made.value && (!line->file || made.file) && list_push(*list, *n, made))
                 return 0;
         free(made.value);
         free(made.file);
         return -ENOMEM;
 }
 
+int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file, unsigned line, const char *value)
+{
+        return line_push(&l->list, &l->n, &(struct quirk_line){source, (char *) file, line, (char *) value, 0});
+}
+
+int quirk_slips_add(struct quirk_lines *l, const struct quirk_line *slip)
+{
+        return line_push(&l->slips, &l->n_slips, slip);
+}
+
+static void lines_free(struct quirk_line *list, size_t n)
+{
+        for (size_t i = 0; list && i < n; i++) {
+                free(list[i].file);
+                free(list[i].value);
+        }
+        free(list);
+}
+
 void quirk_lines_done(struct quirk_lines *l)
 {
-        for (size_t i = 0; i < l->n; i++) {
-                free(l->list[i].file);
-                free(l->list[i].value);
-        }
-        free(l->list);
+        lines_free(l->list, l->n);
+        lines_free(l->slips, l->n_slips);
         *l = (struct quirk_lines){0};
 }
 
@@ -50,9 +68,12 @@ static bool is_read(const struct quirk_facts *q, const struct quirk_line *line)
 
 const struct quirk_line *quirk_lines_last(const struct quirk_facts *q)
 {
-        for (size_t i = q->lines.n; i > 0; i--)
-                if (is_read(q, q->lines.list + i - 1))
-                        return q->lines.list + i - 1;
+        for (size_t i = q->lines.n; i > 0; i--) {
+                const struct quirk_line *line = q->lines.list + i - 1;
+
+                if (is_read(q, line) && (!q->built_in || strlen(line->value) <= QUIRKS_MAX))
+                        return line;
+        }
         return NULL;
 }
 
@@ -126,7 +147,8 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
         }
         for (size_t i = 0; q->lines.list && i < q->lines.n; i++) {
                 const struct quirk_line *line = q->lines.list + i;
-                struct quirk_word word = {.source = line->source, .effect = effect_of(q, line, last), .line = line};
+                struct quirk_word word = {
+                        .source = line->source, .effect = effect_of(q, line, last), .line = line, .built_in = q->built_in};
 
                 if (word.effect == QUIRK_OVERRULED)
                         word.by = last;
@@ -186,7 +208,7 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
         static const char *const by_effect[_QUIRK_EFFECT_MAX] = {
                 [QUIRK_OVERRULED] = "Put all entries into that one string: uasctl policy --kernel prints it.",
                 [QUIRK_NOT_READ] = WITH_NAME("Put it on the kernel command line: usb-storage.quirks=%s"),
-                [QUIRK_TOO_LONG] = "Shorten the string: the kernel cannot load usb-storage with it.",
+                [QUIRK_TOO_LONG] = "With that string the kernel cannot load usb-storage. One that fits: uasctl policy --kernel",
                 [QUIRK_NOT_LOADED] = "It takes effect when usb-storage is loaded again: rebuild the initramfs, and restart.",
         };
         static const char *const by_source[_QUIRK_SOURCE_MAX] = {
@@ -198,7 +220,9 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
                 [QUIRK_RUN_TIME] = WITH_NAME(
                         "Write the string without %s to /sys/module/usb_storage/parameters/quirks. If it is there again after a restart, rebuild the initramfs."),
         };
-        const char *sentence = by_effect[w->effect] ?: by_source[w->source];
+        static const char *const built_in =
+                "usb-storage is built into this kernel, and runs without the entries of that string. One that fits: uasctl policy --kernel";
+        const char *sentence = w->effect == QUIRK_TOO_LONG && w->built_in ? built_in : by_effect[w->effect] ?: by_source[w->source];
         char who[320];
 
         if (sentence)

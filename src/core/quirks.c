@@ -3,9 +3,6 @@
 
 #include "common/util.h"
 
-/* usb_stor_adjust_quirks() knows these letters and ignores every other character. */
-#define KNOWN_LETTERS "abcdefghijklmnoprstuwy"
-
 /* simple_strtoul(s, &end, 16): "0x" may have no digits, no digits are 0, and an overflow wraps around. */
 static unsigned long kernel_strtoul(const char *s, const char **ret_end)
 {
@@ -35,6 +32,20 @@ static bool entry_matches(const char *p, uint16_t vid, uint16_t pid, const char 
         return true;
 }
 
+bool quirk_entry_ids(const char *entry, uint16_t *ret_vid, uint16_t *ret_pid)
+{
+        unsigned long vid = kernel_strtoul(entry, &entry), pid;
+
+        if (*entry != ':')
+                return false;
+        pid = kernel_strtoul(entry + 1, &entry);
+        if (*entry != ':' || vid > UINT16_MAX || pid > UINT16_MAX)
+                return false;
+        *ret_vid = (uint16_t) vid;
+        *ret_pid = (uint16_t) pid;
+        return true;
+}
+
 /* Returns the first entry that matches, and its letters; or NULL. */
 static const char *find_entry(const char *string, uint16_t vid, uint16_t pid, const char **ret_flags)
 {
@@ -57,7 +68,7 @@ static bool find(const char *string, uint16_t vid, uint16_t pid, letters_t *ret)
                 return false;
         for (; *flags && *flags != ','; flags++) {
                 int lower = *flags | 0x20;
-                if (strchr(KNOWN_LETTERS, lower))
+                if (strchr(QUIRK_LETTERS, lower))
                         letters |= LETTER(lower);
         }
         *ret = letters;

@@ -12,6 +12,8 @@
  * repeats them.
  */
 #define QUIRKS_MAX 127
+/* usb_stor_adjust_quirks() knows these letters and ignores every other character. */
+#define QUIRK_LETTERS "abcdefghijklmnoprstuwy"
 #define QUIRK_ENTRY_MAX 40 /* "vvvv:pppp:" and every letter once, with its NUL */
 
 /* The source of the kernel's own flags for a bridge. */
@@ -52,6 +54,9 @@ void letters_format(letters_t letters, char *ret);
 /* The flags of one driver before it reads the parameter. */
 letters_t kernel_letters(const struct bridge *b, enum driver driver);
 
+/* Reads VID and PID of an entry as the kernel does. Returns false for text that is no entry. */
+bool quirk_entry_ids(const char *entry, uint16_t *ret_vid, uint16_t *ret_pid);
+
 /* Finds the first entry of the string that matches. Returns 1 and its letters (lower case, each once), or 0. */
 int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX]);
 
@@ -89,7 +94,8 @@ void quirks_without(const char *string, const char *entries, char ret[static QUI
  *
  * kmod passes all `quirks=` of modprobe.d to the kernel, in the order of the file names, and after them those of the kernel
  * command line. Each one replaces the one before (module_param_string()), so the last one is the whole string. If usb-storage is
- * built in, it reads only the command line. The kernel refuses a string that is too long: then the module is not loaded.
+ * built in, it reads only the command line. The kernel refuses a string that is too long (kernel/params.c). Then a module is not
+ * loaded, whichever of its `quirks=` that is. A built-in usb-storage keeps the string before it, and runs.
  */
 
 enum quirk_source {
@@ -119,16 +125,20 @@ struct quirk_line {
         enum quirk_source source;
         char *file;    /* "/etc/modprobe.d/a.conf"; NULL: the command line */
         unsigned line; /* its first line, from 1 */
-        char *value;
+        char *value;   /* of a slip: the whole word */
+        size_t behind; /* of a slip: the number, from 1, of the quirks= on the command line that it follows; 0: none */
 };
 
 /* In the order in which the kernel gets them. */
 struct quirk_lines {
         struct quirk_line *list;
         size_t n;
+        struct quirk_line *slips; /* words that are no quirks=, but may be meant as one (core/quirk-slips.h) */
+        size_t n_slips;
         bool denied; /* this user may not read one of the files */
 };
-/* Copies file (may be NULL) and value. Returns 0 or -ENOMEM. */
+/* Copy file (may be NULL) and value. Return 0 or -ENOMEM. */
+int quirk_slips_add(struct quirk_lines *l, const struct quirk_line *slip);
 int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file, unsigned line, const char *value);
 void quirk_lines_done(struct quirk_lines *l);
 
@@ -150,6 +160,7 @@ struct quirk_word {
         enum quirk_effect effect;
         const struct quirk_line *line; /* its source; NULL: not from a file */
         const struct quirk_line *by;   /* for QUIRK_OVERRULED */
+        bool built_in;                 /* usb-storage is built in */
 };
 
 /* Lists all entries for this bridge: first those in the parameter, in its order. Returns their number, at most `max`. */

@@ -21,7 +21,8 @@ struct boot_place {
 };
 extern const struct boot_place boot_place_modprobe;
 
-/* The file with the kernel command line of this machine; NULL: not known. */
+/* The file with the kernel command line of this machine: the first one that it has booted with, else the first; NULL: not known.
+ */
 const struct boot_place *boot_place_find(const struct roots *r);
 
 /* The command to run after a change; NULL: none. */
@@ -30,10 +31,13 @@ const char *boot_place_command(const struct roots *r, const struct boot_place *p
 #define BOOT_PLACE_MAX 512
 /* Sentences: where a kernel parameter belongs on this machine, and the command to run afterwards. Returns ret. */
 char *boot_place(const struct ctl *c, char *ret, size_t size);
-/* The same and the command that does it, for a disk that the running system is on, and that is to leave uas; "" for others. */
-char *boot_place_for(const struct ctl *c, const struct view *v, char *ret, size_t size);
-/* The field Boot of such a disk; nothing for others. */
-void boot_place_print(const struct ctl *c, const struct view *v);
+/*
+ * A sentence: on which driver a disk of the running system starts at the next boot, if it is to leave uas; "" for other disks.
+ * command: with the command that changes it. Returns ret.
+ */
+char *boot_next(const struct ctl *c, const struct view *v, bool command, char *ret, size_t size);
+/* The field "Next boot" of such a disk; nothing for others. */
+void boot_next_print(const struct ctl *c, const struct view *v);
 
 /* After a change of a file that the initramfs contains: says that the initramfs still has the old one. */
 void say_initramfs_is_old(const struct ctl *c);
@@ -45,10 +49,14 @@ void say_initramfs_is_old(const struct ctl *c);
 struct boot_edit {
         const struct boot_place *place;
         char *text;        /* of the file; "" if ours in modprobe.d does not exist */
-        size_t from;       /* start of the command line in it */
-        size_t start, end; /* of the word usb-storage.quirks=; equal: the place where it belongs */
-        char *value;       /* of that word; NULL: there is none */
-        struct stat seen;  /* of the file that was read; all 0: there is none */
+        size_t from, to;   /* of the command line in the text */
+        size_t start, end; /* of the last word usb-storage.quirks=; equal: the place where it belongs */
+        struct {
+                size_t start, end;
+        } former[8]; /* the words before it, which the kernel ignores: a change removes them */
+        size_t n_former;
+        char *value;      /* of all these words in one (core/quirk-join.h); NULL: there is none */
+        struct stat seen; /* of the file that was read; all 0: there is none */
 };
 void boot_edit_done(struct boot_edit *e);
 
@@ -57,6 +65,12 @@ void boot_edit_done(struct boot_edit *e);
  * known, and ret_why is a clause with the reason. -ENOENT: there is no file.
  */
 int boot_edit_read(const struct roots *r, const struct boot_place *p, bool backup, struct boot_edit *ret, const char **ret_why);
+
+/*
+ * Returns NULL if the machine has booted with the words of that file, or a clause why not. The words of usb-storage.quirks= do
+ * not count, since they may have been changed since.
+ */
+const char *boot_edit_not_booted(const struct roots *r, const struct boot_edit *e);
 
 /* Returns the text with this value of the word; NULL: without the word. */
 char *boot_edit_text(const struct boot_edit *e, const char *value);
@@ -77,7 +91,24 @@ int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char
 int policy_kernel(struct ctl *c, const char *what);
 /* --kernel --write */
 int policy_write(struct ctl *c, const char *what, const char *policy);
+/* The same for each disk of the running system with which UAS has failed, in a file that needs no further command. */
+int policy_write_failed(struct ctl *c);
+/* For a person who has to change the file: prints the word that gives the disk this driver, and where it belongs. */
+void policy_say_words(const struct ctl *c, const struct facts *f, enum driver target);
+/* Lists all disks for kernel_line_make(), `first` (may be NULL) before the others. To be freed with free(). */
+const struct facts **policy_plugged(const struct views *views, const struct view *first, size_t *ret_n);
+void policy_say_dropped(char *const *dropped);
 /* Removes the overrides of uasctl switch, which end when the disk is unplugged. */
 void policy_leave_out_overrides(struct views *views);
 /* Warns of other disks for which an entry for this one would hold as well. */
 void policy_say_alike(const struct views *views, const struct view *one, enum driver target);
+
+/* ---- quirks-say.c ---- */
+
+/* Warns of all text that was meant as quirks entries, and that the kernel ignores. */
+void quirk_slips_say(const struct quirk_lines *l);
+/* Prints those for this bridge, in the field Quirks, which `first` begins. Returns false if it has begun. */
+bool quirk_slips_print(const struct quirk_lines *l, const struct facts *f, bool first);
+void json_add_slips(json_object *quirks, const struct quirk_lines *l, const struct facts *f);
+/* The disk is on uas, and is to go to `target`: says if the kernel's use of TRIM ends with that, and how it stays. */
+void say_trim_is_lost(const struct ctl *c, const struct view *v, enum driver target);

@@ -148,6 +148,7 @@ static const struct {
         {MESSAGE_RELEASED, "released"}, {MESSAGE_HELD, "held"},                 {MESSAGE_DISTRUSTED, "distrusted"},
         {MESSAGE_TROUBLE, "trouble"},   {MESSAGE_TRIAL_PASSED, "trial-passed"}, {MESSAGE_TRIM, "trim"},
         {MESSAGE_EJECTED, "ejected"},   {MESSAGE_NOT_UAS, "not-uas"},           {MESSAGE_CLEARED, "cleared"},
+        {MESSAGE_BOOT_ENTRY, "boot-entry"},
         /* clang-format on */
 };
 

@@ -275,7 +275,7 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
                  v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", TRANSLATED(remedy));
-        if (!c->client.host && *boot_place_for(c, v, text, sizeof(text)))
-                log_info("%s", text);
+        if (*boot_next(c, v, !disk_has_root(&v->disk), text, sizeof(text)))
+                log_info(_("Next boot: %s"), text);
         return UASD_EXIT_DEFERRED;
 }

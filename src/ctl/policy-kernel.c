@@ -5,6 +5,7 @@
 
 #include "core/keepoff.h"
 #include "core/policy.h"
+#include "core/quirk-join.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/boot.h"
@@ -56,26 +57,41 @@ static void add_plugged_in(const struct views *views, struct kept_disks *kept)
         }
 }
 
-static int say_too_long(const struct quirk_line *line)
+const struct facts **policy_plugged(const struct views *views, const struct view *first, size_t *ret_n)
 {
-        const struct quirk_word word = {.source = line->source, .line = line};
-        char who[400];
+        const struct facts **list = need(calloc(views->n + 1, sizeof(*list)));
+        size_t n = 0;
 
-        return log_failure(
-                UASD_EXIT_FAILED,
-                "The quirks of usb-storage, from %s, have %zu characters, and the kernel takes %d: shorten them before you add one.",
-                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), strlen(line->value), QUIRKS_MAX);
+        if (first)
+                list[n++] = &first->disk.facts;
+        for (size_t i = 0; i < views->n; i++)
+                if (views->list + i != first)
+                        list[n++] = &views->list[i].disk.facts;
+        *ret_n = n;
+        return list;
 }
 
-/* Makes the line of one place from the line that is there. */
-static int make(struct lines *l, enum quirk_source place, const struct view *v, struct keepoff *ret)
+/* The author of an entry that the kernel does not use wants it as long as no policy says otherwise. */
+static bool keeps_entry(const struct lines *l, const char *base, const struct view *v)
 {
-        const struct quirk_line *base = kernel_line_base(&l->quirks, place);
-        int r = kernel_line_make(base, &l->kept, v ? &v->disk.facts : NULL, v ? v->disk.decision.target : DRIVER_NONE, ret);
+        char letters[QUIRK_ENTRY_MAX];
+        const struct facts *f = &v->disk.facts;
 
-        if (r == -E2BIG)
-                return say_too_long(base);
-        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        return v->disk.decision.target == DRIVER_UAS && f->policy != POLICY_UAS &&
+               quirks_find(base, f->vid, f->pid, letters) > 0 && strchr(letters, 'u') &&
+               quirks_find(l->quirks.parameter, f->vid, f->pid, letters) == 0;
+}
+
+/* Makes the line of one place from the lines that are there. */
+static int make(struct lines *l, enum quirk_source place, const struct views *views, const struct view *v, struct keepoff *ret)
+{
+        _cleanup_free_ char *base = need(quirks_at(&l->quirks, place));
+        size_t n;
+        _cleanup_free_ const struct facts **plugged = policy_plugged(views, v, &n);
+        enum driver target = !v ? DRIVER_NONE : keeps_entry(l, base, v) ? DRIVER_USB_STORAGE : v->disk.decision.target;
+
+        return kernel_line_make(base, &l->kept, v ? &v->disk.facts : NULL, target, plugged, n, ret) < 0 ? UASD_EXIT_FAILED
+                                                                                                        : UASD_EXIT_OK;
 }
 
 static int read_kept(const struct ctl *c, const struct views *views, struct lines *l)
@@ -152,17 +168,71 @@ static void say_alike(const struct lines *l, const struct views *views, const st
         }
 }
 
+static size_t count(const struct lines *l, enum quirk_source source)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < l->quirks.lines.n; i++)
+                n += l->quirks.lines.list[i].source == source;
+        return n;
+}
+
+/* Says what the kernel does not use of what is there. Returns true if the new line mends something. */
+static bool say_unused(const struct lines *l)
+{
+        const struct quirk_lines *lines = &l->quirks.lines;
+        const struct quirk_line *last = quirk_lines_last(&l->quirks);
+        bool mends = false;
+
+        quirk_slips_say(lines);
+        for (size_t i = 0; i < lines->n; i++) {
+                const struct quirk_line *line = lines->list + i;
+                const struct quirk_word word = {.source = line->source, .line = line};
+                char who[400];
+
+                if (strlen(line->value) > QUIRKS_MAX) {
+                        log_warning(
+                                l->quirks.built_in
+                                        ? N_("The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and uses none of these entries.")
+                                        : N_("The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and cannot load usb-storage."),
+                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), strlen(line->value), QUIRKS_MAX);
+                        mends = true;
+                }
+                if (line == last || (l->quirks.built_in && line->source == QUIRK_MODPROBE))
+                        continue;
+                if (line->source == QUIRK_COMMAND_LINE) {
+                        log_warning("The kernel uses only the last usb-storage.quirks=. Delete this word: usb-storage.quirks=%s",
+                                    line->value);
+                        mends = true;
+                } else if (last && last->source == QUIRK_MODPROBE) {
+                        log_warning("Of several quirks= in modprobe.d the kernel uses only the last one. Delete the one in %s.",
+                                    TRANSLATED(quirk_word_who(&word, who, sizeof(who))));
+                        mends = true;
+                }
+        }
+        return mends;
+}
+
+void policy_say_dropped(char *const *dropped)
+{
+        char text[1024] = "";
+
+        for (size_t i = 0; dropped && dropped[i]; i++)
+                text_add(text, sizeof(text), "%s%s", i ? "," : "", dropped[i]);
+        if (*text)
+                log_warning("Left out, since the string is full: %s", text);
+}
+
 static void say_how(const struct ctl *c, const struct lines *l)
 {
         const char *command = initramfs_command(&c->client.roots);
-        const struct quirk_line *on = kernel_line_base(&l->quirks, QUIRK_COMMAND_LINE);
         char place[BOOT_PLACE_MAX];
 
         if (l->quirks.built_in) {
                 log_info("usb-storage is built into this kernel, so it reads only the kernel command line, not modprobe.d.");
                 return;
         }
-        if (on && on->source == QUIRK_COMMAND_LINE)
+        if (count(l, QUIRK_COMMAND_LINE) > 0)
                 log_info("The kernel command line already has usb-storage.quirks=. Change it there: it overrules modprobe.d.");
         else
                 log_info("One of the two places is enough. The kernel command line overrules everything in modprobe.d.");
@@ -206,22 +276,53 @@ static int choose(struct ctl *c, const char *what)
         return c->v->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
 }
 
-int policy_kernel(struct ctl *c, const char *what)
+static int make_both(struct ctl *c, const char *what, struct lines *l)
 {
-        _cleanup_(lines_done) struct lines lines = {};
-        int left_out, r = source_local(&c->client, false, &c->views);
+        int r = source_local(&c->client, false, &c->views);
 
         policy_leave_out_overrides(&c->views);
         if (r == UASD_EXIT_OK && what)
                 r = choose(c, what);
         if (r == UASD_EXIT_OK)
-                r = read_kept(c, &c->views, &lines);
+                r = read_kept(c, &c->views, l);
         if (r == UASD_EXIT_OK)
-                r = make(&lines, QUIRK_COMMAND_LINE, c->v, &lines.command_line);
+                r = make(l, QUIRK_COMMAND_LINE, &c->views, c->v, &l->command_line);
         if (r == UASD_EXIT_OK)
-                r = make(&lines, QUIRK_MODPROBE, c->v, &lines.modprobe);
+                r = make(l, QUIRK_MODPROBE, &c->views, c->v, &l->modprobe);
+        return r;
+}
+
+void policy_say_words(const struct ctl *c, const struct facts *f, enum driver target)
+{
+        _cleanup_(quirk_facts_done) struct quirk_facts quirks = {};
+        _cleanup_(keepoff_done) struct keepoff made = {};
+        _cleanup_free_ const struct facts **plugged = NULL;
+        _cleanup_free_ char *base = NULL;
+        char place[BOOT_PLACE_MAX];
+        size_t n;
+
+        if (quirk_facts_read(&c->client.roots, &quirks) < 0)
+                no_memory();
+        base = need(quirks_at(&quirks, QUIRK_COMMAND_LINE));
+        plugged = policy_plugged(&c->views, c->v, &n);
+        if (kernel_line_make(base, NULL, f, target, plugged, n, &made) < 0)
+                no_memory();
+        if (!*made.quirks)
+                return;
+        log_info("The word for the kernel command line: usb-storage.quirks=%s", made.quirks);
+        log_info("%s", boot_place(c, place, sizeof(place)));
+}
+
+int policy_kernel(struct ctl *c, const char *what)
+{
+        _cleanup_(lines_done) struct lines lines = {};
+        int left_out, r = make_both(c, what, &lines);
+        bool mends;
+
         if (r != UASD_EXIT_OK)
                 return r;
+        mends = say_unused(&lines);
+        policy_say_dropped(lines.command_line.dropped);
         left_out = say_left_out(&lines.command_line, false);
         if (!lines.quirks.built_in && say_left_out(&lines.modprobe, true) != UASD_EXIT_OK)
                 left_out = UASD_EXIT_FAILED;
@@ -229,10 +330,13 @@ int policy_kernel(struct ctl *c, const char *what)
                 return left_out; /* a line without the requested disk is useless */
         say_alike(&lines, &c->views, c->v);
         say_denied(c, &lines);
-        if (!*lines.command_line.own && !*lines.modprobe.own)
+        /* The command line overrules modprobe.d, so an entry is not missing there. */
+        if (!*lines.command_line.own && (!*lines.modprobe.own || count(&lines, QUIRK_COMMAND_LINE) > 0) && !mends)
                 log_info("There is no entry to add.");
         else
                 say_how(c, &lines);
+        if (c->v && *lines.command_line.own)
+                say_trim_is_lost(c, c->v, c->v->disk.decision.target);
         if (!c->options->json)
                 print_text(c, &lines);
         else if (lines.quirks.built_in)

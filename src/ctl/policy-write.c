@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/boot.h"
 
+#include "common/names.h"
+#include "core/history.h"
 #include "core/keepoff.h"
 #include "core/policy.h"
+#include "core/quirk-join.h"
 #include "ctl/output.h"
 #include "sys/io/boot.h"
 #include "sys/quirks/quirks.h"
@@ -10,25 +13,35 @@
 /* --kernel --write: one change of the file that this machine boots with. */
 struct change {
         struct quirk_facts quirks;
-        struct boot_edit file;
-        char value[QUIRKS_MAX + 1]; /* the new one; empty: none */
-        bool same;                  /* there is nothing to change */
-        bool restored;              /* nothing of ours is left after the change */
+        struct boot_edit file, backup; /* backup: its first version, for auto; all 0: there is none */
+        char *value;                   /* the new one; empty: none */
+        bool same;                     /* there is nothing to change */
+        bool restored;                 /* nothing of ours is left after the change */
+        const struct facts *facts;
+        enum driver target; /* DRIVER_NONE: the one without an entry of ours */
+        char **dropped;     /* entries of others that the new value has no room for */
 };
 
 static void change_done(struct change *ch)
 {
         boot_edit_done(&ch->file);
+        boot_edit_done(&ch->backup);
+        free(ch->value);
         quirk_facts_done(&ch->quirks);
+        strv_free(ch->dropped);
 }
 
-/* The message has three parts: the file, the reason, and what to do by hand. */
-static int refuse(const struct ctl *c, const char *path, const char *why)
+/* The message has the file, the reason, and what to do by hand. */
+static int refuse(const struct ctl *c, const struct change *ch, const char *path, const char *why)
 {
-        char place[BOOT_PLACE_MAX];
+        const struct facts *f = ch->facts;
 
         log_error("%s is not changed: %s.", translated(path), translated(why));
-        log_info("uasctl policy --kernel DISK prints the words to add by hand. %s", boot_place(c, place, sizeof(place)));
+        if (ch->target == DRIVER_NONE)
+                log_info("To do it by hand, remove the entry for %04x:%04x from usb-storage.quirks=, and restart.", f->vid,
+                         f->pid);
+        else
+                policy_say_words(c, f, ch->target);
         return UASD_EXIT_FAILED;
 }
 
@@ -46,12 +59,13 @@ static int read_place(const struct ctl *c, struct change *ch)
         int k;
 
         if (!p && ch->quirks.built_in)
-                return refuse(c, N_("The kernel command line"), N_("uasctl does not know the file that this machine boots with"));
+                return refuse(c, ch, N_("The kernel command line"),
+                              N_("uasctl does not know the file that this machine boots with"));
         if (!p)
                 p = &boot_place_modprobe;
         k = boot_edit_read(&c->client.roots, p, false, &ch->file, &why);
         if (k == -EUCLEAN)
-                return refuse(c, p->path, why);
+                return refuse(c, ch, p->path, why);
         return k < 0 ? refuse_access(p->path, k) : UASD_EXIT_OK;
 }
 
@@ -79,56 +93,81 @@ static const char *value_of(const struct change *ch, const struct boot_edit *fil
 
 /* ---- a driver ---- */
 
-static int make(const struct ctl *c, struct change *ch, const struct facts *f, enum driver target)
+static int make(const struct ctl *c, struct change *ch)
 {
         const struct quirk_line *now = line_of(&ch->quirks, QUIRK_COMMAND_LINE, NULL);
-        const struct quirk_line base = {.value = (char *) value_of(ch, &ch->file)};
+        const char *base = value_of(ch, &ch->file), *path = ch->file.place->path, *why;
         _cleanup_(keepoff_done) struct keepoff made = {};
         _cleanup_(boot_edit_done) struct boot_edit backup = {};
-        const char *path = ch->file.place->path, *why;
+        size_t n;
+        _cleanup_free_ const struct facts **plugged = policy_plugged(&c->views, c->v, &n);
 
+        why = boot_edit_not_booted(&c->client.roots, &ch->file);
+        if (why)
+                return refuse(c, ch, path, why);
         /* The file has none, and none by us was there: the boot loader adds the word itself, or it is in another file. */
         if (now && !ch->file.value && boot_edit_read(&c->client.roots, ch->file.place, true, &backup, &why) < 0)
-                return refuse(c, path, N_("this boot has usb-storage.quirks= from another place"));
-        if (strspn(base.value, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") != strlen(base.value))
-                return refuse(c, path, N_("the present entries have characters that uasctl does not know"));
-        if (strlen(base.value) > QUIRKS_MAX || kernel_line_make(&base, NULL, f, target, &made) < 0 || made.n_left_out > 0)
-                return refuse(c, path, N_("the kernel takes 127 characters, and there is no room for this entry"));
-        ch->same = !*made.own;
-        (void) copy_string(ch->value, sizeof(ch->value), made.quirks);
+                return refuse(c, ch, path, N_("this boot has usb-storage.quirks= from another place"));
+        if (strspn(base, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") != strlen(base))
+                return refuse(c, ch, path, N_("the present entries have characters that uasctl does not know"));
+        if (kernel_line_make(base, NULL, ch->facts, ch->target, plugged, n, &made) < 0)
+                no_memory();
+        if (made.n_left_out > 0)
+                return refuse(c, ch, path, N_("the kernel takes 127 characters, and there is no room for this entry"));
+        ch->same = streq(made.quirks, base) && ch->file.n_former == 0;
+        ch->value = need(strdup(made.quirks));
+        ch->dropped = TAKE_PTR(made.dropped);
         return UASD_EXIT_OK;
 }
 
 /* ---- auto ---- */
 
-/* Removes the entries for this bridge, and adds the one that was there before uasctl changed the file. */
-static int unmake(const struct ctl *c, struct change *ch, const struct facts *f)
+/* The string that the kernel did not take before uasctl changed it, with the entry that is in it now. */
+static bool was_too_long(const struct ctl *c, const char *first, const char *now, const char *entry)
 {
+        _cleanup_strv_ char **dropped = NULL;
+        char fitted[QUIRKS_MAX + 1];
+        size_t n;
+        _cleanup_free_ const struct facts **plugged = policy_plugged(&c->views, c->v, &n);
+
+        if (strlen(first) <= QUIRKS_MAX)
+                return false;
+        if (quirks_fit(entry, first, plugged, n, fitted, &dropped) < 0)
+                no_memory();
+        return streq(fitted, now);
+}
+
+/* Removes the entries for this bridge, and adds the one that was there before uasctl changed the file. */
+static int unmake(const struct ctl *c, struct change *ch)
+{
+        const struct facts *f = ch->facts;
         const struct boot_place *p = ch->file.place;
-        _cleanup_(boot_edit_done) struct boot_edit backup = {};
-        char rest[QUIRKS_MAX + 1], first_rest[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX];
+        char rest[QUIRKS_MAX + 1], first_rest[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX], value[QUIRKS_MAX + 1] = "";
         const char *why, *first, *now = ch->file.value ?: "";
-        bool changed =
-                p->form == BOOT_MODPROBE ? ch->file.value != NULL : boot_edit_read(&c->client.roots, p, true, &backup, &why) >= 0;
+        bool changed = p->form == BOOT_MODPROBE ? ch->file.value != NULL
+                                                : boot_edit_read(&c->client.roots, p, true, &ch->backup, &why) >= 0;
 
         if (!changed) {
                 ch->same = true;
                 return quirks_entry_of(now, f->vid, f->pid, entry) == 0
                                ? UASD_EXIT_OK
-                               : refuse(c, p->path, N_("uasctl has not written the entry in it"));
+                               : refuse(c, ch, p->path, N_("uasctl has not written the entry in it"));
         }
-        first = value_of(ch, &backup);
-        if (strlen(first) > QUIRKS_MAX || strlen(now) > QUIRKS_MAX)
-                return refuse(c, p->path, N_("the present entries are longer than the kernel takes"));
+        first = value_of(ch, &ch->backup);
+        if (strlen(now) > QUIRKS_MAX)
+                return refuse(c, ch, p->path, N_("the present entries are longer than the kernel takes"));
         quirks_drop(now, f->vid, f->pid, rest);
         quirks_drop(first, f->vid, f->pid, first_rest);
-        ch->restored = streq(rest, first_rest);
+        (void) quirks_entry_of(now, f->vid, f->pid, entry);
+        ch->restored = strlen(first) <= QUIRKS_MAX ? streq(rest, first_rest) : was_too_long(c, first, now, entry);
         if (ch->restored)
-                (void) copy_string(ch->value, sizeof(ch->value), backup.value ?: "");
-        else if (quirks_entry_of(first, f->vid, f->pid, entry) == 0)
-                (void) copy_string(ch->value, sizeof(ch->value), rest);
-        else if (quirks_prepend(rest, entry, ch->value) < 0)
-                return refuse(c, p->path, N_("the kernel takes 127 characters, and there is no room for the former entry"));
+                ch->value = need(strdup(ch->backup.value ?: ""));
+        else if (quirks_entry_of(first, f->vid, f->pid, entry) == 0 || strlen(first) > QUIRKS_MAX)
+                ch->value = need(strdup(rest));
+        else if (quirks_prepend(rest, entry, value) < 0)
+                return refuse(c, ch, p->path, N_("the kernel takes 127 characters, and there is no room for the former entry"));
+        else
+                ch->value = need(strdup(value));
         ch->same = streq(ch->value, now) && !ch->restored;
         return UASD_EXIT_OK;
 }
@@ -141,35 +180,111 @@ static void say_done(const struct ctl *c, const struct change *ch, const char *p
         const char *then = boot_place_command(&c->client.roots, p);
 
         if (then)
-                log_info("%s is changed. Now run: %s. Restart after that.", p->path, then);
+                log_info("%s is changed. Now run %s, and restart.", p->path, then);
         else
-                log_info("%s is changed. Restart after that.", p->path);
+                log_info("%s is changed. Now restart.", p->path);
         if (ch->restored)
                 log_info("Nothing of uasctl is left in it.");
         else if (p->form != BOOT_MODPROBE)
                 log_info("The file as it was first is %s%s.", p->path, BOOT_BACKUP);
         if (!streq(policy, policy_to_string(POLICY_AUTO)))
                 log_info("To undo it: uasctl policy --kernel --write %s auto", c->v->disk.facts.interface);
+        if (c->v && ch->target != DRIVER_NONE)
+                say_trim_is_lost(c, c->v, ch->target);
+}
+
+/* If the file differs from its first version only in our value, it gets exactly that back. */
+static char *new_text(const struct change *ch)
+{
+        if (ch->restored && ch->backup.text && ch->file.value) {
+                _cleanup_free_ char *ours = boot_edit_text(&ch->backup, ch->file.value);
+
+                if (streq(ours, ch->file.text))
+                        return need(strdup(ch->backup.text));
+        }
+        return boot_edit_text(&ch->file, *ch->value ? ch->value : NULL);
 }
 
 static int carry_out(const struct ctl *c, const struct change *ch, const char *policy)
 {
-        _cleanup_free_ char *text = boot_edit_text(&ch->file, *ch->value ? ch->value : NULL);
+        _cleanup_free_ char *text = NULL;
         int k;
 
         if (ch->same)
                 return log_answer(UASD_EXIT_OK, "There is nothing to change in %s.", ch->file.place->path);
+        text = new_text(ch);
         boot_edit_print(&ch->file, text);
         (void) fflush(stdout);
         if (c->options->given & OPTION_DRY_RUN)
                 return UASD_EXIT_OK;
         k = boot_edit_write(&c->client.roots, &ch->file, text, ch->restored);
         if (k == -ESTALE)
-                return refuse(c, ch->file.place->path, N_("another program has changed it meanwhile"));
+                return refuse(c, ch, ch->file.place->path, N_("another program has changed it meanwhile"));
         if (k < 0)
                 return refuse_access(ch->file.place->path, k);
         say_done(c, ch, policy);
         return UASD_EXIT_OK;
+}
+
+/* ---- without a disk: what uasd-boot-entry.service does ---- */
+
+/* The record blames the bridge, and nothing else wants it on uas. */
+static bool needs_entry(const struct disk *d)
+{
+        const struct facts *f = &d->facts;
+
+        return disk_has_root(d) && (f->distrusted || f->trial_failed) && f->caps.uas && d->decision.target == DRIVER_USB_STORAGE;
+}
+
+static void say_written(const struct view *v, const char *path)
+{
+        const struct facts *f = &v->disk.facts;
+        char names[256], id[USB_ID_MAX], why[HISTORY_TEXT_MAX];
+        const struct log_field fields[] = {
+                {FIELD_INTERFACE, f->interface},
+                {FIELD_DISK, view_block_names(v, names, sizeof(names))},
+                {FIELD_USB_ID, history_usb_id(f, id, sizeof(id))},
+                {FIELD_TO, driver_to_string(DRIVER_USB_STORAGE)},
+                {FIELD_REASON, history_clause(f, why, sizeof(why))},
+        };
+
+        log_ending(LOG_NOTICE, MESSAGE_BOOT_ENTRY, fields, ELEMENTSOF(fields),
+                   "%s %s: the running system is on it, and %s now starts it on usb-storage; UAS failed with it: %s",
+                   f->interface, names, path, why);
+}
+
+int policy_write_failed(struct ctl *c)
+{
+        int r = source_local(&c->client, true, &c->views), worst = UASD_EXIT_OK;
+        size_t n = 0;
+
+        policy_leave_out_overrides(&c->views);
+        for (size_t i = 0; r == UASD_EXIT_OK && i < c->views.n; i++) {
+                _cleanup_(change_done) struct change ch = {.target = DRIVER_USB_STORAGE};
+                int k;
+
+                c->v = c->views.list + i;
+                if (!needs_entry(&c->v->disk))
+                        continue;
+                n++;
+                ch.facts = &c->v->disk.facts;
+                if (quirk_facts_read(&c->client.roots, &ch.quirks) < 0)
+                        no_memory();
+                k = read_place(c, &ch);
+                if (k == UASD_EXIT_OK)
+                        k = make(c, &ch);
+                if (k == UASD_EXIT_OK && !ch.same && boot_place_command(&c->client.roots, ch.file.place))
+                        k = refuse(c, &ch, ch.file.place->path, N_("a command must follow, which only a person runs"));
+                if (k == UASD_EXIT_OK && !ch.same) {
+                        k = carry_out(c, &ch, driver_to_string(DRIVER_USB_STORAGE));
+                        if (k == UASD_EXIT_OK && !(c->options->given & OPTION_DRY_RUN))
+                                say_written(c->v, ch.file.place->path);
+                }
+                worst = k == UASD_EXIT_OK ? worst : k;
+        }
+        if (r == UASD_EXIT_OK && n == 0)
+                log_info("UAS has failed with no disk of the running system: there is nothing to write.");
+        return r == UASD_EXIT_OK ? worst : r;
 }
 
 static int refuse_disk(const struct ctl *c, enum policy p)
@@ -189,7 +304,6 @@ int policy_write(struct ctl *c, const char *what, const char *policy)
         int p = policy_from_string(policy), r;
         enum driver target = p == POLICY_UAS ? DRIVER_UAS : DRIVER_USB_STORAGE;
         struct facts bridge = {};
-        const struct facts *f = &bridge;
 
         if (p < 0 || p == POLICY_IGNORE)
                 return log_failure(UASD_EXIT_USAGE, "'%s' is no policy for the kernel: auto, uas or usb-storage.", policy);
@@ -202,17 +316,19 @@ int policy_write(struct ctl *c, const char *what, const char *policy)
                 if (r != UASD_EXIT_OK)
                         return r;
                 r = refuse_disk(c, (enum policy) p);
-                f = &c->v->disk.facts;
         }
+        ch.facts = c->v ? &c->v->disk.facts : &bridge;
+        ch.target = p == POLICY_AUTO ? DRIVER_NONE : target;
         if (quirk_facts_read(&c->client.roots, &ch.quirks) < 0)
                 no_memory();
         if (r == UASD_EXIT_OK)
                 r = read_place(c, &ch);
         if (r == UASD_EXIT_OK)
-                r = p == POLICY_AUTO ? unmake(c, &ch, f) : make(c, &ch, f, target);
+                r = p == POLICY_AUTO ? unmake(c, &ch) : make(c, &ch);
         if (r != UASD_EXIT_OK)
                 return r;
         if (p != POLICY_AUTO && !ch.same)
                 policy_say_alike(&c->views, c->v, target);
+        policy_say_dropped(ch.dropped);
         return carry_out(c, &ch, policy);
 }

@@ -105,6 +105,20 @@ json_object *json_quirks(const struct quirk_word *words, size_t n)
         return list;
 }
 
+json_object *json_slip(const struct quirk_slip *s)
+{
+        char means[512], remedy[512];
+        json_object *o =
+                json_make({"entry", new_string(s->text)}, {"source", new_string(quirk_source_to_string(s->line->source))},
+                          {"file", new_string_or_null(s->line->file)}, {"effect", new_string("ignored")},
+                          {"means", new_string(quirk_slip_why(s, means, sizeof(means)))},
+                          {"remedy", new_string(quirk_slip_remedy(s, remedy, sizeof(remedy)))});
+
+        if (s->line->file)
+                put(o, "line", new_int(s->line->line));
+        return o;
+}
+
 json_object *json_link(const struct link_facts *l)
 {
         char advice[512];

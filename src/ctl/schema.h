@@ -6,7 +6,7 @@
 #include "core/keepoff.h"
 #include "core/link.h"
 #include "core/policy.h"
-#include "core/quirks.h"
+#include "core/quirk-slips.h"
 #include "ctl/events.h"
 #include "ctl/health.h"
 #include "sys/state/settings.h"
@@ -17,6 +17,7 @@ json_object *json_disk(const struct view *v);
 /* all: also those that do not fit */
 json_object *json_rows(const struct explain_row *rows, size_t n, bool all);
 json_object *json_quirks(const struct quirk_word *words, size_t n);
+json_object *json_slip(const struct quirk_slip *s);
 json_object *json_link(const struct link_facts *l);
 json_object *json_name(const char *file, const char *where, const char *name, enum devname kind, const char *instead);
 json_object *json_inhibitor(const char *disk, const char *who, const char *why);

@@ -271,11 +271,12 @@ static void print_text(const struct ctl *c, const struct view *v, const struct e
         if (v != c->views.list)
                 putchar('\n');
         print_decision(v, t);
-        boot_place_print(c, v);
+        boot_next_print(c, v);
         print_gentler(c, v);
         putchar('\n');
         print_rows(c, t);
         print_quirks(t);
+        (void) quirk_slips_print(&t->quirks.lines, &v->disk.facts, t->n_words == 0);
         print_advice(c, v->disk.facts.interface, t);
 }
 
@@ -299,9 +300,11 @@ static void tell(const struct ctl *c, const struct view *v, struct explanation *
 
 static json_object *json_explanation(const struct view *v, const struct explanation *t)
 {
-        return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows, true)},
-                           {"quirks", json_quirks(t->words, t->n_words)}, {"link", json_link(&t->link)},
-                           {"names", json_object_get(t->names)}, {"kernel", new_string(t->kernel)},
+        json_object *quirks = json_quirks(t->words, t->n_words);
+
+        json_add_slips(quirks, &t->quirks.lines, &v->disk.facts);
+        return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows, true)}, {"quirks", quirks},
+                           {"link", json_link(&t->link)}, {"names", json_object_get(t->names)}, {"kernel", new_string(t->kernel)},
                            {"unbound", new_string(t->unbound)}, {"initramfs", new_string(t->initramfs)},
                            {"smart_advice", new_string(t->smart)});
 }

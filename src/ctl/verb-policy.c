@@ -235,6 +235,8 @@ int verb_policy(struct ctl *c, char **args)
 
         if (write && kernel && args[0] && args[1])
                 return policy_write(c, args[0], args[1]);
+        if (write && kernel && !args[0])
+                return policy_write_failed(c);
         if (write || c->options->given & OPTION_DRY_RUN)
                 return log_failure(
                         UASD_EXIT_USAGE,

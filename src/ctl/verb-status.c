@@ -43,7 +43,7 @@ static void print_state(const struct ctl *c, const struct view *v)
         output_format("State", sgr_of_state[v->disk.state], "%s", state_to_string(v->disk.state));
         output_sentence("Reason", v->reason);
         print_users(c, v);
-        boot_place_print(c, v);
+        boot_next_print(c, v);
 }
 
 static void print_link(const struct view *v, const struct health *h)

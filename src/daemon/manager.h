@@ -81,6 +81,12 @@ struct keepoff_state {
         char left_out[512];     /* the last report of disks for which the quirks have no room */
 };
 
+/* BootEntry=auto. */
+struct boot_entry {
+        unsigned version; /* of the records for which the unit was started; 0: none */
+        sd_bus *pid1;     /* connection on which PID 1 is asked for it */
+};
+
 struct manager {
         int lock; /* held as long as uasd runs: one uasd for each machine */
         sd_event *event;
@@ -112,6 +118,7 @@ struct manager {
         bool walks_long;                                  /* the last walk took long */
         TAILQ_HEAD(inhibitor_list, inhibitor) inhibitors; /* feature/inhibit.c: the oldest first */
         struct keepoff_state keepoff;                     /* feature/keepoff.c */
+        struct boot_entry boot_entry;                     /* feature/boot-entry.c */
         struct drops drops;                               /* feature/trouble.c: ports where disks come and go by themselves */
 };
 

@@ -34,11 +34,9 @@ static const struct {
         {"UAS failed on 2026-11-20: it had to be reset (firmware 1.14, Linux 6.1.0).",
          "UAS hat am 2026-11-20 versagt: sie brauchte einen Reset (Firmware 1.14, Linux 6.1.0)."},
         {"Waits for usb-storage until nothing uses it: / (sda2). UAS failed: a sign of tomorrow. The running system is on it, so "
-         "uasd cannot switch it. With usb-storage.quirks=152d:0578:u on the kernel command line it starts on usb-storage: "
-         "uasctl policy --kernel 2-1:1.0",
+         "uasd cannot switch it. To start it on usb-storage: uasctl policy --kernel --write 2-1:1.0 usb-storage",
          "Wartet auf usb-storage, bis nichts sie benutzt: / (sda2). UAS hat versagt: a sign of tomorrow. Das laufende System ist "
-         "auf ihr, also kann uasd sie nicht wechseln. Mit usb-storage.quirks=152d:0578:u auf der Kernel-Befehlszeile startet sie "
-         "mit usb-storage: uasctl policy --kernel 2-1:1.0"},
+         "auf ihr, also kann uasd sie nicht wechseln. Damit sie mit usb-storage startet: uasctl policy --kernel --write 2-1:1.0 usb-storage"},
         /* a clause in a clause */
         {"distrusted: it had to be reset (2026-11-20, firmware 1.14, Linux 6.1.0); on trial again",
          "uasd misstraut ihr: sie brauchte einen Reset (2026-11-20, Firmware 1.14, Linux 6.1.0); wieder auf Probe"},

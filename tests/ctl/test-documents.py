@@ -55,7 +55,7 @@ class Documents(unittest.TestCase):
         self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
         self.tree.write('etc/uasd/policy', '152d:0578:NA7ABCDE=usb-storage\n')
         self.tree.write('sys/module/usb_storage/initstate', 'live\n')
-        self.tree.write('proc/cmdline', 'quiet\n')
+        self.tree.write('proc/cmdline', 'console=tty1 root=LABEL=root rootwait\n')
         os.makedirs(self.tree.path('usr/share/uasd'))
         os.symlink(os.path.realpath(os.path.join(TOP, 'src/bench/profiles')), self.tree.path('usr/share/uasd/bench'))
         self.tree.write('boot/firmware/cmdline.txt', 'console=tty1 root=LABEL=root rootwait\n')

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasctl policy --kernel: the disks of its lines, for each reason that keeps them off uas."""
 
+import json
 import os
 import sys
 import unittest
@@ -9,6 +10,8 @@ import unittest
 from tree import Tree
 
 PROGRAM = sys.argv[1]
+RECORD = ('generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=2026-11-20T15:45:07Z '
+          'reason=it failed\n')
 LINES = ['usb-storage.quirks=1209:5a5a:u', 'options usb-storage quirks=1209:5a5a:u']
 
 
@@ -67,12 +70,12 @@ class PolicyKernel(unittest.TestCase):
         "The file of the line, and the command to run afterwards."
         self.bad()
         self.assertIn('in the boot loader', self.tree.run('policy', '--kernel').stdout)
-        for path, then in ('etc/kernel/cmdline', 'kernel-install'), ('etc/default/grub', 'update-grub'), ('boot/cmdline.txt', 'one line'), \
-                          ('boot/firmware/cmdline.txt', 'one line'):
+        for path, then in ('etc/kernel/cmdline', 'kernel-install'), ('etc/default/grub', 'update-grub'), ('boot/cmdline.txt', ''), \
+                          ('boot/firmware/cmdline.txt', ''):
             self.tree.write(path, '')
             p = self.tree.run('policy', '--kernel', 'sda')
             self.assertEqual(p.stdout.splitlines()[:2], [f'# For the kernel command line, in /{path}:', LINES[0]])
-            self.assertRegex(p.stderr, f'belongs into /{path}.*{then}.*Restart after that')
+            self.assertRegex(p.stderr, f'Put it (in|at the end of the (one )?line).* /{path}.*{then}.*and restart.')
 
     @unittest.skipUnless(os.getuid() == 0, 'drops its rights')
     def test_unreadable(self):
@@ -96,18 +99,65 @@ class PolicyKernel(unittest.TestCase):
         self.assertEqual(p.stdout.splitlines()[:2], ['# For the kernel command line, in /boot/loader/entries:', LINES[0]])
         self.assertIn('grubby --update-kernel=ALL', p.stderr)
         self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n')
-        self.assertRegex(' '.join(self.tree.run('status', 'sda').stdout.split()), 'Boot: .*grubby.* uasctl policy --kernel 2-1:1.0 prints the word.')
+        self.assertIn('Next boot: Nothing yet: it starts on uas again. The word to add: uasctl policy --kernel 2-1:1.0 ', self.shown('status') + ' ')
+
+    def shown(self, verb):
+        return ' '.join(self.tree.run(verb, 'sda').stdout.split())
 
     def test_root(self):
-        "The running system is on the disk: status and explain name the place of the line."
+        "The running system is on the disk: status and explain say what the next boot does, and the command. The command does it."
         self.bad()
+        line = 'root=LABEL=root rootwait'
         self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n')
-        self.tree.write('boot/firmware/cmdline.txt', '')
+        self.tree.write('proc/cmdline', line + '\n')
+        self.tree.write('boot/firmware/cmdline.txt', line + '\n')
         for verb in 'status', 'explain':
-            self.assertRegex(' '.join(self.tree.run(verb, 'sda').stdout.split()), r'Boot: On this machine it belongs into /boot/firmware/cmdline.txt.* Restart after that. '
-                             'uasctl policy --kernel --write 2-1:1.0 usb-storage does that.')
+            self.assertIn('Next boot: Nothing yet: it starts on uas again. To change that: '
+                          'uasctl policy --kernel --write 2-1:1.0 usb-storage ', self.shown(verb) + ' ')
+        self.assertEqual(self.tree.run('policy', '--kernel', '--write', '2-1:1.0', 'usb-storage').returncode, 0)
+        for verb in 'status', 'explain':
+            self.assertIn('Next boot: /boot/firmware/cmdline.txt has the entry. After a restart the disk starts on usb-storage.', self.shown(verb))
+            self.assertNotIn('Next boot: Nothing', self.shown(verb))
         self.override('uas')
-        self.assertNotIn('Boot:', self.tree.run('status', 'sda').stdout)
+        self.assertNotIn('Next boot:', self.tree.run('status', 'sda').stdout)
+
+    def test_root_in_initramfs(self):
+        "The record of the disk is in the initramfs, which keeps it off uas."
+        self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n')
+        for path in 'etc/uasd/history', 'run/uasd/initramfs':
+            self.tree.write(path, RECORD)
+        self.assertIn('Next boot: The initramfs has the record of this disk, and starts it on usb-storage.', self.shown('status'))
+        self.tree.write('run/uasd/initramfs', '')
+        self.assertIn('Next boot: Nothing yet', self.shown('status'))
+
+    def test_boot_partition(self):
+        "Swap or /boot on it: uasd moves the disk before it is mounted."
+        self.bad()
+        self.tree.write('proc/1/mountinfo', '20 1 8:0 / /boot rw - ext4 /dev/sda rw\n')
+        self.assertIn('Next boot: It starts on uas, and uasd moves it before it is mounted. To change that: '
+                      'uasctl policy --kernel --write 2-1:1.0 usb-storage ', self.shown('status') + ' ')
+
+    def test_slips(self):
+        "Entries that the kernel ignores: explain shows those for this disk, policy --kernel all of them."
+        for line, near, far in (('usb-storage.quirks=1209:5a5a', '1209:5a5a, by the kernel command line: ignored', None),
+                                ('usb-storage.quirks=1209 5a5a:u', '5a5a:u, by the kernel command line: ignored', None),
+                                ('usb-storage.quirk=1209:5a5a:u', 'Write: usb-storage.quirks=1209:5a5a:u', None),
+                                ('usb-storage.quirks=152d:0578:u, 1209:5a5a:u', 'Write it as 1209:5a5a:u, in one word', None),
+                                ('usb-storage.quirks=152d:0578', None, '152d:0578, by the kernel command line: ignored')):
+            self.tree.write('proc/cmdline', line + '\n')
+            shown, said = self.shown('explain'), self.lines()[1]
+            self.assertIn(near or far, said)
+            if near:
+                self.assertIn(near, shown)
+                quirks = json.loads(self.tree.run('explain', '--json', 'sda').stdout)['disks'][0]['quirks']
+                self.assertIn('ignored', [one['effect'] for one in quirks])
+            else:
+                self.assertNotIn(far, shown)
+        self.tree.write('proc/cmdline', 'quiet\n')
+        self.tree.write('etc/modprobe.d/a.conf', '\noptions usb-storage quirk=1209:5a5a:u\noptions uas quirks=1209:5a5a:u\n')
+        self.assertIn('quirk=1209:5a5a:u, by /etc/modprobe.d/a.conf, line 2: ignored: usb-storage has no parameter of that name. '
+                      'Write: options usb-storage quirks=1209:5a5a:u', self.lines()[1])
+        self.assertIn('line 3', self.shown('explain'))
 
     def test_property_against_section(self):
         "The more specific setting applies."

@@ -28,7 +28,12 @@ class PolicyWrite(unittest.TestCase):
         self.tree = Tree(PROGRAM)
         self.addCleanup(self.tree.close)
         self.tree.quirk_lines()
+        self.boots()
         self.path = PI
+
+    def boots(self, line=f'BOOT_IMAGE=/vmlinuz quiet a b {LINE}'):
+        """The command line of the running kernel."""
+        self.tree.write('proc/cmdline', line + '\n')
 
     def put(self, text, path=PI):
         self.path = path
@@ -78,19 +83,20 @@ class PolicyWrite(unittest.TestCase):
         before = self.files()
         p = self.policy('sda', policy, code=1)
         self.assertEqual((p.stdout, self.files()), ('', before))
-        self.assertRegex(p.stderr, f'is not changed: .*{why}.*\n.*by hand')
+        self.assertRegex(p.stderr, f'is not changed: .*{why}.*\n.*' + ('by hand' if policy == 'auto' else r'usb-storage.quirks=1209:5a5a:(u|,|$)'))
 
     def test_raspberry_pi(self):
         for end in '\n', '':
             self.put(LINE + end)
             said = self.changed(f'{LINE} {WORD}{end}')
-            self.assertIn('Restart after that', said)
+            self.assertIn('Now restart', said)
             self.assertIn('/boot/firmware/cmdline.txt.uasd-backup', said)
             self.assertIn('uasctl policy --kernel --write 2-1:1.0 auto', said)
 
     def test_quote_at_the_end(self):
         quoted = 'root=/dev/sda2 dyndbg="file drivers/usb/* +p"'
         self.put(quoted + '\n')
+        self.boots(quoted)
         self.changed(f'{quoted} {WORD}\n')
 
     def test_disk_is_away(self):
@@ -107,7 +113,7 @@ class PolicyWrite(unittest.TestCase):
         self.assertEqual(self.files(), before)
 
     def test_old_raspberry_pi_and_systemd_boot(self):
-        for path, then in ('etc/kernel/cmdline', 'kernel-install add-all'), ('boot/cmdline.txt', 'is changed. Restart'):
+        for path, then in ('etc/kernel/cmdline', 'kernel-install add-all'), ('boot/cmdline.txt', 'is changed. Now restart'):
             self.put(LINE + ' \n', path)
             self.assertIn(then, self.changed(f'{LINE} {WORD} \n'))
 
@@ -136,12 +142,12 @@ class PolicyWrite(unittest.TestCase):
         self.tree.write('boot/grub/grub.cfg', '')
         for inside, after in ('', WORD), ('quiet', f'quiet {WORD}'), (f'a usb-storage.quirks=0bc2:ab38:f b', f'a usb-storage.quirks=1209:5a5a:u,0bc2:ab38:f b'):
             self.put(GRUB_TEXT % inside, GRUB)
-            self.assertIn('Now run: grub-mkconfig -o /boot/grub/grub.cfg.', self.changed(GRUB_TEXT % after))
+            self.assertIn('Now run grub-mkconfig -o /boot/grub/grub.cfg, and restart', self.changed(GRUB_TEXT % after))
         self.tree.write('boot/grub2/grub.cfg', '')
         self.put(GRUB_TEXT % '', GRUB)
-        self.assertIn('Now run: grub2-mkconfig -o /boot/grub2/grub.cfg.', self.changed(GRUB_TEXT % WORD))
+        self.assertIn('Now run grub2-mkconfig -o /boot/grub2/grub.cfg, and restart', self.changed(GRUB_TEXT % WORD))
         self.tree.programs('update-grub', folder='usr/sbin')
-        self.assertIn('Now run: update-grub.', self.changed(GRUB_TEXT % WORD))
+        self.assertIn('Now run update-grub, and restart', self.changed(GRUB_TEXT % WORD))
         self.put("GRUB_CMDLINE_LINUX='a'", GRUB)
         self.changed(f"GRUB_CMDLINE_LINUX='a {WORD}'")
 
@@ -179,7 +185,6 @@ class PolicyWrite(unittest.TestCase):
                           (f'{LINE}\0\n', 'control'), (f'{LINE} a="b\n', 'not closed'), (f'{LINE} -- quiet\n', 'behind --'),
                           (f'# {LINE}\n', 'begins with #'), (f'{LINE} usb-storage.quirks="1209:5a5b:u"\n', 'quoted'),
                           (f'{LINE} "usb-storage.quirks=1209:5a5b:u"\n', 'quoted'), ('x' * 70000, 'too long'),
-                          (f'usb-storage.quirks=1:2:u {LINE} usb_storage.quirks=3:4:u\n', 'more than once'),
                           (f'{LINE} usb-storage.quirks=1209:5a5b:u;x\n', 'characters'),
                           (f'{LINE} usb-storage.quirks={",".join(["1209:5a5b:u"] * 10)}\n', 'no room')):
             self.put(text)
@@ -197,7 +202,7 @@ class PolicyWrite(unittest.TestCase):
     def test_word_from_elsewhere(self):
         "This boot has the word, and the file does not."
         self.put(LINE + '\n')
-        self.tree.write('proc/cmdline', 'usb-storage.quirks=0bc2:ab38:u\n')
+        self.boots(f'{LINE} usb-storage.quirks=0bc2:ab38:u')
         self.refused('from another place')
 
     def test_own_entry_of_the_user(self):
@@ -228,12 +233,132 @@ class PolicyWrite(unittest.TestCase):
 
     def test_modprobe_has_no_effect(self):
         self.path = OURS
-        self.tree.write('proc/cmdline', 'usb-storage.quirks=0bc2:ab38:u\n')
+        self.boots('usb-storage.quirks=0bc2:ab38:u')
         self.refused('from another place')
         os.unlink(self.tree.path('sys/module/usb_storage/initstate'))
         self.tree.write('lib/modules/6.1.0-test/modules.builtin', 'kernel/drivers/usb/storage/usb-storage.ko\n')
         self.tree.write('usr/lib/modules/6.1.0-test/modules.builtin', 'kernel/drivers/usb/storage/usb-storage.ko\n')
         self.refused('does not know the file')
+
+    def test_twice(self):
+        "The kernel uses only the last of two words. The change makes one of them, and auto gives the file back as it was."
+        self.tree.disk('2-2', 'sdb', 'uas', ids=(0x0781, 0x5580), serial='S2')
+        old = f'usb-storage.quirks=152d:0578:u {LINE} usb_storage.quirks=0781:5580:u quiet\n'
+        self.put(old)
+        self.boots(old)
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '0781:5580:u\n')
+        self.changed(f'{LINE} usb_storage.quirks=1209:5a5a:u,152d:0578:u,0781:5580:u quiet\n')
+        # The disk of the word that is not used, as explain advises: nothing is left to advise then.
+        self.tree.disk('2-3', 'sdc', 'uas', ids=(0x152d, 0x0578), serial='S3')
+        said = self.tree.run('policy', '--kernel', 'sdc')
+        self.assertIn('usb-storage.quirks=152d:0578:u,0781:5580:u\n', said.stdout)
+        self.assertIn('Delete this word: usb-storage.quirks=152d:0578:u\n', said.stderr)
+        self.assertNotIn('no entry to add', said.stderr)
+        self.policy('sdc', 'usb-storage')
+        self.assertEqual(self.read(), f'{LINE} usb_storage.quirks=152d:0578:u,0781:5580:u quiet\n')
+        self.boots(self.read().strip())
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '152d:0578:u,0781:5580:u\n')
+        said = self.tree.run('policy', '--kernel', 'sdc')
+        self.assertIn('no entry to add', said.stderr)
+        self.assertNotIn('Delete', said.stderr)
+
+    def test_too_long(self):
+        "A list of 179 characters: one that fits is printed and written, with the disks that are plugged in."
+        ids = ('174c:55aa 2109:0715 152d:0578 152d:0579 152d:1561 174c:0829 14b0:0206 174c:225c 7825:a2a4 152d:0562 125f:a88a 152d:a583 152d:a578 '
+               '152d:0583 0bda:9201').split()
+        long = ','.join(f'{one}:u' for one in ids)
+        self.assertEqual(len(long), 179)
+        self.tree.disk('2-2', 'sdb', 'uas', ids=(0x0bda, 0x9201), serial='S2')
+        self.put(f'{LINE} usb-storage.quirks={long}\n')
+        self.boots(self.read().strip())
+        fits = '1209:5a5a:u,0bda:9201:u,174c:55aa:u,2109:0715:u,152d:0578:u,152d:0579:u,152d:1561:u,174c:0829:u,14b0:0206:u,174c:225c:u'
+        said = self.changed(f'{LINE} usb-storage.quirks={fits}\n')
+        self.assertIn('Left out, since the string is full: 7825:a2a4:u,152d:0562:u', said)
+        for disk, first in ('sdb', '0bda:9201:u,174c:55aa'), ((), '0bda:9201:u,174c:55aa'):
+            said = self.tree.run('policy', '--kernel', '--no-legend', *([disk] if disk else []))
+            self.assertIn(f'usb-storage.quirks={first}', said.stdout)
+            self.assertLessEqual(max(map(len, said.stdout.splitlines())), len('options usb-storage quirks=') + 127)
+            self.assertIn('have 179 characters. The kernel takes 127, and cannot load usb-storage.', said.stderr)
+            self.assertIn('Left out', said.stderr)
+        os.unlink(self.tree.path('sys/module/usb_storage/initstate'))
+        self.assertIn('and uses none of these entries', self.tree.run('policy', '--kernel').stderr)
+        self.assertIn('runs without the entries of that string', ' '.join(self.tree.run('explain', 'sdb').stdout.split()))
+
+    def test_other_file(self):
+        "The machine has booted with other words: the change would have no effect, so another file is taken, or none."
+        self.put(f'{LINE} elevator=noop\n')
+        self.refused('without some of its words')
+        self.put(LINE + '\n', 'etc/kernel/cmdline')
+        self.changed(f'{LINE} {WORD}\n')
+        os.unlink(self.tree.path('etc/kernel/cmdline'))
+        self.put(f'{LINE} console=serial0,115200\n')  # the firmware of a Raspberry Pi tells the kernel the name of the port
+        self.changed(f'{LINE} console=serial0,115200 {WORD}\n')
+        for text, why in (('[all]\nos_prefix=current/\n', 'os_prefix'), ('cmdline=other.txt\n', 'another file'), ('#cmdline=a.txt\ncmdline=cmdline.txt\n', None)):
+            self.tree.write('boot/firmware/config.txt', text)
+            if why:
+                self.refused(why)
+            else:
+                self.changed(f'{LINE} console=serial0,115200 {WORD}\n')
+
+    def test_another_loader_than_grub(self):
+        "GRUB is installed beside systemd-boot."
+        self.tree.write('boot/grub/grub.cfg', '')
+        self.put(GRUB_TEXT % '', GRUB)
+        self.boots(LINE)
+        self.refused('GRUB has not started this machine')
+        self.put(LINE + '\n', 'etc/kernel/cmdline')
+        self.changed(f'{LINE} {WORD}\n')
+
+    def test_trim(self):
+        "The kernel uses TRIM only under uas: the command that keeps it."
+        self.put(LINE + '\n')
+        self.assertNotIn('TRIM', self.policy('sda', 'usb-storage').stderr)
+        self.policy('sda', 'auto')
+        self.tree.write('sys/class/block/sda/queue/discard_max_bytes', '2147450880\n')
+        self.assertIn('To keep TRIM: uasctl trim 2-1:1.0 on\n', self.policy('sda', 'usb-storage').stderr)
+        self.assertIn('To keep TRIM: uasctl trim 2-1:1.0 on\n', self.tree.run('policy', '--kernel', 'sda').stderr + self.policy('sda', 'auto').stderr +
+                      self.policy('sda', 'usb-storage').stderr)
+
+    def test_failed(self):
+        """Without a disk, as uasd has it run: an entry for the disk with the system with which UAS has failed, and for no other."""
+        record = '=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=2026-11-20T15:45:07Z reason=it failed\n'
+        root = '20 1 8:0 / / rw - ext4 /dev/sda rw\n'
+        self.put(LINE + '\n')
+        self.tree.disk('2-2', 'sdb', 'uas', serial='S2', ids=(0x152d, 0x0578))
+        for mounts, records, policy, wanted in ((root, '', '', None), ('', '1209:5a5a:S1@0000:00:14.0/ss/1', '', None),
+                                                (root, '152d:0578:S2@0000:00:14.0/ss/2', '', None),
+                                                (root, '', '1209:5a5a:S1=usb-storage\n', None),
+                                                (root, '1209:5a5a:S1@0000:00:14.0/ss/1', '', f'{LINE} {WORD}\n')):
+            self.tree.write('proc/1/mountinfo', mounts or '20 1 9:0 / / rw - ext4 /dev/vda rw\n')
+            self.tree.write('etc/uasd/history', 'generation=1\n' + (records + record if records else ''))
+            self.tree.write('etc/uasd/policy', policy)
+            before = self.files()
+            said = self.policy()
+            self.assertEqual(self.read(), wanted or LINE + '\n')
+            if not wanted:
+                self.assertEqual(self.files(), before)
+                self.assertIn('nothing to write', said.stderr)
+        self.assertIn('2-1:1.0 sda: the running system is on it, and /boot/firmware/cmdline.txt now starts it on usb-storage; '
+                      'UAS failed with it: it failed', said.stderr)
+        self.assertEqual(self.policy().stdout, '')  # a second time nothing changes
+        self.assertEqual(self.read(), wanted)
+        self.put(f'{LINE}\n')  # an update of the system
+        self.policy()
+        self.assertEqual(self.read(), wanted)
+        self.put(LINE + '\n', 'boot/cmdline.txt')
+        os.unlink(self.tree.path(PI))
+        self.boots(LINE + ' elevator=noop')
+        self.put(LINE + ' quiet\n', 'boot/cmdline.txt')
+        self.assertIn('without some of its words', self.policy(code=1).stderr)
+        self.assertEqual(self.read(), LINE + ' quiet\n')
+        os.unlink(self.tree.path('boot/cmdline.txt'))
+        self.boots()
+        self.tree.write('boot/grub/grub.cfg', '')
+        self.put(GRUB_TEXT % '', GRUB)
+        said = self.policy(code=1)
+        self.assertIn('a command must follow', said.stderr)
+        self.assertIn(f'The word for the kernel command line: {WORD}\n', said.stderr)
+        self.assertEqual(self.read(), GRUB_TEXT % '')
 
     def test_two_disks(self):
         "Each disk is taken back on its own. The backup stays until nothing of ours is left."
@@ -343,7 +468,7 @@ class PolicyWrite(unittest.TestCase):
         self.tree.disk('2-3', 'sdc', 'usb-storage', ids=(0x152d, 0x0581), serial='S3', uas=False)
         self.policy('sdz', 'usb-storage', code=4)
         self.policy('sdc', 'uas', code=5)
-        for words in ['sda'], [], ['sda', 'ignore'], ['sda', 'nonsense']:
+        for words in ['sda'], ['sda', 'ignore'], ['sda', 'nonsense']:
             self.policy(*words, code=2)
         for words in ['--write', 'sda', 'uas'], ['--kernel', '--dry-run', 'sda'], ['--dry-run', 'sda', 'uas'], ['--kernel', 'sda', 'uas']:
             self.assertEqual(self.tree.run('policy', *words).returncode, 2, words)

@@ -48,6 +48,22 @@ class KeptOff(Machine):
         self.assertEqual(self.quirks(), others)
         self.driver_is('uas')
 
+    def test_boot_entry(self):
+        """UAS has failed with a disk: with BootEntry=auto the unit that writes boot entries is started at each start of uasd, once,
+        and again for a new record."""
+        asked = 'PID 1 is asked to start uasd-boot-entry.service'
+        self.tree.write('etc/uasd/history', RECORD % ('distrusted', BOOT))
+        for line, count in ('BootEntry=ask', 0), ('BootEntry=auto', 1), ('BootEntry=auto', 2):
+            self.conf('[uasd]\nQuietSec=0\n' + line + '\n')
+            daemon = self.both()
+            self.driver_is('usb-storage')
+            self.assertEqual(self.journal().count(asked), count)
+            privatebus.kill(daemon)
+        self.tree.write('etc/uasd/history', '')
+        daemon = self.both()
+        self.driver_is('uas')
+        self.assertEqual(self.journal().count(asked), 2)
+
     def test_for_all(self):
         """A setting for all disks, or for unknown ones, applies to the disks that uasd has seen: after an unplug until uasd
         ends, and while they are plugged in also over a restart of uasd."""

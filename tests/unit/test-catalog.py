@@ -67,7 +67,7 @@ for path in catalogs:
         for line in text.split("\n")[0].replace("@UASD_INTERFACE@", "2-1.4:1.0"), *text.split("\n")[1:]:
             if len(line) > 78:
                 wrong.append(f"{name}: {len(line)} columns: {line}")
-            if "uasctl " in line and not re.search(r"uasctl [a-z]+( @\w+@)+( [a-z]+)?$", line):
+            if "uasctl " in line and not re.search(r"uasctl [a-z]+( --[a-z]+)*( @\w+@)+( [a-z]+)?$", line):
                 wrong.append(f"{name}: a command is not whole at the end of its line: {line}")
         if path != catalogs[0] and text == original.get(one):
             wrong.append(f"{name}: {one}: not translated")

@@ -60,6 +60,7 @@ static void test_defaults(void **state)
         assert_int_equal(c.hold_usec, 20 * USEC_PER_SEC);
         assert_int_equal(c.trial_usec, 600 * USEC_PER_SEC);
         assert_int_equal(c.unknown_target, DRIVER_UAS);
+        assert_false(c.boot_entry_auto);
         assert_int_equal(config_policy(&c, 1, 2, NULL), POLICY_AUTO);
         config_done(&c);
 }
@@ -81,6 +82,9 @@ static void test_set(void **state)
                 {"uasd", "TrialSec", "0", 0},
                 {"uasd", "TrialSec", "5min", 0},
                 {"uasd", "TrialSec", "long", -EINVAL},
+                {"uasd", "BootEntry", "ask", 0},
+                {"uasd", "BootEntry", "auto", 0},
+                {"uasd", "BootEntry", "yes", -EINVAL},
                 {"uasd", "Unknown", "none", -EINVAL},
                 {"uasd", "Unknown", "other", -EINVAL},
                 {"uasd", "Unknown", "?", -EINVAL},
@@ -110,6 +114,7 @@ static void test_set(void **state)
         assert_int_equal(c.policy, POLICY_USB_STORAGE);
         assert_int_equal(c.quiet_usec, 5 * USEC_PER_SEC);
         assert_int_equal(c.hold_usec, 0);
+        assert_true(c.boot_entry_auto);
         assert_int_equal(c.unknown_target, DRIVER_USB_STORAGE);
         assert_int_equal(c.n_rules, 3);
         assert_int_equal(config_policy(&c, 1, 2, NULL), POLICY_AUTO);

@@ -152,14 +152,14 @@ static void test_reason(void **state)
                  "Waits for uas until nothing uses it: / (sda1, in mnt:[1]), / (sda1). The running system is on it, so uasd cannot switch it."},
                 {{.state = STATE_WAITING, .facts = {.interface = "2-1:1.0", .vid = 0x152d, .pid = 0x0578, .driver = DRIVER_UAS},
                   .decision.target = DRIVER_USB_STORAGE, .users = of_system + 3, .n_users = 1},
-                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it, so uasd cannot switch it. With usb-storage.quirks=152d:0578:u on the kernel command line it starts on usb-storage: uasctl policy --kernel 2-1:1.0"},
+                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it, so uasd cannot switch it. To start it on usb-storage: uasctl policy --kernel --write 2-1:1.0 usb-storage"},
                 {{.state = STATE_WAITING, .facts = {.interface = "2-1:1.0", .vid = 0x152d, .pid = 0x578, .driver = DRIVER_UAS, .quirks = "152d:0578:u"},
                   .decision.target = DRIVER_USB_STORAGE, .users = of_system + 3, .n_users = 1},
-                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it, so uasd cannot switch it. With usb-storage.quirks=152d:0578:u on the kernel command line it starts on usb-storage: uasctl policy --kernel 2-1:1.0"},
+                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it, so uasd cannot switch it. To start it on usb-storage: uasctl policy --kernel --write 2-1:1.0 usb-storage"},
                 /* the kernel's own flags for this bridge stay in force */
                 {{.state = STATE_WAITING, .facts = {.interface = "2-1:1.0", .vid = 0x059f, .pid = 0x105f, .driver = DRIVER_UAS},
                   .decision.target = DRIVER_USB_STORAGE, .users = of_system + 3, .n_users = 1},
-                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it, so uasd cannot switch it. With usb-storage.quirks=059f:105f:fku on the kernel command line it starts on usb-storage: uasctl policy --kernel 2-1:1.0"},
+                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it, so uasd cannot switch it. To start it on usb-storage: uasctl policy --kernel --write 2-1:1.0 usb-storage"},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 4, .n_users = 1},
                  "Waits for uas until nothing uses it: /bootleg (sda1)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 5, .n_users = 1},
@@ -359,10 +359,10 @@ static void test_cut_command(void **state)
         char ret[1024];
         size_t whole = strlen(disk_reason(&d, ret, sizeof(ret)));
 
-        assert_true(endswith(ret, "uasctl policy --kernel 2-1:1.0"));
+        assert_true(endswith(ret, "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
         for (size_t size = 1; size <= whole + 1; size++)
                 assert_row(size,
-                           !strstr(disk_reason(&d, ret, size), "uasctl") || endswith(ret, "uasctl policy --kernel 2-1:1.0"));
+                           !strstr(disk_reason(&d, ret, size), "uasctl") || endswith(ret, "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
 }
 
 static void test_cut(void **state)

@@ -7,6 +7,14 @@
 
 /* Each feature changes only its own fields of struct entry and struct manager. */
 
+/* ---- boot-entry.c ---- */
+
+/*
+ * With BootEntry=auto, if UAS has failed with a disk: starts the unit that writes the boot entry. It decides which disks need
+ * one. Called after a change of a record, when all disks have been read and the machine has booted.
+ */
+void boot_entry_review(struct manager *m);
+
 /* ---- inhibit.c ---- */
 
 /* An inhibitor: no switch begins while it exists. */

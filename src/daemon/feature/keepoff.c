@@ -35,6 +35,7 @@ static void look(struct manager *m)
 {
         if (m->looked && keepoff_review(m, NULL))
                 queue_post(m, POST_RESCAN_ALL);
+        boot_entry_review(m);
 }
 
 static void look_again(void *data)

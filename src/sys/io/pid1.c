@@ -205,14 +205,12 @@ static int on_asked(sd_bus_message *message, void *data, sd_bus_error *error)
         return 0;
 }
 
-int pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret)
+int pid1_start_later(const struct roots *r, sd_event *event, const char *unit, sd_bus **ret)
 {
-        char unit[64];
         int k = pid1_open(r, ret);
 
         if (k < 0)
                 return k;
-        (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
         k = pid1_attach(*ret, event);
         if (k >= 0)
                 k = sd_bus_call_method_async(*ret, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "StartUnit", on_asked, ret, "ss",
@@ -220,4 +218,12 @@ int pid1_load_module_later(const struct roots *r, sd_event *event, const char *m
         if (k < 0)
                 *ret = sd_bus_close_unref(*ret);
         return k;
+}
+
+int pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret)
+{
+        char unit[64];
+
+        (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
+        return pid1_start_later(r, event, unit, ret);
 }

@@ -51,6 +51,8 @@ int pid1_load_module(const struct roots *r, const char *module, struct awake dea
  * before that has to close it.
  */
 int pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret);
+/* Lets PID 1 start a unit, in the same way. */
+int pid1_start_later(const struct roots *r, sd_event *event, const char *unit, sd_bus **ret);
 
 /* Reads the answer to Get of the property SystemState. */
 int pid1_read_state(sd_bus_message *answer, enum pid1_state *ret);

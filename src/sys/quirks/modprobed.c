@@ -5,7 +5,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "core/quirks.h"
+#include "core/quirk-slips.h"
 #include "sys/io/sysfs.h"
 
 #define BLANK " \t\n"
@@ -21,14 +21,34 @@ struct modprobe_reading {
         unsigned line; /* first line of the statement that is being read */
 };
 
-static int take_options(char *options, struct modprobe_reading *d)
+static int take_slip(struct quirk_lines *lines, const struct quirk_line *where, const char *name, const char *value)
 {
+        struct quirk_line slip = *where;
+        char word[2 * QUIRKS_MAX];
+
+        (void) snprintf(word, sizeof(word), "%s%s%s", name, value ? "=" : "", value ?: "");
+        slip.value = word;
+        return quirk_slips_add(lines, &slip);
+}
+
+/* usb_storage: these are options of that module; else of uas, which has none. */
+static int take_options(char *options, bool usb_storage, struct modprobe_reading *d)
+{
+        const struct quirk_line where = {.source = QUIRK_MODPROBE, .file = d->file, .line = d->line};
+        bool behind = false;
         char *name, *value;
         int k = 0;
 
-        while (k >= 0 && (options = kernel_next_arg(options, &name, &value)))
-                if (value && kernel_name_is(name, "quirks"))
+        while (k >= 0 && (options = kernel_next_arg(options, &name, &value))) {
+                bool is_quirks = value && kernel_name_is(name, "quirks");
+                bool slip = is_quirks ? !usb_storage : usb_storage && quirk_word_is_slip(name, value, true, behind);
+
+                behind = is_quirks || slip;
+                if (slip)
+                        k = take_slip(&d->lines, &where, name, value);
+                else if (is_quirks)
                         k = quirk_lines_add(&d->lines, QUIRK_MODPROBE, d->file, d->line, value);
+        }
         return k;
 }
 
@@ -39,7 +59,9 @@ static int take_line(char *line, struct modprobe_reading *d)
         if (!word || !streq(word, "options"))
                 return 0;
         word = strtok_r(NULL, BLANK, &save);
-        return word && kernel_name_is(word, "usb_storage") ? take_options(save, d) : 0;
+        if (!word || (!kernel_name_is(word, "usb_storage") && !kernel_name_is(word, "uas")))
+                return 0;
+        return take_options(save, !kernel_name_is(word, "uas"), d);
 }
 
 static void name_file(struct modprobe_reading *d, int root, const char *path)
@@ -85,13 +107,23 @@ static int read_file(int root, const char *path, void *data)
 static int read_command_line(const struct roots *r, struct quirk_lines *lines)
 {
         char text[COMMAND_LINE_MAX], *rest = text, *name, *value;
+        struct quirk_line where = {.source = QUIRK_COMMAND_LINE};
+        bool behind = false;
         int k = 0;
 
         if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
                 return 0;
-        while (k >= 0 && (rest = kernel_next_arg(rest, &name, &value)))
-                if (value && kernel_name_is(name, "usb_storage.quirks"))
+        while (k >= 0 && (rest = kernel_next_arg(rest, &name, &value))) {
+                bool is_quirks = value && kernel_name_is(name, "usb_storage.quirks");
+                bool slip = !is_quirks && quirk_word_is_slip(name, value, false, behind);
+
+                if (slip)
+                        k = take_slip(lines, &where, name, value);
+                else if (is_quirks)
                         k = quirk_lines_add(lines, QUIRK_COMMAND_LINE, NULL, 0, value);
+                where.behind = is_quirks ? lines->n : 0;
+                behind = is_quirks || slip;
+        }
         return k;
 }
 

@@ -43,7 +43,9 @@ def root_by_the_file(vm):
     only_disk(guest, "settled")
     refused = guest.run("uasctl switch sda usb-storage")
     assert refused.rc == 3, refused
-    assert "The running system is on it" in refused.err and CMDLINE in refused.err, refused.err
+    assert "The running system is on it" in refused.err, refused.err
+    assert "uasctl policy --kernel --write %s usb-storage" % disk.interface in refused.err, refused.err
+    assert "Next boot: Nothing yet: it starts on uas again." in refused.err, refused.err
     guest.run("uasctl cancel sda", check=True)
 
     guest.run("uasctl policy --kernel --write sda usb-storage", check=True)

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a person should know of quirks entries: those that the kernel ignores, and what one costs. */
+#include "core/quirk-slips.h"
+#include "ctl/boot.h"
+#include "ctl/output.h"
+#include "ctl/schema.h"
+#include "sys/state/settings.h"
+
+#define SLIPS_MAX 32
+
+/* "152d:0578, by the kernel command line: ignored: ..." */
+static char *slip_text(const struct quirk_slip *s, char *ret, size_t size)
+{
+        const struct quirk_word word = {.source = s->line->source, .line = s->line};
+        char text[4 * QUIRKS_MAX + 1], who[400], why[200];
+
+        (void) snprintf(ret, size, _("%s, by %s: %s"), make_harmless(s->text, text, sizeof(text)),
+                        TRANSLATED(quirk_word_who(&word, who, sizeof(who))), TRANSLATED(quirk_slip_why(s, why, sizeof(why))));
+        return ret;
+}
+
+void quirk_slips_say(const struct quirk_lines *l)
+{
+        struct quirk_slip slips[SLIPS_MAX];
+        size_t n = quirk_slips(l, slips, ELEMENTSOF(slips));
+
+        for (size_t i = 0; i < n; i++) {
+                char text[1500], remedy[400];
+
+                (void) quirk_slip_remedy(slips + i, remedy, sizeof(remedy));
+                log_warning("%s. %s", slip_text(slips + i, text, sizeof(text)), TRANSLATED(remedy));
+        }
+}
+
+bool quirk_slips_print(const struct quirk_lines *l, const struct facts *f, bool first)
+{
+        struct quirk_slip slips[SLIPS_MAX];
+        size_t n = quirk_slips(l, slips, ELEMENTSOF(slips));
+
+        for (size_t i = 0; i < n; i++) {
+                char text[1500], remedy[400];
+
+                if (!quirk_slip_is_for(slips + i, f->vid, f->pid))
+                        continue;
+                if (first)
+                        putchar('\n');
+                output_sentence(first ? "Quirks" : "", slip_text(slips + i, text, sizeof(text)));
+                output_sentence("", quirk_slip_remedy(slips + i, remedy, sizeof(remedy)));
+                first = false;
+        }
+        return first;
+}
+
+void json_add_slips(json_object *quirks, const struct quirk_lines *l, const struct facts *f)
+{
+        struct quirk_slip slips[SLIPS_MAX];
+        size_t n = quirk_slips(l, slips, ELEMENTSOF(slips));
+
+        for (size_t i = 0; i < n; i++)
+                if (quirk_slip_is_for(slips + i, f->vid, f->pid))
+                        append(quirks, json_slip(slips + i));
+}
+
+/* ---- TRIM ---- */
+
+void say_trim_is_lost(const struct ctl *c, const struct view *v, enum driver target)
+{
+        const struct facts *f = &v->disk.facts;
+
+        if (c->client.host || f->driver != DRIVER_UAS || target != DRIVER_USB_STORAGE)
+                return;
+        for (size_t i = 0; i < v->disk.n_luns; i++) {
+                const struct lun *l = v->disk.luns + i;
+                struct trim_facts trim = {};
+                uint64_t max;
+
+                if (l->disk.name[0])
+                        trim_read(&c->client.roots, l->disk.name, &trim);
+                if (trim.used_bytes > 0 && trims_lookup(&c->client.roots, f, l->lun, l->disk.name, &max) <= 0) {
+                        log_info("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl trim %s on",
+                                 f->interface);
+                        return;
+                }
+        }
+}
