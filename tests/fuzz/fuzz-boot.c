@@ -58,13 +58,15 @@ static void check(const struct roots *r, const struct boot_place *p, const char 
         set = boot_edit_text(&first, "1209:5a5a:u");
         CHECK(edit(r, p, set, strlen(set), &second));
         CHECK(second.value && streq(second.value, "1209:5a5a:u"));
+        CHECK(second.n_former == 0);
         again = boot_edit_text(&second, "1209:5a5a:u");
         CHECK(streq(again, set));
         without = boot_edit_text(&second, NULL);
         CHECK(!strstr(without, "1209:5a5a:u"));
         if (p == &boot_place_modprobe)
                 return;
-        same_around(&first, set);
+        if (first.n_former == 0) /* otherwise the words before it are removed, too */
+                same_around(&first, set);
         same_around(&second, without);
         /* A line that had only this word is empty now. */
         if (edit(r, p, without, strlen(without), &third))
