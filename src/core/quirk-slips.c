@@ -50,7 +50,7 @@ static void add_letters(const char *p, const char *end, char *ret, size_t size)
         text_add(ret, size, "%s", text);
 }
 
-/* What is wrong with the entry p[0..n]. False: nothing. */
+/* Finds the mistake in the entry p[0..n]. Returns false if there is none. */
 static bool judge(const char *p, size_t n, enum quirk_slip_kind *ret, char *ret_meant, size_t size)
 {
         const char *end = p + n, *s = p, *letters, *colon = memchr(p, ':', n), *second = NULL;

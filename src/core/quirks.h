@@ -126,7 +126,7 @@ struct quirk_line {
         char *file;    /* "/etc/modprobe.d/a.conf"; NULL: the command line */
         unsigned line; /* its first line, from 1 */
         char *value;   /* of a slip: the whole word */
-        size_t behind; /* of a slip: the number, from 1, of the quirks= on the command line that it follows; 0: none */
+        size_t behind; /* of a slip: it follows this quirks= of the command line (from 1). 0: none */
 };
 
 /* In the order in which the kernel gets them. */

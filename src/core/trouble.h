@@ -45,8 +45,8 @@
 
 struct burst {
         usec_t first, last;
-        usec_t began;       /* the error handling's first sign; 0: none */
-        usec_t reset;       /* its first reset of the disk; 0: none */
+        usec_t began; /* the error handling's first sign; 0: none */
+        usec_t reset; /* its first reset of the disk; 0: none */
         /* One byte each: uasd keeps eight bursts for each disk. */
         enum driver driver : 8; /* DRIVER_USB_STORAGE, or DRIVER_UAS */
         enum blame blame : 8;

@@ -21,8 +21,7 @@ struct boot_place {
 };
 extern const struct boot_place boot_place_modprobe;
 
-/* The file with the kernel command line of this machine: the first one that it has booted with, else the first; NULL: not known.
- */
+/* Returns the file with the kernel command line: the first that the machine has booted with, else the first. NULL: not known. */
 const struct boot_place *boot_place_find(const struct roots *r);
 
 /* The command to run after a change; NULL: none. */

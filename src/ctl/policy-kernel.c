@@ -205,7 +205,7 @@ static bool say_unused(const struct lines *l)
                                     line->value);
                         mends = true;
                 } else if (last && last->source == QUIRK_MODPROBE) {
-                        log_warning("Of several quirks= in modprobe.d the kernel uses only the last one. Delete the one in %s.",
+                        log_warning("The kernel uses only the last quirks= of modprobe.d. Delete the one in %s.",
                                     TRANSLATED(quirk_word_who(&word, who, sizeof(who))));
                         mends = true;
                 }

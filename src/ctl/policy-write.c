@@ -13,7 +13,7 @@
 /* --kernel --write: one change of the file that this machine boots with. */
 struct change {
         struct quirk_facts quirks;
-        struct boot_edit file, backup; /* backup: its first version, for auto; all 0: there is none */
+        struct boot_edit file, backup; /* backup: the first version of the file, for auto. All 0: none */
         char *value;                   /* the new one; empty: none */
         bool same;                     /* there is nothing to change */
         bool restored;                 /* nothing of ours is left after the change */
@@ -249,7 +249,7 @@ static void say_written(const struct view *v, const char *path)
         };
 
         log_ending(LOG_NOTICE, MESSAGE_BOOT_ENTRY, fields, ELEMENTSOF(fields),
-                   "%s %s: the running system is on it, and %s now starts it on usb-storage; UAS failed with it: %s",
+                   "%s %s: the running system is on it, and %s now starts it on usb-storage. UAS failed with it: %s",
                    f->interface, names, path, why);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a person should know of quirks entries: those that the kernel ignores, and what one costs. */
+/* Sentences about quirks entries: those that the kernel ignores, and the cost of one. */
 #include "core/quirk-slips.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"

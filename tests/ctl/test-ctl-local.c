@@ -579,8 +579,9 @@ static void policy_kernel_line(void **state)
                    "3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefghijklmnopqrstuwy\n");
         assert_int_equal(RUN(f, &bare, out, "policy"), UASD_EXIT_OK);
         /* The entry of modprobe.d comes before them; the last one does not fit. */
-        assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u,1:1:f,1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
-                                 "3333:3333:abcdefghijklmnopqrstuwy\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
+        assert_string_equal(
+                out, "usb-storage.quirks=1209:5a5a:u,1:1:f,1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
+                     "3333:3333:abcdefghijklmnopqrstuwy\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         /* Policies without a choice of driver. */
         write_text(f->roots.proc, "cmdline", "quiet\n");
         write_text(f->roots.etc, "uasd/policy", "1209:5a5a:S1=ignore\n");

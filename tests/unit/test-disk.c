@@ -361,8 +361,8 @@ static void test_cut_command(void **state)
 
         assert_true(endswith(ret, "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
         for (size_t size = 1; size <= whole + 1; size++)
-                assert_row(size,
-                           !strstr(disk_reason(&d, ret, size), "uasctl") || endswith(ret, "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
+                assert_row(size, !strstr(disk_reason(&d, ret, size), "uasctl") ||
+                                         endswith(ret, "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
 }
 
 static void test_cut(void **state)

@@ -8,7 +8,7 @@
 #define A "/etc/modprobe.d/a.conf"
 #define B "/etc/modprobe.d/b.conf"
 
-/* What a new quirks= replaces: of two entries for a bridge the one in force stays. */
+/* The entries that a new quirks= replaces. If a bridge has two entries, the one in force stays. */
 static void test_base(void **state)
 {
         static const struct {
@@ -120,7 +120,8 @@ static void test_kept(void **state)
         "174c:55aa:u,2109:0715:u,152d:0578:u,152d:0579:u,152d:1561:u,174c:0829:u,14b0:0206:u,174c:225c:u,7825:a2a4:u,"           \
         "152d:0562:u,125f:a88a:u,152d:a583:u,152d:a578:u,152d:0583:u,0bda:9201:u"
 
-/* None of its entries is in force. What fits is made of it: ours, those that are plugged in, the others in their order. */
+/* None of its entries is in force. The new line has as many as fit: ours, those that are plugged in, the others in their order.
+ */
 static void test_too_long(void **state)
 {
         const struct facts ours = {.vid = 0x1209, .pid = 0x5a5a, .serial = "S1", .speed_mbps = 5000},

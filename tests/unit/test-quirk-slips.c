@@ -87,7 +87,7 @@ static void test_command_line(void **state)
                         if (j >= 3 || !table[i].slips[j] || !streq(text, table[i].slips[j]))
                                 fail_msg("%s: slip %zu is %s", table[i].line, j, text);
                         assert_row(i, *quirk_slip_kind_to_string(slips[j].kind));
-                        /* The kernel obeys what it is told to write. */
+                        /* The kernel obeys the entry that uasctl prints. */
                         if (*slips[j].meant && strstr(table[i].line, "152d") && streq(slips[j].text, "152d:0578"))
                                 assert_row(i, quirks_find(slips[j].meant, 0x152d, 0x0578, (char[QUIRK_ENTRY_MAX]){0}) == 1);
                 }
