@@ -338,7 +338,7 @@ class PolicyWrite(unittest.TestCase):
             if not wanted:
                 self.assertEqual(self.files(), before)
                 self.assertIn('nothing to write', said.stderr)
-        self.assertIn('2-1:1.0 sda: the running system is on it, and /boot/firmware/cmdline.txt now starts it on usb-storage; '
+        self.assertIn('2-1:1.0 sda: the running system is on it, and /boot/firmware/cmdline.txt now starts it on usb-storage. '
                       'UAS failed with it: it failed', said.stderr)
         self.assertEqual(self.policy().stdout, '')  # a second time nothing changes
         self.assertEqual(self.read(), wanted)
