@@ -60,6 +60,20 @@ static bool fits_serial(const struct view *v, const char *what)
         return v->disk.facts.serial[0] && streq(v->disk.facts.serial, what);
 }
 
+static bool fits_serial_in_any_case(const struct view *v, const char *what)
+{
+        return v->disk.facts.serial[0] && strcasecmp(v->disk.facts.serial, what) == 0;
+}
+
+/* A part of "Samsung Portable SSD T7". Names of block devices are none: a disk may have gone, and another one have its name. */
+static bool fits_product(const struct view *v, const char *what)
+{
+        const struct facts *f = &v->disk.facts;
+
+        return what[0] && what[1] && !startswith(what, "sd") &&
+               (strcasestr(f->product, what) || strcasestr(f->manufacturer, what));
+}
+
 /* "1209:5a5a" or "1209:5a5a:SERIAL", as in lsusb and uasd.conf. */
 static bool fits_ids(const struct view *v, const char *what)
 {
@@ -191,7 +205,12 @@ static bool is_block_name(const char *s)
 /* A partition, or dm-0. */
 static int add_block(struct selection *s, const char *what)
 {
-        return is_block_name(what) ? add_below(s, what) : 0;
+        int r = is_block_name(what) ? add_below(s, what) : 0;
+
+        return r >= 0 && s->n == 0 && is_block_name(what) &&
+                               faccessat(s->roots->sys, path_join("class/block/", what), F_OK, 0) == 0
+                       ? -EXDEV
+                       : r;
 }
 
 static int add_by_id(struct selection *s, const char *what)
@@ -213,7 +232,8 @@ int select_disks(const struct roots *r, const struct views *v, const char *what,
                 int (*add)(struct selection *s, const char *what); /* or this, on this machine */
         } kinds[] = {
                 {.fits = fits_interface}, {.fits = fits_port}, {.fits = fits_block},  {.add = add_block},
-                {.fits = fits_ids},       {.add = add_by_id},  {.fits = fits_serial},
+                {.fits = fits_ids},       {.add = add_by_id},  {.fits = fits_serial}, {.fits = fits_serial_in_any_case},
+                {.fits = fits_product},
         };
         struct selection s = {.roots = r, .views = v, .found = found};
         int k = 0;

@@ -204,12 +204,22 @@ static void say_if_in_use(struct ctl *c)
                 (void) tell_deferred(c, VIEW_LABEL(v), v);
 }
 
+/* "1234:5678" */
+static bool is_model(const char *s)
+{
+        static const char hex[] = "0123456789abcdefABCDEF";
+
+        return strlen(s) == 9 && strspn(s, hex) == 4 && s[4] == ':' && strspn(s + 5, hex) == 4;
+}
+
 static int set(struct ctl *c, const char *what, const char *policy)
 {
         int r = ctl_read(c, FROM_DAEMON, NULL);
 
         if (r == UASD_EXIT_OK)
                 r = ctl_select_or_id(c, what);
+        if (r == UASD_EXIT_NO_DISK && is_model(what))
+                log_info("For every disk of a model: Policy= in a section [Disk %s] of uasd.conf", what);
         if (r == UASD_EXIT_OK)
                 r = ctl_call(c, c->v ? "SetPolicy" : "SetPolicyOf", policy);
         if (r != UASD_EXIT_OK)

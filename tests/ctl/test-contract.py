@@ -261,6 +261,11 @@ class Contract:
         self.go_on()
         self.ctl('wait', 'sdi', '--wait=20')
 
+    def test_policy_of_a_model(self):
+        "A model is no disk: the answer names the way for all disks of it."
+        self.assertIn('[Disk abcd:5678] of uasd.conf', self.refused(4, 'policy', 'abcd:5678', 'usb-storage').stderr)
+        self.assertNotIn('uasd.conf', self.refused(4, 'policy', 'abcd:567', 'usb-storage').stderr)
+
     def test_eject(self):
         "A free disk goes. One in use stays, with status 6 and its users."
         before = self.one('sdb')

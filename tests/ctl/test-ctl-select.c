@@ -73,6 +73,11 @@ static int setup(void **state)
         add_view(f, "2-3:1.0", "sdd", "", 0x0003);
         add_view(f, "2-3:1.1", "sde", "SERIAL2", 0x0003);
         add_view(f, "2-4:1.0", "sdf", "A/B", 0x0004);
+        (void) copy_string(f->views.list[4].disk.facts.product, USB_STRING_MAX, "Portable T7");
+        (void) copy_string(f->views.list[4].disk.facts.manufacturer, USB_STRING_MAX, "Acme");
+        (void) copy_string(f->views.list[1].disk.facts.product, USB_STRING_MAX, "sdq disk x");
+        make_dir(dir, "devices/virtual/block/vda/slaves");
+        link_to(dir, "../../devices/virtual/block/vda", "class/block/vda");
         *state = f;
         return 0;
 }
@@ -117,7 +122,13 @@ static void words(void **state)
                 {"1209:", 0},
                 {"1209:00011", 0},
                 {"SERIAL1", 1, "2-1:1.0"},
-                {"serial1", 0},
+                {"serial1", 1, "2-1:1.0"},
+                {"serial", 0},
+                {"portable t7", 1, "2-4:1.0"},
+                {"ACME", 1, "2-4:1.0"},
+                {"sdq disk", 0}, /* the product of sdc: not for what may be the name of a block device */
+                {"x", 0},
+                {"vda", -EXDEV}, /* a disk, but not on USB */
                 {"SERIAL2", 1, "2-3:1.1"},
                 {"", 0},
                 {"A/B", 1, "2-4:1.0"},
