@@ -70,6 +70,12 @@ class Logs(unittest.TestCase):
         self.replay('/nonexistent', code=1)
         self.assertEqual(self.replay('-', '--json', input=''), '[]\n')
 
+    def test_read_only(self):
+        """Without a place for the program it is built for one run, and its exit status stays."""
+        self.env = dict(self.env, REPLAY_LOG_DIR='/proc/nonexistent')
+        self.assertEqual(self.replay('-', '--json', input=''), '[]\n')
+        self.replay('/nonexistent', code=1)
+
 
 if __name__ == '__main__':
     unittest.main(verbosity=2)
