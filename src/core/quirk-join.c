@@ -31,9 +31,11 @@ char *quirks_join(const char *const *strings, size_t n)
 
         for (size_t i = 0; i < n; i++)
                 size += strlen(strings[i]) + 1;
+        if (n == 1)
+                return strdup(strings[0]);
         joined = calloc(1, size);
-        if (!joined || n == 1)
-                return joined ? strcpy(joined, strings[0]) : NULL;
+        if (!joined)
+                return NULL;
         for (size_t i = 0; i < n; i++)
                 for (const char *p = strings[i]; *p; p += *p == ',') {
                         char entry[QUIRKS_MAX + 1];

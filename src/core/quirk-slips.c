@@ -24,7 +24,7 @@ static bool take_number(const char **p, const char *end, unsigned *ret, size_t *
 
         while (s < end && strchr(SEPARATORS, *s))
                 s++;
-        if (end - s > 2 && s[0] == '0' && (s[1] | 0x20) == 'x')
+        if (s + 2 < end && s[0] == '0' && (s[1] | 0x20) == 'x')
                 s += 2;
         start = s;
         while (s < end && *s == '0')
@@ -115,18 +115,20 @@ static bool looks_like_entries(const char *s)
                strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") == strlen(s);
 }
 
-bool quirk_word_is_slip(const char *name, const char *value, bool usb_storage, bool behind)
+bool quirk_word_is_slip(const char *parameter, const char *value, bool usb_storage, bool behind)
 {
         static const char *const full = "usb_storage.quirks", *const option = "quirks";
 
         if (!value)
-                return behind && looks_like_entries(name);
+                return behind && looks_like_entries(parameter);
         if (usb_storage)
-                return kernel_name_is(name, full) || (!kernel_name_is(name, option) && distance(name, option) <= DISTANCE_MAX);
+                return kernel_name_is(parameter, full) ||
+                       (!kernel_name_is(parameter, option) && distance(parameter, option) <= DISTANCE_MAX);
         /* usbcore has such a parameter, but no letter u. uas has none. */
-        if (kernel_name_is(name, "usbcore.quirks"))
+        if (kernel_name_is(parameter, "usbcore.quirks"))
                 return strpbrk(value, "uU") != NULL;
-        return kernel_name_is(name, "uas.quirks") || (!kernel_name_is(name, full) && distance(name, full) <= DISTANCE_MAX);
+        return kernel_name_is(parameter, "uas.quirks") ||
+               (!kernel_name_is(parameter, full) && distance(parameter, full) <= DISTANCE_MAX);
 }
 
 /* ---- the list ---- */

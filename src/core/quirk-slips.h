@@ -28,7 +28,7 @@ struct quirk_slip {
  * Returns true if a word is no `quirks=` of usb-storage, but looks like a slip. usb_storage: it is an option of that module in
  * modprobe.d, else it is on the command line. behind: the word before is a `quirks=` or a slip.
  */
-bool quirk_word_is_slip(const char *name, const char *value, bool usb_storage, bool behind);
+bool quirk_word_is_slip(const char *parameter, const char *value, bool usb_storage, bool behind);
 
 /* Lists all slips, in the order in which the kernel gets them. Returns their number, at most `max`. */
 size_t quirk_slips(const struct quirk_lines *lines, struct quirk_slip *ret, size_t max);

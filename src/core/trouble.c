@@ -176,6 +176,8 @@ static void judge(struct trouble *t, const struct sign *s, bool news, struct fin
                 if (!worst || b->weight >= worst->weight)
                         worst = b;
         }
+        if (!worst)
+                return;
         f->fatal = worst->weight == WEIGHT_FATAL;
         if (sum < ENOUGH)
                 f->finding = news ? FINDING_NOTED : FINDING_NONE;

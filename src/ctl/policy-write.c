@@ -123,16 +123,16 @@ static int make(const struct ctl *c, struct change *ch)
 /* ---- auto ---- */
 
 /* The string that the kernel did not take before uasctl changed it, with the entry that is in it now. */
-static bool was_too_long(const struct ctl *c, const char *first, const char *now, const char *entry)
+static bool was_too_long(const struct ctl *c, const char *former, const char *now, const char *entry)
 {
         _cleanup_strv_ char **dropped = NULL;
         char fitted[QUIRKS_MAX + 1];
         size_t n;
         _cleanup_free_ const struct facts **plugged = policy_plugged(&c->views, c->v, &n);
 
-        if (strlen(first) <= QUIRKS_MAX)
+        if (strlen(former) <= QUIRKS_MAX)
                 return false;
-        if (quirks_fit(entry, first, plugged, n, fitted, &dropped) < 0)
+        if (quirks_fit(entry, former, plugged, n, fitted, &dropped) < 0)
                 no_memory();
         return streq(fitted, now);
 }
@@ -142,7 +142,7 @@ static int unmake(const struct ctl *c, struct change *ch)
 {
         const struct facts *f = ch->facts;
         const struct boot_place *p = ch->file.place;
-        char rest[QUIRKS_MAX + 1], first_rest[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX], value[QUIRKS_MAX + 1] = "";
+        char others[QUIRKS_MAX + 1], former_others[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX], value[QUIRKS_MAX + 1] = "";
         const char *why, *first, *now = ch->file.value ?: "";
         bool changed = p->form == BOOT_MODPROBE ? ch->file.value != NULL
                                                 : boot_edit_read(&c->client.roots, p, true, &ch->backup, &why) >= 0;
@@ -156,15 +156,15 @@ static int unmake(const struct ctl *c, struct change *ch)
         first = value_of(ch, &ch->backup);
         if (strlen(now) > QUIRKS_MAX)
                 return refuse(c, ch, p->path, N_("the present entries are longer than the kernel takes"));
-        quirks_drop(now, f->vid, f->pid, rest);
-        quirks_drop(first, f->vid, f->pid, first_rest);
+        quirks_drop(now, f->vid, f->pid, others);
+        quirks_drop(first, f->vid, f->pid, former_others);
         (void) quirks_entry_of(now, f->vid, f->pid, entry);
-        ch->restored = strlen(first) <= QUIRKS_MAX ? streq(rest, first_rest) : was_too_long(c, first, now, entry);
+        ch->restored = strlen(first) <= QUIRKS_MAX ? streq(others, former_others) : was_too_long(c, first, now, entry);
         if (ch->restored)
                 ch->value = need(strdup(ch->backup.value ?: ""));
         else if (quirks_entry_of(first, f->vid, f->pid, entry) == 0 || strlen(first) > QUIRKS_MAX)
-                ch->value = need(strdup(rest));
-        else if (quirks_prepend(rest, entry, value) < 0)
+                ch->value = need(strdup(others));
+        else if (quirks_prepend(others, entry, value) < 0)
                 return refuse(c, ch, p->path, N_("the kernel takes 127 characters, and there is no room for the former entry"));
         else
                 ch->value = need(strdup(value));

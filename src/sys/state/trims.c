@@ -74,7 +74,7 @@ void trim_read_medium(const struct roots *r, const char *block, struct trim_medi
 /* "0:2146435072:1000204886016:INQUIRY:SERIAL[:force]". An older uasd wrote only the first two: then the medium is unknown. */
 static bool parse_lun(const char *word, struct trim_lun *ret)
 {
-        struct trim_lun l = {};
+        struct trim_lun l;
         unsigned long long lun, max, medium[3] = {};
 
         if (take_uint(&word, 10, UINT32_MAX, &lun) < 0 || *word++ != ':' || take_uint(&word, 10, UINT64_MAX, &max) < 0)

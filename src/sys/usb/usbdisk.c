@@ -188,7 +188,7 @@ static int read_usb_device(const struct roots *r, int intf, bool strings, struct
 {
         _cleanup_close_ int usb = openat(intf, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char version[16], *v = version;
-        struct attachment_id id;
+        struct attachment_id id = {};
         uint64_t vid, pid, bcd;
         int k;
 
