@@ -113,7 +113,8 @@ static bool add(struct trouble *t, const struct sign *s, usec_t usec)
                 b->what = s->what;
         }
         b->last = usec > b->last ? usec : b->last;
-        if (s->handling && !b->began)
+        /* usb-storage resets the port by itself, mostly before the time-out is counted: its bursts end at a pause. */
+        if (s->handling && !b->began && s->driver != DRIVER_USB_STORAGE)
                 b->began = usec;
         if (b->began && s->resets && !b->reset)
                 b->reset = usec;

@@ -44,7 +44,8 @@ static struct reports read_reports(const struct transaction *t, int log, usec_t 
         for (unsigned i = 0; i < RECORDS_MAX && log >= 0 && kmsg_next(log, &k) > 0; i++) {
                 if (k.usec < since || !sign_read(&k, &s) || !sign_about(&s, &t->disk.facts, t->disk.host, &s))
                         continue;
-                if (s.excuses)
+                /* A bad place excuses uas only if the old driver cannot read it either (reread.c). */
+                if (s.excuses && s.blame != BLAME_DISK)
                         reports.excuse = s.what;
                 /* The number of the new host is not known. But each reset is reported about the USB device as well. */
                 else if (s.blame == BLAME_BRIDGE && s.place == PLACE_DEVICE)

@@ -233,6 +233,16 @@ static void test_drivers(void **state)
         trouble_take(&t, &offline_sign, 310 * SEC, &f); /* reported once */
         assert_int_equal(f.finding, FINDING_NONE);
 
+        /* the reset line comes before the time-out is counted; the next command that hangs is another burst all the same */
+        t = (struct trouble){0};
+        trouble_driver(&t, DRIVER_USB_STORAGE, TRUST_DISTRUSTED);
+        trouble_take(&t, &reset_sign, 100 * SEC, &f);
+        trouble_take(&t, &abort_sign, 100 * SEC, &f);
+        assert_int_equal(f.finding, FINDING_NOTED);
+        trouble_take(&t, &reset_sign, 116 * SEC, &f);
+        trouble_take(&t, &abort_sign, 116 * SEC, &f);
+        assert_true(f.finding == FINDING_CLEARED && f.bursts == 2);
+
         /* back on uas it is not blamed again */
         trouble_driver(&t, DRIVER_UAS, TRUST_CLEARED);
         trouble_take(&t, &offline_sign, 400 * SEC, &f);
