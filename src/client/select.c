@@ -205,12 +205,14 @@ static bool is_block_name(const char *s)
 /* A partition, or dm-0. */
 static int add_block(struct selection *s, const char *what)
 {
-        int r = is_block_name(what) ? add_below(s, what) : 0;
+        int r;
 
-        return r >= 0 && s->n == 0 && is_block_name(what) &&
-                               faccessat(s->roots->sys, path_join("class/block/", what), F_OK, 0) == 0
-                       ? -EXDEV
-                       : r;
+        if (!is_block_name(what))
+                return 0;
+        r = add_below(s, what);
+        if (r < 0 || s->n > 0)
+                return r;
+        return faccessat(s->roots->sys, path_join("class/block/", what), F_OK, 0) == 0 ? -EXDEV : 0;
 }
 
 static int add_by_id(struct selection *s, const char *what)

@@ -24,26 +24,35 @@ static unsigned long kernel_strtoul(const char *s, const char **ret_end)
         return v;
 }
 
+/* Returns the letters behind "VID:PID:", or NULL. */
+static const char *entry_flags(const char *entry, uint16_t *ret_vid, uint16_t *ret_pid)
+{
+        unsigned long vid = kernel_strtoul(entry, &entry), pid;
+
+        if (*entry != ':')
+                return NULL;
+        pid = kernel_strtoul(entry + 1, &entry);
+        if (*entry != ':' || vid > UINT16_MAX || pid > UINT16_MAX)
+                return NULL;
+        *ret_vid = (uint16_t) vid;
+        *ret_pid = (uint16_t) pid;
+        return entry + 1;
+}
+
 static bool entry_matches(const char *p, uint16_t vid, uint16_t pid, const char **ret_flags)
 {
-        if (kernel_strtoul(p, &p) != vid || *p != ':' || kernel_strtoul(p + 1, &p) != pid || *p != ':')
+        uint16_t v, q;
+        const char *flags = entry_flags(p, &v, &q);
+
+        if (!flags || v != vid || q != pid)
                 return false;
-        *ret_flags = p + 1;
+        *ret_flags = flags;
         return true;
 }
 
 bool quirk_entry_ids(const char *entry, uint16_t *ret_vid, uint16_t *ret_pid)
 {
-        unsigned long vid = kernel_strtoul(entry, &entry), pid;
-
-        if (*entry != ':')
-                return false;
-        pid = kernel_strtoul(entry + 1, &entry);
-        if (*entry != ':' || vid > UINT16_MAX || pid > UINT16_MAX)
-                return false;
-        *ret_vid = (uint16_t) vid;
-        *ret_pid = (uint16_t) pid;
-        return true;
+        return entry_flags(entry, ret_vid, ret_pid) != NULL;
 }
 
 /* Returns the first entry that matches, and its letters; or NULL. */

@@ -103,7 +103,7 @@ static bool trim_is_on(const struct ctl *c)
         return on;
 }
 
-/* uasd has told udev, whose rule turns it on. The next command may be fstrim. */
+/* uasd has told udev, and a rule of udev turns it on. The next command may be fstrim. */
 static void wait_for_udev(const struct ctl *c)
 {
         uint64_t end = now_boottime() + UDEV_USEC;

@@ -20,8 +20,9 @@
  * event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
  * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each quick look for users. With a
  * file "no-uevents" the kernel gives no events, with a file "no-fork" uasd gets no child. logind's "run/systemd/seats" is that of
- * the folder. Linked with
- * --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_open,uevents_fd,uevents_next,fsync,users_any,child_fork,sd_seat_get_active.
+ * the folder.
+ *
+ * Its link option: --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_open,uevents_fd,uevents_next,fsync,users_any,child_fork,sd_seat_get_active.
  */
 
 static const char *top;
