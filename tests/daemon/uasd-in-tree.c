@@ -22,7 +22,7 @@
  * file "no-uevents" the kernel gives no events, with a file "no-fork" uasd gets no child. logind's "run/systemd/seats" is that of
  * the folder.
  *
- * Its link option: --wrap=main,manager_new,posix_spawn,pid1_load_module_later,journal_send,uevents_open,uevents_fd,uevents_next,fsync,users_any,child_fork,sd_seat_get_active.
+ * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
 
 static const char *top;
