@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "../sys/tree.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "core/policy.h"
@@ -17,7 +18,6 @@
 #include "sys/facts.h"
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
-#include "tree.h"
 
 #define RECORD "run/udev/data/c189:132"
 #define COMPATIBLE "sys/firmware/devicetree/base/compatible"

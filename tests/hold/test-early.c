@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../sys/tree.h"
 #include "common/exit-codes.h"
 #include "common/util.h"
 #include "hold/early.h"
@@ -16,7 +17,6 @@
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
-#include "tree.h"
 
 #define IN_USE "23 22 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"
 #define ON_UAS "../../../../../bus/usb/drivers/uas"

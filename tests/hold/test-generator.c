@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
+#include "../sys/tree.h"
 #include "common/util.h"
 #include "hold/allowed.h"
-#include "tree.h"
 
 static void test_enabled(void **state)
 {

@@ -13,11 +13,11 @@
 
 #include <cmocka.h>
 
+#include "../sys/tree.h"
 #include "common/util.h"
 #include "hold/hold.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
-#include "tree.h"
 
 static unsigned armed;
 static int arm_error;

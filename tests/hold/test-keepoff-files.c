@@ -7,12 +7,12 @@
 
 #include <cmocka.h>
 
+#include "../sys/tree.h"
 #include "common/util.h"
 #include "core/history.h"
 #include "core/keepoff.h"
 #include "hold/early.h"
 #include "sys/quirks/quirks.h"
-#include "tree.h"
 
 #define KERNEL "6.1.0-1"
 #define PASSED "=state=passed firmware=0100 kernel=" KERNEL " boot=- date=- reason=\n"

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
+#include "../sys/tree.h"
 #include "common/util.h"
 #include "hold/hold.h"
 #include "sys/state/settings.h"
-#include "tree.h"
 
 #define SCSI TREE_DIR "/host0/target0:0:0/0:0:0:0"
 #define MODE SCSI "/scsi_disk/0:0:0:0/provisioning_mode"
