@@ -75,7 +75,7 @@ static bool interesting(const struct scene *s, const struct clean *c, unsigned n
                                                                                          : !s->automatic;
 }
 
-static void test_people(void **state)
+static void test_disturbed(void **state)
 {
         static const struct {
                 enum fake_what what;
@@ -132,7 +132,7 @@ static void test_written_when_it_arrived(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people), cmocka_unit_test(test_written_when_it_arrived)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_disturbed), cmocka_unit_test(test_written_when_it_arrived)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
