@@ -32,7 +32,7 @@ class Skip(Exception):
 
 
 class Case:
-    def __init__(self, function, tier, image, product, limit):
+    def __init__(self, function, tier, image, product, limit, sliced):
         module = function.__module__.rpartition(".")[2]
         self.name = "%s.%s" % (module, function.__name__)
         self.function = function
@@ -40,13 +40,14 @@ class Case:
         self.images = (image,) if isinstance(image, str) else tuple(image)
         self.product = product
         self.limit = limit
+        self.sliced = sliced
         self.about = (function.__doc__ or "").strip().partition("\n")[0]
 
 
 CASES = []
 
 
-def case(tier="default", image="bookworm", product=True, limit=LIMIT):
+def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=True):
     """A function of `vm` becomes a case.
 
     tier     "fast", "default" or "full": each includes those before
@@ -54,11 +55,12 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT):
              the first is what vm.boot() and vm.resume() take by default
     product  whether uasd is installed in the guest
     limit    seconds it may take
+    sliced   False: it takes too long for a slice of tier full, so only a run of the whole tier has it
     """
     assert tier in TIERS, tier
 
     def register(function):
-        CASES.append(Case(function, tier, image, product, limit))
+        CASES.append(Case(function, tier, image, product, limit, sliced))
         return function
     return register
 

@@ -50,7 +50,8 @@ def superfluous(paths, keep):
 
 
 def cache_dir():
-    return os.environ.get("UASD_VM_CACHE") or "/var/cache/uasd-vm"
+    """$UASD_VM_CACHE. Without root no guests are in it, but what has passed."""
+    return os.environ.get("UASD_VM_CACHE") or ("/var/cache/uasd-vm" if os.geteuid() == 0 else os.path.expanduser("~/.cache/uasd-vm"))
 
 
 def say(text):

@@ -1,29 +1,44 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The cases of tier full take hours together. A run takes a slice of them, and rotation.tsv has the time at which each passed last.
+"""The cases of tier full take hours together. Each run of the default tier takes a slice of them.
 
-    case<TAB>date<TAB>commit<TAB>seconds
+The commit alone decides which: the cases are in GROUPS groups, and the next commit has the next group. So as many commits in a
+row cover all of them. A few cases whose subject has changed come first.
 
-A slice begins with the cases whose subject has changed since they passed, and goes on with those that passed longest ago.
+$UASD_VM_CACHE/slices.tsv is the record of the last runs on this machine. It only says which cases have run.
 """
 
 import fnmatch
+import glob
 import hashlib
 import os
+import re
 import subprocess
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-RECORD = os.path.join(HERE, "rotation.tsv")
+import image
 
-# Changed files, and the cases about them. A case's own file counts as well.
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+GROUPS = 20
+# So many cases whose subject has changed join those of the group. They never displace these: else a slice after each change of
+# one file would have the same cases.
+CHANGED = 4
+# Runs that the record keeps.
+RUNS = 20
+
+# Files, and the cases about them. A file is also about the cases of the files that include it (subjects() finds them), the
+# nearest first, and a case's own file about its cases. So a folder that is missing here is not forgotten.
 SUBJECTS = (
-    ("src/switch/*", ("killed.*", "races.*", "halfway.*", "rollback.*", "cut_short.*", "spin_up.*", "no_room.*")),
-    ("src/sys/users/*", ("users_*",)),
-    ("src/sys/quirks/*", ("kept_off.*", "held_both_ways.*")),
+    ("src/switch/*", ("killed.*", "races.*", "halfway.*", "rollback.*", "cut_short.*", "spin_up.*", "no_room.*", "both_ways.*",
+                      "eject.*", "errors.*", "difference.*")),
+    ("src/sys/users/*", ("users_*", "remedies.*")),
+    ("src/sys/quirks/*", ("kept_off.*", "held_both_ways.*", "mainline.*")),
     ("src/sys/block/*", ("races.*", "killed.*", "seen_once.*")),
     ("src/sys/state/*", ("distrust.*", "trial.*", "no_room.*", "before_var.*")),
-    ("src/hold/*", ("boot_order.*", "never_cost_a_boot.*", "root_on_usb.*", "unheld.*", "stacked.*", "plug_in.*")),
-    ("src/daemon/*", ("around.*", "waiting.*", "lost_events.*", "many.*", "jobs.*", "lease.*", "service.*", "kept_off.*", "bus.*")),
+    ("src/hold/*", ("boot_order.*", "never_cost_a_boot.*", "root_on_usb.*", "unheld.*", "stacked.*", "plug_in.*", "no_initramfs.*",
+                    "arm.*")),
+    ("src/daemon/*", ("around.*", "waiting.*", "lost_events.*", "many.*", "jobs.*", "lease.*", "service.*", "kept_off.*", "bus.*",
+                      "soak.*", "incidents.*", "udisks.*")),
     ("src/core/*", ("bridges.*", "trial.*", "distrust.*", "health.*", "explained.*")),
     ("src/client/*", ("ctl_tells.*", "listing.*", "monitor.*", "explained.*")),
     ("src/ctl/*", ("ctl_tells.*", "listing.*", "monitor.*", "explained.*")),
@@ -34,34 +49,9 @@ SUBJECTS = (
     ("tests/vm/usbdisk/*", ("harness.*",)),
     ("tests/vm/machine.py", ("harness.*",)),
     # What the kernel does, in a guest without uasd: it changes with the fake kernel, or with the kernel.
-    ("tests/fake/REACTIONS", ("reactions_*",)),
-    ("tests/fake/kernel*", ("reactions_*",)),
+    ("tests/fake/*", ("reactions_*",)),
     ("tests/vm/image.py", ("reactions_*",)),
 )
-
-
-class Passed:
-    def __init__(self, date, commit, seconds):
-        self.date, self.commit, self.seconds = date, commit, float(seconds)
-
-
-def read(path=RECORD):
-    """{case: Passed}"""
-    try:
-        with open(path) as file:
-            lines = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
-    except FileNotFoundError:
-        return {}
-    return {name: Passed(*rest) for name, *rest in lines}
-
-
-def write(record, path=RECORD):
-    with open(path + ".new", "w") as file:
-        file.write("# case, when it passed last (UTC), on which commit, seconds; written by tests/vm/run --record\n")
-        for name in sorted(record):
-            one = record[name]
-            file.write("%s\t%s\t%s\t%.0f\n" % (name, one.date, one.commit, one.seconds))
-    os.rename(path + ".new", path)
 
 
 def git(*words):
@@ -69,59 +59,149 @@ def git(*words):
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def head(*more):
-    """The commit that is checked out; None if it is not known, or if files of the package, or MORE, differ from it."""
-    paths = [":/" + path for path in ("src", "udev", "systemd", "packaging", *more)]
-    return git("rev-parse", "--short=12", "HEAD") if git("status", "--porcelain", *paths) == "" else None
+def number():
+    """The number of the commit: the next one has the next. If the history is not all there, another number for each commit, and
+    without git one for each day."""
+    if git("rev-parse", "--is-shallow-repository") == "false":
+        count = git("rev-list", "--count", "HEAD")
+        if count:
+            return int(count)
+    commit = git("rev-parse", "HEAD")
+    return int(commit, 16) if commit else int(time.time() // 86400)
 
 
-def passed(name, seconds, commit, path=RECORD):
-    record = read(path)
-    record[name] = Passed(time.strftime("%Y-%m-%dT%H:%M", time.gmtime()), commit, seconds)
-    write(record, path)
+def scattered(*words):
+    """A sort key: an order that has nothing to do with names."""
+    return hashlib.sha256("\0".join(map(str, words)).encode()).hexdigest()
 
 
-def changed_since(name):
-    """The files that differ from those with which NAME passed last; None: it is not known."""
-    last = read().get(name)
-    if not last or git("cat-file", "-e", last.commit + "^{commit}") is None:
-        return None
-    return set(git("diff", "--name-only", last.commit).splitlines())
+def groups(cases, made):
+    """CASES in GROUPS groups whose limits have about the same sum. MADE: the guests that every run has. The cases of another guest
+    stay together, as one run then makes it for all of them."""
+    bundles = {}
+    for one in cases:
+        bundles.setdefault(frozenset(one.images) - made or one.name, []).append(one)
+    parts = [[] for _ in range(GROUPS)]
+    for bundle in sorted(bundles.values(), key=lambda bundle: (-sum(one.limit for one in bundle), scattered(bundle[0].name))):
+        min(parts, key=lambda part: sum(one.limit for one in part)).extend(bundle)
+    return parts
 
 
-def looked_at(name, changed):
-    """Whether one of the CHANGED files is a subject of this case."""
-    return any("tests/vm/cases/%s.py" % name.partition(".")[0] == path
-               or any(fnmatch.fnmatch(path, subject) and any(fnmatch.fnmatch(name, one) for one in names)
-                      for subject, names in SUBJECTS)
-               for path in changed)
+def slice_of(cases, made, commit, steps):
+    """Of CASES those of the group that the number COMMIT says, and before them those whose subject has changed.
+    steps(case): how far its subject is from a change; None: it has not changed."""
+    turn, which = divmod(commit, GROUPS)
+    part = groups(cases, made)[which]
+    # A run may have no time for the last ones. At the group's next turn these are others.
+    first = turn % max(len(part), 1)
+    part = part[first:] + part[:first]
+    others = [one for one in cases if one not in part and steps(one) is not None and made.issuperset(one.images)]
+    others.sort(key=lambda one: (steps(one), scattered(commit, one.name)))
+    return others[:CHANGED] + sorted(part, key=lambda one: steps(one) is None)
 
 
-def slice_of(cases, seconds, record, changed_since, seed):
-    """As many CASES of tier full as fit into SECONDS. changed_since(commit): the files. SEED: breaks ties, different each time."""
-    def order(one):
-        last = record.get(one.name)
-        if not last:
-            return (0, "", hashlib.sha256((seed + one.name).encode()).hexdigest())
-        changed = looked_at(one.name, changed_since(last.commit))
-        return (0 if changed else 1, last.date, hashlib.sha256((seed + one.name).encode()).hexdigest())
+# Which cases are about a changed file
 
-    chosen = []
-    for one in sorted(cases, key=order):
-        needs = record[one.name].seconds if one.name in record else one.limit / 3
-        if needs <= seconds:
-            seconds -= needs
-            chosen.append(one)
-    return chosen
+def sources():
+    """{file below the top: what it includes or imports}, of src and of tests/vm."""
+    found = {}
+    for path in glob.glob(os.path.join(TOP, "src/**/*.[ch]"), recursive=True):
+        with open(path, encoding="utf-8") as file:
+            found[os.path.relpath(path, TOP)] = {"src/" + one for one in re.findall(r'^\s*#\s*include\s*"([^"]+)"', file.read(), re.M)}
+    for path in glob.glob(os.path.join(HERE, "**/*.py"), recursive=True):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        names = re.findall(r"^\s*(?:from|import) ([\w.]+)", text, re.M)
+        names += re.findall(r"\bwithin import (\w+)", text) + re.findall(r'\bwithin\.\w+\([^")]*"(\w+)"', text)
+        found[os.path.relpath(path, TOP)] = {"tests/vm/%s%s.py" % (folder, one.replace(".", "/"))
+                                             for one in names for folder in ("", "within/")}
+    return found
 
 
-class Changes:
-    """The files that differ between a commit and the checkout. git is run once for each commit."""
+def subjects(changed, known=None):
+    """{pattern of cases: steps}. STEPS: from one of the files CHANGED to a file that the cases are about, 0 if it is the same."""
+    known = sources() if known is None else known
+    patterns = {}
+    for start in changed:
+        steps, front = {start: 0}, [start]
+        # What includes a file's header uses the file. A file without a header of its own is behind those of its folder.
+        if start.startswith("src/") and start.endswith(".c"):
+            own = start[:-1] + "h"
+            folder = os.path.dirname(start)
+            front += [own] if own in known else [one for one in known if os.path.dirname(one) == folder and one.endswith(".h")]
+            steps.update(dict.fromkeys(front, 0))
+        for path in front:
+            for one, includes in known.items():
+                if path in includes and one not in steps:
+                    steps[one] = steps[path] + 1
+                    front.append(one)
+                    header = one[:-1] + "h"
+                    if header in known and header not in steps:
+                        steps[header] = steps[one]
+                        front.append(header)
+        for path, count in steps.items():
+            about = [names for subject, names in SUBJECTS if fnmatch.fnmatch(path, subject)]
+            if path.startswith("tests/vm/cases/"):
+                about.append((os.path.basename(path)[:-2] + "*",))
+            for name in sum(about, ()):
+                patterns[name] = min(count, patterns.get(name, count))
+    return patterns
 
-    def __init__(self):
-        self.known = {}
 
-    def __call__(self, commit):
-        if commit not in self.known:
-            self.known[commit] = (git("diff", "--name-only", commit, "HEAD") or "").splitlines()
-        return self.known[commit]
+def distance(changed):
+    """A function for slice_of() from the files CHANGED."""
+    patterns = subjects(changed)
+
+    def steps(one):
+        return min((count for pattern, count in patterns.items() if fnmatch.fnmatch(one.name, pattern)), default=None)
+    return steps
+
+
+def changes():
+    """The files that the commit changes, and those before it since the last run on this machine."""
+    for since in [run.commit for run in reversed(Record().runs)] + ["HEAD~1"]:
+        if git("merge-base", "--is-ancestor", since, "HEAD") is not None and git("rev-parse", since) != git("rev-parse", "HEAD"):
+            return (git("diff", "--name-only", since) or "").splitlines()
+    return []
+
+
+# The record
+
+class Run:
+    def __init__(self, date, commit):
+        self.date, self.commit, self.passed = date, commit, {}
+
+
+class Record:
+    """The last runs, each with the seconds that its cases of tier full took."""
+
+    def __init__(self, path=None):
+        self.path = path or os.path.join(image.cache_dir(), "slices.tsv")
+        self.runs = []
+        if os.path.exists(self.path):
+            with open(self.path) as file:
+                for date, commit, name, seconds in (line.rstrip("\n").split("\t") for line in file):
+                    if not self.runs or (self.runs[-1].date, self.runs[-1].commit) != (date, commit):
+                        self.runs.append(Run(date, commit))
+                    if name:
+                        self.runs[-1].passed[name] = float(seconds)
+
+    def add(self, commit, passed):
+        """PASSED: {case: seconds}"""
+        run = Run(time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()), commit)
+        run.passed = dict(passed)
+        self.runs = self.runs[1 - RUNS:] + [run]
+        with open(self.path + ".new", "w") as file:
+            for run in self.runs:
+                for name, seconds in sorted(run.passed.items()) or [("", 0)]:
+                    file.write("%s\t%s\t%s\t%.0f\n" % (run.date, run.commit, name, seconds))
+        os.rename(self.path + ".new", self.path)
+
+    def seconds(self):
+        """{case: what it took last}"""
+        return {name: seconds for run in self.runs for name, seconds in run.passed.items()}
+
+    def share(self, names):
+        """How many of the cases NAMES have passed, in words."""
+        return "of %d cases of tier full %d passed in the last %d runs on this machine, %d of them in this one" % (
+            len(names), len(names & self.seconds().keys()), len(self.runs), len(names & self.runs[-1].passed.keys()))

@@ -1,76 +1,192 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The cases of tier full in a slice.
 
-    python3 -m unittest tests/vm/rotation_test.py        (from anywhere)
+    python3 tests/vm/rotation_test.py        (from anywhere)
 """
 
+import glob
+import importlib
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
 
+import context  # noqa: E402
 import rotation  # noqa: E402
 
-
-class One:
-    def __init__(self, name, limit=300):
-        self.name, self.limit = name, limit
+MADE = frozenset(("bookworm", "vendor", "trixie"))
+for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.py"))):
+    importlib.import_module("cases." + os.path.basename(path)[:-3])
+FULL = [one for one in context.CASES if one.tier == "full" and one.sliced]
 
 
 def names(chosen):
-    return [one.name for one in chosen]
+    return {one.name for one in chosen}
 
 
-class Rotation(unittest.TestCase):
-    cases = [One("killed.a"), One("users_open.b"), One("around.c")]
-    record = {"killed.a": rotation.Passed("2026-01-03T00:00", "new", 50), "users_open.b": rotation.Passed("2026-01-02T00:00", "new", 50),
-              "around.c": rotation.Passed("2026-01-01T00:00", "old", 50)}
+def never(_one):
+    return None
 
-    def slice_of(self, seconds, record=None, changes=None):
-        record = self.record if record is None else record
-        return names(rotation.slice_of(self.cases, seconds, record, lambda commit: (changes or {}).get(commit, []), "seed"))
 
-    def test_longest_ago(self):
-        "The case that passed longest ago comes first. The slice has as many as fit."
-        self.assertEqual(self.slice_of(100), ["around.c", "users_open.b"])
-        self.assertEqual(self.slice_of(49), [])
+class Groups(unittest.TestCase):
+    def slices(self, first, count, steps=never):
+        return [rotation.slice_of(FULL, MADE, number, steps) for number in range(first, first + count)]
+
+    def test_all_in_turn(self):
+        "As many commits in a row as there are groups have all cases, each once, wherever they begin."
+        for first in (0, 7, 1389):
+            chosen = [one.name for part in self.slices(first, rotation.GROUPS) for one in part]
+            self.assertEqual(sorted(chosen), sorted(names(FULL)))
+
+    def test_three_in_a_row(self):
+        "Three commits in a row have three slices without a common case, also if all of them change the same file."
+        for steps in (never, rotation.distance(["src/core/policy.c"])):
+            one, two, three = map(names, self.slices(1389, 3, steps))
+            self.assertTrue(one and two and three)
+            for a, b in ((one, two), (two, three), (one, three)):
+                self.assertLess(len(a & b), rotation.CHANGED + 1, "the groups have a common case")
+                self.assertNotEqual(a, b)
+
+    def test_same_time(self):
+        "No group may take more than one and a half times as long as another."
+        times = [sum(one.limit for one in part) for part in self.slices(0, rotation.GROUPS)]
+        self.assertLess(max(times), 1.5 * min(times))
+
+    def test_image_for_all(self):
+        "The cases of a guest that no daily case needs are in one group: one run makes it for all of them."
+        for guest in ("arm64", "zfs", "builtin"):
+            self.assertEqual(sum(any(guest in one.images for one in part) for part in self.slices(0, rotation.GROUPS)), 1, guest)
+
+    def test_last_ones(self):
+        "At the group's next turn another case is the last, for which there may be no time."
+        last = {rotation.slice_of(FULL, MADE, 3 + turn * rotation.GROUPS, never)[-1].name for turn in range(5)}
+        self.assertEqual(len(last), 5)
 
     def test_changed(self):
-        "A case whose subject has changed since comes before."
-        self.assertEqual(self.slice_of(50, changes={"new": ["src/switch/steps.c"]}), ["killed.a"])
-        self.assertEqual(self.slice_of(50, changes={"new": ["tests/vm/cases/users_open.py"]}), ["users_open.b"])
-        self.assertEqual(self.slice_of(50, changes={"new": ["README.md"]}), ["around.c"])
+        "Some cases whose subject has changed come first, and the group's all the same."
+        steps = rotation.distance(["src/bench/fio.c"])
+        plain, chosen = self.slices(5, 1)[0], self.slices(5, 1, steps)[0]
+        first = [one for one in chosen if steps(one) is not None]
+        self.assertEqual(first, chosen[:len(first)])
+        self.assertGreaterEqual(len(first), rotation.CHANGED)
+        self.assertEqual(names(chosen) & names(plain), names(plain))
 
-    def test_never(self):
-        "A case that never passed comes first, and counts with a third of its limit."
-        record = {name: one for name, one in self.record.items() if name != "killed.a"}
-        self.assertEqual(self.slice_of(100, record), ["killed.a"])
-        self.assertEqual(self.slice_of(99, record), ["around.c"])
+    def test_no_new_guest(self):
+        "A case of a rare guest waits for its turn, though its subject has changed."
+        steps = rotation.distance(["tests/vm/cases/arm.py"])
+        self.assertEqual(sum(any("arm64" in one.images for one in part) for part in self.slices(0, rotation.GROUPS, steps)), 1)
 
-    def test_kept(self):
-        "The file gets the cases that passed, and keeps its other lines."
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "rotation.tsv")
-            rotation.passed("killed.a", 12.4, "c1", path)
-            rotation.passed("around.c", 80, "c2", path)
-            rotation.passed("killed.a", 13, "c2", path)
-            record = rotation.read(path)
-        self.assertEqual({name: (one.commit, one.seconds) for name, one in record.items()}, {"killed.a": ("c2", 13), "around.c": ("c2", 80)})
 
-    def test_subjects(self):
-        "Every pattern of cases names some, and every folder is there."
-        import glob
-        import re
-        files = {}
-        for path in glob.glob(os.path.join(rotation.HERE, "cases", "*.py")):
-            with open(path) as file:
-                files[os.path.basename(path)[:-3]] = re.findall(r"^@case\(.*\n(?:    .*\n)*def (\w+)", file.read(), re.M)
-        for subject, patterns in rotation.SUBJECTS:
-            self.assertTrue(os.path.isdir(os.path.join(rotation.HERE, "../..", os.path.dirname(subject))), subject)
-            for pattern in patterns:
-                self.assertTrue(any(rotation.fnmatch.fnmatch(name + ".x", pattern) for name in files), pattern)
+class Numbers(unittest.TestCase):
+    """The number of a commit, in repositories made here."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.top = folder.name
+        self.git("init", "-q", "-b", "main", "whole")
+        for number in range(3):
+            self.git("-C", "whole", "commit", "-q", "--allow-empty", "-m", str(number))
+
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@localhost", *words], cwd=self.top, check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def number(self, folder):
+        with mock.patch.object(rotation, "HERE", os.path.join(self.top, folder)):
+            return rotation.number()
+
+    def test_next(self):
+        "The next commit has the next number."
+        self.assertEqual(self.number("whole"), 3)
+        self.git("-C", "whole", "commit", "-q", "--allow-empty", "-m", "next")
+        self.assertEqual(self.number("whole"), 4)
+
+    def test_shallow(self):
+        "A shallow clone has only one commit, and yet another number for each."
+        found = set()
+        for number in range(3):
+            self.git("clone", "-q", "--depth", "1", "file://%s/whole" % self.top, "shallow%d" % number)
+            found.add(self.number("shallow%d" % number))
+            self.git("-C", "whole", "commit", "-q", "--allow-empty", "-m", "next")
+        self.assertEqual(len(found), 3)
+
+    def test_no_git(self):
+        "A tree without git has another number each day."
+        os.mkdir(os.path.join(self.top, "plain"))
+        with mock.patch.dict(os.environ, GIT_CEILING_DIRECTORIES=self.top):
+            with mock.patch.object(rotation.time, "time", lambda: 10 * 86400 + 5):
+                self.assertEqual(self.number("plain"), 10)
+            with mock.patch.object(rotation.time, "time", lambda: 11 * 86400):
+                self.assertEqual(self.number("plain"), 11)
+
+
+class Subjects(unittest.TestCase):
+    known = rotation.sources()
+
+    def patterns(self, *changed):
+        return rotation.subjects(changed, self.known)
+
+    def test_every_file(self):
+        "Each file of src is the subject of a case."
+        for path in (one for one in self.known if one.startswith("src/")):
+            self.assertTrue(self.patterns(path), path)
+
+    def test_every_folder_of_the_package(self):
+        for folder in ("udev", "systemd", "packaging", "tests/fake"):
+            self.assertTrue(self.patterns(folder + "/x"), folder)
+
+    def test_every_case(self):
+        "Each file of cases is about a file besides itself, and each pattern names some."
+        patterns = {pattern for _, some in rotation.SUBJECTS for pattern in some}
+        for pattern in patterns:
+            self.assertTrue(any(rotation.fnmatch.fnmatch(one.name, pattern) for one in context.CASES), pattern)
+        for one in context.CASES:
+            self.assertTrue(any(rotation.fnmatch.fnmatch(one.name, pattern) for pattern in patterns), one.name)
+
+    def test_nearest(self):
+        "The includes lead to the cases; a file's own cases are the nearest."
+        self.assertEqual(self.patterns("src/switch/detach.c")["killed.*"], 0)
+        self.assertEqual(self.patterns("src/sys/io/statefile.c")["killed.*"], 1)
+        self.assertEqual(self.patterns("src/core/policy.c")["bridges.*"], 0)
+        self.assertGreater(self.patterns("src/core/policy.c")["killed.*"], 0)
+        self.assertEqual(self.patterns("tests/vm/cases/killed.py")["killed.*"], 0)
+        self.assertEqual(self.patterns("tests/vm/within/races.py")["races.*"], 1)
+        self.assertNotIn("killed.*", self.patterns("src/bench/fio.c"))
+        self.assertEqual(self.patterns("README.md"), {})
+
+
+class Records(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "slices.tsv")
+
+    def test_share(self):
+        rotation.Record(self.path).add("c1", {"killed.a": 12.4})
+        rotation.Record(self.path).add("c2", {})
+        record = rotation.Record(self.path)
+        record.add("c3", {"killed.a": 20, "around.c": 80})
+        record = rotation.Record(self.path)
+        self.assertEqual(record.seconds(), {"killed.a": 20, "around.c": 80})
+        self.assertEqual([run.commit for run in record.runs], ["c1", "c2", "c3"])
+        self.assertEqual(record.share({"killed.a", "around.c", "other.d"}),
+                         "of 3 cases of tier full 2 passed in the last 3 runs on this machine, 2 of them in this one")
+
+    def test_forgets(self):
+        "It keeps the last runs."
+        for number in range(rotation.RUNS + 5):
+            rotation.Record(self.path).add("c%d" % number, {"killed.%d" % number: 1})
+        record = rotation.Record(self.path)
+        self.assertEqual(len(record.runs), rotation.RUNS)
+        self.assertNotIn("killed.4", record.seconds())
+        self.assertIn("killed.5", record.seconds())
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def nothing_to_gain(vm):
     nothing_left(guest, disk, "uas")
 
 
-@case(tier="full", limit=2400)
+@case(tier="full", limit=2400, sliced=False)
 def gcp_as_it_is(vm):
     "The profile gcp as it is shipped, its runs shortened: A B B A over two patterns at once, random reads and the mixture well above 2 times, sequential reads no difference."
     guest = vm.boot(memory="2G", timeout=300)
@@ -368,7 +368,7 @@ def both_drivers_on_a_file(vm):
     nothing_left(guest, disk, "uas")
 
 
-@case(tier="full", limit=3000)
+@case(tier="full", limit=3000, sliced=False)
 def against_itself(vm):
     "Forty comparisons of a disk with itself, each of two measurements of its own: no difference seen, but for two at most."
     guest, disk = begin(vm, size="48M", latency=HDD)

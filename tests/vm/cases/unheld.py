@@ -9,7 +9,7 @@ from holds import LABEL
 HARM = r"(resource|or mount point) busy|is in use|Failed to mount|Failed to start .*(fsck|File System Check)|Dependency failed"
 
 
-@case(tier="full", image="vendor", limit=2700)
+@case(tier="full", image="vendor", limit=2700, sliced=False)
 def twenty_boots(vm):
     "Without a hold, 20 boots: fsck and mount never meet a claim, the disk waits untouched; unmounted, it goes to uas."
     disk = vm.disk(label="DATA")
