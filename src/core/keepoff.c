@@ -36,14 +36,9 @@ struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, co
         return NULL;
 }
 
-int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid)
+static bool can_use_uas(const struct facts *f)
 {
-        struct kept_disk *every = kept_disk(k, vid, pid, "");
-
-        if (!every)
-                return -ENOMEM;
-        every->uas_alone = true;
-        return 0;
+        return f->caps.uas && f->caps.pipes;
 }
 
 enum policy kept_policy(const struct facts *f)
@@ -51,7 +46,7 @@ enum policy kept_policy(const struct facts *f)
         struct facts for_good = *f;
         struct decision d;
 
-        if (!f->caps.uas || !f->caps.pipes)
+        if (!can_use_uas(f))
                 return POLICY_AUTO;
         for_good.override_target = DRIVER_NONE; /* ends when it is unplugged */
         decide(&for_good, &d);
@@ -72,11 +67,31 @@ const char *kept_name(const struct facts *f, bool twin, char *ret, size_t size)
         return ret;
 }
 
+int kept_disks_plugged(struct kept_disks *k, const struct facts *f, bool twin)
+{
+        char name[HISTORY_KEY_MAX];
+        struct kept_disk *d;
+
+        if (facts_uas_alone(f)) {
+                d = kept_disk(k, f->vid, f->pid, "");
+                if (!d)
+                        return -ENOMEM;
+                d->uas_alone = true;
+        } else if (!can_use_uas(f)) {
+                d = kept_disk_find(k, f->vid, f->pid, kept_name(f, twin, name, sizeof(name)));
+                if (d)
+                        d->no_uas = true;
+        }
+        return 0;
+}
+
 /* Returns the driver that decide() would choose, as far as records and policies show it. DRIVER_NONE: they show none. */
 static enum driver wanted(const struct kept_disk *d)
 {
         if (d->uas_alone)
                 return DRIVER_UAS;
+        if (d->no_uas)
+                return DRIVER_NONE;
         if (d->policy == POLICY_USB_STORAGE)
                 return DRIVER_USB_STORAGE;
         if (d->policy == POLICY_UAS)

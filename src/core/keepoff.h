@@ -16,6 +16,7 @@ struct kept_disk {
         bool trial_failed;
         bool good;      /* its trial there was passed, or is under way */
         bool uas_alone; /* it has no driver but uas */
+        bool no_uas;    /* it is plugged in, and does not offer UAS there: an entry would have no effect */
 };
 
 struct kept_disks {
@@ -27,13 +28,16 @@ void kept_disks_done(struct kept_disks *k);
 struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
 /* Returns the disk of that name, a new one if there is none; NULL: no memory. */
 struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
-/* A disk of that kind that supports only UAS is plugged in: there is no entry, despite any policy. Returns 0 or -ENOMEM. */
-int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid);
-
 /* Returns the permanent policy of a disk that is plugged in, from any source: udev and general settings name no disk. */
 enum policy kept_policy(const struct facts *f);
 /* Writes the name of struct kept_disk. twin: another disk with its serial is plugged in. */
 const char *kept_name(const struct facts *f, bool twin, char *ret, size_t size);
+
+/*
+ * This disk is plugged in. If it supports only UAS, there is no entry for any of its kind, despite any policy. If it does not
+ * offer UAS, there is none for it. twin: as above. Returns 0 or -ENOMEM.
+ */
+int kept_disks_plugged(struct kept_disks *k, const struct facts *f, bool twin);
 
 bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid);
 

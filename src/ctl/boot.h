@@ -92,6 +92,8 @@ int policy_kernel(struct ctl *c, const char *what);
 int policy_write(struct ctl *c, const char *what, const char *policy);
 /* The same for each disk of the running system with which UAS has failed, in a file that needs no further command. */
 int policy_write_failed(struct ctl *c);
+/* Reports that the disk stays on its driver with any entry. */
+int policy_refuse_entry(const struct view *v);
 /* For a person who has to change the file: prints the word that gives the disk this driver, and where it belongs. */
 void policy_say_words(const struct ctl *c, const struct facts *f, enum driver target);
 /* Lists all disks for kernel_line_make(), `first` (may be NULL) before the others. To be freed with free(). */

@@ -48,12 +48,14 @@ static void add_plugged_in(const struct views *views, struct kept_disks *kept)
                 struct kept_disk *k;
                 bool twin = false;
 
-                if (policy == POLICY_AUTO)
-                        continue;
                 for (size_t j = 0; j < views->n; j++)
                         twin = twin || facts_twins(f, &views->list[j].disk.facts);
-                k = need(kept_disk(kept, f->vid, f->pid, kept_name(f, twin, name, sizeof(name))));
-                k->policy = policy;
+                if (policy != POLICY_AUTO) {
+                        k = need(kept_disk(kept, f->vid, f->pid, kept_name(f, twin, name, sizeof(name))));
+                        k->policy = policy;
+                }
+                if (kept_disks_plugged(kept, f, twin) < 0)
+                        no_memory();
         }
 }
 
@@ -104,8 +106,6 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
         if (r >= 0)
                 r = kept_disks_read(&c->client.roots, &config, NULL, &l->kept);
         if (r >= 0)
-                r = kept_disks_read_plugged(&c->client.roots, &l->kept);
-        if (r >= 0)
                 r = quirk_facts_read(&c->client.roots, &l->quirks);
         add_plugged_in(views, &l->kept);
         if (r >= 0)
@@ -155,7 +155,7 @@ static void say_alike(const struct lines *l, const struct views *views, const st
                 const struct kept_disk *d = l->kept.list + i;
                 bool alone;
 
-                if (d->policy != POLICY_USB_STORAGE || keepoff_wanted(&l->kept, d->vid, d->pid))
+                if (d->policy != POLICY_USB_STORAGE || d->no_uas || keepoff_wanted(&l->kept, d->vid, d->pid))
                         continue;
                 alone = speaks_uas_alone(&l->kept, d);
                 log_warning(
@@ -265,15 +265,18 @@ static void say_denied(const struct ctl *c, const struct lines *l)
                 log_warning("This user may not read all of modprobe.d. The lines lack the entries there: run it as root.");
 }
 
+int policy_refuse_entry(const struct view *v)
+{
+        log_error("%s stays on its driver, with any entry: %s", VIEW_LABEL(v),
+                  TRANSLATED(reason_sentence(v->disk.decision.reason)));
+        return v->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
+}
+
 static int choose(struct ctl *c, const char *what)
 {
         int r = ctl_select(c, what);
 
-        if (r != UASD_EXIT_OK || c->v->disk.decision.target != DRIVER_NONE)
-                return r;
-        log_error("%s stays on its driver, with any entry: %s", VIEW_LABEL(c->v),
-                  TRANSLATED(reason_sentence(c->v->disk.decision.reason)));
-        return c->v->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
+        return r == UASD_EXIT_OK && c->v->disk.decision.target == DRIVER_NONE ? policy_refuse_entry(c->v) : r;
 }
 
 static int make_both(struct ctl *c, const char *what, struct lines *l)

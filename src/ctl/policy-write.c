@@ -291,6 +291,8 @@ static int refuse_disk(const struct ctl *c, enum policy p)
 {
         struct refusal refusal;
 
+        if (p == POLICY_USB_STORAGE && c->v->disk.decision.rest == STATE_INCAPABLE)
+                return policy_refuse_entry(c->v);
         refuse_policy(&c->v->disk.facts, p, c->options->given & OPTION_FORCE, &refusal);
         if (refusal.code != UASD_EXIT_OK)
                 log_error(refusal.force_helps ? N_("%s: %s --force overrides that.") : "%s: %s", VIEW_LABEL(c->v),

@@ -188,6 +188,24 @@ class PolicyKernel(unittest.TestCase):
         self.tree.write('sys/bus/usb/devices/2-1/descriptors', b'')
         self.assertEqual(self.lines()[0], [])
 
+    def test_no_uas_by_policy(self):
+        "Nor does its own policy make one. Another disk of the model still gets an entry, and so does the disk where it is not seen."
+        self.tree.remove('2-1', 'sda')
+        self.tree.disk('2-1', 'sda', 'usb-storage', serial='S1', uas=False)
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
+        out, said = self.lines()
+        self.assertEqual((out, said), ([], 'uasctl: There is no entry to add.\n'))
+        self.assertIn('stays on its driver, with any entry: It does not offer UAS.', self.lines('sda', code=5)[1])
+        self.tree.write('boot/cmdline.txt', 'quiet\n')
+        p = self.tree.run('policy', '--kernel', '--write', 'sda', 'usb-storage')
+        self.assertEqual((p.returncode, p.stdout), (5, ''))
+        self.assertIn('stays on its driver, with any entry: It does not offer UAS.', p.stderr)
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n1209:5a5a:S2=usb-storage\n')
+        self.assertEqual(self.lines()[0], LINES)
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
+        self.tree.remove('2-1', 'sda')
+        self.assertEqual(self.lines()[0], LINES)
+
     def test_override(self):
         "An override until the disk is unplugged does not affect the kernel line."
         self.tree.disk('2-2', 'sdb', 'uas', serial='S2')

@@ -48,6 +48,22 @@ class KeptOff(Machine):
         self.assertEqual(self.quirks(), others)
         self.driver_is('uas')
 
+    def test_no_uas(self):
+        "A disk that does not offer UAS here needs none of the 127 characters. It may offer it at another port: without it, the entry is there."
+        self.tree.remove('2-1', 'sdz')
+        self.tree.disk('2-1', 'sdz', 'usb-storage', uas=False)
+        self.hears()
+        self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.ctl('policy', '1209:5a5a:S2', 'usb-storage')
+        self.assertEqual(self.quirks(), '1209:5a5a:u')
+        self.ctl('policy', '1209:5a5a:S2', 'auto')
+        self.assertEqual(self.quirks(), '')
+        self.pull()
+        until(lambda: self.quirks() == '1209:5a5a:u', 'its entry is there')
+        self.put_back(7)
+        until(lambda: self.quirks() == '', 'it has gone')
+
     def test_boot_entry(self):
         """UAS has failed with a disk: with BootEntry=auto the unit that writes boot entries is started at each start of uasd, once,
         and again for a new record."""

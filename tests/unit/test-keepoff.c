@@ -67,19 +67,50 @@ static void test_entries(void **state)
 
 static void test_uas_alone(void **state)
 {
+        struct facts alone = {.vid = 0x1209, .pid = 1, .caps = {.uas = true, .pipes = true}};
         struct kept_disks k = {0};
 
         kept_disk(&k, 0x1209, 1, "one")->policy = POLICY_USB_STORAGE;
         kept_disk(&k, 0x1209, 2, "")->policy = POLICY_USB_STORAGE;
         assert_true(keepoff_wanted(&k, 0x1209, 1) && keepoff_wanted(&k, 0x1209, 2));
         assert_false(keepoff_wanted(&k, 0x1209, 3)); /* no record */
-        assert_int_equal(kept_disks_uas_alone(&k, 0x1209, 1), 0);
+        assert_int_equal(kept_disks_plugged(&k, &alone, false), 0);
         assert_false(keepoff_wanted(&k, 0x1209, 1));
         assert_true(keepoff_wanted(&k, 0x1209, 2));
-        assert_int_equal(kept_disks_uas_alone(&k, 0x1209, 2), 0);
+        alone.pid = 2;
+        assert_int_equal(kept_disks_plugged(&k, &alone, false), 0);
         assert_false(keepoff_wanted(&k, 0x1209, 2));
         assert_int_equal(k.n, 3);
         kept_disks_done(&k);
+}
+
+/* A disk that is plugged in without UAS gets no entry. A disk with the same VID:PID still does, and so does a setting for all. */
+static void test_no_uas(void **state)
+{
+        static const struct {
+                const char *serial;
+                bool twin, uas, pipes, bot, wanted;
+        } table[] = {
+                {"one", .bot = true, .wanted = false},
+                {"one", .bot = true, .uas = true, .wanted = false},
+                {"one", .bot = true, .uas = true, .pipes = true, .wanted = true},
+                {"two", .bot = true, .wanted = true},
+                {"", .bot = true, .wanted = true},
+                {"one", .bot = true, .twin = true, .wanted = true},
+        };
+        struct facts f = {A, .interface = "2-1:1.0", .controller = "0000:00:14.0"};
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct kept_disk one = {A, .name = (char[]){"one"}, BOT}, every = {A, .name = (char[]){""}, BOT};
+                struct kept_disks k = {&one, 1}, model = {&every, 1};
+
+                (void) copy_string(f.serial, sizeof(f.serial), table[i].serial);
+                f.caps = (struct uas_caps){.uas = table[i].uas, .pipes = table[i].pipes, .bot = table[i].bot};
+                assert_int_equal(kept_disks_plugged(&k, &f, table[i].twin), 0);
+                assert_int_equal(kept_disks_plugged(&model, &f, table[i].twin), 0);
+                assert_row(i, keepoff_wanted(&k, f.vid, f.pid) == table[i].wanted);
+                assert_row(i, keepoff_wanted(&model, f.vid, f.pid));
+        }
 }
 
 /* An entry that does not fit is left out and named. Distrust goes first, and the entries of others always stay. */
@@ -182,8 +213,9 @@ static void test_policy(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_entries), cmocka_unit_test(test_uas_alone), cmocka_unit_test(test_room),
-                cmocka_unit_test(test_name),    cmocka_unit_test(test_twins),     cmocka_unit_test(test_policy),
+                cmocka_unit_test(test_entries), cmocka_unit_test(test_uas_alone), cmocka_unit_test(test_no_uas),
+                cmocka_unit_test(test_room),    cmocka_unit_test(test_name),      cmocka_unit_test(test_twins),
+                cmocka_unit_test(test_policy),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,16 +151,13 @@ static int add_plugged(struct manager *m, const struct facts *came)
         int r;
 
         for (size_t i = 0; i < kept->n; i++)
-                kept->list[i].uas_alone = false;
-        r = came && facts_uas_alone(came) ? kept_disks_uas_alone(kept, came->vid, came->pid) : 0;
+                kept->list[i].uas_alone = kept->list[i].no_uas = false;
+        r = came ? kept_disks_plugged(kept, came, false) : 0;
         if (!m->looked)
                 return kept_disks_read_plugged(&m->roots, kept);
-        FOREACH_ENTRY (e, m) {
-                const struct facts *f = &e->life.disk.facts;
-
-                if (r >= 0 && facts_uas_alone(f))
-                        r = kept_disks_uas_alone(kept, f->vid, f->pid);
-        }
+        FOREACH_ENTRY (e, m)
+                if (r >= 0)
+                        r = kept_disks_plugged(kept, &e->life.disk.facts, disk_has_twin(e));
         return r;
 }
 

@@ -72,7 +72,7 @@ int kept_disks_read_plugged(const struct roots *r, struct kept_disks *k)
                 _cleanup_(usb_disk_done) struct usb_disk d = {};
 
                 if (usb_disk_read(r, *n, false, &d) > 0 && facts_uas_alone(&d.facts))
-                        e = kept_disks_uas_alone(k, d.facts.vid, d.facts.pid);
+                        e = kept_disks_plugged(k, &d.facts, false);
         }
         return e;
 }

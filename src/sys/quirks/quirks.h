@@ -46,10 +46,10 @@ int quirks_bind_read(const struct roots *r, char ret[static QUIRK_ENTRY_MAX]);
 
 /*
  * Reads the statements of configuration, kept policies and records about disks, for this kernel (NULL: the running one). They do
- * not say whether a disk supports only UAS: kept_disks_uas_alone() adds that for each plugged-in disk. Returns 0 or -errno.
+ * not say which drivers a disk supports: kept_disks_plugged() adds that for each plugged-in disk. Returns 0 or -errno.
  */
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret);
-/* Adds it for all plugged-in disks, which are read from sysfs. Returns 0 or -errno. */
+/* Adds it for all plugged-in disks that support only UAS, which are read from sysfs. Returns 0 or -errno. */
 int kept_disks_read_plugged(const struct roots *r, struct kept_disks *k);
 
 /*
