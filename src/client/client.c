@@ -116,7 +116,7 @@ void client_say_command(const struct client *c, enum remedy id, const char *oper
                 log_info("%s %s", before, command);
 }
 
-/* Whether sd-bus finds the program that it runs for a host. */
+/* Whether sd-bus finds the program that it runs for a host. It searches $PATH; a remedy is only in folders of root. */
 static bool has_ssh(void)
 {
         const char *ssh = getenv("SYSTEMD_SSH") ?: "ssh", *path = getenv("PATH") ?: "/usr/bin:/bin";

@@ -29,6 +29,8 @@ const struct remedy_row remedy_rows[_REMEDY_MAX] = {
         [REMEDY_GRUB_DEBIAN] = {"update-grub", "update-grub", .touches = "the boot menu"},
         [REMEDY_GRUB2]     = {"grub2-mkconfig -o /boot/grub2/grub.cfg", "grub2-mkconfig", .touches = "the boot menu"},
         [REMEDY_GRUB]      = {"grub-mkconfig -o /boot/grub/grub.cfg", "grub-mkconfig", .touches = "the boot menu"},
+        [REMEDY_GRUBBY]    = {"grubby --update-kernel=ALL --args=%s", "grubby", .touches = "the boot menu"},
+        [REMEDY_KERNEL_INSTALL] = {"kernel-install add-all", "kernel-install", .touches = "the boot menu"},
         [REMEDY_INITRAMFS_TOOLS] = {"update-initramfs -u", "update-initramfs", .touches = "the initramfs"},
         [REMEDY_MKINITCPIO] = {"mkinitcpio -P", "mkinitcpio", .touches = "the initramfs"},
         [REMEDY_DRACUT]    = {"dracut --force", "dracut", .touches = "the initramfs"}, /* otherwise it replaces no image */
@@ -106,7 +108,7 @@ static bool quote(const char *s, char *ret, size_t size)
 char *remedy_command(enum remedy id, const char *operand, char *ret, size_t size)
 {
         const char *words = remedy_rows[id].words, *place = words ? strstr(words, "%s") : NULL;
-        char word[REMEDY_OPERAND_MAX], before[32];
+        char word[REMEDY_OPERAND_MAX], before[48];
 
         ret[0] = '\0';
         if (words && !place && copy_string(ret, size, words))

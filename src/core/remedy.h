@@ -36,6 +36,8 @@ enum remedy {
         REMEDY_GRUB_DEBIAN,
         REMEDY_GRUB2,
         REMEDY_GRUB,
+        REMEDY_GRUBBY,
+        REMEDY_KERNEL_INSTALL,
         REMEDY_INITRAMFS_TOOLS,
         REMEDY_MKINITCPIO,
         REMEDY_DRACUT,

@@ -186,7 +186,7 @@ static const char *made_by_others(const struct roots *r, const struct boot_place
             strstr(text, "raspi-extra-cmdline"))
                 return N_("raspi-firmware makes it from /etc/default/raspi-extra-cmdline, which is the file to change");
         if (p->form == BOOT_ENTRIES)
-                return N_("only grubby changes the entries in it");
+                return N_("each kernel has an entry in it, and uasctl does not change those");
         if (p->form != BOOT_GRUB)
                 return NULL;
         if (faccessat(r->etc, "../boot/grub/grub.cfg", F_OK, 0) < 0 && faccessat(r->etc, "../boot/grub2/grub.cfg", F_OK, 0) < 0)

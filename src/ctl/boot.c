@@ -10,16 +10,48 @@
 #include "sys/io/programs.h"
 #include "sys/io/sysfs.h"
 
-const struct boot_place boot_place_modprobe = {
-        .form = BOOT_MODPROBE, .at = "modprobe.d/zzz-uasctl.conf", .path = "/etc/modprobe.d/zzz-uasctl.conf"};
+/* Only Debian and its relatives have update-grub. */
+static const char *grub_command(const struct roots *r)
+{
+        static const struct {
+                const char *path;
+                enum remedy remedy;
+        } makers[] = {
+                {"default/grub", REMEDY_GRUB_DEBIAN},
+                {"../boot/grub2/grub.cfg", REMEDY_GRUB2},
+                {"../boot/grub/grub.cfg", REMEDY_GRUB},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(makers); i++)
+                if (faccessat(r->etc, makers[i].path, F_OK, 0) == 0 && program_there(r, remedy_rows[makers[i].remedy].program))
+                        return remedy_rows[makers[i].remedy].words;
+        return _("the tool that makes the configuration of GRUB");
+}
+
+/* add-all installs the kernels in /usr/lib/modules. Debian has none there, and uses another tool. */
+static const char *entries_command(const struct roots *r)
+{
+        char release[65];
+
+        if (attr_read(r->proc, "sys/kernel/osrelease", release, sizeof(release)) > 0 &&
+            faccessat(r->lib, path_join("modules/", release, "/vmlinuz"), F_OK, 0) == 0 &&
+            program_there(r, remedy_rows[REMEDY_KERNEL_INSTALL].program))
+                return remedy_rows[REMEDY_KERNEL_INSTALL].words;
+        return _("the tool that makes the boot entries");
+}
+
+const struct boot_place boot_place_modprobe = {.form = BOOT_MODPROBE,
+                                               .at = "modprobe.d/zzz-uasctl.conf",
+                                               .path = "/etc/modprobe.d/zzz-uasctl.conf",
+                                               .command = initramfs_command};
 
 /* The Raspberry Pi's firmware reads its own file, even if other boot loaders are installed. */
 static const struct boot_place places[] = {
         /* clang-format off */
         {BOOT_ONE_LINE, "../boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt", NULL},
         {BOOT_ONE_LINE, "../boot/cmdline.txt", "/boot/cmdline.txt", NULL},
-        {BOOT_GRUB, "default/grub", "/etc/default/grub", NULL}, /* see grub_command() */
-        {BOOT_ONE_LINE, "kernel/cmdline", "/etc/kernel/cmdline", "kernel-install add-all"},
+        {BOOT_GRUB, "default/grub", "/etc/default/grub", grub_command},
+        {BOOT_ONE_LINE, "kernel/cmdline", "/etc/kernel/cmdline", entries_command},
         /* clang-format on */
 };
 
@@ -71,56 +103,32 @@ const struct boot_place *boot_place_find(const struct roots *r)
         return first;
 }
 
-/* Only Debian and its relatives have update-grub. */
-static const char *grub_command(const struct roots *r)
-{
-        static const struct {
-                const char *path;
-                enum remedy remedy;
-        } makers[] = {
-                {"default/grub", REMEDY_GRUB_DEBIAN},
-                {"../boot/grub2/grub.cfg", REMEDY_GRUB2},
-                {"../boot/grub/grub.cfg", REMEDY_GRUB},
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(makers); i++)
-                if (faccessat(r->etc, makers[i].path, F_OK, 0) == 0 && program_there(r, remedy_rows[makers[i].remedy].program))
-                        return remedy_rows[makers[i].remedy].words;
-        return _("the tool that makes the configuration of GRUB");
-}
-
 const char *boot_place_command(const struct roots *r, const struct boot_place *p)
 {
-        switch (p->form) {
-        case BOOT_GRUB:
-                return grub_command(r);
-        case BOOT_MODPROBE:
-                return initramfs_command(r);
-        case BOOT_ONE_LINE:
-        case BOOT_ENTRIES:
-                break;
-        }
-        return p->then;
+        return p->command ? p->command(r) : NULL;
 }
 
-char *boot_place(const struct ctl *c, char *ret, size_t size)
+char *boot_place(const struct ctl *c, const char *word, char *ret, size_t size)
 {
-        const char *command = initramfs_command(&c->client.roots);
-        const struct boot_place *p = boot_place_find(&c->client.roots);
+        const struct roots *r = &c->client.roots;
+        const struct boot_place *p = boot_place_find(r);
+        const char *then = p ? boot_place_command(r, p) : initramfs_command(r);
+        char grubby[REMEDY_COMMAND_MAX];
 
-        if (p)
-                (void) snprintf(ret, size,
-                                p->form == BOOT_GRUB ? _("Put it into GRUB_CMDLINE_LINUX= in %s, run %s, and restart.")
-                                : p->form == BOOT_ENTRIES
-                                        ? _("Put it into %s: grubby --update-kernel=ALL --args=WORD. Then restart.")
-                                : p->then ? _("Put it at the end of the line in %s, rebuild the boot entries (%s), and restart.")
-                                          : _("Put it at the end of the one line in %s, and restart."),
-                                p->path, boot_place_command(&c->client.roots, p));
-        else
+        if (!p)
                 (void) snprintf(
                         ret, size,
                         _("It may also be an 'options usb-storage quirks=' in /etc/modprobe.d. Then run %s, and restart."),
-                        command ?: _("the tool that makes the initramfs, if there is one"));
+                        then ?: _("the tool that makes the initramfs, if there is one"));
+        else if (p->form == BOOT_ENTRIES && remedy_here(r, REMEDY_GRUBBY, word, grubby, sizeof(grubby)) >= 0)
+                (void) snprintf(ret, size, _("To put it into %s: %s. Then restart."), p->path, grubby);
+        else
+                (void) snprintf(ret, size,
+                                p->form == BOOT_GRUB      ? _("Put it into GRUB_CMDLINE_LINUX= in %s, run %s, and restart.")
+                                : p->form == BOOT_ENTRIES ? _("Put it into the options of each entry in %s, and restart.")
+                                : then                    ? _("Put it at the end of the line in %s, run %s, and restart.")
+                                                          : _("Put it at the end of the one line in %s, and restart."),
+                                p->path, then);
         return ret;
 }
 

@@ -17,19 +17,19 @@ struct boot_place {
         enum boot_form form;
         const char *at; /* below /etc */
         const char *path;
-        const char *then; /* see boot_place_command() */
+        const char *(*command)(const struct roots *r); /* see boot_place_command() */
 };
 extern const struct boot_place boot_place_modprobe;
 
 /* Returns the file with the kernel command line: the first that the machine has booted with, else the first. NULL: not known. */
 const struct boot_place *boot_place_find(const struct roots *r);
 
-/* The command to run after a change; NULL: none. */
+/* Returns the command to run after a change, or words for one that is not known. NULL: none is needed. */
 const char *boot_place_command(const struct roots *r, const struct boot_place *p);
 
 #define BOOT_PLACE_MAX 512
-/* Sentences: where a kernel parameter belongs on this machine, and the command to run afterwards. Returns ret. */
-char *boot_place(const struct ctl *c, char *ret, size_t size);
+/* Sentences: where this word for the kernel belongs on this machine, and the command to run afterwards. Returns ret. */
+char *boot_place(const struct ctl *c, const char *word, char *ret, size_t size);
 /*
  * A sentence: on which driver a disk of the running system starts at the next boot, if it is to leave uas; "" for other disks.
  * command: with the command that changes it. Returns ret.

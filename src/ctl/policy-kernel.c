@@ -223,10 +223,19 @@ void policy_say_dropped(char *const *dropped)
                 log_warning("Left out, since the string is full: %s", text);
 }
 
+#define KERNEL_WORD_MAX (sizeof("usb-storage.quirks=") + QUIRKS_MAX)
+
+/* Returns ret, or NULL if there is no word to add. */
+static const char *kernel_word(const struct keepoff *made, char ret[static KERNEL_WORD_MAX])
+{
+        (void) concat(ret, KERNEL_WORD_MAX, "usb-storage.quirks=", made->quirks);
+        return *made->quirks ? ret : NULL;
+}
+
 static void say_how(const struct ctl *c, const struct lines *l)
 {
         const char *command = initramfs_command(&c->client.roots);
-        char place[BOOT_PLACE_MAX];
+        char place[BOOT_PLACE_MAX], word[KERNEL_WORD_MAX];
 
         if (l->quirks.built_in) {
                 log_info("usb-storage is built into this kernel, so it reads only the kernel command line, not modprobe.d.");
@@ -237,7 +246,7 @@ static void say_how(const struct ctl *c, const struct lines *l)
         else
                 log_info("One of the two places is enough. The kernel command line overrules everything in modprobe.d.");
         if (boot_place_find(&c->client.roots))
-                log_info("%s", boot_place(c, place, sizeof(place)));
+                log_info("%s", boot_place(c, kernel_word(&l->command_line, word), place, sizeof(place)));
         log_info(command ? N_("After a change in modprobe.d, rebuild the initramfs, which has a copy: %s")
                          : N_("After a change in modprobe.d, rebuild the initramfs, which has a copy."),
                  command);
@@ -246,11 +255,12 @@ static void say_how(const struct ctl *c, const struct lines *l)
 static void print_text(const struct ctl *c, const struct lines *l)
 {
         const struct boot_place *place = boot_place_find(&c->client.roots);
+        char word[KERNEL_WORD_MAX];
 
         if (*l->command_line.quirks && c->options->legend)
                 printf(_("# For the kernel command line, in %s:\n"), place ? place->path : _("the boot loader's configuration"));
-        if (*l->command_line.quirks)
-                printf("usb-storage.quirks=%s\n", l->command_line.quirks);
+        if (kernel_word(&l->command_line, word))
+                printf("%s\n", word);
         if (!l->quirks.built_in && *l->modprobe.quirks)
                 printf("%soptions usb-storage quirks=%s\n",
                        c->options->legend
@@ -301,7 +311,7 @@ void policy_say_words(const struct ctl *c, const struct facts *f, enum driver ta
         _cleanup_(keepoff_done) struct keepoff made = {};
         _cleanup_free_ const struct facts **plugged = NULL;
         _cleanup_free_ char *base = NULL;
-        char place[BOOT_PLACE_MAX];
+        char place[BOOT_PLACE_MAX], word[KERNEL_WORD_MAX];
         size_t n;
 
         if (quirk_facts_read(&c->client.roots, &quirks) < 0)
@@ -312,8 +322,8 @@ void policy_say_words(const struct ctl *c, const struct facts *f, enum driver ta
                 no_memory();
         if (!*made.quirks)
                 return;
-        log_info("The word for the kernel command line: usb-storage.quirks=%s", made.quirks);
-        log_info("%s", boot_place(c, place, sizeof(place)));
+        log_info("The word for the kernel command line: %s", kernel_word(&made, word));
+        log_info("%s", boot_place(c, word, place, sizeof(place)));
 }
 
 int policy_kernel(struct ctl *c, const char *what)

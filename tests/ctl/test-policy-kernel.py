@@ -70,7 +70,7 @@ class PolicyKernel(unittest.TestCase):
         "The file of the line, and the command to run afterwards."
         self.bad()
         self.assertIn('in the boot loader', self.tree.run('policy', '--kernel').stdout)
-        for path, then in ('etc/kernel/cmdline', 'kernel-install'), ('etc/default/grub', 'update-grub'), ('boot/cmdline.txt', ''), \
+        for path, then in ('etc/kernel/cmdline', 'run the tool that makes the boot entries'), ('etc/default/grub', 'update-grub'), ('boot/cmdline.txt', ''), \
                           ('boot/firmware/cmdline.txt', ''):
             self.tree.write(path, '')
             p = self.tree.run('policy', '--kernel', 'sda')
@@ -97,7 +97,9 @@ class PolicyKernel(unittest.TestCase):
         self.tree.write('etc/default/grub', 'GRUB_CMDLINE_LINUX=""\nGRUB_ENABLE_BLSCFG=true\n')
         p = self.tree.run('policy', '--kernel', 'sda')
         self.assertEqual(p.stdout.splitlines()[:2], ['# For the kernel command line, in /boot/loader/entries:', LINES[0]])
-        self.assertIn('grubby --update-kernel=ALL', p.stderr)
+        self.assertIn('Put it into the options of each entry in /boot/loader/entries, and restart.', p.stderr)
+        self.tree.programs('grubby', folder='usr/sbin')
+        self.assertIn(f'/boot/loader/entries: grubby --update-kernel=ALL --args={LINES[0]}. Then restart.', self.tree.run('policy', '--kernel', 'sda').stderr)
         self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n')
         self.assertIn('Next boot: Nothing yet: it starts on uas again. The word to add: uasctl policy --kernel 2-1:1.0 ', self.shown('status') + ' ')
 

@@ -25,7 +25,7 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
 LITERAL = r'"((?:[^"\\\n]|\\.)*)"'
 # Programs of a system that a text could tell a user to run. A blank and an argument follow.
 PROGRAMS = ('systemctl|journalctl|udevadm|systemd-hwdb|update-grub|grub2?-mkconfig|update-initramfs|dracut|mkinitcpio|umount|swapoff|'
-            'losetup|dmsetup|lvchange|vgchange|cryptsetup|veritysetup|integritysetup|multipath|mdadm|zpool|modprobe|nsenter|'
+            'grubby|kernel-install|losetup|dmsetup|lvchange|vgchange|cryptsetup|veritysetup|integritysetup|multipath|mdadm|zpool|modprobe|nsenter|'
             'smartctl|kill|fuser|lsof|sudo')
 NO_COMMANDS = {'smartctl failed', 'smartctl is not installed (smartmontools)', '# Written by uasctl policy --kernel --write.\\n'}
 OPERAND = r"(?:%(?:\d\$)?s|DISK|TYPE|VID:PID|COMMAND|PATH|ID|@\w+@)"
