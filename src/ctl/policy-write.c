@@ -17,6 +17,7 @@ struct change {
         char *value;                   /* the new one; empty: none */
         bool same;                     /* there is nothing to change */
         bool restored;                 /* nothing of ours is left after the change */
+        bool by_itself;                /* uasd has it changed, see policy_write_failed() */
         const struct facts *facts;
         enum driver target; /* DRIVER_NONE: the one without an entry of ours */
         char **dropped;     /* entries of others that the new value has no room for */
@@ -47,8 +48,9 @@ static int refuse(const struct ctl *c, const struct change *ch, const char *path
 
 static int refuse_access(const char *path, int error)
 {
-        log_error(error == -EACCES ? N_("Cannot change %s: %s. Run it as root.") : N_("Cannot change %s: %s."), path,
-                  strerror(-error));
+        /* uasd-boot-entry.service is root, but may not write to a folder of another user. */
+        log_error(error == -EACCES && geteuid() != 0 ? N_("Cannot change %s: %s. Run it as root.") : N_("Cannot change %s: %s."),
+                  path, strerror(-error));
         return error == -EACCES || error == -EPERM ? UASD_EXIT_UNAUTHORIZED : UASD_EXIT_FAILED;
 }
 
@@ -187,8 +189,13 @@ static void say_done(const struct ctl *c, const struct change *ch, const char *p
                 log_info("Nothing of uasctl is left in it.");
         else if (p->form != BOOT_MODPROBE)
                 log_info("The file as it was first is %s%s.", p->path, BOOT_BACKUP);
+        /* As long as the record blames the bridge, uasd would have it written again. */
+        if (ch->by_itself)
+                log_info("To undo it: uasctl forget %s", c->v->disk.facts.interface);
         if (!streq(policy, policy_to_string(POLICY_AUTO)))
-                log_info("To undo it: uasctl policy --kernel --write %s auto", c->v->disk.facts.interface);
+                log_info(ch->by_itself ? N_("and then: uasctl policy --kernel --write %s auto")
+                                       : N_("To undo it: uasctl policy --kernel --write %s auto"),
+                         c->v->disk.facts.interface);
         if (c->v && ch->target != DRIVER_NONE)
                 say_trim_is_lost(c, c->v, ch->target);
 }
@@ -239,7 +246,7 @@ static bool needs_entry(const struct disk *d)
 static void say_written(const struct view *v, const char *path)
 {
         const struct facts *f = &v->disk.facts;
-        char names[256], id[USB_ID_MAX], why[HISTORY_TEXT_MAX];
+        char names[256], id[USB_ID_MAX], why[HISTORY_TEXT_MAX], sentence[HISTORY_TEXT_MAX];
         const struct log_field fields[] = {
                 {FIELD_INTERFACE, f->interface},
                 {FIELD_DISK, view_block_names(v, names, sizeof(names))},
@@ -249,8 +256,8 @@ static void say_written(const struct view *v, const char *path)
         };
 
         log_ending(LOG_NOTICE, MESSAGE_BOOT_ENTRY, fields, ELEMENTSOF(fields),
-                   "%s %s: the running system is on it, and %s now starts it on usb-storage. UAS failed with it: %s",
-                   f->interface, names, path, why);
+                   "%s %s: the running system is on it, and %s now starts it on usb-storage. %s", f->interface, names, path,
+                   history_sentence(f, sentence, sizeof(sentence)));
 }
 
 int policy_write_failed(struct ctl *c)
@@ -260,7 +267,7 @@ int policy_write_failed(struct ctl *c)
 
         policy_leave_out_overrides(&c->views);
         for (size_t i = 0; r == UASD_EXIT_OK && i < c->views.n; i++) {
-                _cleanup_(change_done) struct change ch = {.target = DRIVER_USB_STORAGE};
+                _cleanup_(change_done) struct change ch = {.target = DRIVER_USB_STORAGE, .by_itself = true};
                 int k;
 
                 c->v = c->views.list + i;

@@ -348,7 +348,8 @@ class PolicyWrite(unittest.TestCase):
                 self.assertEqual(self.files(), before)
                 self.assertIn('nothing to write', said.stderr)
         self.assertIn('2-1:1.0 sda: the running system is on it, and /boot/firmware/cmdline.txt now starts it on usb-storage. '
-                      'UAS failed with it: it failed', said.stderr)
+                      'UAS failed on 2026-11-20: it failed (firmware 2.14, Linux 6.1.0-test).', said.stderr)
+        self.assertIn('To undo it: uasctl forget 2-1:1.0\nuasctl: and then: uasctl policy --kernel --write 2-1:1.0 auto\n', said.stderr)
         self.assertEqual(self.policy().stdout, '')  # a second time nothing changes
         self.assertEqual(self.read(), wanted)
         self.put(f'{LINE}\n')  # an update of the system
