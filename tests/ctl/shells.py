@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import time
 
+from patience import patience
+
 END = '\x1e'
 
 FISH = """
@@ -66,7 +68,7 @@ def by_line(text, lines):
 
 
 def fish(completion, lines, env):
-    p = subprocess.run(['fish', '--no-config', '-c', FISH, completion, *lines], capture_output=True, text=True, timeout=240, env=env)
+    p = subprocess.run(['fish', '--no-config', '-c', FISH, completion, *lines], capture_output=True, text=True, timeout=patience(240), env=env)
     assert (p.returncode, p.stderr) == (0, ''), p.stderr
     return {line: [one.split('\t')[0] for one in found] for line, found in by_line(p.stdout, lines).items()}
 
@@ -89,7 +91,7 @@ def zsh(completion, lines, env):
     try:
         os.write(ask, ''.join(line + '\n' for line in lines).encode())
         os.close(ask)
-        end = time.monotonic() + 240
+        end = time.monotonic() + patience(240)
         while found in open_ones:
             ready = select.select(list(open_ones), [], [], max(end - time.monotonic(), 0))[0]
             assert ready, (text, screen)

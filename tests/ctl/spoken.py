@@ -5,6 +5,8 @@ import re
 import string
 import subprocess
 
+from patience import patience
+
 VALUES = {'--textfile': '=/', '--json': '=short', '--lines': '=5', '--since': '=1h', '--output': '=driver', '-o': 'driver', '--hwdb': '=sdz',
           '--host': '=x', '-H': 'x', '--disk': '=sda', '--why': '=x', '-n': '5', '--size': '=1G', '--driver': '=uas', '--sweep': '=depth',
           **dict.fromkeys(('--rounds', '--runtime', '--pause'), '=5'),
@@ -31,7 +33,7 @@ class Spoken:
 
     def ask(self, lines):
         p = subprocess.run([self.told], input=''.join(' '.join(line) + '\n' for line in lines), capture_output=True, text=True,
-                           timeout=60, check=True)
+                           timeout=patience(60), check=True)
         answers = re.split(r'(?m)^\.\n', p.stdout)[:-1]
         assert len(answers) == len(lines), p.stdout
         return answers

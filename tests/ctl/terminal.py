@@ -9,6 +9,8 @@ import struct
 import subprocess
 import termios
 
+from patience import patience
+
 
 def first(program, env, columns, until):
     """The output up to this text, of a program that does not end by itself."""
@@ -17,7 +19,7 @@ def first(program, env, columns, until):
     p = subprocess.Popen(program, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
     out = b''
     while until not in out:
-        assert select.select([ours], [], [], 20)[0], out
+        assert select.select([ours], [], [], patience())[0], out
         out += os.read(ours, 65536)
     p.kill()
     p.wait()

@@ -11,10 +11,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 import privatebus
+from patience import until
 from spoken import verbs_of
 from tree import Tree
 
@@ -67,18 +67,14 @@ class BadInput(unittest.TestCase):
         self.calls = open(os.path.join(self.dir, 'calls'), 'w+')
         daemon = subprocess.Popen([FAKE, *([version] if version else [])], env=dict(os.environ, **self.env), stdout=self.calls)
         self.addCleanup(lambda: (privatebus.kill(daemon), self.calls.close()))
-        while self.called() != ['ready']:
-            self.assertIsNone(daemon.poll())
-            time.sleep(0.01)
+        until(lambda: self.called() == ['ready'] or self.assertIsNone(daemon.poll()), 'it is ready')
 
     def inhibit(self):
         """From now on a dd inhibits switches."""
         p = subprocess.Popen([IN_TREE, self.tree.top, 'inhibit', 'dd', 'status=none'], env=dict(os.environ, **self.env),
                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self.addCleanup(lambda: (p.communicate(), p.wait()))
-        while 'Inhibit - dd' not in self.called():
-            self.assertIsNone(p.poll())
-            time.sleep(0.01)
+        until(lambda: 'Inhibit - dd' in self.called() or self.assertIsNone(p.poll()), 'it inhibits')
 
     def called(self):
         with open(self.calls.name) as f:

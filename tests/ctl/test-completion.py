@@ -9,6 +9,7 @@ import subprocess
 import sys
 import unittest
 
+from patience import patience
 from spoken import Spoken
 from tree import Tree
 
@@ -65,7 +66,7 @@ class Completion(unittest.TestCase):
                   'complete() { false; }; _uasctl uasctl "${@: -1}" "${@: -2:1}" || exit 2; '
                   '((${#COMPREPLY[@]} == 0)) || printf "%s\\n" "${COMPREPLY[@]}"')
         p = subprocess.run(['bash', '--norc', '-u', '-c', script, 'bash', f'{COMPLETION}/uasctl.bash', 'uasctl', *words],
-                           capture_output=True, text=True, timeout=20,
+                           capture_output=True, text=True, timeout=patience(),
                            env=dict(os.environ, _UASCTL_SYSFS=self.tree.path('sys'), _UASCTL_RESULTS=self.tree.path('var/lib/uasd/bench'), LC_ALL='C.UTF-8'))
         self.assertEqual((p.returncode, p.stderr), (0, ''), words)
         offered = p.stdout.splitlines()

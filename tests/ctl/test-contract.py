@@ -15,7 +15,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../daemon'))
-from machine import BUS, Machine, main, until  # noqa: E402
+from machine import BUS, Machine, main, patience, until  # noqa: E402
 import privatebus  # noqa: E402
 
 FAKE = sys.argv[3]
@@ -132,7 +132,7 @@ class Contract:
         waiting = self.start_ctl('switch', 'sdb', 'uas', '--wait=20', stderr=subprocess.PIPE)
         until(lambda: self.one('sdb')['state'] == 'waiting', 'it waits')
         self.ctl('cancel', 'sdb')
-        self.assertEqual(waiting.wait(20), 1)
+        self.assertEqual(waiting.wait(patience()), 1)
         self.assertIn('it was cancelled', waiting.stderr.read())
 
     def test_name_while_switching(self):
@@ -143,7 +143,7 @@ class Contract:
         self.assertEqual(said, "uasctl: There is no USB disk 'sdq'; uasctl lists them.\n"
                                'uasctl: 2-7:1.0 is being switched and may get another name. Its port is always its name: 2-7\n')
         self.unplug()
-        self.assertEqual(p.wait(20), 4)
+        self.assertEqual(p.wait(patience()), 4)
 
     def test_rolled_back(self):
         p = self.ctl('switch', 'sdc', 'uas', code=7)
@@ -287,12 +287,12 @@ class Contract:
     def test_unplugged(self):
         p = self.begin('switch', 'sdg', 'uas')
         self.unplug()
-        self.assertEqual(p.wait(20), 4, p.stderr.read())
+        self.assertEqual(p.wait(patience()), 4, p.stderr.read())
 
     def test_uasd_dies(self):
         p = self.begin('switch', 'sdh', 'uas')
         self.kill()
-        self.assertEqual(p.wait(20), 1)
+        self.assertEqual(p.wait(patience()), 1)
         self.assertIn('uasd is not there any more', p.stderr.read())
 
     def test_inhibit(self):
@@ -357,7 +357,7 @@ class Real(Contract, Machine):
 
     def end(self):
         self.uasd.terminate()
-        self.assertEqual(self.uasd.wait(20), 0)
+        self.assertEqual(self.uasd.wait(patience()), 0)
 
     def kept(self):
         """The records, in /run and permanent."""

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import privatebus
+from patience import patience
 
 UASCTL, FAKE = sys.argv[1:3]
 
@@ -42,7 +43,7 @@ class Host(unittest.TestCase):
         os.chmod(ssh, 0o755)
         env = {**self.env, 'PATH': f'{self.dir}/bin:{os.environ["PATH"]}', 'DBUS_SYSTEM_BUS_ADDRESS': 'unix:path=/nonexistent',
                'SYSTEMD_SSH': ssh}
-        p = subprocess.run([UASCTL, *args], env=env, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+        p = subprocess.run([UASCTL, *args], env=env, capture_output=True, text=True, timeout=patience(30), stdin=subprocess.DEVNULL)
         self.assertEqual(p.returncode, code, f'{args}: {p.stdout}{p.stderr}')
         return p
 
@@ -83,7 +84,7 @@ class Host(unittest.TestCase):
         """A missing tool is not an unreachable machine."""
         env = {**self.env, 'PATH': self.dir + '/none:' + self.dir}
         env.pop('SYSTEMD_SSH', None)
-        p = subprocess.run([UASCTL, '-H', 'nas', 'list'], env=env, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+        p = subprocess.run([UASCTL, '-H', 'nas', 'list'], env=env, capture_output=True, text=True, timeout=patience(30), stdin=subprocess.DEVNULL)
         self.assertEqual((p.returncode, p.stdout), (77, ''))
         self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: ssh is not installed (openssh-client)')
 

@@ -13,6 +13,7 @@ import sys
 import unittest
 
 import terminal
+from patience import patience
 from tree import EPOCH, MACHINE, REMOTE, Tree
 
 PROGRAM = sys.argv[1]
@@ -155,7 +156,7 @@ class Log(unittest.TestCase):
         self.tree.journal(self.ending('TROUBLE'))
         self.assertIn('text of TROUBLE', p.stdout.readline())
         p.stdout.close()
-        self.assertEqual((p.wait(20), p.stderr.read()), (0, ''))
+        self.assertEqual((p.wait(patience()), p.stderr.read()), (0, ''))
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_follow_slow_reader(self):
@@ -166,7 +167,7 @@ class Log(unittest.TestCase):
                              pipesize=4096)
         self.addCleanup(lambda: (p.kill(), p.wait(), p.stdout.close(), p.stderr.close()))
         # It has read the past, which does not fit into the pipe.
-        self.assertTrue(select.select([p.stdout], [], [], 20)[0])
+        self.assertTrue(select.select([p.stdout], [], [], patience())[0])
         self.tree.journal(self.ending('SWITCHED'))
         for _ in range(20):
             p.stdout.readline()

@@ -9,9 +9,9 @@ import stat
 import struct
 import subprocess
 import sys
-import time
 import unittest
 
+from patience import let_pass, patience, until
 from tree import Tree
 
 PROGRAM = sys.argv[1]
@@ -421,12 +421,11 @@ class PolicyWrite(unittest.TestCase):
                              env=dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS='unix:path=/nonexistent/bus', LC_ALL='C.UTF-8'),
                              stdout=filled, stderr=subprocess.PIPE, text=True)
         os.close(filled)
-        while not self.sleeps(p.pid):
-            self.assertIsNone(p.poll())
+        until(lambda: self.sleeps(p.pid) or self.assertIsNone(p.poll()), 'it waits for room in the pipe', pause=0)
         self.put('quiet ' + LINE + '\n')
         with open(out, 'rb') as f:
             f.read()
-        self.assertIn('changed it meanwhile', p.communicate(timeout=20)[1])
+        self.assertIn('changed it meanwhile', p.communicate(timeout=patience())[1])
         self.assertEqual((p.returncode, self.read()), (1, 'quiet ' + LINE + '\n'))
         self.assertEqual(os.listdir(self.tree.path('boot/firmware')), ['cmdline.txt'])
 
@@ -444,7 +443,7 @@ class PolicyWrite(unittest.TestCase):
             self.assertRaises(subprocess.TimeoutExpired, p.wait, 0.3)
             self.assertEqual(self.files(), before)
             os.rename(self.tree.path(PI + '.uasd-new'), self.tree.path(PI))
-        self.assertIn('changed it meanwhile', p.communicate(timeout=20)[1])
+        self.assertIn('changed it meanwhile', p.communicate(timeout=patience())[1])
         self.assertEqual((p.returncode, self.files()), (1, {PI: 'half'}))
 
     def sleeps(self, pid):
@@ -453,7 +452,7 @@ class PolicyWrite(unittest.TestCase):
             with open(f'/proc/{pid}/stat') as f:
                 if f.read().rpartition(') ')[2][0] != 'S':
                     return False
-            time.sleep(0.1)
+            let_pass(0.1)
         return True
 
     def test_full(self):

@@ -11,10 +11,10 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import unittest
 
 import terminal
+from patience import patience, until
 from tree import Tree
 
 PROGRAM = sys.argv[1]
@@ -264,10 +264,7 @@ class Freeing(unittest.TestCase):
         job = subprocess.Popen(['unshare', '-m', 'sh', f'{top}/all'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                stdin=subprocess.DEVNULL)
         try:
-            for _ in range(400):
-                if os.path.exists(f'{top}/gone') or job.poll() is not None:
-                    break
-                time.sleep(0.05)
+            until(lambda: os.path.exists(f'{top}/gone') or job.poll() is not None, 'it is mounted by the user alone')
             if not os.path.exists(f'{top}/ready'):
                 self.skipTest('no user namespaces here')
             with open(f'{top}/number') as f:
@@ -279,7 +276,7 @@ class Freeing(unittest.TestCase):
             self.assertEqual(len(lines), 1, lines)
             self.assertRegex(lines[0], r'^kill \d+$')
             subprocess.run(['sh', '-c', lines[0]], check=True)
-            self.assertEqual(job.wait(20), 0)
+            self.assertEqual(job.wait(patience()), 0)
             self.assertEqual(self.to_free(), [])
             self.assertFalse(os.path.exists(f'{top}/ran'))
         finally:

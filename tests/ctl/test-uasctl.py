@@ -16,6 +16,7 @@ import unittest
 
 import openmetrics
 import terminal
+from patience import patience
 from tree import Tree
 
 UASCTL, FAKE, IN_TREE = sys.argv[1:4]
@@ -58,7 +59,7 @@ class Uasctl(unittest.TestCase):
         return self.daemon.stdout.readline().rstrip('\n')
 
     def run_ctl(self, *args, code=0, timeout=20):
-        p = subprocess.run([UASCTL, *args], env=self.env, capture_output=True, text=True, timeout=timeout,
+        p = subprocess.run([UASCTL, *args], env=self.env, capture_output=True, text=True, timeout=patience(timeout),
                            stdin=subprocess.DEVNULL)
         self.assertEqual(p.returncode, code, f'{args}: {p.stdout}{p.stderr}')
         self.assertNotIn('\033', p.stdout + p.stderr)
@@ -172,7 +173,7 @@ class Uasctl(unittest.TestCase):
             self.assertEqual('\033[33m480M/5000M' in out, expect, (env, out))
             self.assertEqual('\033[33musb-storage!' in out, expect, (env, out))
         self.env['SYSTEMD_COLORS'] = '1'
-        p = subprocess.run([UASCTL], env=self.env, capture_output=True, text=True, timeout=20)
+        p = subprocess.run([UASCTL], env=self.env, capture_output=True, text=True, timeout=patience())
         self.assertIn('\033[32msettled', p.stdout)
 
     def test_width(self):
@@ -335,7 +336,7 @@ class Uasctl(unittest.TestCase):
         self.start()
         start = time.monotonic()
         p = self.run_ctl('switch', 'sdb', 'uas', code=3)
-        self.assertLess(time.monotonic() - start, 2)
+        self.assertLess(time.monotonic() - start, patience(2))
         self.assertIn('mounted on /mnt/usb (sdb1)', p.stderr)
         self.assertIn('uasctl cancel 2-2:1.0', p.stderr)
         self.assertIn('To free it: umount /mnt/usb\n', p.stderr)
@@ -361,7 +362,7 @@ class Uasctl(unittest.TestCase):
             p.stderr.readline()  # what it is going to do
             p.send_signal(signal.SIGINT)
             said = p.stderr.read()
-            self.assertEqual(p.wait(20), -signal.SIGINT, said)
+            self.assertEqual(p.wait(patience()), -signal.SIGINT, said)
         self.still_wanted(said)
         self.assertEqual([d['state'] for d in json.loads(self.run_ctl('list', '--json').stdout)['disks'] if d['id'] == '2-2:1.0'], ['waiting'])
 
@@ -512,12 +513,12 @@ class Uasctl(unittest.TestCase):
         event."""
         self.start()
         with open('/dev/full', 'w') as full:
-            p = subprocess.run([UASCTL, 'monitor'], env=self.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
+            p = subprocess.run([UASCTL, 'monitor'], env=self.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=patience())
         self.assertEqual((p.returncode, p.stderr), (1, 'uasctl: Cannot write to the standard output: No space left on device\n'))
         p = self.monitor('sda')
         p.stdout.readline()
         p.stdout.close()
-        self.assertEqual((p.wait(20), p.stderr.read()), (0, ''))
+        self.assertEqual((p.wait(patience()), p.stderr.read()), (0, ''))
 
     def test_monitor_without_daemon(self):
         self.assertIn('only it can do that.', self.run_ctl('monitor', code=1).stderr)
@@ -528,7 +529,7 @@ class Uasctl(unittest.TestCase):
 
     def test_children_of_others(self):
         """A parent may have left SIGCHLD ignored, and the kernel then keeps no exit status of a child."""
-        p = subprocess.run([UASCTL, 'inhibit', 'sh', '-c', 'exit 5'], env=self.env, timeout=20, stderr=subprocess.DEVNULL,
+        p = subprocess.run([UASCTL, 'inhibit', 'sh', '-c', 'exit 5'], env=self.env, timeout=patience(), stderr=subprocess.DEVNULL,
                            preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
         self.assertEqual(p.returncode, 5)
 
@@ -621,7 +622,7 @@ class Uasctl(unittest.TestCase):
         for args, code, more in ((['list'], 0, ': uasctl reads the disks from the kernel.'),
                                  (['cancel', 'sda'], 1, ', and only uasd can do that. root reaches uasd without the bus.')):
             p = subprocess.run(['setpriv', '--reuid=65534', '--clear-groups', program, *args], env=self.env, capture_output=True, text=True,
-                               timeout=20, stdin=subprocess.DEVNULL)
+                               timeout=patience(), stdin=subprocess.DEVNULL)
             self.assertEqual((p.returncode, p.stderr.splitlines()[0]), (code, f'uasctl: the system bus (D-Bus) does not answer{more}'))
 
     def test_stopped_daemon(self):
@@ -629,7 +630,7 @@ class Uasctl(unittest.TestCase):
         self.daemon.send_signal(signal.SIGSTOP)
         start = time.monotonic()
         self.assertIn('does not answer', self.run_ctl('list').stderr)
-        self.assertLess(time.monotonic() - start, 8)
+        self.assertLess(time.monotonic() - start, patience(8))
         self.daemon.send_signal(signal.SIGCONT)
 
     def test_slow_daemon(self):

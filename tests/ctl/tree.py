@@ -6,7 +6,8 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
+
+from patience import patience, until
 
 # Configuration, BOT without endpoints, UAS with four bulk pipes of 32 streams, each with its pipe usage.
 PIPES = b''.join(bytes([7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24, 1 + i, 0])
@@ -50,14 +51,10 @@ class Tree:
         self.write('sys/module/usb_storage/parameters/quirks', '\n')
 
     def close(self):
-        end = time.monotonic() + 10
-        while True:
-            try:
-                return shutil.rmtree(self.top)
-            except OSError:  # the fake uasd-switch may outlive uasd by a moment, and write
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.05)
+        def removed():
+            shutil.rmtree(self.top, ignore_errors=True)
+            return not os.path.exists(self.top)
+        until(removed, 'no process writes to the folder', 10)  # the fake uasd-switch may outlive uasd by a moment
 
     def path(self, path):
         return os.path.join(self.top, path)
@@ -170,10 +167,10 @@ class Tree:
         folder = self.path(f'{folder}/{MACHINE}')
         os.makedirs(folder, exist_ok=True)
         subprocess.run([REMOTE, '-o', f'{folder}/system.journal', '--split-mode=none', '-'], input=text, text=True, check=True,
-                       capture_output=True, timeout=60)
+                       capture_output=True, timeout=patience(60))
 
     def run(self, *args, **more):
         """uasctl without a daemon, unless env has one."""
         env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS='unix:path=/nonexistent/bus', LC_ALL='C.UTF-8', TZ='UTC')
-        return subprocess.run([self.program, self.top, *args], capture_output=True, stdin=subprocess.DEVNULL, timeout=20,
+        return subprocess.run([self.program, self.top, *args], capture_output=True, stdin=subprocess.DEVNULL, timeout=patience(),
                               text=True, env=dict(env, **more.pop('env', {})), **more)

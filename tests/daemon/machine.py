@@ -12,12 +12,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../ctl'))
 import privatebus  # noqa: E402
+from patience import alive, let_pass, patience, until  # noqa: E402, F401
 from tree import Tree, memory  # noqa: E402
 
 UASD, UASCTL = sys.argv[1:3]
@@ -50,13 +50,14 @@ echo "END 0 release It is moved."
 """
 
 
-def until(condition, what, seconds=20):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        if time.monotonic() > end:
-            raise AssertionError('not within %s s: %s' % (seconds, what))
-        time.sleep(0.02)
-    return found
+def timers(fdinfo):
+    """Seconds until a timer descriptor ends; none if it is no such descriptor, or not armed."""
+    try:
+        with open(fdinfo) as f:
+            armed = re.findall(r'it_value: \((\d+), (\d+)\)', f.read())
+    except FileNotFoundError:
+        return []
+    return [int(seconds) + int(nsec) / 1e9 for seconds, nsec in armed if int(seconds) or int(nsec)]
 
 
 class Machine(unittest.TestCase):
@@ -135,6 +136,13 @@ class Machine(unittest.TestCase):
         self.look_again()
         until(lambda: os.path.exists(self.tree.path('run/uasd/strings/' + self.tree.attachment(devnum=devnum))), 'it is back')
 
+    def at_rest(self, daemon):
+        """Without an event uasd does nothing for a minute: it sleeps, and no timer of it ends before."""
+        with open(f'/proc/{daemon.pid}/stat') as stat:
+            sleeps = stat.read().rpartition(')')[2].split()[0] == 'S'
+        soon = [left for fd in os.listdir(f'/proc/{daemon.pid}/fdinfo') for left in timers(f'/proc/{daemon.pid}/fdinfo/{fd}') if left < 60]
+        return sleeps and not soon
+
     def interfaces(self):
         """The ports of the disks that uasd knows."""
         return [one['Interface'].split(':')[0] for one in self.managed_disks()]
@@ -156,12 +164,12 @@ class Machine(unittest.TestCase):
             if daemon.poll() == -signal.SIGKILL:  # the test killed it
                 return
             daemon.terminate()
-            self.assertEqual(daemon.wait(20), 0, self.journal())
+            self.assertEqual(daemon.wait(patience()), 0, self.journal())
         self.addCleanup(stop)
         return daemon
 
     def busctl(self, *args):
-        return subprocess.run(['busctl', *args], env=self.env, capture_output=True, text=True, timeout=20)
+        return subprocess.run(['busctl', *args], env=self.env, capture_output=True, text=True, timeout=patience())
 
     def on_bus(self):
         return self.busctl('status', 'org.uasd1').returncode == 0

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from machine import NAMES, XML, Machine, main, until
+from machine import NAMES, XML, Machine, main, patience, until
 
 PREFIX = 'org.uasd1.Error.'
 GDBUS = unittest.skipUnless(shutil.which('gdbus'), 'no gdbus, and busctl does not tell the names of errors')
@@ -33,7 +33,7 @@ class Errors(Machine):
     def call(self, method, *args, path='/org/uasd1', interface='Manager'):
         """The name of its error, and the text."""
         p = subprocess.run(['gdbus', 'call', '--address', self.env['DBUS_SYSTEM_BUS_ADDRESS'], '--dest', 'org.uasd1', '--object-path', path,
-                            '--method', f'org.uasd1.{interface}.{method}', *args], env=self.env, capture_output=True, text=True, timeout=20)
+                            '--method', f'org.uasd1.{interface}.{method}', *args], env=self.env, capture_output=True, text=True, timeout=patience())
         self.assertEqual(p.returncode, 1, p.stdout)
         return re.findall(r'GDBus\.Error:([\w.]+): (.*)', p.stderr)[0]
 

@@ -10,7 +10,7 @@ import select
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
-from machine import TOP, XML, Machine, main, until
+from machine import TOP, XML, Machine, main, patience, until
 
 
 class Daemon(Machine):
@@ -231,7 +231,7 @@ class Daemon(Machine):
         self.assertIn(b'\r2-1:1.0: identify\033[K\r2-1:1.0: claim\033[K\r2-1:1.0: sync\033[K\r2-1:1.0: bind\033[K\r\033[K', said)
         self.assertTrue(said.endswith(b'\r\033[Kuasctl: 2-1:1.0 (sdz): It is moved.\r\n'), said)
         client, screen = self.on_terminal('-q', 'switch', 'sdz', 'usb-storage')
-        self.assertEqual(client.wait(20), 0)
+        self.assertEqual(client.wait(patience()), 0)
         self.assertFalse(select.select([screen], [], [], 0)[0])
         client, screen = self.on_terminal('monitor', stdout=subprocess.PIPE)
         self.assertIn(' present: ', client.stdout.readline())

@@ -4,7 +4,7 @@
 
 import json
 
-from machine import Machine, main, until
+from machine import Machine, main, patience, until
 
 OTHER = 'uasd still follows the row'
 
@@ -26,7 +26,7 @@ class Config(Machine):
         self.assertIn(f'{OTHER} unknown-bridge; ', said)
         self.assertIn('uasd reads uasd.conf when it starts.', said)
         daemon.terminate()
-        self.assertEqual(daemon.wait(20), 0)
+        self.assertEqual(daemon.wait(patience()), 0)
         self.start_on_bus()
         self.assertEqual(self.explained()[0::2], ('policy-ignore', ''))
 
@@ -51,7 +51,7 @@ class Config(Machine):
         until(lambda: self.disk()['state'] == 'settled', 'it is done')
         self.assertNotIn('failed', self.journal())
         daemon.terminate()
-        self.assertEqual(daemon.wait(20), 0)
+        self.assertEqual(daemon.wait(patience()), 0)
         self.bind('uas')
         self.tree.write(mark, 'TRIED=1\nSWITCHED_TO=usb-storage\n')
         self.start_on_bus()

@@ -5,7 +5,7 @@
 import os
 import time
 
-from machine import BUS, Machine, main, until
+from machine import BUS, Machine, let_pass, main, until
 
 SENTENCE = ('it dropped off the bus by itself and came back, 3 times within ten minutes, which is not held against it; '
             'to blame: the cable, a connector or the power supply')
@@ -47,7 +47,7 @@ class Drops(Machine):
         "Unplugging by hand takes longer."
         self.not_yet(6, 7)
         self.pull()
-        time.sleep(5.1)
+        let_pass(5.1)
         self.put_back(8)
         self.assertEqual(self.told(), [])
         self.once(9)

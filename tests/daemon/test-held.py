@@ -8,7 +8,7 @@ import re
 import shutil
 import time
 
-from machine import INTERFACE, SWITCH, Machine, main, until
+from machine import SWITCH, Machine, main, until
 
 MARK = 'run/uasd/hold/2-1:1.0'
 UEVENT = 'sys/class/block/sdz/uevent'

@@ -7,10 +7,9 @@ import json
 import os
 import signal
 import subprocess
-import time
 import sys
 
-from machine import TOP, Machine, main, until
+from machine import TOP, Machine, let_pass, main, patience, until
 
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
 
@@ -108,7 +107,7 @@ class Lease(Machine):
         self.assertEqual(first.stdout.readline(), 'begun\n')
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
         waits = self.start_ctl('wait', 'sdz', '--wait=3', stderr=subprocess.PIPE)
-        time.sleep(1)  # it has read the first one
+        let_pass(1)  # it has read the first one
         second = self.start_ctl('inhibit', '--why', 'the second', 'sh', '-c', 'echo begun; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(second.stdout.readline(), 'begun\n')
         first.communicate('\n')
@@ -131,7 +130,7 @@ class Lease(Machine):
                          {'version': 1, 'inhibitors': [{'disk': None, 'who': 'sh', 'why': 'it is being filled'}]})
         self.assertEqual(self.ctl('inhibit', '--list').stdout, 'DISK WHO WHY\nany  sh  it is being filled\n')
         self.tree.write('go', '')
-        self.assertEqual(p.wait(20), 7)
+        self.assertEqual(p.wait(patience()), 7)
         self.driver_is('usb-storage')
         self.assertIn('No program inhibits', self.ctl('inhibit', '--list').stderr)
 
@@ -164,7 +163,7 @@ class Lease(Machine):
                        stdout=subprocess.PIPE)
         self.assertEqual(p.stdout.readline(), 'begun\n')
         p.terminate()
-        self.assertEqual(p.wait(20), 3)
+        self.assertEqual(p.wait(patience()), 3)
 
     def test_inhibit_without_daemon(self):
         "uasd is killed: the inhibitor reports it, and the command continues. The next uasd does not know it."
@@ -180,7 +179,7 @@ class Lease(Machine):
         self.assertEqual(self.ctl('inhibit', '--list', '--no-legend').stdout, '')
         self.ctl('switch', 'sdz', 'usb-storage')
         self.tree.write('go', '')
-        self.assertEqual(p.wait(20), 5)
+        self.assertEqual(p.wait(patience()), 5)
         daemon = None
 
     def test_inhibit_two(self):

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-from machine import Machine, main, until
+from machine import Machine, main, patience, until
 
 FAKE_POLKIT = sys.argv[3]
 
@@ -43,7 +43,7 @@ class Polkit(Machine):
         """The next question to polkit."""
         line = b''
         while not line.endswith(b'\n'):
-            self.assertTrue(select.select([self.polkit.stdout], [], [], 20)[0], self.journal())
+            self.assertTrue(select.select([self.polkit.stdout], [], [], patience())[0], self.journal())
             line += os.read(self.polkit.stdout.fileno(), 1)
         return line.decode().rstrip('\n')
 
@@ -56,7 +56,7 @@ class Polkit(Machine):
         return self.start_ctl(*words, user=uid, group=uid, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def told(self, p, code):
-        self.assertEqual(p.wait(20), code, self.journal())
+        self.assertEqual(p.wait(patience()), code, self.journal())
         return p.stderr.read()
 
     def test_answer(self):

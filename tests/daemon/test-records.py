@@ -7,7 +7,7 @@ import fcntl
 import os
 import time
 
-from machine import Machine, main, until
+from machine import Machine, main, patience, until
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 
@@ -97,7 +97,7 @@ class Records(Machine):
         self.driver_is('usb-storage')
         os.unlink(self.tree.path('no-fork'))
         daemon.terminate()
-        self.assertEqual(daemon.wait(20), 0, self.journal())
+        self.assertEqual(daemon.wait(patience()), 0, self.journal())
         self.assertIn('state=distrusted', self.history())
         self.assertNotIn('cannot be put on record', self.journal())
 
@@ -113,7 +113,7 @@ class Records(Machine):
         self.assertEqual(self.disk()['policy'], 'auto')
         self.assertEqual((forget.poll(), policy.poll()), (None, None))
         self.goes_on()
-        self.assertEqual((forget.wait(20), policy.wait(20)), (0, 0), self.journal())
+        self.assertEqual((forget.wait(patience()), policy.wait(patience())), (0, 0), self.journal())
         self.assertEqual(self.disk()['policy'], 'uas')
         self.assertNotIn('distrusted', self.history())
 
@@ -134,7 +134,7 @@ class Records(Machine):
         until(self.in_fsync, 'its record is being written')
         self.driver_is('usb-storage')
         daemon.terminate()
-        self.assertEqual(daemon.wait(20), 0, self.journal())
+        self.assertEqual(daemon.wait(patience()), 0, self.journal())
         self.goes_on()
         until(lambda: 'state=distrusted' in self.history(), 'it is on record')
 

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 
-from machine import INTERFACE, Machine, main, until
+from machine import INTERFACE, Machine, main, patience, until
 from tree import BOOT
 
 SCSI = INTERFACE + '/host3/target3:0:0/3:0:0:0'
@@ -293,7 +293,7 @@ class Requests(Machine):
         self.assertIn('2-1:1.0 is being ejected already.', self.ctl('eject', 'sdz', code=6).stderr)
         self.assertEqual(self.calls(), 1)
         os.unlink(self.tree.path('at-sync'))
-        self.assertEqual(first.wait(20), 6)
+        self.assertEqual(first.wait(patience()), 6)
         self.assertIn('in use', self.ctl('eject', 'sdz', code=6).stderr)
         self.assertEqual(self.calls(), 2)
 
@@ -395,7 +395,7 @@ class Requests(Machine):
         for _ in range(most):
             client = socket.socket(socket.AF_UNIX)
             self.addCleanup(client.close)
-            client.settimeout(20)
+            client.settimeout(patience())
             client.connect(self.tree.path('run/uasd/private'))
             client.sendall(b'\0AUTH EXTERNAL 30\r\n')
             self.assertRegex(client.recv(4096), b'^OK ')
@@ -404,7 +404,7 @@ class Requests(Machine):
         def one_more():
             client = socket.socket(socket.AF_UNIX)
             self.addCleanup(client.close)
-            client.settimeout(20)
+            client.settimeout(patience())
             client.connect(self.tree.path('run/uasd/private'))
             try:
                 client.sendall(b'\0AUTH EXTERNAL 30\r\n')

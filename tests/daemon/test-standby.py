@@ -5,7 +5,7 @@
 import os
 import signal
 
-from machine import Machine, main, until
+from machine import Machine, alive, main, patience, until
 
 # Plays uasd-switch on standby, and becomes the one that gets the arguments.
 STANDBY = """#!/usr/bin/python3
@@ -145,14 +145,14 @@ class Standby(Machine):
         "PID 1 finds no process when uasd has ended."
         pid = self.waits()
         self.daemon.terminate()
-        self.assertEqual(self.daemon.wait(20), 0)
+        self.assertEqual(self.daemon.wait(patience()), 0)
         self.assertFalse(os.path.exists(f'/proc/{pid}'))
 
     def test_uasd_is_killed(self):
         pid = self.waits()
         self.daemon.kill()
         self.daemon.wait()
-        until(lambda: not os.path.exists(f'/proc/{pid}'), 'it has ended')
+        until(lambda: not alive(pid), 'it has ended')
 
 
 if __name__ == '__main__':

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import termios
 
-from machine import UASD, Machine, main, privatebus, until
+from machine import UASD, Machine, main, patience, privatebus, until
 
 SEVERAL = 8000
 
@@ -32,7 +32,7 @@ class Stop(Machine):
         pid1 = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(pid1.close)
         pid1.bind(path)
-        pid1.settimeout(20)
+        pid1.settimeout(patience())
         self.env['NOTIFY_SOCKET'] = path
         return lambda: pid1.recv(4096).decode()
 
@@ -45,7 +45,7 @@ class Stop(Machine):
             self.assertTrue(os.path.exists(self.tree.path('run/uasd/private')))
             daemon.send_signal(number)
             self.assertEqual(told(), 'STOPPING=1')
-            self.assertEqual(daemon.wait(20), 0)
+            self.assertEqual(daemon.wait(patience()), 0)
             self.assertNotIn('cannot go on', self.journal())
 
     def test_off(self):
@@ -54,7 +54,7 @@ class Stop(Machine):
         told = self.notified()
         daemon = self.start_daemon()
         self.assertEqual(told(), 'READY=1\nSTATUS=Switched off on the kernel command line')
-        self.assertEqual(daemon.wait(20), 0)
+        self.assertEqual(daemon.wait(patience()), 0)
         self.assertIn('uasd=off on the kernel command line: doing nothing', self.journal())
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/private')))
 
@@ -65,7 +65,7 @@ class Stop(Machine):
         client = self.start_ctl('cancel', 'sdz', stderr=subprocess.PIPE)
         until(lambda: f' {client.pid} ' in self.busctl('list', '--unique').stdout, 'it is on the bus')
         privatebus.kill(daemon)
-        self.assertEqual(client.wait(20), 1)
+        self.assertEqual(client.wait(patience()), 1)
         self.assertIn('uasd is not running', client.stderr.read())
 
     def test_cannot(self):
@@ -73,18 +73,18 @@ class Stop(Machine):
         first = self.start_daemon()
         until(lambda: os.path.exists(self.tree.path('run/uasd/private')), 'it is there')
         second = self.start([UASD, self.tree.top], stderr=self.said)
-        self.assertEqual(second.wait(20), 1)
+        self.assertEqual(second.wait(patience()), 1)
         self.assertIn('another uasd is at work already', self.journal())
         self.assertIn('cannot go on: Operation already in progress', self.journal())
         first.terminate()
-        first.wait(20)
+        first.wait(patience())
         self.tree.write('no-uevents', '')
         third = self.start([UASD, self.tree.top], stderr=self.said)
-        self.assertEqual(third.wait(20), 1)
+        self.assertEqual(third.wait(patience()), 1)
         self.assertIn('cannot go on: Too many open files in system', self.journal())
         shutil.rmtree(self.tree.path('sys'))
         fourth = self.start([UASD, self.tree.top], stderr=self.said)
-        self.assertEqual(fourth.wait(20), 1)
+        self.assertEqual(fourth.wait(patience()), 1)
         self.assertIn('cannot go on: No such file or directory', self.journal())
 
     def test_full_socket(self):
@@ -105,7 +105,7 @@ class Stop(Machine):
 
         until(full, 'no more fits into its socket')
         daemon.terminate()
-        self.assertEqual(daemon.wait(10), 0)
+        self.assertEqual(daemon.wait(patience(10)), 0)
 
 
 if __name__ == '__main__':

@@ -7,9 +7,11 @@ import json
 import os
 import signal
 import subprocess
+import sys
+import termios
 import time
 
-from machine import BUS, Machine, main, until
+from machine import BUS, Machine, let_pass, main, patience, until
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 NOTED = 'not yet held against it: commands were not answered in time'
@@ -30,6 +32,11 @@ class Trouble(Machine):
         of = f' SUBSYSTEM={subsystem}\n DEVICE={device}\n' if device else ''
         os.write(self.kmsg, f'6,{number},{int((self.now + after) * 1000000)},-;{text}\n{of}'.encode())
 
+    def is_read(self):
+        """uasd has read all that the kernel said, and has acted upon it."""
+        until(lambda: not int.from_bytes(fcntl.ioctl(self.kmsg, termios.FIONREAD, bytes(4)), sys.byteorder), 'it is read')
+        self.disk()
+
     def times_out(self, count):
         """The SCSI layer's count of commands that timed out."""
         self.tree.write('sys/block/sdz/device/iotmo_cnt', f'0x{count:x}\n')
@@ -44,7 +51,7 @@ class Trouble(Machine):
 
     def again(self, daemon, how):
         how(daemon)
-        daemon.wait(20)
+        daemon.wait(patience())
         self.come_back()
 
     def is_kept(self):
@@ -142,7 +149,7 @@ class Trouble(Machine):
         self.reset(1, 0)
         self.noted(0)
         daemon.terminate()
-        daemon.wait(20)
+        daemon.wait(patience())
         self.times_out(6)
         self.come_back()
         self.reset(2, 20)
@@ -229,7 +236,7 @@ class Trouble(Machine):
         self.step_is('sync')
         self.says(1, 0, 'usb usb2-port1: over-current condition', device='')
         os.unlink(self.tree.path('at-sync'))
-        self.assertEqual(p.wait(20), 0, self.journal())
+        self.assertEqual(p.wait(patience()), 0, self.journal())
         self.says(2, 1)
         self.says(3, 20)
         self.reset(4, 1000, 1)
@@ -254,7 +261,7 @@ class Trouble(Machine):
         until(lambda: os.path.exists(self.tree.path('calls')), 'it runs')
         self.says(7, 202, 'PM: suspend exit', device='')
         os.unlink(self.tree.path('at-sync'))
-        self.assertEqual(p.wait(20), 1, self.journal())
+        self.assertEqual(p.wait(patience()), 1, self.journal())
         self.assertEqual(self.journal().count('it had to be reset'), 1)
         self.reset(8, 300, 2)
 
@@ -317,7 +324,7 @@ class Trouble(Machine):
             with open(self.tree.path('etc/uasd/history')) as f:
                 self.assertIn('state=cleared', f.read())
             daemon.terminate()
-            daemon.wait(20)
+            daemon.wait(patience())
             daemon = self.start_daemon()
             until(self.on_bus, 'uasd is on the bus')
             self.driver_is('usb-storage')
@@ -338,7 +345,7 @@ class Trouble(Machine):
         for number in 3, 4:
             self.times_out(number + 3)
             self.says(number, 200 * number, reset, 'usb', 'c189:132')
-            time.sleep(11)  # uasd reads the counter after each of them
+            self.is_read()  # and the counter with it
         until(lambda: 'CLEARED' in self.names(), 'it is not distrusted any more')
         one = self.disk()
         self.assertEqual(one['diagnosis'], 'Not uas: disk, cable, power or port. Under usb-storage: commands were not answered in time.')
@@ -360,7 +367,7 @@ class Trouble(Machine):
         self.driver_is('usb-storage')
         self.says(1, 0, 'usb 2-1: USB disconnect, device number 5', 'usb', 'c189:132')
         self.says(2, 1, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
-        time.sleep(12)
+        self.is_read()
         self.assertIsNone(self.disk()['diagnosis'])
 
     def test_on_storage_from_the_start(self):
@@ -400,11 +407,11 @@ class Trouble(Machine):
         for driver in 'uas', 'usb-storage':
             self.ctl('policy', 'sdz', driver)
             self.driver_is(driver)
-            time.sleep(2)
+            until(lambda: self.at_rest(daemon), 'it is at rest')
             before = self.wakes(daemon)
             for number in range(14):
                 self.says(number + 1 + 14 * (driver != 'uas'), 0, 'audit: nothing', device='')
-                time.sleep(0.1)
+                let_pass(0.1)
             woken[driver] = self.wakes(daemon) - before
         self.assertGreaterEqual(woken['uas'], 12, woken)
         self.assertLess(woken['usb-storage'], 8, woken)

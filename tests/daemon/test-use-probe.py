@@ -6,7 +6,7 @@ import os
 import re
 import signal
 
-from machine import Machine, main, until
+from machine import Machine, main, patience, until
 
 
 class Look(Machine):
@@ -29,7 +29,7 @@ class Look(Machine):
         self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
         daemon = self.both()
         inhibitor = self.start_ctl('inhibit', '--disk=sdy', 'sleep', '1000')
-        self.addCleanup(lambda: inhibitor.wait(20))
+        self.addCleanup(lambda: inhibitor.wait(patience()))
         self.addCleanup(inhibitor.terminate)
         until(lambda: 'sleep' in self.ctl('inhibit', '--list').stdout, 'there is an inhibitor')
         self.plays_switch('echo "END 3 claim in use: a mount or a program has claimed sdz"', 'exit 3')

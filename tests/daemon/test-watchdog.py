@@ -3,6 +3,7 @@
 """uasd for a machine in a folder: its messages to PID 1's watchdog."""
 
 import os
+import select
 import socket
 
 from machine import Machine, main, until
@@ -19,28 +20,26 @@ class Watchdog(Machine):
         self.pid1.bind(path)
         self.env.update(NOTIFY_SOCKET=path, WATCHDOG_USEC=str(seconds * 1000000))
         self.hears()
-        self.both()
+        self.daemon = self.both()
         self.settle()
 
-    def told(self):
-        """The next message; None: none within two seconds."""
-        self.pid1.settimeout(2)
-        try:
-            return self.pid1.recv(4096).decode()
-        except TimeoutError:
-            return None
-
     def settle(self):
-        """Waits until uasd has been at rest for two seconds. Returns all messages up to then."""
-        told = list(iter(self.told, None))
-        self.assertEqual(told[-1], REST)
+        """Waits until uasd is at rest. Returns all messages up to then."""
+        told = []
+
+        def rests():
+            rest = self.at_rest(self.daemon)
+            while select.select([self.pid1], [], [], 0)[0]:
+                told.append(self.pid1.recv(4096).decode())
+            return rest and told[-1:] == [REST]
+        until(rests, 'it is at rest')
         return told
 
     def test_at_rest(self):
         """uasd starts the watchdog before it handles an event, and switches it off at rest. So no wake-up is needed to report
         that uasd lives."""
         self.begin(60)
-        self.assertIsNone(self.told())
+        self.assertTrue(self.at_rest(self.daemon))
         self.look_again()
         self.assertEqual(self.settle(), ['WATCHDOG_USEC=60000000\nWATCHDOG=1', REST])
         self.ctl('list')

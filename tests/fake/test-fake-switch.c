@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "../patience.h"
 #include "play.h"
 
 /* Tables of switches that succeed, and of switches that do not. */
@@ -146,7 +147,7 @@ static void test_names_are_kept(void **state)
                 .from = BOT, .to = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}}};
         struct result r;
 
-        (void) alarm(60);
+        (void) alarm((unsigned) patience(60));
         scene_make(&s);
         scene_switch(&s, &r);
         assert_null(scene_wrong(&s));
@@ -165,7 +166,7 @@ static void test_names_are_kept_for_recovery(void **state)
                 .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}, {.op = "bind", .nth = 1, .what = HOOK_KILL}}};
         struct result r;
 
-        (void) alarm(60);
+        (void) alarm((unsigned) patience(60));
         scene_make(&s);
         scene_switch_in_child(&s, &r);
         assert_int_equal(r.code, -1);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../patience.h"
 #include "../sys/tree.h"
 #include "common/exit-codes.h"
 #include "common/util.h"
@@ -257,7 +258,7 @@ static void test_moved_not(void **state)
 }
 
 /* The machine in the folder has the uptime of the real one. */
-static void patience(struct tree *t, uint64_t left)
+static void time_left(struct tree *t, uint64_t left)
 {
         char text[200];
 
@@ -267,7 +268,7 @@ static void patience(struct tree *t, uint64_t left)
 }
 static void no_patience(struct tree *t)
 {
-        patience(t, 17 * USEC_PER_SEC); /* 10 for the switch, 5 for the rollback, 3 for the others */
+        time_left(t, 17 * USEC_PER_SEC); /* 10 for the switch, 5 for the rollback, 3 for the others */
 }
 static void hold_never(struct tree *t)
 {
@@ -300,7 +301,7 @@ static void test_coldplug(void **state)
 
         reset();
         tree_make(&t);
-        patience(&t, 60 * USEC_PER_SEC);
+        time_left(&t, 60 * USEC_PER_SEC);
         assert_int_equal(move(&t), 0); /* the first trial needs a record and a watcher: it begins with a hold */
         passed(&t);
         assert_int_equal(move(&t), 1);
@@ -311,7 +312,7 @@ static void test_coldplug(void **state)
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 tree_make(&t);
                 passed(&t);
-                patience(&t, 60 * USEC_PER_SEC);
+                time_left(&t, 60 * USEC_PER_SEC);
                 rows[i](&t);
                 if (move(&t) != 0 || runs > 0)
                         fail_msg("row %zu is moved", i);
@@ -530,7 +531,7 @@ static void test_reads_no_strings(void **state)
         tree_unlink(&t, "sys/devices/pci0/usb2/2-1/serial");
         (void) snprintf(path, sizeof(path), "%s/sys/devices/pci0/usb2/2-1/serial", t.path);
         assert_return_code(mkfifo(path, 0600), errno);
-        (void) alarm(20); /* the open of a FIFO hangs */
+        (void) alarm((unsigned) patience(20)); /* the open of a FIFO hangs */
         assert_int_equal(move(&t), 1);
         (void) alarm(0);
         tree_remove(&t);

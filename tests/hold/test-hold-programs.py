@@ -15,6 +15,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../ctl'))
 import privatebus  # noqa: E402
+from patience import patience  # noqa: E402
 from tree import Tree  # noqa: E402
 
 HOLD, DECIDE, PID1, GENERATOR, FAKE_PID1 = map(os.path.abspath, sys.argv[1:6])
@@ -61,7 +62,7 @@ class Programs(unittest.TestCase):
             return file.read()
 
     def run_hold(self, *args, code=0, **env):
-        p = subprocess.run([HOLD, *args], env=dict(self.env, **env), capture_output=True, text=True, timeout=20)
+        p = subprocess.run([HOLD, *args], env=dict(self.env, **env), capture_output=True, text=True, timeout=patience())
         self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
         return p
 
@@ -191,7 +192,7 @@ class Programs(unittest.TestCase):
 
     def asks_pid1(self, *args):
         """The answer of uasd-pid1 to its caller: a number, or -errno."""
-        p = subprocess.run([PID1, *args], env=self.env, capture_output=True, text=True, timeout=20)
+        p = subprocess.run([PID1, *args], env=self.env, capture_output=True, text=True, timeout=patience())
         self.assertEqual(p.stderr, '')
         self.assertEqual(p.returncode != 0, p.stdout.startswith('-'), p.stdout)
         return p.stdout
@@ -258,7 +259,7 @@ class Programs(unittest.TestCase):
     def test_pid1_usage(self):
         for args in (), ('2-1:1.0',), ('state', 'x'), ('release',), ('release', '../x'), ('hold', '2-1:1.0', 'x'), ('load',):
             with self.subTest(args=args):
-                p = subprocess.run([PID1, *args], env=self.env, capture_output=True, text=True, timeout=20)
+                p = subprocess.run([PID1, *args], env=self.env, capture_output=True, text=True, timeout=patience())
                 self.assertEqual((p.returncode, p.stdout), (2, ''))
                 self.assertIn('usage: uasd-pid1 state', p.stderr)
 
@@ -283,7 +284,7 @@ class Programs(unittest.TestCase):
         os.chmod(self.tree.path(timer), 0o755)
         began = time.monotonic()
         self.assertEqual(self.asks(code=-signal.SIGKILL), [])
-        self.assertLess(time.monotonic() - began, 10)
+        self.assertLess(time.monotonic() - began, patience(10))
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/hold/2-1:1.0')))
 
     def test_properties(self):
@@ -333,7 +334,7 @@ class Programs(unittest.TestCase):
                     for program, status in ('usr/lib/uasd/uasd-hold', not moved), ('bin/udevadm', True):
                         self.tree.write(program, '#!/bin/sh\necho ${0##*/} $* >>%s\nexit %d\n' % (self.tree.path('said'), status))
                         os.chmod(self.tree.path(program), 0o755)
-                    p = subprocess.run([*shell, self.tree.path('run-script'), 'mounting'], capture_output=True, text=True, timeout=20,
+                    p = subprocess.run([*shell, self.tree.path('run-script'), 'mounting'], capture_output=True, text=True, timeout=patience(),
                                        env=dict(os.environ, PATH=self.tree.path('bin') + ':' + os.environ['PATH']))
                     self.assertEqual((p.returncode, p.stdout, p.stderr), (0, '', ''))
                     self.assertEqual(self.read('said').splitlines(),
@@ -349,7 +350,7 @@ class Programs(unittest.TestCase):
         """Ends the hold as PID 1's timer does, with stderr in the journal. The fields of what it reports."""
         with open(self.tree.path('said'), 'w') as said:
             file = os.fstat(said.fileno())
-            p = subprocess.run([HOLD, 'release', '2-1:1.0'], stderr=said, timeout=20,
+            p = subprocess.run([HOLD, 'release', '2-1:1.0'], stderr=said, timeout=patience(),
                                env=dict(self.env, JOURNAL_STREAM='%d:%d' % (file.st_dev, file.st_ino)))
         self.assertEqual(p.returncode, 0, self.read('said'))
         if not os.path.exists(self.tree.path('journal')):
@@ -482,7 +483,7 @@ class Programs(unittest.TestCase):
     def generate(self, code=0, folder=None):
         """The length of a hold and the patience of a boot; None: no hold."""
         os.makedirs(self.tree.path('normal'), exist_ok=True)
-        p = subprocess.run([GENERATOR, folder or self.tree.path('normal'), '-', '-'], env=self.env, capture_output=True, text=True, timeout=20)
+        p = subprocess.run([GENERATOR, folder or self.tree.path('normal'), '-', '-'], env=self.env, capture_output=True, text=True, timeout=patience())
         self.assertEqual(p.returncode, code, p.stderr)
         self.said = p.stderr
         if not os.path.lexists(self.tree.path('normal/uasd-hold')):
@@ -534,7 +535,7 @@ class Programs(unittest.TestCase):
         self.assertIn('No mounts will be held: No such file', self.said)
 
     def test_generator_usage(self):
-        self.assertEqual(subprocess.run([GENERATOR, '.'], capture_output=True, timeout=20).returncode, 2)
+        self.assertEqual(subprocess.run([GENERATOR, '.'], capture_output=True, timeout=patience()).returncode, 2)
 
 
 if __name__ == '__main__':

@@ -11,13 +11,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "../patience.h"
 #include "common/names.h"
 #include "sys/io/ask-pid1.h"
 
 /* The caller of uasd-pid1. In place of that program a shell runs a line of the test. tests/hold has the program. */
 
-#define SHORT (200 * USEC_PER_MSEC)
-#define LONG (10 * USEC_PER_SEC)
+#define SHORT patience(200 * USEC_PER_MSEC)
+#define LONG patience(10 * USEC_PER_SEC)
 
 static const char *line; /* for the shell; NULL: the program cannot be started */
 

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "../patience.h"
 #include "common/names.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
@@ -20,8 +21,8 @@
  * argument. One deadline covers connection, handshake and answer.
  */
 
-#define SHORT (200 * USEC_PER_MSEC)
-#define LONG (5 * USEC_PER_SEC) /* sd-bus gives up a handshake after 90 s, a call after 25 s */
+#define SHORT patience(200 * USEC_PER_MSEC)
+#define LONG patience(5 * USEC_PER_SEC) /* sd-bus gives up a handshake after 90 s, a call after 25 s */
 
 static char top[] = "/tmp/uasd-pid1-XXXXXX";
 static struct roots roots = ROOTS_NULL;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "../patience.h"
 #include "common/util.h"
 #include "sys/state/attachment.h"
 #include "sys/usb/usbdisk.h"
@@ -44,7 +45,7 @@ static bool look(struct tree *t, struct facts *ret)
         struct usb_disk d = {0};
         bool anew;
 
-        (void) alarm(10);
+        (void) alarm((unsigned) patience(10));
         assert_int_equal(usb_disk_read(&t->roots, TREE_INTERFACE, true, &d), 1);
         (void) alarm(0);
         *ret = d.facts;

@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
+from patience import patience, until  # noqa: E402
 from tree import Tree  # noqa: E402
 
 FAKE, IN_TREE = sys.argv[1:3]
@@ -85,7 +85,7 @@ class BenchCase(unittest.TestCase):
 
     def bench(self, *args, code=0, stdin='', timeout=180):
         p = subprocess.run([IN_TREE, self.tree.top, 'bench', *args], env=self.env, capture_output=True, text=True,
-                           timeout=timeout, input=stdin)
+                           timeout=patience(timeout), input=stdin)
         self.assertEqual(p.returncode, code, f'{args}: {p.stdout}{p.stderr}')
         self.assertNotIn('\033', p.stdout + p.stderr)
         return p
@@ -94,11 +94,7 @@ class BenchCase(unittest.TestCase):
         """Returns in the middle of a run of fio."""
         p = self.spawn([IN_TREE, self.tree.top, 'bench', *args], stderr=subprocess.PIPE)
         self.addCleanup(p.stderr.close)
-        end = time.monotonic() + 20
-        while not self.fios(p.pid):
-            self.assertIsNone(p.poll())
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
+        until(lambda: self.fios(p.pid) or self.assertIsNone(p.poll()), 'fio runs')
         return p
 
     @staticmethod

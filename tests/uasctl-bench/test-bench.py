@@ -11,10 +11,10 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 
 from benching import IN_TREE, QUICK, BenchCase, main
+from patience import alive, let_pass, patience, until
 
 
 class Bench(BenchCase):
@@ -61,7 +61,7 @@ class Bench(BenchCase):
                     continue
                 if job['rw'] == 'randread':
                     seeds[pid] = int(job['randseed'])
-            time.sleep(0.02)
+            let_pass(0.02)
         runs = [(r['driver'], r['round']) for r in json.load(p.stdout)['runs']]
         self.assertEqual(len(seeds), len(runs)) # a dictionary keeps the order
         by_round = {}
@@ -107,7 +107,7 @@ class Bench(BenchCase):
                 with open(path + '.new', 'w') as f:
                     f.write(f'1 0 {sectors} 0 1 0 100 0 0 0 0\n')
                 os.rename(path + '.new', path)
-            time.sleep(0.02)
+            let_pass(0.02)
         reader.join()
         self.assertEqual(p.returncode, 0)
         out = json.loads(out[0])
@@ -189,7 +189,7 @@ class Bench(BenchCase):
         self.assertEqual(self.asked(), 'Lease 2-6:1.0')
         self.assertIn('/mnt/usb', self.bench('sdb', *QUICK, code=6).stderr)
         self.assertEqual(self.asked(), 'Lease 2-2:1.0')
-        subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdb', 'uas'], env=self.env, capture_output=True, timeout=20)
+        subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdb', 'uas'], env=self.env, capture_output=True, timeout=patience())
         self.asked()
         p = self.bench('sdb', *QUICK, code=6)
         self.assertIn('mounted on /mnt/usb (sdb1)', p.stderr)
@@ -229,7 +229,7 @@ class Bench(BenchCase):
             p = self.begin('sda', '--profile=quick', '-n', '5')
             fio = self.fios(p.pid)
             p.send_signal(which)
-            out, err = p.communicate(timeout=20)
+            out, err = p.communicate(timeout=patience())
             self.assertEqual(p.returncode, 1, err)
             self.assertIn('Interrupted.\n', err)
             self.assertIn('uasctl: Nothing was measured.\nuasctl: 2-1:1.0 (sda) is on usb-storage.\n', err)
@@ -246,7 +246,7 @@ class Bench(BenchCase):
         self.addCleanup(p.stderr.close)
         self.assertEqual(self.asked(), 'Lease 2-1:1.0')
         p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=20)
+        out, err = p.communicate(timeout=patience())
         self.assertEqual((p.returncode, out), (-signal.SIGINT, ''))
         self.assertTrue(err.endswith('uasctl: Interrupted. Nothing was measured. sda stays on usb-storage.\n'), err)
 
@@ -255,13 +255,9 @@ class Bench(BenchCase):
         self.start()
         p = self.begin('sda', '--profile=quick', '-n', '9', '--pause=0', '--json', '--driver=usb-storage')
         seen = set()
-        end = time.monotonic() + 30
-        while len(seen) < 4: # the region, then runs: two of them have ended
-            seen |= set(self.fios(p.pid))
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
+        until(lambda: seen.update(self.fios(p.pid)) or len(seen) >= 4, 'the region, then runs: two of them have ended', 30)
         p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=20)
+        out, err = p.communicate(timeout=patience())
         self.assertEqual(p.returncode, 1)
         self.assertIn('is not stored', err)
         out = json.loads(out)
@@ -277,10 +273,7 @@ class Bench(BenchCase):
         p.kill()
         p.wait()
         self.assertEqual([self.asked(), self.asked()], ['Lease 2-1:1.0', 'LeaseEnded 2-1:1.0'])
-        end = time.monotonic() + 10
-        while any(os.path.exists(f'/proc/{pid}') for pid in fio):
-            self.assertLess(time.monotonic(), end, 'fio is still there')
-            time.sleep(0.1)
+        until(lambda: not any(map(alive, fio)), 'fio has ended')
 
     def test_rolled_back(self):
         """The switch to uas fails: this is the finding, and usb-storage is measured."""
@@ -311,7 +304,7 @@ class Bench(BenchCase):
     def test_distrusted_from_the_start(self):
         """It was on uas before, where the end of the lease would return it. So bench requests usb-storage after the lease."""
         self.start()
-        subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdi', 'uas'], env=self.env, capture_output=True, timeout=20)
+        subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdi', 'uas'], env=self.env, capture_output=True, timeout=patience())
         self.assertEqual(self.asked(), 'Switch 2-9:1.0 uas')
         p = self.bench('sdi', '--profile=timed', '-n', '2', '--pause=0', '--json', code=7)
         out = json.loads(p.stdout)
@@ -337,12 +330,10 @@ class Bench(BenchCase):
         p = self.begin('sda', '--profile=quick', '-n', '3', '--pause=0', '--json')
         while self.asked() != 'Switch 2-1:1.0 uas':
             pass
-        end = time.monotonic() + 20
-        while not self.fios(p.pid): # the watch begins again with the driver
-            self.assertLess(time.monotonic(), end)
+        until(lambda: self.fios(p.pid), 'the watch begins again with the driver', pause=0)
         with open(f'{counts}/iotmo_cnt', 'w') as f:
             f.write('0x1\n')
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=patience(60))
         self.assertEqual(p.returncode, 7, err)
         self.assertIn('1 command was not answered in time', json.loads(out)['finding']['what'])
         self.assertEqual(self.asked(), 'Switch 2-1:1.0 usb-storage')
@@ -381,7 +372,7 @@ class Bench(BenchCase):
                     shown += data
             except OSError:
                 pass
-            p.wait(timeout=30)
+            p.wait(timeout=patience(30))
             os.close(master)
             self.assertEqual(p.returncode, 0)
             found = re.search(rb'\r *\d+ %  \d+ s left  usb-storage, round 1 of 1: buffered random read, 4 KiB, one', shown)

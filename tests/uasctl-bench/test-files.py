@@ -11,10 +11,10 @@ import shutil
 import signal
 import stat
 import subprocess
-import time
 import unittest
 
 from benching import FIO, IN_TREE, MIB, QUICK, BenchCase, content, main
+from patience import patience, until
 
 
 PORTS = itertools.count(18765 + os.getpid() % 1000 * 8)
@@ -44,7 +44,7 @@ class BenchFiles(BenchCase):
         while 'will be overwritten' not in p.stderr.readline():
             self.assertIsNone(p.poll())
         meanwhile()
-        err = p.communicate('FREE\n', timeout=60)[1]
+        err = p.communicate('FREE\n', timeout=patience(60))[1]
         self.assertEqual(p.returncode, code, err)
         self.untouched()
         return err
@@ -120,7 +120,7 @@ class BenchFiles(BenchCase):
         self.daemon.wait()
         self.tree.write('dev/sda', content(0)) # it belongs to another program now
         p.send_signal(signal.SIGCONT)
-        self.assertIn('uasd ended the lease', p.communicate(timeout=60)[1])
+        self.assertIn('uasd ended the lease', p.communicate(timeout=patience(60))[1])
         self.assertEqual(p.returncode, 1)
         self.untouched()
 
@@ -132,7 +132,7 @@ class BenchFiles(BenchCase):
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         os.close(slave)
         os.write(master, b'no\n')
-        err = p.communicate(timeout=30)[1]
+        err = p.communicate(timeout=patience(30))[1]
         os.close(master)
         self.assertEqual(p.returncode, 6)
         self.assertIn(b'type its serial number (FREE)', err)
@@ -295,7 +295,7 @@ class BenchFiles(BenchCase):
         out = json.loads(self.bench(*args, '--sweep=ramp=0,1').stdout)
         self.assertEqual([(p['axis'], p['runtime_sec'], p['ramp_sec']) for p in out['patterns']], [(0, 1, 0), (1, 1, 1)])
         for run in out['runs']:
-            self.assertAlmostEqual(run['runtime_usec'] / 1e6, 1, delta=0.5)
+            self.assertAlmostEqual(run['runtime_usec'] / 1e6, 1, delta=patience(0.5))
         self.assertIn('exclude each other', self.bench(*args, '--sweep=runtime', '--runtime=3', code=2).stderr)
 
     def test_sweep_of_twins(self):
@@ -327,10 +327,7 @@ class BenchFiles(BenchCase):
         """Starts this number of servers on loopback. Returns them and their names."""
         ports = [next(PORTS) for _ in range(n)]
         servers = [self.spawn([FIO, f'--server=127.0.0.1,{port}'], cwd=self.dir, stderr=subprocess.DEVNULL) for port in ports]
-        end = time.monotonic() + 20
-        while not all(self.listens(port) for port in ports):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
+        until(lambda: all(self.listens(port) for port in ports), 'the servers listen')
         return servers, [f'127.0.0.1:{port}' for port in ports]
 
     def sums(self, out, jobs, hosts):
@@ -367,12 +364,9 @@ class BenchFiles(BenchCase):
             self.assertEqual(run['error'], 0)
         self.assertEqual(os.listdir(shared), [])
         p = self.begin(*args, '-n', '20')
-        end = time.monotonic() + 30
-        while not os.listdir(shared):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
+        until(lambda: os.listdir(shared), 'its files are there', 30)
         p.send_signal(signal.SIGINT)
-        p.wait(60)
+        p.wait(patience(60))
         self.assertEqual((p.returncode, os.listdir(shared)), (1, []))
 
     def test_clients(self):
@@ -394,10 +388,7 @@ class BenchFiles(BenchCase):
             server.kill()
             server.wait()
         # fio forks a child for each connection, which listens as long as it lives.
-        end = time.monotonic() + 20
-        while any(self.listens(int(host.partition(':')[2])) for host in hosts):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
+        until(lambda: not any(self.listens(int(host.partition(':')[2])) for host in hosts), 'no server listens')
         p = self.bench(*args, '--profile=quick', code=1)
         self.assertNotIn('\\x', p.stderr)
         self.assertIn('Connection refused', p.stderr)

@@ -12,6 +12,9 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as ET
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
+from patience import patience  # noqa: E402
+
 PROGRAM = os.path.join(sys.argv[1], 'tools/terminal-picture')
 SVG = '{http://www.w3.org/2000/svg}'
 TABLE = ('\033[1mA chapter\033[0m  \033[2m(3 s)\033[0m\n  # uasctl list\n'
@@ -23,7 +26,7 @@ class Picture(unittest.TestCase):
         with tempfile.NamedTemporaryFile() as f:
             f.write(text.encode('utf-8', 'surrogateescape'))
             f.flush()
-            p = subprocess.run([PROGRAM, *args, f.name], capture_output=True, text=True, timeout=20, env=dict(os.environ, LC_ALL='C.UTF-8'))
+            p = subprocess.run([PROGRAM, *args, f.name], capture_output=True, text=True, timeout=patience(), env=dict(os.environ, LC_ALL='C.UTF-8'))
         self.assertEqual((p.returncode, p.stderr), (0, ''))
         svg = ET.fromstring(p.stdout)
         self.assertEqual(svg.tag, SVG + 'svg')

@@ -7,6 +7,9 @@ import subprocess
 import sys
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
+from patience import patience  # noqa: E402
+
 PROGRAM, UASD = sys.argv[1:3]
 NOBODY = '99-99:1.0'
 GONE = 'there is no USB storage interface ' + NOBODY
@@ -14,7 +17,7 @@ GONE = 'there is no USB storage interface ' + NOBODY
 
 class Uasd(unittest.TestCase):
     def run_uasd(self, *args, code):
-        p = subprocess.run([UASD, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        p = subprocess.run([UASD, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience())
         self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
         return p
 
@@ -30,7 +33,7 @@ class Uasd(unittest.TestCase):
 
 class SwitchProgram(unittest.TestCase):
     def run_switch(self, *args, code):
-        p = subprocess.run([PROGRAM, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        p = subprocess.run([PROGRAM, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience())
         self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
         return p
 
@@ -75,7 +78,7 @@ class SwitchProgram(unittest.TestCase):
         self.assertEqual(lines[1:], ['END 4 identify ' + GONE])
 
     def on_standby(self, job, code):
-        p = subprocess.run([PROGRAM, '--standby'], input=job, capture_output=True, timeout=20)
+        p = subprocess.run([PROGRAM, '--standby'], input=job, capture_output=True, timeout=patience())
         self.assertEqual(p.returncode, code, (job, p.stdout, p.stderr))
         return p.stdout.decode(), p.stderr.decode()
 
@@ -110,7 +113,7 @@ class SwitchProgram(unittest.TestCase):
         reader, writer = os.pipe()
         os.close(reader)
         p = subprocess.run([PROGRAM, '--machine', NOBODY, 'uas'], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True,
-                           timeout=20)
+                           timeout=patience())
         os.close(writer)
         self.assertEqual((p.returncode, p.stderr), (4, f'uasd-switch: {NOBODY}: step identify: {GONE}\n'))
 
