@@ -106,6 +106,8 @@ static const struct pattern {
         /* Memory of the machine, and a command to the controller. No packet goes to the bridge. */
         {FROM_SCSI, BLAME_CONTROLLER, WEIGHT_HIGH, FOLLOWS,
          "uas_post_reset: alloc streams error ", NULL, N_("it had no streams after a reset")},
+        {FROM_SCSI, BLAME_CONTROLLER, WEIGHT_HIGH, FOLLOWS,
+         "uas_reset_resume: alloc streams error ", NULL, N_("it had no streams after a reset")},
 
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "data cmplt err ", NULL, N_("data transfers failed")},
         {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "cmd cmplt err ", NULL, N_("command transfers failed")},
@@ -113,6 +115,10 @@ static const struct pattern {
         {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, HAS_ERRNO, "stat urb: status ", NULL, N_("status transfers failed")},
         {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "stat urb: no pending cmd", NULL, N_("it answered without a command")},
         {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "unexpected status cmplt", NULL, N_("it answered without a command")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "unexpected read rdy ", NULL, N_("its answers break the rules of UAS")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "unexpected write rdy ", NULL, N_("its answers break the rules of UAS")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "bogus IU ", NULL, N_("its answers break the rules of UAS")},
+        {FROM_SCSI, BLAME_BRIDGE, WEIGHT_MEDIUM, 0, "response iu ", NULL, N_("it refused commands of UAS")},
         {FROM_USB, BLAME_BRIDGE, WEIGHT_MEDIUM, FOLLOWS | RESETS, "reset ", " USB device number ", N_("it had to be reset")},
 
         /* The disk reports its own bad places, so the bridge works. Its retries may last longer than a command may. */
@@ -121,8 +127,9 @@ static const struct pattern {
         {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device descriptor read/", ", error ", N_("its descriptors could not be read")},
         {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "can't read configurations, error ", NULL, N_("its descriptors could not be read")},
         {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "device not accepting address ", NULL, N_("it did not take an address")},
-        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "Device not responding to setup address", NULL, N_("it did not take an address")},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "Device not responding to setup ", NULL, N_("it did not take an address")},
         {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "connect-debounce failed", NULL, N_("its connection was not stable")},
+        {FROM_USB, BLAME_CABLE, WEIGHT_MEDIUM, 0, "config error", "", N_("its connection was not stable")}, /* of a SuperSpeed link */
         {FROM_USB, BLAME_CABLE, WEIGHT_HIGH, 0,
          "Cannot enable. Maybe the USB cable is bad?", NULL, N_("its port could not be enabled")},
         {FROM_USB, BLAME_CABLE, WEIGHT_HIGH, 0, "unable to enumerate USB device", NULL, N_("it could not be enumerated")},
@@ -161,6 +168,10 @@ static const struct pattern {
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
          "WARN Cannot submit Set TR Deq Ptr", NULL, N_("the controller mixed up its streams")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "Set TR Deq already pending, don't submit for ", NULL, N_("the controller mixed up its streams")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "WARN Set TR deq ptr command for freed stream ", NULL, N_("the controller mixed up its streams")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
          "Mismatch between completed Set TR Deq Ptr command ", NULL, N_("the controller mixed up its streams")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
          "ERROR Unknown event condition ", NULL, N_("the controller mixed up its transfers")},
@@ -168,6 +179,14 @@ static const struct pattern {
          "ERROR Transfer event TRB DMA ptr not part of current TD", NULL, N_("the controller mixed up its transfers")},
         {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
          "Event dma ", " not part of TD ", N_("the controller mixed up its transfers")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0, "ERROR Invalid Transfer event", NULL, N_("the controller mixed up its transfers")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0, "WARN: TRB error for slot ", NULL, N_("the controller mixed up its transfers")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "ERROR mismatched command completion event", NULL, N_("the controller mixed up its commands")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "Command completion event does not match command", NULL, N_("the controller mixed up its commands")},
+        {FROM_CONTROLLER, BLAME_CONTROLLER, WEIGHT_MEDIUM, 0,
+         "WARN: HC couldn't access mem fast enough ", NULL, N_("the memory was too slow for the controller")},
 
         /* The machine did not answer interrupts, or had no memory. */
         {FROM_ANYWHERE, BLAME_HOST, WEIGHT_AROUND, EXCUSES, "watchdog: BUG: soft lockup - CPU#", NULL, N_("the machine stood still")},
@@ -177,12 +196,13 @@ static const struct pattern {
         /* clang-format on */
 };
 
-/* Returns the text of "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without its prefix. */
+/* Returns the text of "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without its prefix. "Out of memory: " is none: a device has no blank.
+ */
 static const char *message_of(const struct kmsg *k, char *ret_device, size_t size)
 {
         const char *space = strchr(k->text, ' '), *colon = strstr(k->text, ": "), *s;
 
-        if (!space || !colon || colon < space)
+        if (!space || !colon || colon < space || memchr(space + 1, ' ', (size_t) (colon - space - 1)))
                 return k->text;
         (void) copy_part(ret_device, size, space + 1, (size_t) (colon - space - 1));
         s = colon + 2;
@@ -274,18 +294,31 @@ static bool locate(enum source source, const struct kmsg *k, const char *device,
         return true;
 }
 
-/* A cancelled transfer, or one to a device that has gone, has no meaning. A garbled transfer is a sign of a bad cable. */
+/*
+ * The cause that the errno of a transfer shows. BLAME_NONE: it was cancelled, or its device has gone. A garbled transfer is a
+ * sign of a bad cable. With ENOSR and ECOMM the controller could not read or write memory in time.
+ */
+static const struct {
+        const char *number;
+        enum blame blame;
+} errnos[] = {
+        {"-2", BLAME_NONE},   {"-19", BLAME_NONE},  {"-104", BLAME_NONE},      {"-108", BLAME_NONE},      {"-62", BLAME_CABLE},
+        {"-71", BLAME_CABLE}, {"-84", BLAME_CABLE}, {"-63", BLAME_CONTROLLER}, {"-70", BLAME_CONTROLLER},
+};
+
+/* Returns false if the sign has no meaning. */
 static bool take_errno(const char *number, struct sign *s)
 {
-        static const char *const fallout[] = {"-2", "-19", "-104", "-108"}, *const garbled[] = {"-62", "-71", "-84"};
         size_t n = strcspn(number, " )");
 
-        for (size_t i = 0; i < ELEMENTSOF(fallout); i++)
-                if (n == strlen(fallout[i]) && strncmp(number, fallout[i], n) == 0)
+        for (size_t i = 0; i < ELEMENTSOF(errnos); i++) {
+                if (n != strlen(errnos[i].number) || strncmp(number, errnos[i].number, n) != 0)
+                        continue;
+                if (errnos[i].blame == BLAME_NONE)
                         return false;
-        for (size_t i = 0; i < ELEMENTSOF(garbled); i++)
-                if (n == strlen(garbled[i]) && strncmp(number, garbled[i], n) == 0 && s->blame == BLAME_BRIDGE)
-                        s->blame = BLAME_CABLE;
+                if (s->blame == BLAME_BRIDGE)
+                        s->blame = errnos[i].blame;
+        }
         return true;
 }
 
