@@ -93,7 +93,10 @@ static struct replayed *by_host(const char *host)
 
 static bool is_port(const char *s)
 {
-        return s[strspn(s, "0123456789")] == '-' && isdigit((unsigned char) s[0]) && s[strspn(s, "0123456789-.")] == '\0';
+        size_t n = strlen(s);
+
+        return s[strspn(s, "0123456789")] == '-' && isdigit((unsigned char) s[0]) && isdigit((unsigned char) s[n - 1]) &&
+               s[strspn(s, "0123456789-.")] == '\0';
 }
 
 static void learn(const char *text)
