@@ -126,6 +126,7 @@ enum fake_what {
         HOOK_QUIRKS,       /* before the operation another program writes the quirks parameter: the disk is kept off uas */
         HOOK_UNBIND,       /* before the operation another program unbinds the driver */
         HOOK_LOCK_DEVICE,  /* another process takes the lock of the USB device: every read of its strings hangs */
+        HOOK_LATE_LUN,     /* the LUN that did not come back appears after all, and is mounted */
 };
 
 /* An action at an operation. `op` or its number, counted from 1, selects the operation. */

@@ -145,6 +145,16 @@ static void somebody_mounts(bool in_table)
         }
 }
 
+static void somebody_mounts_late(struct fake_usb *u)
+{
+        const struct fake_lun *l = &u->luns[u->missing_on_uas - 1];
+
+        u->missing_on_uas = 0;
+        kernel_rescan(u);
+        if (l->there && kernel_mount(l->nodes[l->n_nodes - 1].name, true) >= 0)
+                fake->opened_at = fake->n_ops;
+}
+
 /* Data reaches the first disk each tenth of a second. */
 static void data_flows(unsigned times)
 {
@@ -292,6 +302,9 @@ int op_end(const char *op, int r)
                         break;
                 case HOOK_LOCK_DEVICE:
                         tree_lock_device(&fake->usb[0]);
+                        break;
+                case HOOK_LATE_LUN:
+                        somebody_mounts_late(&fake->usb[0]);
                         break;
                 case HOOK_NONE:
                 case HOOK_FAIL:

@@ -18,6 +18,7 @@
 #define DELAY_USE_USEC (1 * USEC_PER_SEC)  /* v b */
 #define BIND_USEC (30 * USEC_PER_MSEC)     /* v b */
 #define UNBIND_USEC (80 * USEC_PER_MSEC)   /* v b */
+#define DELETE_WAITS_USEC 600              /* real time, in which a thread of uasd-switch can act */
 
 static struct fake_usb *find_usb(const char *interface)
 {
@@ -213,7 +214,7 @@ static void not_refused(const struct fake_lun *l)
 static void not_unclaimed(const struct fake_lun *l)
 {
         if (fake->switcher && !l->offline && !fake_claims(l->nodes[0].name))
-                fake_break("unbound without a claim:", l->nodes[0].name);
+                fake_break("removed without a claim:", l->nodes[0].name);
 }
 
 static void lun_goes(struct fake_usb *u, unsigned lun)
@@ -269,6 +270,17 @@ static void scan_finds(struct fake_usb *u)
 }
 
 /*
+ * delete_waits_for_scan (k drivers/scsi/scsi_sysfs.c:scsi_remove_device): a delete first takes the lock that a scan of the host
+ * holds. Until then only the claim keeps a mount away.
+ */
+static void delete_waits_for_scan(const struct fake_lun *l)
+{
+        if (fake->switcher)
+                fake_pause(DELETE_WAITS_USEC);
+        not_unclaimed(l);
+}
+
+/*
  * delete_lets_nobody_in (v q): as soon as the delete begins the state is `cancel`, and every open of the LUN fails. Then uasd
  * must drop its claim on this LUN, and only on this one, because the delete may take long.
  */
@@ -310,6 +322,7 @@ int kernel_delete(const char *scsi)
                         fake_break("deleted while the kernel was probing it:", scsi);
                 if (u->luns[lun].there) {
                         not_refused(&u->luns[lun]);
+                        delete_waits_for_scan(&u->luns[lun]);
                         delete_lets_nobody_in(u, lun);
                 }
                 unanswered = u->luns[lun].offline;

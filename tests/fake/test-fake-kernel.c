@@ -118,6 +118,15 @@ static void delete_lets_nobody_in(void)
         assert_int_equal(kernel_open("sdb", O_RDWR | O_EXCL), 0);
 }
 
+/* So it is removed from under a mount if its claim was released before. */
+static void delete_waits_for_scan(void)
+{
+        disk(UAS, 2);
+        fake->switcher = getpid();
+        assert_int_equal(kernel_delete("0:0:0:1"), 0);
+        assert_string_equal(fake->broken, "removed without a claim: sdb");
+}
+
 static void scan_brings_back(void)
 {
         delete_takes_one_lun();
@@ -437,6 +446,7 @@ static const struct {
         REACTION(fsync_does_both),
         REACTION(delete_takes_one_lun),
         REACTION(delete_lets_nobody_in),
+        REACTION(delete_waits_for_scan),
         REACTION(scan_brings_back),
         REACTION(disk_comes_late),
         REACTION(bind_busy),

@@ -225,6 +225,51 @@ static void test_rescanned(void **state)
         assert_true(all);
 }
 
+/* ---- the way back ---- */
+
+static void loses_a_lun(struct fake_usb *u)
+{
+        u->missing_on_uas = 2;
+        fake->haste = true;
+}
+
+/*
+ * After each operation on the way back the missing LUN appears and is mounted. No claim and no search for users is about it: only
+ * the rule before the unbind sees it. No process can prevent it between the rule's own look and the write.
+ */
+static void test_appears_on_the_way_back(void **state)
+{
+        const struct scene s = {BOT, UAS, .luns = 2, .partitions = 1, .watched = true, .prepare = loses_a_lun};
+        unsigned refused = 0, first = 0, last = 0;
+        bool all = true;
+        struct clean c;
+
+        sweep_clean(&s, &c);
+        for (unsigned n = 1; n <= c.n; n++) {
+                first = streq(c.ops[n - 1], "bind uas") ? n : first;
+                last = streq(c.ops[n - 1], "unbind uas") ? n : last;
+        }
+        assert_true(first && last > first + 10 && streq(c.ops[last - 2], "read luns"));
+        for (unsigned n = first; n < last - 1; n++) {
+                struct scene now = s;
+                struct result r;
+
+                now.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_LATE_LUN};
+                if (sweep_again(&c, n))
+                        continue;
+                scene_make(&now);
+                scene_switch(&now, &r);
+                refused += strstr(r.text, "it is in use already, and stays") != NULL;
+                if (scene_wrong(&now) || fake->usb[0].driver != UAS || !fake->usb[0].luns[1].nodes[1].mounted) {
+                        print_error("it appears after %u (%s): %s, code %i at %s: %s\n", n, c.ops[n - 1], fake->broken, r.code,
+                                    r.step, r.text);
+                        all = false;
+                }
+                scene_remove();
+        }
+        assert_true(all && refused > 0);
+}
+
 /* ---- pairs ---- */
 
 static void stalls(struct fake_usb *u)
@@ -235,12 +280,6 @@ static void stalls(struct fake_usb *u)
 static void garbles(struct fake_usb *u)
 {
         u->garbles_on_uas = true;
-}
-
-static void loses_a_lun(struct fake_usb *u)
-{
-        u->missing_on_uas = 2;
-        fake->haste = true;
 }
 
 static const struct scene pairs[] = {
@@ -433,6 +472,7 @@ int main(int argc, char **argv)
                                            cmocka_unit_test(test_appears_in_the_claim),
                                            cmocka_unit_test(test_mounted_when_it_appears),
                                            cmocka_unit_test(test_rescanned),
+                                           cmocka_unit_test(test_appears_on_the_way_back),
                                            cmocka_unit_test(test_rescued),
                                            cmocka_unit_test(test_replaced_before_recovery),
                                            cmocka_unit_test(test_media_keep_changing),

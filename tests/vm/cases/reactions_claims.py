@@ -346,3 +346,33 @@ answer = sorted(opens, key=str)
         assert set(opens) <= {"ENXIO", "ENOENT", "ENODEV"}, (image, driver, opens)
         # On 6.12 the block device disappears too soon after that to open it reliably in between.
         assert "ENXIO" in opens or image == "trixie", (image, driver, opens)
+
+
+@case(tier="full", image=("bookworm", "trixie"), product=False)
+def delete_waits_for_scan(vm):
+    "While the kernel scans the host a delete waits: the state of the LUN stays running, and it can be claimed."
+    for image in vm.case.images:
+        guest, disk = plugged(vm, "uas", image, luns=2)
+        for driver in BOTH:
+            move(guest, disk, driver)
+            disk.fault(name="delay", op="inquiry", lun=1, ms=3000, count=1)
+            answer = python(guest, disk, """
+import threading
+settle()
+name = disks()[0]
+first, second = map(os.path.dirname, at("host*/target*/*/state"))
+assert write(second + "/delete", "1") is None
+rescan = (at("host*/scsi_host/*/scan")[0], "- - -")
+scan = threading.Thread(target=write, args=rescan)
+delete = threading.Thread(target=write, args=(first + "/delete", "1"))
+scan.start()
+time.sleep(1)
+delete.start()
+time.sleep(0.5)
+answer = [open(first + "/state").read().strip(), error(node, name, os.O_RDWR | os.O_EXCL), scan.is_alive(), delete.is_alive()]
+scan.join()
+delete.join()
+answer += [os.path.exists(first), write(*rescan)]
+""")
+            assert answer == ["running", None, True, True, False, None], (image, driver, answer)
+            guest.wait_disk(disk.interface, count=2)
