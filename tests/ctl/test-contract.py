@@ -146,6 +146,7 @@ class Contract:
         self.assertEqual(p.wait(patience()), 4)
 
     def test_rolled_back(self):
+        self.warns('ROLLED_BACK')
         p = self.ctl('switch', 'sdc', 'uas', code=7)
         self.assertIn('(step bind)', p.stderr)
         self.assertEqual(self.one('sdc')['outcome']['code'], 7)
@@ -427,9 +428,11 @@ class Real(Contract, Machine):
 
     def test_absent_quirk(self):
         "The quirks entry of an unplugged disk is removed with its policy, and set with it."
+        self.warns('ROLLED_BACK')
         self.conf('[uasd]\nQuietSec=0\n')
         self.end()
         self.uasd = self.start_on_bus()
+        until(lambda: 'rolled back' in self.journal(), 'sdc does not go to uas')
         self.ctl('policy', 'sda', 'usb-storage')
         self.assertIn('1209:5a5a:u', self.quirks())
         for port in range(1, 10):
@@ -551,6 +554,7 @@ for links in "$TREE/sys/block" "$TREE/sys/class/block"; do rm "$links/sda"; ln -
             self.assertIn(said, self.ctl(*args, code=code).stderr)
 
     def test_try_again(self):
+        self.warns('ROLLED_BACK')
         self.ctl('switch', 'sdc', 'uas', code=7)
         self.assertIn(' Try again: uasctl switch 2-3:1.0 uas\n', self.ctl('explain', 'sdc').stdout)
 

@@ -4,6 +4,7 @@
 The first two arguments of a test are uasd-in-tree and uasctl-in-tree. Imported first, it lets a test import from tests/ctl.
 """
 
+import fcntl
 import json
 import os
 import re
@@ -26,6 +27,7 @@ BUS = 'sys/devices/pci0000:00/0000:00:14.0/usb2'
 INTERFACE = BUS + '/2-1/2-1:1.0'  # of the one disk
 XML = os.path.join(TOP, 'src/daemon/org.uasd1.xml')
 SKIPPED = 77
+WARNING = 4  # the priority in the journal
 
 with open(os.path.join(TOP, 'src/common/names.h')) as names:
     NAMES = names.read()
@@ -67,11 +69,17 @@ class Machine(unittest.TestCase):
     def setUp(self):
         self.tree = Tree(UASCTL)
         self.addCleanup(self.tree.close)
+        self.warnings = set()
+        self.addCleanup(self.check_warnings)
         # A real mount table, because only that reports changes. It contains nothing of the folder.
         os.unlink(self.tree.path('proc/1/mountinfo'))
         os.symlink('/proc/self/mountinfo', self.tree.path('proc/1/mountinfo'))
         self.tree.disk('2-1', 'sdz', 'uas')
         self.tree.write('dev/sdz', '')
+        os.mkfifo(self.tree.path('dev/kmsg'))
+        self.kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
+        self.addCleanup(os.close, self.kmsg)
+        fcntl.fcntl(self.kmsg, fcntl.F_SETFL, os.O_DIRECT)  # one read returns one record, as in the kernel
         self.conf('[uasd]\nQuietSec=0\n')
         self.play(SWITCH)
         self.dir = tempfile.mkdtemp(dir=memory())
@@ -195,11 +203,25 @@ class Machine(unittest.TestCase):
         with open(self.said.name) as f:
             return f.read()
 
+    def entries(self):
+        """All messages to the journal, each as its fields."""
+        with open(self.tree.path('journal')) as f:
+            return [dict(line.split('=', 1) for line in one.splitlines()) for one in f.read().split('\n\n') if one]
+
     def messages(self):
         """The messages in the journal that have an id: the name, and all fields."""
-        with open(self.tree.path('journal')) as f:
-            entries = [dict(line.split('=', 1) for line in one.splitlines()) for one in f.read().split('\n\n')]
-        return [(MESSAGES[one['MESSAGE_ID']], one) for one in entries if 'MESSAGE_ID' in one]
+        return [(MESSAGES[one['MESSAGE_ID']], one) for one in self.entries() if 'MESSAGE_ID' in one]
+
+    def warns(self, *names):
+        """The test makes uasd print these warnings or errors: names of messages, or parts of the text. Any other is a failure."""
+        self.warnings |= set(names)
+
+    def check_warnings(self):
+        if not os.path.exists(self.tree.path('journal')):
+            return
+        printed = [(MESSAGES.get(one.get('MESSAGE_ID')), one['MESSAGE']) for one in self.entries() if int(one['PRIORITY']) <= WARNING]
+        self.assertEqual([one for one in printed if not any(name == one[0] or name in one[1] for name in self.warnings)], [], 'not named')
+        self.assertEqual([name for name in self.warnings if not any(name == one[0] or name in one[1] for one in printed)], [], 'not printed')
 
     def disk(self):
         [one] = json.loads(self.ctl('list', '--json').stdout)['disks']

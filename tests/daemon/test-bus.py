@@ -112,6 +112,7 @@ class Daemon(Machine):
             ('JobRemoved', '2-1:1.0', 0, 'release', 'It is moved.'), 'InterfacesRemoved'])
 
     def test_rolled_back(self):
+        self.warns('ROLLED_BACK')
         self.both()
         listener = self.listen()
         self.tree.write('fails', '')
@@ -131,6 +132,7 @@ class Daemon(Machine):
         self.assertLess(self.calls(), 5)
 
     def test_done_and_not_moved(self):
+        self.warns('FAILED')
         self.plays_switch("echo 'END 0 release moved'")
         self.both()
         self.ctl('switch', '2-1', 'usb-storage', '--wait', code=1)
@@ -150,6 +152,7 @@ class Daemon(Machine):
 
     def test_left_without_driver(self):
         """uasd tries again until a driver is bound."""
+        self.warns('STRANDED')
         self.plays_switch('for interface; do last2=$last last=$interface; done',
                           'driver="$TREE/sys/bus/usb/devices/$last2/driver"',
                           'if [ "$(wc -l <"$TREE/calls")" -gt 2 ]; then',

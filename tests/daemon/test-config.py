@@ -64,6 +64,7 @@ class Config(Machine):
 
     def test_every_mistake(self):
         "uasd and uasctl report each error with path and line, and ignore only that line."
+        self.warns('uasd.conf')
         self.conf('Policy=uas\n[uasd]\nPolicy=fast\n# ' + 'x' * 999 + '\nno assignment\nQuietSec=0\nQuietsec=1\n[uasd\nUnknown=' + 'x' * 999 +
                   '\n[Disk 1209]\nPolicy=uas\n\nneither\nUnknown=usb-storage\n[uasd]\nTrialSec=-1\nUnknown=usb-storage\n')
         self.tree.write('usr/lib/uasd/uasd.conf.d/10-x.conf', '[uasd]\nHoldSec=\n')

@@ -36,6 +36,7 @@ class Drops(Machine):
 
     def test_told(self):
         "The third time is reported, once, and nothing else happens."
+        self.warns('TROUBLE')
         self.not_yet(6, 7)
         self.once(8, 9, 10, 11)
         one = self.disk()
@@ -45,6 +46,7 @@ class Drops(Machine):
 
     def test_by_hand(self):
         "Unplugging by hand takes longer."
+        self.warns('TROUBLE')
         self.not_yet(6, 7)
         self.pull()
         let_pass(5.1)
@@ -54,6 +56,7 @@ class Drops(Machine):
 
     def test_pulled(self):
         "It disconnects, and connects a moment later."
+        self.warns('TROUBLE')
         self.not_yet(6, 7)
         began = time.monotonic()
         self.pull()
@@ -63,6 +66,7 @@ class Drops(Machine):
 
     def test_in_a_switch(self):
         "A drop during a switch may be caused by the switch."
+        self.warns('TROUBLE')
         self.not_yet(6, 7)
         self.tree.write('at-sync', '')
         self.switch()

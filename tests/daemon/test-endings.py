@@ -31,6 +31,7 @@ class Endings(Machine):
 
     def test_journal(self):
         "The entry has the drivers of the switch, even if the disk is there now, or back, or wanted elsewhere."
+        self.warns('ROLLED_BACK')
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         self.tree.write('fails', '')
@@ -69,6 +70,7 @@ class Endings(Machine):
 
     def test_outcome(self):
         "The outcome of the last switch stays until the next one ends. Other requests about the disk do not change it."
+        self.warns('ROLLED_BACK')
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         self.ended(0, 'release')
@@ -127,6 +129,7 @@ class Endings(Machine):
 
     def test_begun_elsewhere(self):
         "uasd found a running switch, which then failed. The step is not known to uasd."
+        self.warns('FAILED')
         self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
         with self.running_elsewhere():
             pass

@@ -121,6 +121,7 @@ class Held(Machine):
 
     def test_cannot_search(self):
         "No process can be started for a search by name: uasd searches again later, although no event comes."
+        self.warns('cannot look who uses it')
         self.hidden_user()
         self.tree.write('no-fork', '')
         self.hidden_user_goes()
@@ -166,6 +167,7 @@ class Held(Machine):
 
     def test_recovery_is_killed(self):
         "So is each recovery: uasd gives up after four of them, and reports the end of the switch."
+        self.warns('FAILED')
         self.play('#!/bin/sh\necho "$*" >>"$TREE/told"\nkill -9 $$\n')
         self.both()
         until(lambda: self.disk()['state'] == 'failed', 'it has given up')

@@ -67,6 +67,7 @@ class KeptOff(Machine):
     def test_boot_entry(self):
         """UAS has failed with a disk: with BootEntry=auto the unit that writes boot entries is started at each start of uasd, once,
         and again for a new record."""
+        self.warns('PID 1 cannot be asked to start uasd-boot-entry.service')
         asked = 'PID 1 is asked to start uasd-boot-entry.service'
         self.tree.write('etc/uasd/history', RECORD % ('distrusted', BOOT))
         for line, count in ('BootEntry=ask', 0), ('BootEntry=auto', 1), ('BootEntry=auto', 2):
@@ -116,6 +117,7 @@ class KeptOff(Machine):
 
     def test_no_room(self):
         "127 characters: a disk without room for its entry is reported by name, once."
+        self.warns('The quirks of usb-storage')
         others = ','.join('dead:be%02x:f' % i for i in range(10)) + ',dead:beff:uf'
         self.quirks(others)
         self.assertGreater(len(others) + len('1209:5a5a:u,'), 127)
@@ -211,21 +213,20 @@ class KeptOff(Machine):
 
     def given_up(self):
         """uasd runs, and the kernel sets the disk offline."""
-        os.mkfifo(self.tree.path('dev/kmsg'))
-        kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
-        self.addCleanup(os.close, kmsg)
         self.both()
-        os.write(kmsg, b'6,1,%d,-;sd 3:0:0:0: Device offlined - not ready after error recovery\n SUBSYSTEM=scsi\n DEVICE=+scsi:3:0:0:0\n' %
+        os.write(self.kmsg, b'6,1,%d,-;sd 3:0:0:0: Device offlined - not ready after error recovery\n SUBSYSTEM=scsi\n DEVICE=+scsi:3:0:0:0\n' %
                  (time.monotonic() * 1000000))
 
     def test_trouble(self):
         "A disk that fails under uas is distrusted, and kept off it."
+        self.warns('DISTRUSTED')
         self.given_up()
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
         self.driver_is('usb-storage')
 
     def test_trouble_in_use(self):
         "Also if it cannot leave uas yet: after a replug it starts on usb-storage."
+        self.warns('DISTRUSTED')
         self.use(True)
         self.given_up()
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
@@ -233,6 +234,7 @@ class KeptOff(Machine):
 
     def test_trouble_uas_alone(self):
         "There is no other driver for it: the fault is reported, and nothing is recorded."
+        self.warns('TROUBLE')
         self.uas_alone()
         self.given_up()
         until(lambda: 'trouble on uas, which is not held against the disk' in self.journal(), 'it is told')
@@ -264,6 +266,7 @@ class KeptOff(Machine):
 
     def test_rolled_back(self):
         "A trial fails, and the disk is rolled back. uasd-switch writes the record, and the entry is in the quirks at once."
+        self.warns('ROLLED_BACK')
         self.bind('usb-storage')
         self.tree.write('record', RECORD % ('distrusted', '-'))
         self.plays_switch('cp "$TREE/record" "$TREE/etc/uasd/history"',

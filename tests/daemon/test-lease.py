@@ -359,6 +359,7 @@ class Lease(Machine):
 
     def test_lease_failed_switch(self):
         "A switch under the lease is rolled back: the holder is informed, and keeps the lease."
+        self.warns('ROLLED_BACK')
         self.both()
         holder = self.leased()
         self.tree.write('fails', '')

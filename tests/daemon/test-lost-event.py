@@ -54,6 +54,7 @@ class Lost(Machine):
 
     def test_bus_out_of_reach(self):
         "uasd tries again to join a bus to which it could not connect."
+        self.warns('cannot join the system bus')
         self.start_bus()
         far = os.path.join(self.dir, 'far')
         with open(far, 'w'):

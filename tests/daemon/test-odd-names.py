@@ -100,6 +100,7 @@ class Names(Machine):
 
     def test_switch(self):
         "The last output of uasd-switch."
+        self.warns('ROLLED_BACK')
         self.play(b'#!/bin/sh\necho "END 7 verify in use by ' + BROKEN + NEVER + rb' \xff' + b'"\nexit 7\n')
         self.both()
         words = r'in use by \xff\xef\xbf\xbe \xff'

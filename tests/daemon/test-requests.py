@@ -182,6 +182,7 @@ class Requests(Machine):
 
     def test_one_copy(self):
         "One of the two copies cannot be written: the change is in force, and the user, the bus and the journal have the warning."
+        self.warns('Cannot write /etc/uasd/policy', 'Cannot write /var/lib/uasd/policy')
         self.both()
         for folder, good, so in (('etc/uasd', 'var/lib/uasd', ', which a boot may read too late'),
                                  ('var/lib/uasd', 'etc/uasd', ', and no copy of it')):
@@ -200,6 +201,7 @@ class Requests(Machine):
 
     def test_not_stored(self):
         "A policy or history that cannot be stored is no success, and is not in force."
+        self.warns('the quirks of usb-storage do not keep off uas what is wanted on usb-storage')
         self.both()
         self.cannot_write('policy')
         self.assertIn('Cannot store the policy: ', self.ctl('policy', 'sdz', 'usb-storage', code=1).stderr)
@@ -344,6 +346,7 @@ class Requests(Machine):
 
     def test_died(self):
         "The machine went down in the middle of a trial, under the policy uas, too: it is on record and in the journal."
+        self.warns('DISTRUSTED')
         self.tree.write('etc/uasd/history', RECORD % ('trial', 'another', ''))
         self.both()
         self.driver_is('usb-storage')

@@ -70,6 +70,7 @@ class Stop(Machine):
 
     def test_cannot(self):
         "Without /sys, without the kernel's events, or next to another uasd, it ends with an error. PID 1 starts it again."
+        self.warns('another uasd is at work already', 'cannot go on')
         first = self.start_daemon()
         until(lambda: os.path.exists(self.tree.path('run/uasd/private')), 'it is there')
         second = self.start([UASD, self.tree.top], stderr=self.said)

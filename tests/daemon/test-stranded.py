@@ -37,6 +37,7 @@ class Stranded(Machine):
         return name, fields, text
 
     def test_failed(self):
+        self.warns('FAILED')
         self.both()
         what, fields, text = self.ending(1, 'uas')
         self.assertEqual((what, fields['UASD_STEP'], fields['UASD_STATE']), ('FAILED', 'bind', 'failed'))
@@ -44,6 +45,7 @@ class Stranded(Machine):
 
     def test_rolled_back(self):
         "The advice depends on the driver that works."
+        self.warns('ROLLED_BACK')
         self.both()
         what, fields, text = self.ending(7, 'uas')
         self.assertEqual((what, fields['UASD_STEP']), ('ROLLED_BACK', 'bind'))
@@ -51,6 +53,7 @@ class Stranded(Machine):
         self.assertTrue(text.endswith('uasctl policy 2-1:1.0 uas'), text)
 
     def test_rolled_back_from_uas(self):
+        self.warns('ROLLED_BACK')
         self.bind('usb-storage')
         self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
         self.both()
@@ -66,12 +69,15 @@ class Stranded(Machine):
         self.assertIn('on another driver than before, or on none', text)
 
     def test_stays_on_the_other(self):
+        self.warns('STRANDED')
         self.stranded(1, 'usb-storage', 'it is on usb-storage')
 
     def test_taken_back_and_is_not(self):
+        self.warns('STRANDED')
         self.stranded(7, 'usb-storage', 'it is on usb-storage')
 
     def test_without_driver(self):
+        self.warns('STRANDED')
         self.stranded(1, 'none', 'it has no driver')
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: the kernel's messages about a disk on uas, and the records from them."""
 
-import fcntl
 import json
 import os
 import signal
@@ -20,10 +19,6 @@ NOTED = 'not yet held against it: commands were not answered in time'
 class Trouble(Machine):
     def setUp(self):
         super().setUp()
-        os.mkfifo(self.tree.path('dev/kmsg'))
-        self.kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
-        self.addCleanup(os.close, self.kmsg)
-        fcntl.fcntl(self.kmsg, fcntl.F_SETFL, os.O_DIRECT)  # each read returns one record, as in the kernel
         self.now = time.monotonic()
         self.times_out(5)
 
@@ -84,14 +79,17 @@ class Trouble(Machine):
 
     def test_stopped(self):
         "A burst counts for ten minutes, even if uasd was stopped meanwhile."
+        self.warns('DISTRUSTED')
         self.counts(subprocess.Popen.terminate)
 
     def test_killed(self):
         "The same if uasd was killed."
+        self.warns('DISTRUSTED')
         self.counts(self.kill_when_kept)
 
     def test_hangs_again(self):
         "Aborts up to the reset, and that of the error handler's own command, are one burst. A hang after them is another one."
+        self.warns('DISTRUSTED')
         self.both()
         for number, after in enumerate((0, 5, 31), 1):
             self.says(number, after)
@@ -106,6 +104,7 @@ class Trouble(Machine):
 
     def test_not_writable(self):
         "If nothing can be recorded, the disk still leaves uas, and stays distrusted as long as it is plugged in."
+        self.warns('the quirks of usb-storage do not keep off uas what is wanted on usb-storage', 'DISTRUSTED', 'what happened cannot be put on record')
         for path in 'etc/uasd/history', 'var/lib/uasd/history':
             os.makedirs(self.tree.path(path))
         self.both()
@@ -169,6 +168,7 @@ class Trouble(Machine):
     def test_host_of_another(self):
         """uasd reads the messages from before it listened. They are about another disk if the host is new since then. While uasd
         listens, the same disk may have been bound again."""
+        self.warns('DISTRUSTED')
         self.says(1, 0)
         self.says(2, 1, 'scsi host3: uas', device='+scsi:host3')
         self.both()
@@ -182,6 +182,7 @@ class Trouble(Machine):
     def test_host_used_again(self):
         """A disk fails and goes, and another one gets the number of its host, before uasd has read of that. The messages are about
         the first one."""
+        self.warns('DISTRUSTED')
         self.hears()
         daemon = self.both()
         daemon.send_signal(signal.SIGSTOP)
@@ -201,6 +202,7 @@ class Trouble(Machine):
 
     def test_bound_again(self):
         "The kernel has unbound uas after a failed reset, and bound it again, before uasd has read of that. It is still the same disk."
+        self.warns('DISTRUSTED')
         self.hears()
         daemon = self.both()
         daemon.send_signal(signal.SIGSTOP)
@@ -214,6 +216,7 @@ class Trouble(Machine):
 
     def test_power(self):
         "Over-current at its port is no fault of the bridge. It is reported, and excuses what the bridge does at that moment."
+        self.warns('TROUBLE')
         self.both()
         self.says(1, 0, 'usb usb2-port1: over-current condition', device='')
         until(lambda: 'TROUBLE' in [name for name, _ in self.messages()], 'it is told')
@@ -229,6 +232,7 @@ class Trouble(Machine):
 
     def test_power_in_a_switch(self):
         "The power failed while the disk was being moved to uas. This excuses what the bridge does after the switch."
+        self.warns('TROUBLE')
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         self.tree.write('at-sync', '')
@@ -247,6 +251,7 @@ class Trouble(Machine):
 
     def test_sleep(self):
         "The kernel resets the disk at each resume, which does not count. If a sleep ends during a switch, later resets count."
+        self.warns('FAILED')
         self.both()
         self.says(1, 0, 'PM: suspend entry (deep)', device='')
         self.says(2, 1, 'usb 2-1: reset SuperSpeed USB device number 5 using xhci_hcd', 'usb', 'c189:132')
@@ -279,6 +284,7 @@ class Trouble(Machine):
 
     def test_drops_off(self):
         "A disk that has just failed may drop off the bus, and the cable is not blamed. Later drops count."
+        self.warns('DISTRUSTED', 'TROUBLE')
         self.hears()
         self.both()
         self.says(1, 0)
@@ -306,6 +312,7 @@ class Trouble(Machine):
     def test_cleared(self):
         """It is distrusted, moved, and fails under usb-storage, too. The distrust ends, and the disk stays there, also for another
         uasd and with a policy, until the user wants uas again."""
+        self.warns('DISTRUSTED', 'NOT_UAS')
         daemon = self.both()
         self.says(1, 0)
         self.says(2, 300)
@@ -337,6 +344,7 @@ class Trouble(Machine):
 
     def test_dying_disk(self):
         """Reads of a dying disk take longer than the kernel waits, under both drivers. Its bridge is not distrusted for that."""
+        self.warns('DISTRUSTED', 'NOT_UAS')
         self.both()
         self.says(1, 0)
         self.says(2, 300)
@@ -353,6 +361,7 @@ class Trouble(Machine):
 
     def test_given_up_on_storage(self):
         "One sign is enough if the kernel gives the disk up."
+        self.warns('NOT_UAS')
         self.both()
         self.ctl('policy', 'sdz', 'usb-storage')
         self.driver_is('usb-storage')
@@ -372,6 +381,7 @@ class Trouble(Machine):
 
     def test_on_storage_from_the_start(self):
         "A disk that uasd has never moved gets the same diagnosis, and no record."
+        self.warns('NOT_UAS')
         self.both()
         self.ctl('policy', 'sdz', 'usb-storage')
         self.driver_is('usb-storage')
@@ -384,6 +394,7 @@ class Trouble(Machine):
 
     def test_power_on_storage(self):
         "Bad power is a certain cause. It says nothing about the trouble before."
+        self.warns('DISTRUSTED', 'NOT_UAS')
         self.both()
         self.says(1, 0)
         self.says(2, 300)
@@ -422,6 +433,7 @@ class Trouble(Machine):
 
     def test_older_initramfs(self):
         "An initramfs that is older than the record is reported until it is updated. The reason names the event."
+        self.warns('the initramfs is older than the record of this disk and may put it on uas at the next start; update it')
         older = 'the initramfs is older than th'
         self.tree.write('etc/initramfs-tools/initramfs.conf', '')
         self.record('etc/uasd/history', 'distrusted')
@@ -441,6 +453,7 @@ class Trouble(Machine):
 
     def test_initramfs_becomes_older(self):
         "So is one that becomes older. An initramfs without uasd is not reported."
+        self.warns('DISTRUSTED', 'the initramfs is older than the record of this disk and may put it on uas at the next start; update it')
         for made in False, True:
             with self.subTest(made=made):
                 if made:

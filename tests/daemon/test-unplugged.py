@@ -3,7 +3,6 @@
 """uasd for a machine in a folder, on a private bus: a disk is unplugged while uasd writes or reads something about it. ASan
 detects the rest."""
 
-import fcntl
 import os
 import signal
 import time
@@ -20,10 +19,6 @@ WORDS = 'firmware=0214 kernel=6.1.0-test boot=00000000-0000-0000-0000-0000000000
 class Unplug(Machine):
     def setUp(self):
         super().setUp()
-        os.mkfifo(self.tree.path('dev/kmsg'))
-        self.kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
-        self.addCleanup(os.close, self.kmsg)
-        fcntl.fcntl(self.kmsg, fcntl.F_SETFL, os.O_DIRECT)  # one read returns one record
         self.tree.write(COUNT, '0x5\n')
         self.hears()
 
@@ -105,6 +100,7 @@ class Unplug(Machine):
 
     def distrusted(self, n):
         "It fails on uas twice."
+        self.warns('DISTRUSTED')
         self.both()
         self.noted()
         self.unplugged_in_fsync(n, lambda: self.says(2, 0))
@@ -117,6 +113,7 @@ class Unplug(Machine):
 
     def failed_switch(self, n):
         "A switch away from uas has failed, and the SCSI layer has counted an error that the log does not have."
+        self.warns('DISTRUSTED', 'ROLLED_BACK')
         self.both()
         self.noted()
         self.tree.write('fails', '')
@@ -140,6 +137,7 @@ class Unplug(Machine):
 
     def test_counted(self):
         "Unplugged while uasd reads the SCSI counters after a failed switch."
+        self.warns('ROLLED_BACK', 'DISTRUSTED')
         self.both()
         self.noted()
         fifo = self.tree.path(COUNT)
