@@ -83,12 +83,16 @@ static const char *parse_command_line(struct boot_edit *e, size_t from, size_t t
 static const char *parse_one_line(struct boot_edit *e)
 {
         size_t n = strcspn(e->text, "\n");
+        const char *sign = memchr(e->text, '#', n);
 
         if (e->text[n + strspn(e->text + n, "\n")])
                 return N_("it has more than one line");
         if (strspn(e->text, " \t") == n)
                 return N_("it is empty");
-        return e->text[0] == '#' ? N_("it begins with #") : parse_command_line(e, 0, n);
+        /* A change may remove the words before it. */
+        if (sign && (sign == e->text || strchr(" \t", sign[-1])))
+                return N_("a word in it begins with #, which may be a comment");
+        return parse_command_line(e, 0, n);
 }
 
 /* The line is NAME="..." or NAME='...', and nothing in it is for the shell to expand. */

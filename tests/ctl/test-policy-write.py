@@ -192,7 +192,9 @@ class PolicyWrite(unittest.TestCase):
     def test_not_understood(self):
         for text, why in ((f'{LINE}\nsecond line\n', 'more than one line'), ('', 'empty'), ('\n', 'empty'), (f'{LINE}\r\n', 'control'),
                           (f'{LINE}\0\n', 'control'), (f'{LINE} a="b\n', 'not closed'), (f'{LINE} -- quiet\n', 'behind --'),
-                          (f'# {LINE}\n', 'begins with #'), (f'{LINE} usb-storage.quirks="1209:5a5b:u"\n', 'quoted'),
+                          (f'# {LINE}\n', 'begins with #'),
+                          (f'usb-storage.quirks=1209:5a5b:u # {LINE}\n', 'begins with #'),
+                          (f'{LINE} usb-storage.quirks="1209:5a5b:u"\n', 'quoted'),
                           (f'{LINE} "usb-storage.quirks=1209:5a5b:u"\n', 'quoted'), ('x' * 70000, 'too long'),
                           (f'{LINE} usb-storage.quirks=1209:5a5b:u;x\n', 'characters'),
                           (f'{LINE} usb-storage.quirks={",".join(["1209:5a5b:u"] * 10)}\n', 'no room')):
