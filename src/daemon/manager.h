@@ -85,6 +85,8 @@ struct keepoff_state {
 struct boot_entry {
         unsigned version; /* of the records for which the unit was started; 0: none */
         sd_bus *pid1;     /* connection on which PID 1 is asked for it */
+        bool watches;     /* the folders of the file */
+        struct later again;
 };
 
 struct manager {

@@ -7,7 +7,7 @@ import json
 import os
 import time
 
-from machine import INTERFACE, Machine, main, until
+from machine import INTERFACE, Machine, let_pass, main, until
 import privatebus
 from tree import BOOT, PIPES
 
@@ -66,8 +66,9 @@ class KeptOff(Machine):
 
     def test_boot_entry(self):
         """UAS has failed with a disk: with BootEntry=auto the unit that writes boot entries is started at each start of uasd, once,
-        and again for a new record."""
+        and again after a change of the file."""
         self.warns('PID 1 cannot be asked to start uasd-boot-entry.service')
+        self.tree.write('boot/firmware/cmdline.txt', 'rootwait usb-storage.quirks=1209:5a5a:u\n')
         asked = 'PID 1 is asked to start uasd-boot-entry.service'
         self.tree.write('etc/uasd/history', RECORD % ('distrusted', BOOT))
         for line, count in ('BootEntry=ask', 0), ('BootEntry=auto', 1), ('BootEntry=auto', 2):
@@ -75,11 +76,19 @@ class KeptOff(Machine):
             daemon = self.both()
             self.driver_is('usb-storage')
             self.assertEqual(self.journal().count(asked), count)
-            privatebus.kill(daemon)
+            if count < 2:
+                privatebus.kill(daemon)
+        # An update of the system rewrites the file, in two steps.
+        for name in 'other.txt', 'cmdline.txt', 'cmdline.txt':
+            self.tree.write('boot/firmware/' + name, 'rootwait\n')
+        until(lambda: self.journal().count(asked) == 3, 'the unit is started')
+        let_pass(3)
+        self.assertEqual(self.journal().count(asked), 3)
+        privatebus.kill(daemon)
         self.tree.write('etc/uasd/history', '')
         daemon = self.both()
         self.driver_is('uas')
-        self.assertEqual(self.journal().count(asked), 2)
+        self.assertEqual(self.journal().count(asked), 3)
 
     def test_for_all(self):
         """A setting for all disks, or for unknown ones, applies to the disks that uasd has seen: after an unplug until uasd
