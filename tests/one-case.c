@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-static void __attribute__((constructor)) choose(void) {
+static void __attribute__((constructor)) choose(void)
+{
         const char *pattern = getenv("ONE_CASE");
 
         if (pattern)
