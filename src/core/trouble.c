@@ -132,6 +132,21 @@ static bool is_excusable(enum blame b)
         return b == BLAME_BRIDGE || b == BLAME_UNKNOWN;
 }
 
+/* A device cannot be enumerated without power, or through a hub that does not answer. A bad place of the disk garbles nothing. */
+static bool is_explained(const struct trouble *t, enum blame b, usec_t usec)
+{
+        bool port = t->excuse_blame == BLAME_POWER || t->excuse_blame == BLAME_HUB || t->excuse_blame == BLAME_CONTROLLER;
+
+        return excused(t, usec) && (is_excusable(b) || (b == BLAME_CABLE && port));
+}
+
+/* When the machine wakes up, the kernel may reset every device, and hubs answer late. */
+static bool is_of_sleep(const struct trouble *t, const struct sign *s)
+{
+        return t->asleep && s->weight == WEIGHT_MEDIUM &&
+               (is_excusable(s->blame) || s->blame == BLAME_CABLE || s->blame == BLAME_HUB);
+}
+
 /* A bridge is not to blame for a bad port, nor for signs shortly before the port was reported. Returns true if there were any. */
 static bool excuse(struct trouble *t, const struct sign *s, usec_t usec)
 {
@@ -219,16 +234,17 @@ void trouble_take(struct trouble *t, const struct sign *sign, usec_t usec, struc
                 t->gone = true;
         else if (s->weight == WEIGHT_SLEEP || s->weight == WEIGHT_AWAKE)
                 t->asleep = s->weight == WEIGHT_SLEEP;
-        else if (t->gone || (t->asleep && is_excusable(s->blame) && s->weight == WEIGHT_MEDIUM))
-                f.finding = FINDING_NONE;
-        else if (s->excuses) {
+        else if (t->gone || is_of_sleep(t, s)) {
+                if (s->excuses)
+                        (void) excuse(t, s, usec);
+        } else if (s->excuses) {
                 bool any = excuse(t, s, usec);
 
                 if (s->weight == WEIGHT_FATAL || (s->weight == WEIGHT_AROUND && any))
                         blame_once(t, &f, s->blame, s->what);
                 else if (s->weight != WEIGHT_AROUND)
                         judge(t, s, add(t, s, usec), &f);
-        } else if (is_excusable(s->blame) && excused(t, usec))
+        } else if (is_explained(t, s->blame, usec))
                 blame_once(t, &f, t->excuse_blame, t->excuse_what);
         else
                 judge(t, s, add(t, s, usec), &f);
