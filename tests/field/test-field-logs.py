@@ -108,13 +108,16 @@ class Logs(unittest.TestCase):
         return {(one['port'], one['verdict'], one['cause']) for one in json.loads(self.replay('--json', *args, **options))}
 
     def test_logs(self):
-        """Each log, and enough of them."""
-        self.assertGreaterEqual(len(LOGS), 25)
+        """Each log, enough of them, and each cause."""
+        causes = set()
+        self.assertGreaterEqual(len(LOGS), 34)
         for path in LOGS:
             with self.subTest(log=os.path.basename(path)), open(path, newline='') as f:
                 expected = {tuple(line.split()) for line in re.findall(r'(?m)^# expect (.*?)\r?$', f.read())}
                 self.assertTrue(expected)
                 self.assertEqual(self.verdicts(path), expected)
+                causes |= {cause for _, verdict, cause in expected if verdict != 'none'}
+        self.assertEqual(causes, {'bridge', 'cable', 'power', 'hub', 'controller', 'disk', 'host', 'unknown'})
 
     def test_two_at_boot(self):
         """uas takes two disks after the kernel has found both. A hub and a keyboard are none."""

@@ -32,7 +32,7 @@ static struct replayed *by_port(struct replay *r, const char *port, bool create)
 static void driven(struct replayed *d, enum driver driver)
 {
         d->drives = true;
-        d->fresh = false;
+        d->fresh = d->other = false;
         trouble_driver(&d->account, driver, d->account.trust);
 }
 
@@ -136,6 +136,7 @@ static void learn_device(struct replay *r, const char *text, const char *port)
         if (is_new) {
                 d->fresh = !strstr(text, "low-speed") && !strstr(text, "full-speed");
                 d->host[0] = '\0';
+                d->other = false;
         }
 }
 
@@ -168,8 +169,10 @@ static void learn(struct replay *r, const char *text)
         else if (startswith(text, "usb-storage ") && strstr(text, ": USB Mass Storage device detected")) {
                 if ((d = by_port(r, port, true)))
                         driven(d, DRIVER_USB_STORAGE);
-        } else if (!startswith(text, "uas ") && !startswith(text, "usb-storage ") && (d = by_port(r, port, false)))
-                d->fresh = false; /* a hub, or a device with another driver */
+        } else if (!startswith(text, "uas ") && !startswith(text, "usb-storage ") && (d = by_port(r, port, false))) {
+                d->fresh = false;
+                d->other = !d->drives;
+        }
 }
 
 /* The fields that the kernel adds to a record, as far as its text shows them. */
@@ -257,7 +260,7 @@ void replay_take(struct replay *r, struct kmsg *k)
 
                 if (!d->facts.controller_device[0])
                         (void) copy_string(d->facts.controller_device, sizeof(d->facts.controller_device), controller_of(r, d));
-                if (sign_about(&s, &d->facts, d->host, &own))
+                if (!d->other && sign_about(&s, &d->facts, d->host, &own))
                         weigh(r, d, &own, k);
         }
 }

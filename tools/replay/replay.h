@@ -26,6 +26,7 @@ struct replayed {
         char host[16];
         bool drives; /* a storage driver has it */
         bool fresh;  /* new, and no driver has taken it yet; too fast for a keyboard */
+        bool other;  /* no disk: a hub, or a device with another driver */
         struct trouble account;
         enum findings worst;
         enum blame blame;
