@@ -6,6 +6,7 @@ door for it. A kill leaves what was done before it, and of all calls only those 
 itself make that differ; DOES are all of those. The others are `rest`.
 """
 
+import errno
 import json
 import os
 import random
@@ -95,9 +96,19 @@ class Kills:
                 continue
             first = self.random.randrange(self.area - 8)
             count = self.random.randrange(1, 8)
-            blocks.write("/dev/%s%s" % (name, self.part), lun, first, count, self.number)
-            self.ledgers[lun].wrote(first, count, self.number)
+            # After a kill uasd may move the disk once more, as it was asked to, and its nodes go and come meanwhile.
+            disks.until(lambda: self.wrote(name, lun, first, count), 30, "write to disk %d" % lun)
         disks.settle()  # udev looks at a disk after a write, and a switch would wait for it
+
+    def wrote(self, name, lun, first, count):
+        try:
+            blocks.write("/dev/%s%s" % (name, self.part), lun, first, count, self.number)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENXIO):
+                raise
+            return False
+        self.ledgers[lun].wrote(first, count, self.number)
+        return True
 
     def check(self, what):
         """Everything that must be true after any kill."""
