@@ -49,6 +49,15 @@ int read_whole(int fd, size_t max, char **ret, size_t *ret_size)
         return 0;
 }
 
+int read_line(FILE *f, char **line, size_t *room)
+{
+        ssize_t n = getline(line, room, f);
+
+        if (n >= 0)
+                return n < INT_MAX ? (int) n : -E2BIG;
+        return feof(f) ? 0 : errno == ENOMEM ? -ENOMEM : -EIO;
+}
+
 bool copy_part(char *ret, size_t size, const char *s, size_t n)
 {
         size_t length = strnlen(s, n);

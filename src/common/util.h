@@ -98,6 +98,11 @@ static inline bool path_is_in(const char *path, const char *directory)
 ssize_t read_full(int fd, void *ret, size_t size);
 /* Reads a regular file from its beginning, and adds a NUL. -EINVAL: not a regular file. -EFBIG: larger than max. */
 int read_whole(int fd, size_t max, char **ret, size_t *ret_size);
+/*
+ * getline(), which does not distinguish the end of a file from memory that ran out: half a table would look like all of it.
+ * Returns the length of the line, 0 at the end, -ENOMEM or -EIO.
+ */
+int read_line(FILE *f, char **line, size_t *room);
 /* Copies what fits, always with a NUL. Returns true if all of it fitted. */
 bool copy_string(char *ret, size_t size, const char *s);
 /* The same with the first n bytes of a string. */

@@ -193,9 +193,9 @@ static int read_file(const struct option_file *f, const char *path)
                 (void) close_keep_errno(fd);
                 return errno == ENOENT || errno == EBADF ? 0 : -errno;
         }
-        while (r >= 0 && getline(&line, &room, file) >= 0)
+        while (r >= 0 && (r = read_line(file, &line, &room)) > 0)
                 r = f->take_line(line, f->min);
-        return r;
+        return r < 0 ? r : 0;
 }
 
 /* The directory may be missing. */

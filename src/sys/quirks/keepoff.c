@@ -11,6 +11,7 @@
 struct disk_reading {
         const struct config *config;
         struct kept_disks disks;
+        int error; /* -ENOMEM: a disk is missing */
 };
 
 /*
@@ -37,18 +38,21 @@ static struct kept_disk *disk_of(struct disk_reading *d, const char *key, bool r
         if (*port && (!serial[0] || !record))
                 text_add(name, sizeof(name), "@%s", chain ? chain + 1 : port + 1);
         disk = kept_disk(&d->disks, (uint16_t) vid, (uint16_t) pid, name);
-        if (disk && d->disks.n > n)
+        if (!disk)
+                d->error = -ENOMEM;
+        else if (d->disks.n > n)
                 disk->policy = config_policy(d->config, disk->vid, disk->pid, serial);
         return disk;
 }
 
 static int take_policy(const char *key, enum policy policy, bool forced, void *data)
 {
-        struct kept_disk *disk = disk_of(data, key, false);
+        struct disk_reading *d = data;
+        struct kept_disk *disk = disk_of(d, key, false);
 
         if (disk && policy != POLICY_AUTO) /* POLICY_AUTO: there is no policy for this disk */
                 disk->policy = policy;
-        return 0;
+        return d->error;
 }
 
 static void take_record(const char *key, const struct facts *f, void *data)
@@ -65,16 +69,16 @@ static void take_record(const char *key, const struct facts *f, void *data)
 int kept_disks_read_plugged(const struct roots *r, struct kept_disks *k)
 {
         _cleanup_strv_ char **names = NULL;
-        int e = 0;
+        int e = usb_disk_enumerate(r, &names);
 
-        (void) usb_disk_enumerate(r, &names);
-        for (char **n = names; n && *n && e >= 0; n++) {
+        for (char **n = names; n && *n && e != -ENOMEM; n++) {
                 _cleanup_(usb_disk_done) struct usb_disk d = {};
 
-                if (usb_disk_read(r, *n, false, &d) > 0 && facts_uas_alone(&d.facts))
+                e = usb_disk_read(r, *n, false, &d);
+                if (e > 0 && facts_uas_alone(&d.facts))
                         e = kept_disks_plugged(k, &d.facts, false);
         }
-        return e;
+        return e == -ENOMEM ? -ENOMEM : 0;
 }
 
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret)
@@ -95,6 +99,8 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
                 k = policy_each(r, take_policy, &d);
         if (k >= 0)
                 k = history_each_judged(r, kernel, take_record, &d);
+        if (k >= 0)
+                k = d.error;
         if (k < 0) {
                 kept_disks_done(&d.disks);
                 return k;

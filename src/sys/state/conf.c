@@ -52,14 +52,16 @@ static bool understood(struct load *l, const char *line)
 }
 
 /* Returns one line a call, so that our line numbers are those of inih. inih would split a longer line. */
-static char *next_line(char *ret, int size, void *data)
+static char *give_line(char *ret, int size, void *data)
 {
         _cleanup_free_ char *line = NULL;
         struct load *l = data;
         size_t room = 0;
-        ssize_t n = getline(&line, &room, l->file);
+        int n = read_line(l->file, &line, &room);
 
-        if (n < 0)
+        if (n == -ENOMEM)
+                l->error = -ENOMEM;
+        if (n <= 0)
                 return NULL;
         l->line++;
         if (n < size && understood(l, line))
@@ -95,13 +97,13 @@ static int load_file(int dirfd, const char *path, void *data)
                 if (errno != ENOENT)
                         complain(l, 0, strerror(errno));
                 (void) close_keep_errno(fd);
-                return 0;
+                return errno == ENOMEM ? -ENOMEM : 0;
         }
         l->file = f;
         l->line = 0;
         l->assigned = false;
         l->n_bad = 0;
-        line = ini_parse_stream(next_line, l, assign, l);
+        line = ini_parse_stream(give_line, l, assign, l);
         if (line > 0)
                 complain(l, line, NOT_UNDERSTOOD);
         return l->error;

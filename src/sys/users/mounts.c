@@ -132,13 +132,13 @@ int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(c
                 return -errno;
         }
         (void) setvbuf(f, buffer, _IOFBF, sizeof(buffer));
-        while (k >= 0 && getline(&text, &room, f) >= 0) {
+        while (k >= 0 && (k = read_line(f, &text, &room)) > 0) {
                 struct mount_line line = {};
 
                 if (parse(table, text, &line))
                         k = fn(&line, data);
         }
-        return k < 0 ? k : ferror(f) ? -EIO : 0;
+        return k < 0 ? k : 0;
 }
 
 /* Returns true if a btrfs has this member. ret_ours gets a member that is on the disk, or NULL. */
@@ -208,7 +208,7 @@ static int add_mount(const struct mounts *m, struct user_search *s, const struct
         u->namespace = strdup(m->namespace);
         u->mount_id = line->id;
         user_take_process(s->r, u, (pid_t) atol(m->pid));
-        return 0;
+        return u->namespace ? 0 : -ENOMEM;
 }
 
 static int take_mount(const struct mount_line *line, void *data)
