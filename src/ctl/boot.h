@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "core/quirk-slips.h"
 #include "ctl/ctl.h"
 
 enum boot_form {
@@ -106,10 +107,13 @@ void policy_say_alike(const struct views *views, const struct view *one, enum dr
 
 /* ---- quirks-say.c ---- */
 
-/* Warns of all text that was meant as quirks entries, and that the kernel ignores. */
+#define QUIRK_SLIPS_MAX 32
+
+/* Lists the text that was meant as quirks entries for the bridge of f, or for any (NULL), and that the kernel ignores. */
+size_t quirk_slips_for(const struct quirk_lines *l, const struct facts *f, struct quirk_slip ret[static QUIRK_SLIPS_MAX]);
+/* Warns of all of it. */
 void quirk_slips_say(const struct quirk_lines *l);
-/* Prints those for this bridge, in the field Quirks, which `first` begins. Returns false if it has begun. */
-bool quirk_slips_print(const struct quirk_lines *l, const struct facts *f, bool first);
-void json_add_slips(json_object *quirks, const struct quirk_lines *l, const struct facts *f);
+/* Prints it in the field Quirks, which `first` begins. */
+void quirk_slips_print(const struct quirk_slip *slips, size_t n, bool first);
 /* The disk is on uas, and is to go to `target`: says if the kernel's use of TRIM ends with that, and how it stays. */
 void say_trim_is_lost(const struct ctl *c, const struct view *v, enum driver target);

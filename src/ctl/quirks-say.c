@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sentences about quirks entries: those that the kernel ignores, and the cost of one. */
-#include "core/quirk-slips.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/state/settings.h"
-
-#define SLIPS_MAX 32
 
 /* "152d:0578, by the kernel command line: ignored: ..." */
 static char *slip_text(const struct quirk_slip *s, char *ret, size_t size)
@@ -19,10 +16,20 @@ static char *slip_text(const struct quirk_slip *s, char *ret, size_t size)
         return ret;
 }
 
+size_t quirk_slips_for(const struct quirk_lines *l, const struct facts *f, struct quirk_slip ret[static QUIRK_SLIPS_MAX])
+{
+        size_t n = 0, found = quirk_slips(l, ret, QUIRK_SLIPS_MAX);
+
+        for (size_t i = 0; i < found; i++)
+                if (!f || quirk_slip_is_for(ret + i, f->vid, f->pid))
+                        ret[n++] = ret[i];
+        return n;
+}
+
 void quirk_slips_say(const struct quirk_lines *l)
 {
-        struct quirk_slip slips[SLIPS_MAX];
-        size_t n = quirk_slips(l, slips, ELEMENTSOF(slips));
+        struct quirk_slip slips[QUIRK_SLIPS_MAX];
+        size_t n = quirk_slips_for(l, NULL, slips);
 
         for (size_t i = 0; i < n; i++) {
                 char text[1500], remedy[400];
@@ -32,33 +39,17 @@ void quirk_slips_say(const struct quirk_lines *l)
         }
 }
 
-bool quirk_slips_print(const struct quirk_lines *l, const struct facts *f, bool first)
+void quirk_slips_print(const struct quirk_slip *slips, size_t n, bool first)
 {
-        struct quirk_slip slips[SLIPS_MAX];
-        size_t n = quirk_slips(l, slips, ELEMENTSOF(slips));
-
         for (size_t i = 0; i < n; i++) {
                 char text[1500], remedy[400];
 
-                if (!quirk_slip_is_for(slips + i, f->vid, f->pid))
-                        continue;
                 if (first)
                         putchar('\n');
                 output_sentence(first ? "Quirks" : "", slip_text(slips + i, text, sizeof(text)));
                 output_sentence("", quirk_slip_remedy(slips + i, remedy, sizeof(remedy)));
                 first = false;
         }
-        return first;
-}
-
-void json_add_slips(json_object *quirks, const struct quirk_lines *l, const struct facts *f)
-{
-        struct quirk_slip slips[SLIPS_MAX];
-        size_t n = quirk_slips(l, slips, ELEMENTSOF(slips));
-
-        for (size_t i = 0; i < n; i++)
-                if (quirk_slip_is_for(slips + i, f->vid, f->pid))
-                        append(quirks, json_slip(slips + i));
 }
 
 /* ---- TRIM ---- */

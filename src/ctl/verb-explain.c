@@ -53,6 +53,8 @@ struct explanation {
         struct quirk_facts quirks;
         struct quirk_word words[WORDS_MAX]; /* they point into the quirks */
         size_t n_words;
+        struct quirk_slip slips[QUIRK_SLIPS_MAX]; /* for this bridge */
+        size_t n_slips;
         struct link_facts link;
         json_object *names;
         char kernel[512];
@@ -276,7 +278,7 @@ static void print_text(const struct ctl *c, const struct view *v, const struct e
         putchar('\n');
         print_rows(c, t);
         print_quirks(t);
-        (void) quirk_slips_print(&t->quirks.lines, &v->disk.facts, t->n_words == 0);
+        quirk_slips_print(t->slips, t->n_slips, t->n_words == 0);
         print_advice(c, v->disk.facts.interface, t);
 }
 
@@ -289,6 +291,7 @@ static void tell(const struct ctl *c, const struct view *v, struct explanation *
                 no_memory();
         ret->n_rows = explain(f, ret->rows, ELEMENTSOF(ret->rows));
         ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
+        ret->n_slips = quirk_slips_for(&ret->quirks.lines, f, ret->slips);
         (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->client.roots, f->interface) : 0, ret->unbound,
                                sizeof(ret->unbound));
         (void) explain_kernel(f, ret->rows, ret->n_rows, kernel_config_uas(&c->client.roots), ret->kernel, sizeof(ret->kernel));
@@ -302,7 +305,8 @@ static json_object *json_explanation(const struct view *v, const struct explanat
 {
         json_object *quirks = json_quirks(t->words, t->n_words);
 
-        json_add_slips(quirks, &t->quirks.lines, &v->disk.facts);
+        for (size_t i = 0; i < t->n_slips; i++)
+                append(quirks, json_slip(t->slips + i));
         return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows, true)}, {"quirks", quirks},
                            {"link", json_link(&t->link)}, {"names", json_object_get(t->names)}, {"kernel", new_string(t->kernel)},
                            {"unbound", new_string(t->unbound)}, {"initramfs", new_string(t->initramfs)},
