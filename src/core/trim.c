@@ -92,13 +92,22 @@ static const char *how(const struct trim_facts *t)
         return t->kept == TRIM_KEPT ? "not in use, though it is kept on" : "not in use";
 }
 
+bool trim_ends(const struct trim_facts *t)
+{
+        return t->used_bytes > 0 && t->kept != TRIM_KEPT && t->choice;
+}
+
 char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, size_t size)
 {
         const char *advice = trim_advice(t, driver);
 
         /* The kernel finds this only under uas, not under usb-storage. */
-        if (t->used_bytes > 0 && t->kept == TRIM_NOT_KEPT && driver == DRIVER_UAS && t->choice)
-                advice = "Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on";
+        if (!advice && trim_ends(t) && driver == DRIVER_UAS)
+                advice = t->offer == TRIM_OFFER_YES
+                                 ? "Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on"
+                         : t->offer == TRIM_OFFER_UNKNOWN
+                                 ? "Under usb-storage it would not be, unless it is kept on: uasctl --force trim DISK on"
+                                 : "Under usb-storage it would not be";
         (void) snprintf(ret, size, "%s%s%s", how(t), advice ? ". " : "", advice ?: "");
         return ret;
 }

@@ -57,6 +57,8 @@ struct trim_facts {
 /* Fills offer and max_bytes from the pages in sysfs, with their headers; n 0: not there. */
 void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size, struct trim_facts *ret);
 
+/* Returns true if the kernel uses TRIM only as long as the disk is on uas. */
+bool trim_ends(const struct trim_facts *t);
 /* Writes state and remedy: a sentence without a full stop. Returns ret. */
 char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, size_t size);
 /* Returns only the remedy; NULL: none. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sentences about quirks entries: those that the kernel ignores, and the cost of one. */
 #include "ctl/boot.h"
+#include "ctl/health.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "sys/state/settings.h"
 
 /* "152d:0578, by the kernel command line: ignored: ..." */
 static char *slip_text(const struct quirk_slip *s, char *ret, size_t size)
@@ -54,23 +54,32 @@ void quirk_slips_print(const struct quirk_slip *slips, size_t n, bool first)
 
 /* ---- TRIM ---- */
 
-void say_trim_is_lost(const struct ctl *c, const struct view *v, enum driver target)
+char *trim_lost(const struct ctl *c, const struct view *v, enum driver target, char *ret, size_t size)
 {
+        _cleanup_(health_done) struct health h = {};
         const struct facts *f = &v->disk.facts;
 
+        ret[0] = '\0';
         if (c->client.host || f->driver != DRIVER_UAS || target != DRIVER_USB_STORAGE)
-                return;
-        for (size_t i = 0; i < v->disk.n_luns; i++) {
-                const struct lun *l = v->disk.luns + i;
-                struct trim_facts trim = {};
-                uint64_t max;
+                return ret;
+        health_read(&c->client.roots, v, &h);
+        for (size_t i = 0; i < h.n_luns && !*ret; i++)
+                if (trim_ends(&h.luns[i].trim))
+                        (void) snprintf(
+                                ret, size,
+                                h.luns[i].trim.offer == TRIM_OFFER_YES
+                                        ? _("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl trim %s on")
+                                : h.luns[i].trim.offer == TRIM_OFFER_UNKNOWN
+                                        ? _("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl --force trim %s on")
+                                        : _("Under usb-storage the kernel sends no TRIM by itself."),
+                                f->interface);
+        return ret;
+}
 
-                if (l->disk.name[0])
-                        trim_read(&c->client.roots, l->disk.name, &trim);
-                if (trim.used_bytes > 0 && trims_lookup(&c->client.roots, f, l->lun, l->disk.name, &max) <= 0) {
-                        log_info("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl trim %s on",
-                                 f->interface);
-                        return;
-                }
-        }
+void say_trim_is_lost(const struct ctl *c, const struct view *v, enum driver target)
+{
+        char text[TRIM_LOST_MAX];
+
+        if (*trim_lost(c, v, target, text, sizeof(text)))
+                log_info("%s", text);
 }

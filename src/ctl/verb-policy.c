@@ -215,9 +215,12 @@ static bool is_model(const char *s)
 static int set(struct ctl *c, const char *what, const char *policy)
 {
         int r = ctl_read(c, FROM_DAEMON, NULL);
+        char lost[TRIM_LOST_MAX] = "";
 
         if (r == UASD_EXIT_OK)
                 r = ctl_select_or_id(c, what);
+        if (r == UASD_EXIT_OK && c->v && streq(policy, DRIVER_NAME_BOT))
+                (void) trim_lost(c, c->v, DRIVER_USB_STORAGE, lost, sizeof(lost));
         if (r == UASD_EXIT_NO_DISK && is_model(what))
                 log_info("For every disk of a model: Policy= in a section [Disk %s] of uasd.conf", what);
         if (r == UASD_EXIT_OK)
@@ -231,6 +234,8 @@ static int set(struct ctl *c, const char *what, const char *policy)
         if (c->v) {
                 say_only_this(&c->v->disk.facts, what);
                 say_by_port(&c->views, c->v);
+                if (*lost)
+                        log_info("%s", lost);
                 say_if_in_use(c);
         } else if (streq(policy, DRIVER_NAME_UAS))
                 log_info("Whether it can run on uas is not known.");

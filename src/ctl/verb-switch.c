@@ -6,6 +6,7 @@
 
 #include "common/names.h"
 #include "core/policy.h"
+#include "ctl/boot.h"
 #include "ctl/output.h"
 #include "sys/io/clock.h"
 
@@ -222,6 +223,7 @@ static int request(struct ctl *c, const char *what, struct wish *w)
 {
         _cleanup_(daemon_watch_close) struct daemon_watch watch = DAEMON_WATCH_NULL;
         _cleanup_free_ char *job = NULL;
+        char lost[TRIM_LOST_MAX];
         struct remote_call call = {
                 .method = "Switch", .value = w->target == DRIVER_NONE ? "" : driver_to_string(w->target), .force = w->force};
         int r = ctl_read(c, FROM_DAEMON, what);
@@ -235,9 +237,12 @@ static int request(struct ctl *c, const char *what, struct wish *w)
         r = daemon_watch_open(&watch, &c->remote);
         if (r < 0)
                 return source_lost(r);
+        (void) trim_lost(c, c->v, w->target, lost, sizeof(lost));
         r = request_call(&c->client, &c->remote, &call, &job);
         if (r != UASD_EXIT_OK)
                 return r;
+        if (*lost)
+                log_info("%s", lost);
         watch_signals(&watch);
         watch.job = job; /* if the job has ended already, its signal is still in the queue */
         if (w->wait || w->target == DRIVER_NONE)

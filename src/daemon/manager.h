@@ -33,8 +33,10 @@ struct entry {
         TAILQ_ENTRY(entry) link;
         struct manager *manager;
         struct life life;
-        bool announced;           /* on the bus */
-        bool trim_told;           /* feature/requests.c: the setting for another medium is in the journal */
+        bool announced;         /* on the bus */
+        bool trim_told;         /* feature/requests.c: the setting for another medium is in the journal */
+        struct trim_lun *trims; /* feature/requests.c: the LUNs that offered TRIM under uas */
+        size_t n_trims;
         sd_event_source *timer;   /* of the machine */
         sd_event_source *unbound; /* without a driver: the end of the time to get one */
         struct disk_request request;

@@ -44,6 +44,7 @@ static void entry_free(struct entry *e)
         sd_event_source_disable_unref(e->unbound);
         later_cancel(&e->foreign.again);
         free(e->trouble.unkept);
+        free(e->trims);
         disk_done(&e->life.disk);
         free(e);
 }

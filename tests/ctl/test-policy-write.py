@@ -326,7 +326,11 @@ class PolicyWrite(unittest.TestCase):
         self.assertNotIn('TRIM', self.policy('sda', 'usb-storage').stderr)
         self.policy('sda', 'auto')
         self.tree.write('sys/class/block/sda/queue/discard_max_bytes', '2147450880\n')
-        self.assertIn('To keep TRIM: uasctl trim 2-1:1.0 on\n', self.policy('sda', 'usb-storage').stderr)
+        for page, said in ((b'', 'To keep TRIM: uasctl --force trim 2-1:1.0 on\n'), (bytes([0, 0xb2, 0, 4, 0, 0, 0, 0]), 'no TRIM by itself.\n'),
+                           (bytes([0, 0xb2, 0, 4, 0, 0x80, 2, 0]), 'To keep TRIM: uasctl trim 2-1:1.0 on\n')):
+            self.tree.write('sys/class/block/sda/device/vpd_pgb2', page)
+            self.assertIn(said, self.policy('sda', 'usb-storage').stderr)
+            self.policy('sda', 'auto')
         self.assertIn('To keep TRIM: uasctl trim 2-1:1.0 on\n', self.tree.run('policy', '--kernel', 'sda').stderr + self.policy('sda', 'auto').stderr +
                       self.policy('sda', 'usb-storage').stderr)
 

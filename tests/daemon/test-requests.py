@@ -148,6 +148,46 @@ class Requests(Machine):
         self.offers(SECOND, 0)
         self.assertIn('does not offer TRIM (LBPU)', self.ctl('trim', 'sdz', 'on', code=6).stderr)
 
+    LOST = 'Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl trim 2-1:1.0 on'
+
+    def under_storage(self):
+        """As the kernel shows the disk there: no VPD page, and TRIM is off. udev's rule turns it on at once."""
+        self.driver_is('usb-storage')
+        os.unlink(self.tree.path(SCSI + '/vpd_pgb2'))
+        self.tree.write(SCSI + '/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+
+    def test_trim_is_lost(self):
+        "The disk leaves uas, where the kernel used TRIM: switch and policy name the command that keeps it. It works under usb-storage."
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
+        self.offers(SCSI, 0x80, 'unmap')
+        self.both()
+        self.assertNotIn('TRIM', self.ctl('switch', 'sdz', 'uas').stderr)
+        self.assertIn(self.LOST, self.ctl('switch', 'sdz', 'usb-storage').stderr)
+        self.under_storage()
+        self.assertNotIn('TRIM', self.ctl('policy', 'sdz', 'usb-storage').stderr)
+        self.ctl('trim', 'sdz', 'on')
+        self.assertEqual(self.kept(), [f'1209:5a5a:S1=on 0:{MAX}:{self.tree.medium("sdz")}'])
+        # Kept on, nothing is lost.
+        self.ctl('policy', 'sdz', 'uas')
+        self.ctl('switch', 'sdz', 'uas')
+        self.driver_is('uas')
+        self.offers(SCSI, 0x80, 'unmap')
+        self.assertNotIn('TRIM', self.ctl('policy', 'sdz', 'usb-storage').stderr)
+        self.driver_is('uas')  # the request of before is still in force
+        self.ctl('trim', 'sdz', 'off')
+        self.assertNotIn('TRIM', self.ctl('policy', 'sdz', 'uas').stderr)
+        self.assertIn(self.LOST, self.ctl('policy', 'sdz', 'usb-storage').stderr)
+
+    def test_trim_seen_of_another(self):
+        "What one medium offered under uas says nothing about another one."
+        self.offers(SCSI, 0x80, 'unmap')
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.under_storage()
+        self.tree.write(SCSI + '/model', 'Disk B          \n')
+        self.assertIn('cannot see whether the disk offers TRIM', self.ctl('trim', 'sdz', 'on', code=6).stderr)
+        self.assertEqual(self.kept(), [])
+
     def test_trim_errors(self):
         "Neither a full disk nor a refused event of udev is a success."
         self.offers(SCSI, 0x80)

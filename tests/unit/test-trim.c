@@ -82,6 +82,13 @@ static const struct {
          UAS,
          "in use: the kernel turned it on by itself. Under usb-storage it would not be, unless it is kept on: "
          "uasctl trim DISK on"},
+        {{TRIM_OFFER_UNKNOWN, 0, "unmap", 1, TRIM_NOT_KEPT, true},
+         UAS,
+         "in use: the kernel turned it on by itself. Under usb-storage it would not be, unless it is kept on: "
+         "uasctl --force trim DISK on"},
+        {{TRIM_OFFER_NO, 0, "writesame_16", 1, TRIM_NOT_KEPT, true},
+         UAS,
+         "in use: the kernel turned it on by itself. Under usb-storage it would not be"},
         {{TRIM_OFFER_YES, 1, "unmap", 1, TRIM_KEPT, true}, UAS, "in use under both drivers, because it is kept on"},
         {{TRIM_OFFER_UNKNOWN, 0, "unmap", 1, TRIM_KEPT, true}, BOT, "in use under both drivers, because it is kept on"},
         {{TRIM_OFFER_UNKNOWN, 0, "writesame_16", 1, TRIM_NOT_KEPT, true}, BOT, "in use: the kernel turned it on by itself"},
@@ -121,6 +128,15 @@ static void test_sentences(void **state)
                                     sentences[i].sentence);
 }
 
+static void test_ends(void **state)
+{
+        assert_true(trim_ends(&(struct trim_facts){.used_bytes = 1, .choice = true}));
+        assert_true(trim_ends(&(struct trim_facts){.used_bytes = 1, .choice = true, .kept = TRIM_KEPT_FOR_ANOTHER}));
+        assert_false(trim_ends(&(struct trim_facts){.used_bytes = 1, .choice = true, .kept = TRIM_KEPT}));
+        assert_false(trim_ends(&(struct trim_facts){.used_bytes = 0, .choice = true}));
+        assert_false(trim_ends(&(struct trim_facts){.used_bytes = 1}));
+}
+
 static void test_medium(void **state)
 {
         static const struct {
@@ -146,6 +162,7 @@ int main(void)
                 cmocka_unit_test(test_medium),
                 cmocka_unit_test(test_pages),
                 cmocka_unit_test(test_sentences),
+                cmocka_unit_test(test_ends),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,6 +229,55 @@ static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns
         return n;
 }
 
+/* Called under uas. The queue of a disk that hangs may be locked. So its block size is not read, but taken as the smallest one.
+ */
+static void note_trims(struct entry *e)
+{
+        const struct disk *d = &e->life.disk;
+        struct trim_lun luns[TRIM_LUNS_MAX];
+        size_t n = 0;
+
+        for (size_t i = 0; i < d->n_luns && n < ELEMENTSOF(luns); i++) {
+                struct trim_facts t;
+
+                if (!d->luns[i].disk.name[0])
+                        continue;
+                trim_read_offer(&e->manager->roots, d->luns[i].disk.name, 512, &t);
+                if (t.offer != TRIM_OFFER_YES)
+                        continue;
+                luns[n] = (struct trim_lun){.lun = d->luns[i].lun, .max_bytes = t.max_bytes};
+                trim_read_medium(&e->manager->roots, d->luns[i].disk.name, &luns[n++].medium);
+        }
+        if (n == 0) /* they are gone for a moment, in a switch */
+                return;
+        free(e->trims);
+        e->trims = malloc(n * sizeof(*luns));
+        e->n_trims = e->trims ? n : 0;
+        if (e->trims)
+                memcpy(e->trims, luns, n * sizeof(*luns));
+}
+
+/* usb-storage shows no offer. Returns those that the same media made under uas. */
+static size_t trim_luns_noted(const struct entry *e, struct trim_lun *luns)
+{
+        const struct disk *d = &e->life.disk;
+        size_t n = 0;
+
+        for (size_t i = 0; i < e->n_trims; i++)
+                for (size_t j = 0; j < d->n_luns; j++) {
+                        struct trim_medium now;
+                        char mode[TRIM_MODE_MAX];
+
+                        if (d->luns[j].lun != e->trims[i].lun || !d->luns[j].disk.name[0])
+                                continue;
+                        trim_read_medium(&e->manager->roots, d->luns[j].disk.name, &now);
+                        trim_read_mode(&e->manager->roots, d->luns[j].disk.name, mode);
+                        if (*mode && trim_medium_same(&e->trims[i].medium, &now))
+                                luns[n++] = e->trims[i];
+                }
+        return n;
+}
+
 static void trim_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -250,6 +299,8 @@ int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enu
         struct record_task rec = {.type = RECORD_TRIM, .force = force, .port = disk_has_twin(e), .done = trim_kept, .call = call};
 
         rec.n_luns = on ? trim_luns(e, force, rec.luns, ELEMENTSOF(rec.luns), ret_offer) : 0;
+        if (on && !force && rec.n_luns == 0 && *ret_offer == TRIM_OFFER_UNKNOWN)
+                rec.n_luns = trim_luns_noted(e, rec.luns);
         return on && rec.n_luns == 0 ? -EOPNOTSUPP : record_add(e->manager, e, &rec);
 }
 
@@ -258,6 +309,8 @@ void request_trim_look(struct entry *e)
         const struct disk *d = &e->life.disk;
         uint64_t max;
 
+        if (d->facts.driver == DRIVER_UAS)
+                note_trims(e);
         for (size_t i = 0; i < d->n_luns && !e->trim_told; i++)
                 if (d->luns[i].disk.name[0] && trims_lookup(&e->manager->roots, &d->facts, d->luns[i].lun, d->luns[i].disk.name,
                                                             &max) == TRIM_KEPT_FOR_ANOTHER) {

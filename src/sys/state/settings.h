@@ -81,7 +81,9 @@ int policy_list(const struct roots *r, const struct config *c, const struct fact
 /* Reads the TRIM facts of a block device from sysfs, all but `kept`. A missing attribute is unknown. Sends the disk no command.
  */
 void trim_read(const struct roots *r, const char *block, struct trim_facts *ret);
-/* Reads only provisioning_mode, which does not lock the queue of the disk. */
+/* Reads only `offer` and max_bytes. Like the next function it does not lock the queue of the disk. */
+void trim_read_offer(const struct roots *r, const char *block, unsigned block_size, struct trim_facts *ret);
+/* Reads only provisioning_mode. */
 void trim_read_mode(const struct roots *r, const char *block, char ret[static TRIM_MODE_MAX]);
 
 /*

@@ -33,17 +33,22 @@ void trim_read_mode(const struct roots *r, const char *block, char ret[static TR
                 ret[0] = '\0';
 }
 
-void trim_read(const struct roots *r, const char *block, struct trim_facts *ret)
+void trim_read_offer(const struct roots *r, const char *block, unsigned block_size, struct trim_facts *ret)
 {
         uint8_t b0[PAGE_MAX], b2[PAGE_MAX];
         size_t n_b0, n_b2;
-        unsigned block_size;
 
         *ret = (struct trim_facts){};
         n_b2 = read_page(r, block, "pgb2", b2);
         n_b0 = read_page(r, block, "pgb0", b0);
-        block_size = (unsigned) read_queue(r, block, "logical_block_size");
-        trim_pages(b2, n_b2, b0, n_b0, block_size ?: 512, ret);
+        trim_pages(b2, n_b2, b0, n_b0, block_size, ret);
+}
+
+void trim_read(const struct roots *r, const char *block, struct trim_facts *ret)
+{
+        unsigned block_size = (unsigned) read_queue(r, block, "logical_block_size");
+
+        trim_read_offer(r, block, block_size ?: 512, ret);
         ret->used_bytes = read_queue(r, block, "discard_max_bytes");
         trim_read_mode(r, block, ret->mode);
 }
