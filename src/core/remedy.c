@@ -8,6 +8,7 @@
 const struct remedy_row remedy_rows[_REMEDY_MAX] = {
         /* clang-format off */
         [REMEDY_UMOUNT]    = {"umount %s", "umount"},
+        [REMEDY_UMOUNT_ALL] = {"umount -A %s", "umount"},
         [REMEDY_SWAPOFF]   = {"swapoff %s", "swapoff"},
         [REMEDY_LOOP]      = {"losetup --detach %s", "losetup"},
         [REMEDY_STOP_UNIT] = {"systemctl stop %s", "systemctl", SYSTEMD, .touches = "the whole service"},

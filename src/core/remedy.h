@@ -13,6 +13,7 @@ enum remedy {
         REMEDY_NONE,
         /* end a use of a disk */
         REMEDY_UMOUNT,
+        REMEDY_UMOUNT_ALL, /* a device with several mounts */
         REMEDY_SWAPOFF,
         REMEDY_LOOP,
         REMEDY_STOP_UNIT,

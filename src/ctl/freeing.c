@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "core/disk.h"
 #include "ctl/boot.h"
@@ -128,8 +129,12 @@ static int take_swap_file(const struct mount_line *line, void *data)
         const struct swaps_below *s = data;
 
         /* A swap file of another disk may be mounted below. */
-        if (line->source && path_is_in(line->source, s->where) && same_filesystem(line->source, s->where))
+        if (!line->source || !path_is_in(line->source, s->where) || !same_filesystem(line->source, s->where))
+                return 0;
+        if (path_is_roots(line->source))
                 add_or_say(s->f, REMEDY_SWAPOFF, line->source, line->source);
+        else
+                leave_out(s->f, REMEDY_NONE, line->source);
         return 0;
 }
 
@@ -138,6 +143,67 @@ static void stop_swap_files(struct freeing *f, const char *where)
 {
         (void) mount_lines(f->r->proc, "swaps", TABLE_SWAPS, take_swap_file, &(struct swaps_below){f, where});
 }
+
+/* ---- mounts ---- */
+
+/* The mount table has an absolute path. A user who may change a directory in it makes it lead to another mount. */
+struct mount_names {
+        const char *where;
+        char source[REMEDY_OPERAND_MAX]; /* of the mount on top there, or "" */
+        dev_t devno;
+        bool found, covered; /* covered: more than one file system is mounted there */
+        unsigned n;          /* mounts of this file system */
+        bool shown;          /* the source names no other file system */
+        bool roots;          /* only root can change the paths of its mounts */
+};
+
+static int find_mount(const struct mount_line *line, void *data)
+{
+        struct mount_names *m = data;
+
+        if (!streq(line->target, m->where))
+                return 0;
+        m->covered = m->covered || (m->found && line->devno != m->devno);
+        m->found = true;
+        m->devno = line->devno;
+        if (!line->source || !startswith(line->source, "/dev/") || !copy_string(m->source, sizeof(m->source), line->source))
+                m->source[0] = '\0';
+        return 0;
+}
+
+static int find_names(const struct mount_line *line, void *data)
+{
+        struct mount_names *m = data;
+
+        if (line->devno == m->devno) {
+                m->n++;
+                m->roots = m->roots && path_is_roots(line->target);
+        } else if (line->source && streq(line->source, m->source))
+                m->shown = false;
+        return 0;
+}
+
+/* By its path; by its device if another user may change the path. */
+static void unmount(struct freeing *f, const struct user *u)
+{
+        struct mount_names m = {.where = u->where, .shown = true, .roots = path_is_roots(u->where)};
+        unsigned number[2] = {};
+
+        (void) mount_lines(f->r->proc, "1/mountinfo", TABLE_MOUNTINFO, find_mount, &m);
+        if (m.found)
+                (void) mount_lines(f->r->proc, "1/mountinfo", TABLE_MOUNTINFO, find_names, &m);
+        if (m.covered && (attr_read_devno(f->r->sys, path_join("class/block/", u->device, "/dev"), number, number + 1) < 0 ||
+                          m.devno != makedev(number[0], number[1])))
+                leave_out(f, REMEDY_NONE, u->where);
+        else if (m.roots)
+                add_or_say(f, REMEDY_UMOUNT, u->where, u->where);
+        else if (*m.source && m.shown && !m.covered)
+                add_or_say(f, m.n > 1 ? REMEDY_UMOUNT_ALL : REMEDY_UMOUNT, m.source, u->where);
+        else
+                leave_out(f, REMEDY_NONE, u->where);
+}
+
+/* ---- devices that stand on it ---- */
 
 static void read_mapping(const struct roots *r, const char *name, const char *attribute, char *ret, size_t size)
 {
@@ -197,11 +263,11 @@ static void free_user(struct freeing *f, const struct user *u)
                 return; /* it does not answer: it stands on the disk, or not, but not on another device of the disk */
         else if (id == REMEDY_LOOP)
                 detach_loop(f, u, operand);
-        else if (id != REMEDY_NONE) {
-                if (id == REMEDY_UMOUNT)
-                        stop_swap_files(f, u->where);
+        else if (id == REMEDY_UMOUNT) {
+                stop_swap_files(f, u->where);
+                unmount(f, u);
+        } else if (id != REMEDY_NONE)
                 add_or_say(f, id, operand, u->where ?: operand);
-        }
 }
 
 static void free_users(struct freeing *f, const struct user *users, size_t n)

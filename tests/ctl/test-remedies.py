@@ -212,11 +212,38 @@ class Freeing(unittest.TestCase):
     def test_swap_file(self):
         """A swap file keeps the file system busy. One outside it stays."""
         top = self.tree.path('mnt')
-        self.mounted(top.encode())
         self.tree.write('mnt/swap file', '')
         self.tree.write('swap', '')
-        self.tree.write('proc/swaps', f'Filename Type Size Used Priority\n{top}/swap\\040file file 1 0 -2\n{self.tree.path("swap")} file 1 0 -3\n')
-        self.assertEqual(self.to_free(), [f"swapoff '{top}/swap file'", f'umount {top}'])
+        self.tree.write('proc/swaps', f'Filename Type Size Used Priority\n{top}/swap\\040file file 1 0 -2\n{self.tree.path("swap")} file 1 0 -3\n'
+                        '/usr/share/doc file 1 0 -4\n')
+        self.mounted(b'/usr/share')
+        self.assertEqual(self.to_free(), ['swapoff /usr/share/doc', 'umount /usr/share'])
+        # Its folder is in one in which others write.
+        self.mounted(top.encode())
+        self.assertEqual(self.to_free(), ['umount /dev/sda', f'No command is known that frees {top}/swap file.'])
+
+    def test_path_of_another(self):
+        """A user who may change a folder above the mount point leads the path elsewhere: the device is named, if that is unambiguous."""
+        top = self.tree.path('mnt')
+        os.mkdir(top)
+        for places, wanted in (((top,), ['umount /dev/sda']),
+                               ((top, '/mnt/it'), ['umount -A /dev/sda']),
+                               (('/mnt/it', '/mnt/more'), ['umount /mnt/more', 'umount /mnt/it'])):
+            self.mounted(*(place.encode() for place in places))
+            self.assertEqual(self.to_free(), wanted)
+        link = self.tree.path('link')
+        os.symlink('/mnt', link)
+        self.mounted(f'{link}/it'.encode())
+        self.assertEqual(self.to_free(), ['umount /dev/sda'])
+        ours, theirs = '31 20 8:0 / %s rw - ext4 /dev/sda rw\n', '32 20 8:99 / %s rw - fuse %s rw\n'
+        none = ['No command is known that frees %s.']
+        for table, where, wanted in ((ours % top + theirs % ('/mnt/f', '/dev/sda'), top, none),  # FUSE lets a user name the source
+                                     (ours.replace('/dev/sda', 'none') % top, top, none),
+                                     # Another file system is mounted over it, or below it.
+                                     (ours % '/mnt' + theirs % ('/mnt', '/dev/sdy'), '/mnt', none),
+                                     (theirs % ('/mnt', '/dev/sdy') + ours % '/mnt', '/mnt', ['umount %s'])):
+            self.tree.write('proc/1/mountinfo', ROOT + table)
+            self.assertEqual(self.to_free(), [line % where for line in wanted], table)
 
     def volume(self, number, uuid, name, below):
         self.tree.write(f'sys/class/block/dm-{number}/dev', f'253:{number}\n')

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
 
 #include "common/util.h"
 #include "sys/io/sysfs.h"
@@ -18,6 +20,23 @@ bool program_there(const struct roots *r, const char *name)
                 if (faccessat(folders[i].root, path_join(folders[i].folder, name), X_OK, 0) == 0)
                         return true;
         return false;
+}
+
+bool path_is_roots(const char *path)
+{
+        for (const char *end = path; (end = strchr(end, '/')); end++) {
+                char above[PATH_MAX] = "/";
+                struct statx x;
+
+                if (end > path && !copy_part(above, sizeof(above), path, (size_t) (end - path)))
+                        return false;
+                if (statx(AT_FDCWD, above, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+                          STATX_TYPE | STATX_MODE | STATX_UID, &x) < 0)
+                        return errno == ENOENT; /* only root can make it */
+                if (!S_ISDIR(x.stx_mode) || x.stx_uid != 0 || x.stx_mode & (S_IWGRP | S_IWOTH))
+                        return false;
+        }
+        return path[0] == '/';
 }
 
 bool systemd_there(const struct roots *r)

@@ -9,6 +9,11 @@
 
 /* Returns true if the system has this program, in /usr/bin, /usr/sbin, /bin or /sbin: only root writes there. */
 bool program_there(const struct roots *r, const char *name);
+/*
+ * Returns true if only root can make this path lead to another file. Root owns each directory above it, and no other user may
+ * write there. None is a symbolic link.
+ */
+bool path_is_roots(const char *path);
 /* Returns true if systemd is the system's manager: it answers systemctl, and keeps a journal. */
 bool systemd_there(const struct roots *r);
 /*
