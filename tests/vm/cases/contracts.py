@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""PID 1, logind and polkit keep to what the tests' stand-ins for them do (tests/daemon/stand_ins.py)."""
+
+import os
+import shlex
+import sys
+
+from context import case
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../daemon"))
+import stand_ins  # noqa: E402
+
+
+def keep_to_it(vm):
+    guest = vm.resume()
+
+    def run(command):
+        done = guest.run(shlex.join(command))
+        return done.rc, done.out, done.err
+    bus = stand_ins.Bus(run)
+    guest.run("systemctl start --no-block " + stand_ins.WAITING, check=True)
+    for of in stand_ins.API:
+        stand_ins.check(bus, of)
+    guest.run("systemctl stop " + stand_ins.WAITING, check=True)
+
+    # The machine is about to sleep as long as an inhibitor delays it.
+    guest.put("/etc/systemd/logind.conf.d/vm.conf", "[Login]\nInhibitDelayMaxSec=90\n")
+    guest.run("systemctl restart systemd-logind && echo freezer >/sys/power/pm_test", check=True)
+    delays = guest.spawn("exec systemd-inhibit --what=sleep --mode=delay sleep 1000")
+    guest.wait_until("systemd-inhibit --list --no-pager | grep -q 'sleep .* sleep .* delay'")
+    guest.spawn("systemctl suspend")
+    guest.wait_until("busctl get-property %s PreparingForSleep | grep -qx 'b true'" % " ".join(stand_ins.LOGIND))
+    stand_ins.none_while_asleep(bus)
+    delays.kill()
+    guest.wait_until("busctl get-property %s PreparingForSleep | grep -qx 'b false'" % " ".join(stand_ins.LOGIND), 60)
+    stand_ins.inhibitor(bus)
+
+
+@case(tier="full", image="bookworm", product=False)
+def systemd_252(vm):
+    "PID 1, logind and polkit of Debian 12 answer as the stand-ins do."
+    keep_to_it(vm)
+
+
+@case(tier="full", image="trixie", product=False)
+def systemd_257(vm):
+    "PID 1, logind and polkit of Debian 13 answer as the stand-ins do."
+    keep_to_it(vm)
