@@ -96,7 +96,10 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
                                    TRANSLATED(told->disk.lease));
         if (told && told->disk.inhibited && plan.code == UASD_EXIT_OK && decision_wants_switch(&c->v->disk.facts, &plan.decision))
                 plan.code = UASD_EXIT_DEFERRED;
-        return tell_plan(c->v, w, &plan);
+        r = tell_plan(c->v, w, &plan);
+        if (r == UASD_EXIT_OK || r == UASD_EXIT_DEFERRED)
+                say_trim_is_lost(c, c->v, plan.decision.target);
+        return r;
 }
 
 static int tell_outcome(const char *label, const struct outcome *o)

@@ -331,6 +331,8 @@ class PolicyWrite(unittest.TestCase):
             self.tree.write('sys/class/block/sda/device/vpd_pgb2', page)
             self.assertIn(said, self.policy('sda', 'usb-storage').stderr)
             self.policy('sda', 'auto')
+            self.assertIn(said, self.tree.run('switch', '--dry-run', 'sda', 'usb-storage').stderr)
+            self.assertNotIn('TRIM', self.tree.run('switch', '--dry-run', 'sda', 'uas').stderr)
         self.assertIn('To keep TRIM: uasctl trim 2-1:1.0 on\n', self.tree.run('policy', '--kernel', 'sda').stderr + self.policy('sda', 'auto').stderr +
                       self.policy('sda', 'usb-storage').stderr)
 

@@ -188,6 +188,16 @@ class Requests(Machine):
         self.assertIn('cannot see whether the disk offers TRIM', self.ctl('trim', 'sdz', 'on', code=6).stderr)
         self.assertEqual(self.kept(), [])
 
+    def test_trim_without_uas(self):
+        "No text sends a disk to uas that does not offer it."
+        self.tree.remove('2-1', 'sdz')
+        self.tree.disk('2-1', 'sdz', 'usb-storage', serial='S1', uas=False)
+        self.tree.write(SCSI + '/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.both()
+        said = self.ctl('trim', 'sdz', 'on', code=6).stderr
+        self.assertIn('cannot see whether the disk offers TRIM. If you force it, ', said)
+        self.assertNotIn('uas first', said)
+
     def test_trim_errors(self):
         "Neither a full disk nor a refused event of udev is a success."
         self.offers(SCSI, 0x80)

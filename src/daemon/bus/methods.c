@@ -215,11 +215,16 @@ static int refuse_trim(const struct call *c, enum trim_offer offer)
                 return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
                                          "%s: the kernel cannot use TRIM on this disk now: it shows no provisioning_mode.",
                                          f->interface);
-        if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
+        if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE && f->caps.uas && f->caps.pipes)
                 return sd_bus_error_setf(
                         c->error, UASD_BUS_ERROR_REFUSED,
                         "%s: under usb-storage uasd cannot see whether the disk offers TRIM. Switch it to uas first, or force it.",
                         f->interface);
+        if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
+                                         "%s: under usb-storage uasd cannot see whether the disk offers TRIM. If you force it, a "
+                                         "bridge that cannot do it may lose data.",
+                                         f->interface);
         return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
                                  "%s: the disk does not offer TRIM (LBPU). If you force it, a bridge that cannot do it "
                                  "may lose data.",
