@@ -29,6 +29,8 @@ static bool one(const struct scene *s, const struct clean *c, unsigned n, enum f
         char text[64];
         bool good;
 
+        if (sweep_leaves_out())
+                return true;
         now.hooks[0] = (struct fake_hook){.nth = n, .what = what, .error = error};
         scene_make(&now);
         scene_switch(&now, &r);

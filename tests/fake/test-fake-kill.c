@@ -87,6 +87,8 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, enu
         struct result r = {0};
         bool good, failed, recorded;
 
+        if (sweep_leaves_out())
+                return true;
         now.hooks[0] = (struct fake_hook){.nth = n, .what = what};
         scene_make(&now);
         scene_switch_in_child(&now, &r);
@@ -135,7 +137,8 @@ static void test_killed(void **state)
 {
         n_failed = 0;
         at_every_operation(false);
-        assert_int_not_equal(n_failed, 0);
+        if (!getenv("FAKE_SAMPLE"))
+                assert_int_not_equal(n_failed, 0);
 }
 
 static void test_begun_again(void **state)
@@ -151,6 +154,8 @@ static bool killed_twice(const struct scene *s, const char *op, unsigned nth, un
         char what[64];
         bool good;
 
+        if (sweep_leaves_out())
+                return true;
         now.hooks[0] = (struct fake_hook){.op = op, .nth = nth, .what = HOOK_KILL_DONE};
         scene_make(&now);
         scene_switch_in_child(&now, &r);
