@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: the kernel's messages about a disk on uas, and the records from them."""
 
+import fcntl
 import json
 import os
 import signal
@@ -259,7 +260,8 @@ class Trouble(Machine):
         self.reset(4, 100, 1)
         self.says(5, 200, 'PM: suspend entry (deep)', device='')
         self.says(6, 201, 'usb 2-1: device not accepting address 5, error -71', 'usb', '+usb:2-1')
-        until(lambda: 'did not take an address' in self.journal(), 'uasd has read them')
+        self.is_read()
+        self.assertNotIn('did not take an address', self.journal())
         self.plays_switch('while test -e "$TREE/at-sync"; do sleep 0.05; done', "echo 'END 1 sync it stays'", 'exit 1')
         self.tree.write('at-sync', '')
         p = self.start_ctl('switch', 'sdz', 'usb-storage')
