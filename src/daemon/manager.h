@@ -54,7 +54,6 @@ struct entry {
         } watches;            /* source/uses.c */
         struct {
                 struct trouble account; /* of this attachment and driver */
-                enum driver driver;     /* of the account */
                 bool acted;             /* its result has been acted upon */
                 bool failed;            /* it has failed on this attachment: that explains why it goes */
                 struct history *unkept; /* history that could not be written; else NULL */

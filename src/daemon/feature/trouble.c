@@ -31,9 +31,9 @@ static void remember(struct manager *m, struct entry *e, const struct record_tas
 void trouble_begin(struct entry *e, enum driver d)
 {
         trouble_again(&e->trouble.account);
+        trouble_driver(&e->trouble.account, d, e->trouble.account.trust);
         e->trouble.acted = false;
         e->trouble.failed = e->trouble.failed && d != DRIVER_UAS;
-        e->trouble.driver = d;
         kmsg_keep(e->manager);
 }
 
@@ -187,25 +187,24 @@ static bool count_timeouts(struct entry *e, usec_t usec)
         return true;
 }
 
-static void tell_account(struct entry *e)
+static enum trust trust_of(const struct facts *f)
 {
-        const struct facts *f = &e->life.disk.facts;
-
-        trouble_driver(&e->trouble.account, f->driver,
-                       f->distrusted ? TRUST_DISTRUSTED
-                       : f->cleared  ? TRUST_CLEARED
-                                     : TRUST_GOOD);
+        return f->distrusted ? TRUST_DISTRUSTED : f->cleared ? TRUST_CLEARED : TRUST_GOOD;
 }
 
 /* Each driver has its own account, also if another program moves the disk. */
 static void follow(struct entry *e)
 {
-        if (!e->life.attempt.running)
-                tell_account(e);
-        if (!e->life.attempt.running && e->trouble.driver != e->life.disk.facts.driver) {
-                trouble_begin(e, e->life.disk.facts.driver);
-                e->trouble.account.timeouts = timeouts(e); /* the switch has judged these */
+        const struct facts *f = &e->life.disk.facts;
+        struct trouble *t = &e->trouble.account;
+
+        if (e->life.attempt.running)
+                return;
+        if (t->driver != f->driver) {
+                trouble_begin(e, f->driver);
+                t->timeouts = timeouts(e); /* the switch has judged these */
         }
+        trouble_driver(t, f->driver, trust_of(f));
 }
 
 static bool is_watched(const struct entry *e)
@@ -218,10 +217,7 @@ static bool is_watched(const struct entry *e)
 void trouble_switched(struct entry *e)
 {
         e->trouble.account.asleep = false; /* the end of a sleep may have come during the switch */
-        if (!e->life.attempt.running)
-                tell_account(e);
-        if (e->life.disk.facts.driver != DRIVER_UAS)
-                follow(e);
+        follow(e);
         if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e, now_monotonic()))
                 kmsg_keep(e->manager);
         if (e->manager->env.sleeping) /* the sleep waits for this switch and the end of its trial */
@@ -321,7 +317,7 @@ void trouble_adopt(struct entry *e)
         struct facts *f = &e->life.disk.facts;
         struct history h;
 
-        e->trouble.driver = f->driver;
+        trouble_driver(&e->trouble.account, f->driver, trust_of(f));
         e->trouble.account.timeouts =
                 timeouts(e); /* timeouts before uasd listened; the kept number of an earlier uasd replaces it */
         if (facts_uas_alone(f))

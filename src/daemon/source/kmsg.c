@@ -25,7 +25,7 @@ static bool has_account(const struct entry *e)
 {
         enum driver d = e->life.disk.facts.driver;
 
-        return (d == DRIVER_UAS || d == DRIVER_USB_STORAGE) && e->trouble.driver == d && !e->life.attempt.running &&
+        return (d == DRIVER_UAS || d == DRIVER_USB_STORAGE) && e->trouble.account.driver == d && !e->life.attempt.running &&
                !e->trouble.acted;
 }
 
@@ -35,7 +35,7 @@ static const char *account_key(const struct entry *e, char ret[static ACCOUNT_KE
         char attachment[ATTACHMENT_MAX];
 
         (void) snprintf(ret, ACCOUNT_KEY_MAX, "%s/%s", facts_attachment(&e->life.disk.facts, attachment),
-                        driver_to_string(e->trouble.driver));
+                        driver_to_string(e->trouble.account.driver));
         return ret;
 }
 
