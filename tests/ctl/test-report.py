@@ -52,6 +52,8 @@ class Report(unittest.TestCase):
                          [[('Disk', f'2-{i}:1.0 (sd{"ab"[i - 1]}) Maker Disk'), ('Bridge', f'1209:5a5a, firmware 2.14, verdict {verdict}'),
                            ('Driver', f'{driver}, settled, 5000 Mbit/s')] for i, driver, verdict in ((1, 'usb-storage', 'good'), (2, 'uas', 'unknown'))])
         self.assertIn('      Used: mounted on /media/PRIVATE/label (sda)\n', self.summaries[0])
+        for summary, one in zip(self.summaries, disks):
+            self.assertIn(f'    Reason: {one["reason"]}', ' '.join(summary.split('\n')).replace('          ', '') + '\n')
         for d in disks:
             self.assertEqual((sum(row['decides'] for row in d['rows']), {row['fits'] for row in d['rows']}), (1, {True}))
             self.assertIn('verdict', d['database'])

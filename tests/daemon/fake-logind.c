@@ -48,6 +48,7 @@ static int on_inhibit(sd_bus_message *m, void *data, sd_bus_error *e)
 static const sd_bus_vtable manager[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD("Inhibit", "ssss", "h", on_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_SIGNAL("PrepareForSleep", "b", 0),
         SD_BUS_VTABLE_END,
 };
 

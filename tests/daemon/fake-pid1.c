@@ -84,9 +84,14 @@ static bool wants(char **list, const char *word)
         return false;
 }
 
-static int add_unit(sd_bus_message *reply, char **patterns, const char *name, const char *path, uint32_t job)
+static int add_unit(sd_bus_message *reply, char **patterns, const char *name, const char *active, const char *path, uint32_t job)
 {
-        return wants(patterns, name) ? sd_bus_message_append(reply, "(ssssssouso)", name, "", "", "", "", "", path, job, "", "/")
+        char of_job[64] = "/";
+
+        if (job > 0)
+                (void) snprintf(of_job, sizeof(of_job), PATH "/job/%u", job);
+        return wants(patterns, name) ? sd_bus_message_append(reply, "(ssssssouso)", name, "", "loaded", active, "", "", path, job,
+                                                             job > 0 ? "start" : "", of_job)
                                      : 0;
 }
 
@@ -117,9 +122,9 @@ static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
                         printf(" %s", *word);
         puts("");
         if (array && wants(states, "active"))
-                r = add_unit(reply, patterns, "mdadm-last-resort@md0.timer", ARRAY, 0);
+                r = add_unit(reply, patterns, "mdadm-last-resort@md0.timer", "active", ARRAY, 0);
         for (size_t i = 0; r >= 0 && wants(states, "inactive") && i < n_units; i++)
-                r = add_unit(reply, patterns, units[i].name, units[i].path, units[i].job);
+                r = add_unit(reply, patterns, units[i].name, "inactive", units[i].path, units[i].job);
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
@@ -160,6 +165,8 @@ static const sd_bus_vtable manager[] = {
         SD_BUS_METHOD("RestartUnit", "ss", "o", on_unit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("StartUnit", "ss", "o", on_unit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("ListUnitsByPatterns", "asas", "a(ssssssouso)", on_list, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_SIGNAL("JobRemoved", "uoss", 0),
+        SD_BUS_SIGNAL("StartupFinished", "tttttt", 0),
         SD_BUS_PROPERTY("SystemState", "s", on_state, 0, 0),
         SD_BUS_PROPERTY("UnitsLoadFinishTimestampMonotonic", "t", on_loaded, 0, 0),
         SD_BUS_VTABLE_END,

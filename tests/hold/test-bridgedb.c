@@ -168,12 +168,31 @@ static void test_bind_under_way(void **state)
         }
 }
 
+/* udev escapes what the device says of itself. */
+static void test_strings(void **state)
+{
+        struct facts f = {.port = "2-1", .manufacturer = "from before"};
+        struct tree *t = *state;
+
+        tree_write(t, RECORD,
+                   "I:1\nE:ID_VENDOR_ENC=A\\x20\\x26\\x20B\nE:ID_MODEL_ENC=Fast\\x20\\x20Disk\\x2f\nE:ID_SERIAL_SHORT=SN1\n");
+        strings_from_udev(&t->roots, &f);
+        assert_string_equal(f.manufacturer, "A & B");
+        assert_string_equal(f.product, "Fast  Disk/");
+        assert_string_equal(f.serial, "SN1");
+        tree_write(t, RECORD, "I:1\n");
+        strings_from_udev(&t->roots, &f);
+        assert_string_equal(f.manufacturer, "");
+        assert_string_equal(f.product, "");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_platform, make, done),
                 cmocka_unit_test_setup_teardown(test_asked_of_udev, make, done),
                 cmocka_unit_test_setup_teardown(test_decides, make, done),
+                cmocka_unit_test_setup_teardown(test_strings, make, done),
                 cmocka_unit_test_setup_teardown(test_bind_under_way, make, done),
         };
 

@@ -229,7 +229,9 @@ class Programs(unittest.TestCase):
                     with open(self.tree.path('run/dbus/system_bus_socket'), 'w'):
                         pass
                 self.pid1('state running', 'answer')
+                self.tree.write('limits', '')
                 self.assertEqual(self.asks_pid1('state'), '1\n')
+                self.assertEqual(self.read('limits'), 'pid1 0\n' * silent + 'pid1 25\n')  # a quarter of a second for the bus
 
     def test_pid1_release(self):
         "The timer of a hold that uasd-switch begins: only the order, whatever the machine does."

@@ -1418,11 +1418,36 @@ static void test_cancelled(void **state)
         assert_false(l.disk.cancelled);
 }
 
+/* Only a switch that failed strands a disk. One that never had a driver, or whose switch was deferred, is not stranded. */
+static void test_stranded(void **state)
+{
+        static const struct {
+                enum driver driver;
+                int code;
+                bool stranded;
+        } rows[] = {
+                {DRIVER_NONE, -1, false},
+                {DRIVER_NONE, UASD_EXIT_OK, false},
+                {DRIVER_NONE, UASD_EXIT_DEFERRED, false},
+                {DRIVER_NONE, UASD_EXIT_FAILED, true},
+                {DRIVER_NONE, UASD_EXIT_ROLLED_BACK, true},
+                {DRIVER_UAS, UASD_EXIT_FAILED, false},
+                {DRIVER_USB_STORAGE, UASD_EXIT_ROLLED_BACK, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct life l = {.disk = {.facts.driver = rows[i].driver, .outcome.code = rows[i].code}};
+
+                if (life_stranded(&l) != rows[i].stranded)
+                        fail_msg("row %zu", i);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_scenarios), cmocka_unit_test(test_laws),      cmocka_unit_test(test_drivers),
-                cmocka_unit_test(test_killed),    cmocka_unit_test(test_cancelled),
+                cmocka_unit_test(test_killed),    cmocka_unit_test(test_cancelled), cmocka_unit_test(test_stranded),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
