@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory runs out at the n-th allocation, for each n. A function then returns -ENOMEM, or the same as always: never another
- * result that looks like one. The linker brings the allocations of core, sys and hold here.
+ * Memory runs out at the n-th allocation, for each n: once, or from there on. A function then returns -ENOMEM, or the same as
+ * always: never another result that looks like one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <limits.h>
+
 #include <cmocka.h>
 
+#include "../memory.h"
 #include "../sys/tree.h"
 #include "common/util.h"
 #include "core/keepoff.h"
@@ -25,60 +23,6 @@
 #include "sys/state/settings.h"
 #include "sys/usb/usbdisk.h"
 #include "sys/users/users.h"
-
-static int left = -1; /* allocations before one fails; -1: none fails */
-static bool failed;
-
-static bool fails(void)
-{
-        if (left < 0)
-                return false;
-        if (left > 0) {
-                left--;
-                return false;
-        }
-        left = -1; /* the next ones succeed: a caller that goes on has a chance to be wrong */
-        failed = true;
-        errno = ENOMEM;
-        return true;
-}
-
-#define WRAP(type, name, parameters, arguments)                                                                                  \
-        type __real_##name parameters;                                                                                           \
-        type __wrap_##name parameters;                                                                                           \
-        type __wrap_##name parameters                                                                                            \
-        {                                                                                                                        \
-                return fails() ? (type) FAILURE : __real_##name arguments;                                                       \
-        }
-#define FAILURE NULL
-WRAP(void *, malloc, (size_t size), (size))
-WRAP(void *, calloc, (size_t n, size_t size), (n, size))
-WRAP(void *, realloc, (void *p, size_t size), (p, size))
-WRAP(void *, reallocarray, (void *p, size_t n, size_t size), (p, n, size))
-WRAP(char *, strdup, (const char *s), (s))
-WRAP(char *, strndup, (const char *s, size_t n), (s, n))
-WRAP(FILE *, fdopen, (int fd, const char *mode), (fd, mode))
-WRAP(DIR *, fdopendir, (int fd), (fd))
-WRAP(FILE *, open_memstream, (char **text, size_t *size), (text, size))
-#undef FAILURE
-#define FAILURE -1
-WRAP(ssize_t, __getdelim, (char **line, size_t *room, int end, FILE *f), (line, room, end, f)) /* an optimised getline() */
-WRAP(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f))
-
-int __real_vasprintf(char **ret, const char *format, va_list ap);
-int __wrap_asprintf(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int __wrap_asprintf(char **ret, const char *format, ...)
-{
-        va_list ap;
-        int r;
-
-        if (fails())
-                return -1;
-        va_start(ap, format);
-        r = vasprintf(ret, format, ap);
-        va_end(ap);
-        return r;
-}
 
 /* ---- the functions, and what they find, as a text ---- */
 
@@ -139,10 +83,16 @@ static int interfaces(const struct roots *r, struct text *t)
         return k;
 }
 
+static struct block part = {"sda1", 8, 1};
+static const struct lun disk = {.scsi = "0:0:0:0", .sg = "null", .disk = {"sda", 8, 0}, .parts = &part, .n_parts = 1};
+
+static int any_user(const struct roots *r, struct text *t)
+{
+        return users_any(r, &disk, 1);
+}
+
 static int users(const struct roots *r, struct text *t)
 {
-        static struct block part = {"sda1", 8, 1};
-        static const struct lun disk = {.scsi = "0:0:0:0", .sg = "null", .disk = {"sda", 8, 0}, .parts = &part, .n_parts = 1};
         struct user *list = NULL;
         size_t n = 0;
         int k = users_find(r, &disk, 1, true, &list, &n);
@@ -256,6 +206,17 @@ static int end_trials(const struct roots *r, struct text *t)
         return history_end_trials(r, NULL);
 }
 
+static int read_policy(const struct roots *r, struct text *t)
+{
+        enum policy p = POLICY_AUTO;
+        struct facts f = known();
+        bool forced = false;
+        int k = policy_lookup(r, &f, &p, &forced);
+
+        say(t, "%s", policy_to_string(p));
+        return k;
+}
+
 static int policy(const struct roots *r, struct text *t)
 {
         struct facts f = known();
@@ -289,6 +250,7 @@ static const struct {
         FUNCTION(interface),
         FUNCTION(interfaces),
         FUNCTION(users),
+        FUNCTION(any_user),
         FUNCTION(keepoff),
         FUNCTION(kernel_line),
         FUNCTION(modprobe),
@@ -297,6 +259,7 @@ static const struct {
         FUNCTION(record, "etc/uasd/history", "var/lib/uasd/history"),
         FUNCTION(forget, "etc/uasd/history", "var/lib/uasd/history"),
         FUNCTION(end_trials, "etc/uasd/history", "var/lib/uasd/history"),
+        FUNCTION(read_policy),
         FUNCTION(policy, "etc/uasd/policy", "var/lib/uasd/policy"),
 };
 
@@ -307,7 +270,10 @@ static void make(struct tree *t)
         static const char *const files[][2] = {
                 {"proc/sys/kernel/osrelease", "6.1.0-test\n"},
                 {"proc/sys/kernel/random/boot_id", "now\n"},
-                {"proc/1/mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"},
+                {"proc/1/mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"
+                                     "32 20 0:40 / /b rw - btrfs /dev/sdb1 rw\n"},
+                {"sys/fs/btrfs/1-2/devices/sda1", ""},
+                {"sys/fs/btrfs/1-2/devices/sdb1", ""},
                 {"proc/77/mountinfo", "31 20 8:1 / /other rw - ext4 /dev/sda1 rw\n"},
                 {"proc/swaps", "Filename Type Size Used Priority\n/dev/sda1 partition 1 0 -2\n"},
                 {"sys/class/block/sda1/holders/dm-0/x", ""},
@@ -317,6 +283,7 @@ static void make(struct tree *t)
                  "[uasd]\nHoldSec=7\n[Disk 1209:5a5a:ONE]\nPolicy=uas\n[Disk 1209:5a5b]\nPolicy=usb-storage\n"},
                 {"etc/uasd/uasd.conf.d/x.conf", "[Disk 1209:5a5a:TWO]\nPolicy=usb-storage\n"},
                 {"etc/uasd/policy", "generation=3\n1209:5a5a:ONE=usb-storage\n1209:5a5c:=usb-storage\n1209:5a5d:X=uas\n"},
+                {"var/lib/uasd/policy", "generation=2\n1209:5a5a:SN1=ignore\n"}, /* older */
                 {"etc/uasd/history",
                  "generation=3\n" TRIAL
                  "1209:5a5e:B@0000:00:14.0/ss/2=state=distrusted firmware=0100 kernel=6.1.0-test boot=- date=- "
@@ -343,15 +310,14 @@ static void read_files(struct tree *t, size_t function, struct text ret[static 3
         }
 }
 
-static int run(struct tree *t, size_t function, int before, struct text *text)
+static int run(struct tree *t, size_t function, unsigned nth, bool lasting, struct text *text)
 {
         int r;
 
         *text = (struct text){};
-        failed = false;
-        left = before;
+        memory_begins(nth, lasting);
         r = functions[function].run(&t->roots, text);
-        left = -1;
+        (void) memory_ends();
         return r;
 }
 
@@ -359,35 +325,37 @@ static void test_each(void **state)
 {
         for (size_t f = 0; f < ELEMENTSOF(functions); f++) {
                 struct text usual, text, old[3], new[3], now[3];
+                unsigned *nths, count;
                 struct tree t;
-                int r, count = 0;
+                int r;
 
                 make(&t);
                 read_files(&t, f, old);
-                r = run(&t, f, -1, &usual);
+                r = run(&t, f, 0, false, &usual);
+                nths = memory_paths(UINT_MAX);
                 read_files(&t, f, new);
                 tree_remove(&t);
                 if (r < 0)
                         fail_msg("%s: %s", functions[f].name, strerror(-r));
-                for (;; count++) {
+                for (count = 0; nths[count / 2]; count++) {
+                        unsigned nth = nths[count / 2];
                         int k;
 
                         make(&t);
-                        k = run(&t, f, count, &text);
+                        k = run(&t, f, nth, count % 2, &text);
                         read_files(&t, f, now);
                         tree_remove(&t);
-                        if (!failed)
-                                break;
                         if (k != -ENOMEM && (k != r || !streq(text.s, usual.s)))
-                                fail_msg("%s, allocation %i: %i %s instead of %i %s", functions[f].name, count, k, text.s, r,
+                                fail_msg("%s, allocation %u: %i %s instead of %i %s", functions[f].name, nth, k, text.s, r,
                                          usual.s);
                         for (size_t i = 0; i < 3 && functions[f].written[i]; i++)
                                 if (!streq(now[i].s, new[i].s) && (k >= 0 || !streq(now[i].s, old[i].s)))
-                                        fail_msg("%s, allocation %i: %s has %s", functions[f].name, count,
-                                                 functions[f].written[i], now[i].s);
+                                        fail_msg("%s, allocation %u: %s has %s", functions[f].name, nth, functions[f].written[i],
+                                                 now[i].s);
                 }
-                print_message("%s: %i allocations, %s\n", functions[f].name, count, usual.s);
+                print_message("%s: %u allocations, %s\n", functions[f].name, count / 2, usual.s);
                 assert_true(count > 0);
+                free(nths);
         }
 }
 

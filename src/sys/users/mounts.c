@@ -141,14 +141,32 @@ int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(c
         return k < 0 ? k : 0;
 }
 
-/* Returns true if a btrfs has this member. ret_ours gets a member that is on the disk, or NULL. */
-static bool btrfs_has(const struct user_search *s, const char *uuid, const char *member, const char **ret_ours)
+/* Lists all btrfs. There may be none. */
+static int list_btrfs(const struct user_search *s, char ***ret)
+{
+        int n = dir_list(s->r->sys, "fs/btrfs", "", ret);
+
+        return n == -ENOENT ? 0 : n;
+}
+
+/* Lists the members of one. It may have gone, and "features" is none. */
+static int list_members(const struct user_search *s, const char *uuid, char ***ret)
+{
+        int n = dir_list(s->r->sys, path_join("fs/btrfs/", uuid, "/devices"), "", ret);
+
+        return n == -ENOENT || n == -ENOTDIR ? 0 : n;
+}
+
+/* Returns 1 if a btrfs has this member, 0, or -errno. ret_ours gets a member that is on the disk, or NULL. */
+static int btrfs_has(const struct user_search *s, const char *uuid, const char *member, const char **ret_ours)
 {
         _cleanup_strv_ char **names = NULL;
+        int n = list_members(s, uuid, &names);
         const char *ours = NULL;
         bool found = false;
 
-        (void) dir_list(s->r->sys, path_join("fs/btrfs/", uuid, "/devices"), "", &names);
+        if (n < 0)
+                return n;
         for (char **name = names; name && *name; name++) {
                 found = found || search_is_called(s, *name, member);
                 if (!ours && !(ours = search_name(s, *name)))
@@ -158,23 +176,32 @@ static bool btrfs_has(const struct user_search *s, const char *uuid, const char 
         return found;
 }
 
-/* btrfs has its own device number, and its source names only one of its members. sysfs lists the members. */
-static const char *mount_device(const struct user_search *s, const struct mount_line *line)
+/*
+ * btrfs has its own device number, and its source names only one of its members. sysfs lists the members. Returns 0 and the
+ * device of the disk that is mounted, or NULL, or -errno.
+ */
+static int mount_device(const struct user_search *s, const struct mount_line *line, const char **ret)
 {
         _cleanup_strv_ char **uuids = NULL;
-        const char *device = NULL, *source;
+        const char *source;
+        int r;
 
-        if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), &device) ||
-            (device = search_stacked_number(s, major(line->devno), minor(line->devno))))
-                return device;
+        *ret = NULL;
+        if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), ret) ||
+            (*ret = search_stacked_number(s, major(line->devno), minor(line->devno))))
+                return 0;
         if (!line->source || !startswith(line->source, "/dev/") || major(line->devno) != 0)
-                return NULL;
+                return 0;
         source = line->source + strlen("/dev/");
-        (void) dir_list(s->r->sys, "fs/btrfs", "", &uuids);
-        for (char **uuid = uuids; uuid && *uuid; uuid++)
-                if (btrfs_has(s, *uuid, source, &device))
-                        return device;
-        return search_name(s, source);
+        r = list_btrfs(s, &uuids);
+        for (char **uuid = uuids; r >= 0 && uuid && *uuid; uuid++) {
+                r = btrfs_has(s, *uuid, source, ret);
+                if (r != 0)
+                        return r < 0 ? r : 0;
+        }
+        if (r >= 0)
+                *ret = search_name(s, source);
+        return r < 0 ? r : 0;
 }
 
 /* A copy that propagation made in a service's namespace disappears with the mount itself: it is not a separate user. */
@@ -195,12 +222,12 @@ struct mounts {
 
 static int add_mount(const struct mounts *m, struct user_search *s, const struct mount_line *line)
 {
-        const char *device = mount_device(s, line);
+        const char *device;
         struct user *u;
-        int k;
+        int k = mount_device(s, line, &device);
 
-        if (!device || (m->namespace && (search_enough(s, device) || listed(s, device, line->target))))
-                return 0;
+        if (k < 0 || !device || (m->namespace && (search_enough(s, device) || listed(s, device, line->target))))
+                return k;
         k = search_add_named(s, USER_MOUNT, device, line->target);
         if (k < 0 || !m->namespace)
                 return k;
@@ -264,8 +291,7 @@ int search_swaps(struct user_search *list, size_t n)
 static int add_btrfs(struct user_search *s, const char *uuid)
 {
         _cleanup_strv_ char **names = NULL;
-        int n = dir_list(s->r->sys, path_join("fs/btrfs/", uuid, "/devices"), "", &names);
-        int k = n == -ENOENT || n == -ENOTDIR || n >= 0 ? 0 : n;
+        int n = list_members(s, uuid, &names), k = n < 0 ? n : 0;
 
         for (int i = 0; k >= 0 && i < n; i++) {
                 const char *device = search_name(s, names[i]);
@@ -292,7 +318,7 @@ int search_holders(struct user_search *s)
 int search_btrfs(struct user_search *s)
 {
         _cleanup_strv_ char **uuids = NULL;
-        int n = dir_list(s->r->sys, "fs/btrfs", "", &uuids), k = n < 0 && n != -ENOENT ? n : 0;
+        int n = list_btrfs(s, &uuids), k = n < 0 ? n : 0;
 
         for (int i = 0; k >= 0 && i < n; i++)
                 k = add_btrfs(s, uuids[i]);

@@ -126,7 +126,7 @@ int users_any(const struct roots *r, const struct lun *luns, size_t n_luns)
         struct user_search s = {.r = r, .luns = luns, .n_luns = n_luns, .any = true};
         int k = search_tables(&s, 1, false);
 
-        assert(s.n == (k == SEARCH_OVER));
+        assert(k == SEARCH_OVER ? s.n == 1 : k < 0 || s.n == 0);
         if (k == SEARCH_OVER)
                 k = s.list->btrfs || (s.list->kind == USER_HOLDER && users_is_array(s.list->where)) ? 2 : 1;
         users_free(s.list, s.n);
