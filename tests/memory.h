@@ -14,7 +14,7 @@ void memory_begins(unsigned nth, bool lasting);
 /* No other fails. Returns the number of allocations since. */
 unsigned memory_ends(void);
 /*
- * Returns the numbers of the allocations of a run without failures, and a 0 at the end. Of those with the same callers the first
- * `times` stand for all. The caller frees it.
+ * Returns the numbers of the allocations of a run without failures, and a 0 at the end. The first `times` with the same callers
+ * stand for all of them. The caller frees the list.
  */
 unsigned *memory_paths(unsigned times);

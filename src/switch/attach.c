@@ -159,12 +159,12 @@ static bool rescan(struct transaction *t)
         char path[64];
         int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
-        if (r > 0) {
-                (void) snprintf(path, sizeof(path), "class/scsi_host/%s/scan", now.host);
-                r = now.host[0] ? attr_write(t->roots.sys, path, "- - -") : -ENOENT;
-                usb_disk_done(&now);
-        }
-        return r >= 0;
+        if (r == 0 || r == -ENODEV)
+                return false;
+        /* It cannot be read without memory. If it has another host by now, the scan of the former one does no harm. */
+        (void) snprintf(path, sizeof(path), "class/scsi_host/%s/scan", r > 0 ? now.host : t->disk.host);
+        usb_disk_done(&now);
+        return attr_write(t->roots.sys, path, "- - -") >= 0;
 }
 
 void attach_back(struct transaction *t)

@@ -24,11 +24,13 @@ static int take_lock(struct transaction *t)
         return 0;
 }
 
-static bool record_is_ours(const struct transaction *t)
+/* Returns 0, -ESTALE, or -errno if that is not known. */
+static int record_is_ours(const struct transaction *t)
 {
         struct switch_record record;
+        int r = switch_record_read(&t->roots, t->interface, &record);
 
-        return switch_record_read(&t->roots, t->interface, &record) > 0 && record.pid == getpid();
+        return r < 0 ? r : r > 0 && record.pid == getpid() ? 0 : -ESTALE;
 }
 
 int record_write(struct transaction *t, const char *step)
@@ -44,11 +46,11 @@ int record_write(struct transaction *t, const char *step)
                 .holding = t->holding,
                 .awaited = t->awaited,
         };
-        int r;
-
         /* hold_rescue() removes the record and gives the disk to another driver: a switch that wakes up late must stop. */
-        if (t->recorded && !record_is_ours(t))
-                return -ESTALE;
+        int r = t->recorded ? record_is_ours(t) : 0;
+
+        if (r < 0)
+                return r;
         (void) copy_string(record.step, sizeof(record.step), step);
         if (t->failed && t->has_unread)
                 (void) unread_text(&t->unread, record.unread);
@@ -66,9 +68,9 @@ int record_begin(struct transaction *t)
 
 int record_check(struct transaction *t)
 {
-        if (!record_is_ours(t))
-                return -ESTALE;
-        return attachment_there(t) ? 0 : -ESTALE;
+        int r = record_is_ours(t);
+
+        return r < 0 ? r : attachment_there(t) ? 0 : -ESTALE;
 }
 
 void record_end(struct transaction *t)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/io/record.h"
 
+#include <assert.h>
 #include <limits.h>
 
 #include "core/facts.h"
 #include "sys/io/statefile.h"
 
-#define ESCAPED_MAX (4 * USB_STRING_MAX) /* "\x1b" for each byte */
+#define STORED_MAX (4 * ESCAPED_MAX + 1024) /* the strings of a device are the longest */
+#define ESCAPED_MAX (4 * USB_STRING_MAX)    /* "\x1b" for each byte */
 
 static bool take_number(const struct state_field *f, unsigned base, const char *value, void *ret)
 {
@@ -59,40 +61,37 @@ static bool take_value(const struct state_field *f, const char *value, void *ret
         return false;
 }
 
-static void print_value(FILE *out, const struct state_field *f, const void *at)
+static void add_value(char ret[static STORED_MAX], const struct state_field *f, const void *at)
 {
         char text[ESCAPED_MAX];
 
         switch (f->type) {
         case VALUE_FLAG:
-                (void) fprintf(out, "%s=%i\n", f->key, *(const bool *) at);
+                text_add(ret, STORED_MAX, "%s=%i\n", f->key, *(const bool *) at);
                 break;
         case VALUE_NUMBER:
-                (void) fprintf(out, "%s=%llu\n", f->key, number_of(f, at));
+                text_add(ret, STORED_MAX, "%s=%llu\n", f->key, number_of(f, at));
                 break;
         case VALUE_HEX:
-                (void) fprintf(out, "%s=%04llx\n", f->key, number_of(f, at));
+                text_add(ret, STORED_MAX, "%s=%04llx\n", f->key, number_of(f, at));
                 break;
         case VALUE_DRIVER:
-                (void) fprintf(out, "%s=%s\n", f->key, driver_to_string(*(const enum driver *) at));
+                text_add(ret, STORED_MAX, "%s=%s\n", f->key, driver_to_string(*(const enum driver *) at));
                 break;
         case VALUE_TEXT:
-                (void) fprintf(out, "%s=%s\n", f->key, make_harmless(at, text, sizeof(text)));
+                text_add(ret, STORED_MAX, "%s=%s\n", f->key, make_harmless(at, text, sizeof(text)));
                 break;
         }
 }
 
 int state_store(int dirfd, const char *path, const struct state_type *type, const void *record)
 {
-        _cleanup_free_ char *text = NULL;
-        size_t size;
-        FILE *out = open_memstream(&text, &size);
+        char text[STORED_MAX] = "";
 
-        if (!out)
-                return -ENOMEM;
         for (size_t i = 0; i < type->n; i++)
-                print_value(out, type->fields + i, (const char *) record + type->fields[i].offset);
-        return fclose(out) == 0 ? state_write(dirfd, path, text, false) : -ENOMEM;
+                add_value(text, type->fields + i, (const char *) record + type->fields[i].offset);
+        assert(strlen(text) < sizeof(text) - 1);
+        return state_write(dirfd, path, text, false);
 }
 
 struct record_reading {

@@ -12,6 +12,9 @@
 
 /* The history of all disks has a quarter of a megabyte at most. */
 #define FILE_SIZE_MAX (1024 * 1024)
+/* The largest record has a line for each disk with trouble. It is read without malloc(): a disk without a driver needs its
+ * record. */
+#define RECORD_SIZE_MAX (64 * 1024)
 /* Written in one piece: only a power cut in that moment can tear it. */
 #define BLOCK_SIZE 4096
 #define LOCK_PAUSE_MSEC 2
@@ -175,34 +178,51 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
         return durable && (r == -ENOSPC || r == -EDQUOT) && write_over(dir, name, text) >= 0 ? 0 : r;
 }
 
-int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)
+static int open_file(int dirfd, const char *path)
 {
-        _cleanup_close_ int dir = -1, fd = -1;
+        _cleanup_close_ int dir = -1;
         const char *name;
-        int r;
+        int fd;
 
         dir = open_parent(dirfd, path, &name);
         if (dir < 0)
-                return dir == -ENOENT ? 0 : dir;
+                return dir;
         fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        return fd < 0 ? -errno : fd;
+}
+
+int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)
+{
+        _cleanup_close_ int fd = open_file(dirfd, path);
+        int r;
+
         if (fd < 0)
-                return errno == ENOENT ? 0 : -errno;
+                return fd == -ENOENT ? 0 : fd;
         r = read_whole(fd, FILE_SIZE_MAX, ret, ret_size);
         return r == -EINVAL ? -EIO : r < 0 ? r : 1; /* not a file */
 }
 
 int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data)
 {
-        _cleanup_free_ char *text = NULL;
-        size_t size = 0;
-        int r = state_read_text(dirfd, path, &text, &size);
+        _cleanup_close_ int fd = open_file(dirfd, path);
+        char text[RECORD_SIZE_MAX + 1];
+        struct stat st;
+        ssize_t n;
 
-        if (r <= 0)
-                return r;
-        for (char *line = text, *end; line < text + size; line = end + 1) {
+        if (fd < 0)
+                return fd == -ENOENT ? 0 : fd;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -EIO;
+        n = read_full(fd, text, sizeof(text));
+        if (n < 0 || n > RECORD_SIZE_MAX)
+                return n < 0 ? (int) n : -EFBIG;
+        for (char *line = text, *end; line < text + n; line = end + 1) {
                 char *equals;
+                int r;
 
-                end = memchr(line, '\n', (size_t) (text + size - line)) ?: text + size;
+                end = memchr(line, '\n', (size_t) (text + n - line)) ?: text + n;
                 *end = '\0';
                 equals = strchr(line, '=');
                 if (line[0] == '#' || !equals)
