@@ -263,7 +263,7 @@ def on_the_bus(guest):
     return [{name: value["data"] for name, value in one.items()} for one in found]
 
 
-@case(image="vendor")
+@case(tier="full", image="vendor")
 def hostile_strings(vm):
     "A disk that calls itself in control and format characters, 252 bytes long: it is switched, and no terminal or journal gets them raw."
     disk = vm.disk(label="DATA", **HOSTILE)

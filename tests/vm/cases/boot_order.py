@@ -42,7 +42,7 @@ def uuid_and_two_disks(vm):
         assert sum("[%s]" % names[disk] in line for line in attached) == 2, attached
 
 
-@case(image="vendor")
+@case(tier="full", image="vendor")
 def two_luns(vm):
     "A disk of two LUNs."
     disk = vm.disk(label="DATA", luns=2)

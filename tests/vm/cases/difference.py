@@ -53,7 +53,7 @@ def bad_place(vm):
     assert "state=distrusted" in record and "failed=1" in record, record
 
 
-@case(tier="default", image="bookworm", limit=400)
+@case(tier="full", image="bookworm", limit=400)
 def fails_under_both(vm):
     "A disk that fails under uas, is moved, and fails under usb-storage as well is not distrusted any more, and stays where it is."
     disk = vm.disk(label="DATA")

@@ -118,7 +118,7 @@ def no_shell(vm):
     assert "ENOENT" not in guest.read("/run/vm-calls")
 
 
-@case(limit=300)
+@case(tier="full", limit=300)
 def bookworm(vm):
     "On bookworm: 3.2 or lower, PID 1's mount namespace, and hold, switch, modules, users, devices as they should be."
     exposure(vm)

@@ -164,7 +164,7 @@ def replugged(vm):
     well(guest, disk, "uas", quirks=FOREIGN)
 
 
-@case(image="bookworm", limit=300)
+@case(tier="full", image="bookworm", limit=300)
 def speaks_uas_alone(vm):
     "A disk that speaks UAS alone is never kept off it: not by a policy, which is refused, not by trouble, and not by a policy that an older uasd has kept."
     guest = vm.resume()

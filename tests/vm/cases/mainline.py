@@ -71,7 +71,7 @@ def rescued(guest, disk):
     assert disk.stats()["uas"]["commands"] == 0
 
 
-@case()
+@case(tier="full")
 def blacklisted(vm):
     "modprobe.blacklist=uas leaves the disk without a driver: it is mounted on usb-storage."
     disk = vm.disk(label="DATA")

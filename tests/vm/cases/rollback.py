@@ -15,7 +15,7 @@ FAULTS = {
     "other_size": ([{"name": "identity", "proto": "uas", "size": 32 << 20}], "verify"),
 }
 # With another fault at the same step.
-REPEATED = ("stalls", "refuses_streams")
+REPEATED = ("hangs_at_depth", "stalls", "refuses_streams")
 
 
 def tried(vm, name):

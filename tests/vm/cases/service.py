@@ -92,7 +92,7 @@ def watchdog(vm):
     assert guest.out("journalctl -b -u uasd -o cat | grep -c 'Watchdog timeout'") == "1"
 
 
-@case(limit=300)
+@case(tier="full", limit=300)
 def gadget_slow_to_name(vm):
     "The kernel has a disk's device locked for half a minute, as its other interfaces tell their names: uasd answers, sees to another disk, and then to this one."
     other, slow = vm.disk(), vm.disk(others=7, other_name_ms=4500)

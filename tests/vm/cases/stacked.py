@@ -179,7 +179,7 @@ def mirrored(vm, fault=None, files=None):
     return guest, outer
 
 
-@case(image="vendor", limit=600)
+@case(tier="full", image="vendor", limit=600)
 def mirrors(vm):
     "md RAID1 and LVM raid1 with one internal and one USB member: neither degraded nor in need of a resync."
     guest, outer = mirrored(vm, files=PATIENT)

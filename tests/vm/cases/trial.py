@@ -74,7 +74,7 @@ def machine_dies(vm):
     only_disk(guest, "trial")
 
 
-@case(tier="default", image="vendor", limit=300)
+@case(tier="full", image="vendor", limit=300)
 def orderly_reboot(vm):
     "A trial ends without a result when the disk is unplugged, uasd is stopped, or the machine is restarted while uasd is dead."
     disk = vm.disk(label="DATA")
