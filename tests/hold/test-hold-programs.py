@@ -537,7 +537,8 @@ class Programs(unittest.TestCase):
         self.assertIn('No mounts will be held: No such file', self.said)
 
     def test_generator_usage(self):
-        self.assertEqual(subprocess.run([GENERATOR, '.'], capture_output=True, timeout=patience()).returncode, 2)
+        p = subprocess.run([GENERATOR, '.'], capture_output=True, text=True, timeout=patience())
+        self.assertEqual((p.returncode, p.stderr), (2, 'usage: uasd-generator NORMAL-DIR EARLY-DIR LATE-DIR\n'))
 
 
 if __name__ == '__main__':
