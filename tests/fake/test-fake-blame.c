@@ -195,7 +195,8 @@ static void test_machine(void **state)
                 {"hwmon hwmon1: Undervoltage detected!", 62, 0, "", true},
                 {"usb usb2-port1: over-current change #1", 1, 0, "; over-current at its port", false},
                 {"usb usb2-port2: over-current change #1", 1, 0, "", true},
-                {"sd 0:0:0:0: [sda] tag#1 Sense Key : Medium Error [current] " MEDIUM, 1, 0, "", true}, /* usb-storage reads it well */
+                {"sd 0:0:0:0: [sda] tag#1 Sense Key : Medium Error [current] " MEDIUM, 1, 0, "",
+                 true}, /* usb-storage reads it well */
                 {"usb usb2-port1: Cannot enable. Maybe the USB cable is bad?", 1, 0, "", true},
                 {"", 0, 2, "; the machine slept meanwhile", false},
         };
