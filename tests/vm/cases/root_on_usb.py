@@ -8,10 +8,11 @@ record yet.
 import os
 import re
 import subprocess
+import time
 
 import initramfs
 from context import case
-from evidence import listed, when
+from evidence import BOOT_ENTRY, DISTRUSTED, hang_once, impatient, listed, messages, only_disk, when
 from media import Media, tool
 from stacks import bound, distrusted, nothing_left, passed, policy, prepare
 
@@ -296,6 +297,65 @@ def stock_lvm_hanging(vm):
     disk.fault(**HANGS)
     guest = boot(vm, [disk], LV, uuid, distrusted(vm, disk, 1), maker=INITRAMFS_TOOLS)
     left(guest, disk)
+
+
+CMDLINE = "/boot/firmware/cmdline.txt"
+
+
+def on_fat(guest):
+    "The folder of that file becomes a FAT file system of its own, on the guest's internal disk, as on a Raspberry Pi."
+    folder = os.path.dirname(CMDLINE)
+    guest.run("mkfs.vfat -F 16 /dev/vda 65536 && mount /dev/vda /mnt && mv %s /mnt && umount /mnt && mount /dev/vda %s && "
+              "echo '/dev/vda %s vfat defaults 0 2' >>/etc/fstab && systemctl daemon-reload && systemctl restart uasd" % (CMDLINE, folder, folder), check=True)
+
+
+def written(guest, line, count):
+    "The entry is behind that LINE. The journal of this boot has so many changes. Returns the new line."
+    guest.wait_until("grep -qx '%s usb-storage.quirks=1209:5a5a:u' %s" % (line, CMDLINE), 90)
+    guest.until(lambda: messages(guest, BOOT_ENTRY) == count, 30, "%d changes are told" % count)
+    assert guest.read(CMDLINE + ".uasd-backup") == line
+    return guest.read(CMDLINE)
+
+
+@case(tier="full", limit=600)
+def stock_entry_by_itself(vm):
+    "BootEntry=auto: uas fails, the boot file gets the entry, also after updates of the system; the next boot is on usb-storage. The printed undo works."
+    disk, uuid = plain(vm)
+    line = "root=UUID=%s rootwait" % uuid
+    guest = boot(vm, [disk], line[len("root="):], uuid, extra={CMDLINE: line + "\n", "/etc/uasd/uasd.conf": "[uasd]\nBootEntry=auto\n"})
+    left(guest, disk, "uas")
+    on_fat(guest)
+    impatient(guest, "sda")
+    hang_once(guest, disk, "sda")
+    assert messages(guest, BOOT_ENTRY) == 0 and guest.read(CMDLINE) == line
+    time.sleep(17)  # a later sign is of another episode
+    hang_once(guest, disk, "sda")
+    new = written(guest, line, 1)
+    assert messages(guest, DISTRUSTED) == 1 and guest.driver(disk.interface) == "uas"
+    # An update of the system rewrites the file: in place, and by a new file.
+    for count, command in enumerate(("echo '%s' >%s", "echo '%s' >%s.new; mv %s.new %s"), 2):
+        guest.run(command % ((line,) + (CMDLINE,) * (command.count("%s") - 1)), check=True)
+        assert written(guest, line, count) == new
+    guest.shut_down()
+
+    disk.reset_stats()
+    guest.boot(disks=[disk], cmdline=new)
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    left(guest, disk)
+    assert only_disk(guest, "settled")["reason_id"] == "distrusted"
+    # The unit runs at each start of uasd. Nothing is to do now.
+    guest.wait_until("journalctl -b -u uasd-boot-entry | grep -q Finished", 30)
+    assert (guest.read(CMDLINE), messages(guest, BOOT_ENTRY)) == (new, 0)
+    guest.run("systemctl stop uasd && echo '%s' >%s && systemctl start uasd" % (line, CMDLINE), check=True)
+    assert written(guest, line, 1) == new
+
+    commands = re.findall(r"(?m)^[^#\n]*uasctl\[\d+\]: (?:To undo it|and then): (uasctl .*)$", guest.journal("-b -u uasd-boot-entry"))
+    assert len(commands) == 2, guest.journal("-b -u uasd-boot-entry")
+    for command in commands:
+        guest.run(command, check=True)
+    guest.run("systemctl restart uasd", check=True)
+    assert only_disk(guest, "settled")["reason_id"] == "quirk"  # of the kernel that runs
+    assert guest.read(CMDLINE) == line and guest.run("test -e %s.uasd-backup" % CMDLINE).rc == 1
 
 
 @case(image="trixie", tier="full", limit=600)
