@@ -188,14 +188,14 @@ static void unmount(struct freeing *f, const struct user *u)
 {
         struct mount_names m = {.where = u->where, .shown = true, .roots = path_is_roots(u->where)};
         unsigned number[2] = {};
+        bool below; /* another file system is mounted over it */
 
         (void) mount_lines(f->r->proc, "1/mountinfo", TABLE_MOUNTINFO, find_mount, &m);
         if (m.found)
                 (void) mount_lines(f->r->proc, "1/mountinfo", TABLE_MOUNTINFO, find_names, &m);
-        if (m.covered && (attr_read_devno(f->r->sys, path_join("class/block/", u->device, "/dev"), number, number + 1) < 0 ||
-                          m.devno != makedev(number[0], number[1])))
-                leave_out(f, REMEDY_NONE, u->where);
-        else if (m.roots)
+        below = m.covered && (attr_read_devno(f->r->sys, path_join("class/block/", u->device, "/dev"), number, number + 1) < 0 ||
+                              m.devno != makedev(number[0], number[1]));
+        if (m.roots && !below)
                 add_or_say(f, REMEDY_UMOUNT, u->where, u->where);
         else if (*m.source && m.shown && !m.covered)
                 add_or_say(f, m.n > 1 ? REMEDY_UMOUNT_ALL : REMEDY_UMOUNT, m.source, u->where);
