@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The condition of a disk: stored TRIM, counters of the SCSI layer, names that a switch removes, smartctl."""
 
+import re
 import time
 
 from context import case
@@ -82,6 +83,46 @@ def trim_is_kept(vm):
     has_mode(guest, disk, "full", 0)
     assert guest.run("mount /dev/%s1 /mnt && fstrim /mnt" % name).rc != 0
     guest.run("umount /mnt", check=True)
+
+
+def exchange(guest, disk, other):
+    "The disk in the dock is exchanged: the bridge is the same, and so is the port."
+    port = disk.port
+    disk.unplug()
+    guest.until(lambda: guest.uasctl("list")["disks"] == [], 60, "an empty list")
+    guest.detach(disk)
+    guest.attach(other, port)
+    other.plug()
+
+
+@case(tier="full", limit=400)
+def trim_of_another(vm):
+    "TRIM is kept on for one disk in a dock: another disk does not get it, of the same model or not, nor under usb-storage. The first one has it again."
+    mine, alike, other = (vm.disk(label="TRIM", serial="DOCK", lun=dict(LUN, product=product, serial=serial))
+                          for product, serial in (("Disk A", "A1"), ("Disk A", "A2"), ("Disk B", "B1")))
+    guest = vm.resume()
+    guest.plug(mine)
+    name = settled(guest, mine, "uas")
+    guest.run("uasctl trim %s on" % name, check=True)
+    has_mode(guest, mine, "unmap", LIMIT)
+    before = mine
+    for disk in alike, other:
+        exchange(guest, before, disk)
+        before = disk
+        name = settled(guest, disk, "uas")
+        one = has_mode(guest, disk, "full", 0)
+        assert (one["offered"], one["kept"]) == ("yes", False), one
+        assert "turned on for another disk behind this bridge" in " ".join(guest.out("uasctl trim " + name).split())
+        assert guest.run("mount /dev/%s1 /mnt && fstrim /mnt" % name).rc != 0
+        guest.run("umount /mnt", check=True)
+    guest.run("uasctl switch --wait=60 %s usb-storage" % name, check=True, timeout=90)
+    settled(guest, other, "usb-storage")
+    has_mode(guest, other, "full", 0)
+    assert len(re.findall("TRIM is kept on for another disk behind this bridge", guest.journal("-b -u uasd"))) == 2
+    assert unmaps(alike, "uas") + unmaps(other, "uas") + unmaps(other, "bot") == 0
+    exchange(guest, other, mine)
+    settled(guest, mine, "uas")
+    assert has_mode(guest, mine, "unmap", LIMIT)["kept"]
 
 
 @case(tier="full", limit=300)

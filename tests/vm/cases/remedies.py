@@ -18,12 +18,14 @@ def printed(guest, disk):
     return re.split(r"\n {12}", field[1]) if field else []
 
 
-def follow(guest, disk, start, wanted):
-    """START a use of the disk, request a switch, run the commands that are printed, once: the disk goes. WANTED: their patterns."""
+def follow(guest, disk, start, wanted, meanwhile="true"):
+    """START a use of the disk, request a switch, run the commands that are printed, once: the disk goes. WANTED: their patterns.
+    MEANWHILE happens before they run."""
     guest.run(start, check=True)
     target = ask(guest, disk)
     commands = guest.until(lambda: printed(guest, disk), 60, "commands for %s" % start)
     assert len(commands) == len(wanted) and all(re.fullmatch(*pair) for pair in zip(wanted, commands)), (commands, wanted)
+    guest.run(meanwhile, check=True)
     for command in commands:
         answer = guest.run("sh -c " + shlex.quote(command))
         assert answer.rc == 0, (command, answer)
@@ -33,7 +35,7 @@ def follow(guest, disk, start, wanted):
 
 @case(limit=600)
 def evil_namespace(vm):
-    "nobody keeps a copy of a mount in a user namespace, with an umount of his own: the printed command ends it, and runs nothing of his."
+    "nobody keeps a copy of a mount in a user namespace, with an umount of his own, or redirects a mount point: the printed command frees the disk, and nothing of his runs."
     disk = vm.disk(label="DATA")
     guest = settled(vm, [disk])
     guest.run("mkdir -p /opt/evil && chmod 777 /opt/evil && mount /dev/sda1 /mnt", check=True)
@@ -49,6 +51,12 @@ def evil_namespace(vm):
     follow(guest, disk, "umount /mnt", [r"kill \d+"])
     assert guest.run("test -e /opt/evil/ran").rc != 0
     job.kill()
+    # He owns a folder above the mount point. Since the command was printed, he has led that path to another mount.
+    guest.run("mkdir -p /opt/his/a/mnt /run/other && chown -R nobody /opt/his && mount -t tmpfs none /run/other", check=True)
+    moved = "setpriv --reuid=65534 --clear-groups sh -ec 'cd /opt/his; mv a b; mkdir a; ln -s /run/other a/mnt'"
+    follow(guest, disk, "mount /dev/sda1 /opt/his/a/mnt", ["umount /dev/sda1"], meanwhile=moved)
+    guest.run("mountpoint -q /run/other && mountpoint -q /opt/his/a/mnt", check=True)  # umount follows the link
+    follow(guest, disk, "mount /dev/sda1 /opt/his/b/mnt && mount --bind /opt/his/b/mnt /mnt", ["umount -A /dev/sda1"])
 
 
 @case(tier="full", limit=900)
