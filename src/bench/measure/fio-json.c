@@ -197,16 +197,20 @@ static void finish(struct bench_run *r)
         }
 }
 
-static void host_of(json_object *entry, char *ret, size_t size)
+/* Returns false if it has no name. */
+static bool host_of(json_object *entry, char *ret, size_t size)
 {
-        const char *name = member(entry, "hostname") ?: "";
+        const char *name = member(entry, "hostname");
         json_object *value = item(entry, "port");
         int port = value ? json_object_get_int(value) : FIO_PORT;
 
+        if (!name || !*name)
+                return false;
         if (port == FIO_PORT)
                 (void) copy_string(ret, size, name);
         else
                 (void) snprintf(ret, size, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
+        return true;
 }
 
 /* A machine's jobs are grouped, so it has one entry. */
@@ -229,10 +233,9 @@ int fio_parse(const char *text, size_t n_hosts, unsigned jobs, unsigned depth, s
                 found++;
                 if (n_hosts == 0)
                         continue;
-                if (found > n_hosts)
+                if (found > n_hosts || !host_of(entry, one.host, sizeof(one.host)))
                         return -EBADMSG;
                 finish(&one);
-                host_of(entry, one.host, sizeof(one.host));
                 ret[found] = one;
         }
         finish(&ret[0]);
