@@ -206,7 +206,8 @@ static const char *read_text(struct reader *r, const char *line)
                 message = dated ? NULL : behind_kernel(text, &program);
                 if (program)
                         return NULL;
-                text = message ?: text;
+                if (message)
+                        text = message;
                 break;
         }
         text += strspn(text, " ");
