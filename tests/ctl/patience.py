@@ -9,10 +9,14 @@ import os
 import time
 
 
+def told():
+    """The factor that the user gives, or 0."""
+    return float(os.environ.get('UASD_PATIENCE') or 0)
+
+
 def factor():
     """Without UASD_PATIENCE it follows the load: with four processes for each processor everything takes four times as long."""
-    told = os.environ.get('UASD_PATIENCE')
-    return float(told) if told else max(1, os.getloadavg()[0] / os.cpu_count())
+    return told() or max(1, os.getloadavg()[0] / os.cpu_count())
 
 
 def patience(seconds=20):

@@ -25,10 +25,11 @@ STATEMENTS = {PID1: [], LOGIND: [], POLKIT: []}
 
 
 class Bus:
-    """run: carries out a command, returns (exit status, stdout, stderr). exact: it has no other members than uasd uses."""
+    """run: carries out a command, returns (exit status, stdout, stderr). exact: it has no other members than uasd uses. root: a name
+    on the bus of a program of root."""
 
-    def __init__(self, run, exact=False):
-        self.run, self.exact = run, exact
+    def __init__(self, run, exact=False, root=LOGIND[0]):
+        self.run, self.exact, self.root = run, exact, root
 
     def busctl(self, *args):
         return self.run(['busctl', '--json=short', *map(str, args)])
@@ -138,7 +139,7 @@ def none_while_asleep(bus):
 
 def authorization(bus, action):
     """polkit's answer about a program of root, given by its unique name."""
-    _kind, [name] = bus.call(('org.freedesktop.DBus', '/org/freedesktop/DBus', 'org.freedesktop.DBus'), 'GetNameOwner', 's', POLKIT[0])
+    _kind, [name] = bus.call(('org.freedesktop.DBus', '/org/freedesktop/DBus', 'org.freedesktop.DBus'), 'GetNameOwner', 's', bus.root)
     return bus.call(POLKIT, 'CheckAuthorization', '(sa{sv})sa{ss}us', 'system-bus-name', 1, 'name', 's', name, action,
                     1, 'disk', '2-1:1.0', 0, '')
 
@@ -146,4 +147,5 @@ def authorization(bus, action):
 @about(POLKIT)
 def root_may(bus):
     "Two truth values and details: allowed, and whether a password would help."
-    assert authorization(bus, 'org.freedesktop.systemd1.manage-units') == ('(bba{ss})', [[True, False, {}]])
+    answer = authorization(bus, 'org.freedesktop.systemd1.manage-units')
+    assert answer == ('(bba{ss})', [[True, False, {}]]), answer

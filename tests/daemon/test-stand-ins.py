@@ -41,7 +41,7 @@ class StandIns(unittest.TestCase):
         def run(command):
             done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience())
             return done.returncode, done.stdout, done.stderr
-        return p, stand_ins.Bus(run, exact=True)
+        return p, stand_ins.Bus(run, exact=True, root=stand_ins.POLKIT[0])
 
     def order(self, p, *lines):
         p.stdin.write(''.join(line + '\n' for line in lines))

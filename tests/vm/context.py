@@ -20,6 +20,7 @@ import saved
 from disk import Disk
 from guest import Guest
 from media import Media
+from patience import told
 
 TIERS = ("fast", "default", "full")
 LIMIT = 240
@@ -39,7 +40,7 @@ class Case:
         self.tier = tier
         self.images = (image,) if isinstance(image, str) else tuple(image)
         self.product = product
-        self.limit = limit
+        self.limit = round(limit * (told() or 1))
         self.sliced = sliced
         self.about = (function.__doc__ or "").strip().partition("\n")[0]
 

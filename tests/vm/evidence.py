@@ -4,6 +4,8 @@
 import json
 import re
 
+from patience import let_pass
+
 
 def when(guest, pattern, options="-b"):
     """Seconds since boot of the first journal line that matches, or None."""
@@ -85,6 +87,11 @@ def hang_once(guest, disk, name):
     guest.run("dd if=/dev/%s of=/dev/null bs=4k count=64 iflag=direct" % name, timeout=120)
     disk.clear_faults()
     guest.until(lambda: guest.kernel_log().count("uas_eh_device_reset_handler success") > before or None, 60, "the reset")
+
+
+def episode_over():
+    """A sign more than ten seconds after the last one begins another episode of error handling (src/core/trouble.c)."""
+    let_pass(12)
 
 
 def record_of(guest, disk):

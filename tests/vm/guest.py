@@ -4,12 +4,16 @@
 import json
 import os
 import subprocess
+import sys
 import time
 
 import cpio
 import qmp
 from machine import Machine
 from qmp import CommandFailed, CommandTimeout, Result, quote
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../ctl"))
+from patience import patience  # noqa: E402
 
 # TCG caches translated code by its address: code at a different address in each process is translated each time.
 CONSOLE = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
@@ -136,10 +140,10 @@ class Guest:
 
     def wait_boot(self, wait="booted", timeout=180):
         """Until the agent answers, or systemd has nothing left to start."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + patience(timeout)
         if wait == "none":
             return
-        self.agent.connect(timeout)
+        self.agent.connect(patience(timeout))
         if wait == "agent":
             return
         while self.state() not in ("running", "degraded"):
@@ -157,7 +161,7 @@ class Guest:
         while self.machine.monitor.poll_event("RESET"):
             pass  # of earlier restarts: QEMU may report one several times
         self.run("systemctl --no-block reboot", check=True)
-        end = time.monotonic() + timeout
+        end = time.monotonic() + patience(timeout)
         while not self.machine.monitor.poll_event("RESET", 0.2):
             self.machine.alive()
             if time.monotonic() > end:
@@ -181,7 +185,7 @@ class Guest:
         """An orderly end, by systemd."""
         self.run("systemctl --no-block poweroff", check=True)
         try:
-            self.machine.process.wait(timeout)
+            self.machine.process.wait(patience(timeout))
         except subprocess.TimeoutExpired:
             raise CommandTimeout("not powered off in %.0f s" % timeout) from None
         self.machine.quit()
@@ -220,7 +224,7 @@ class Guest:
         """Run a shell command as root; its Result (.rc .out .err .text)."""
         if isinstance(input, str):
             input = input.encode()
-        result = self.agent.finish(self.agent.start(command, input), command, timeout)
+        result = self.agent.finish(self.agent.start(command, input), command, patience(timeout))
         if check and result.rc:
             raise CommandFailed(command, result)
         return result
@@ -249,14 +253,14 @@ class Guest:
 
     def until(self, question, timeout=30, what="condition"):
         """Ask until the answer is true: an empty list, or a Result that failed, is none. Returns the answer."""
-        end = time.monotonic() + timeout
+        began = time.monotonic()
         while True:
             answer = question()
             if answer:
                 return answer
             self.machine.alive()
-            if time.monotonic() > end:
-                raise CommandTimeout("not within %.0f s: %s" % (timeout, what))
+            if time.monotonic() > began + patience(timeout):
+                raise CommandTimeout("not within %.0f s: %s" % (patience(timeout), what))
             time.sleep(0.15)
 
     def wait_until(self, command, timeout=30):

@@ -46,6 +46,14 @@ def wake_ups(guest, seconds):
     return int(after.split()[1]) - int(before.split()[1])
 
 
+def at_rest(guest):
+    """Waits until nothing more can happen without an event: udev and uasd sleep, and no timer of uasd ends within a minute."""
+    def rests():
+        state = guest.out("udevadm settle; cut -d ' ' -f 3 /proc/%s/stat" % daemon(guest))
+        return state == "S" and not [left for left in timers(guest) if left < 60]
+    guest.until(rests, 90, "uasd at rest")
+
+
 def fits(user, wanted):
     """Every key has the expected value, or matches the pattern; None: the key is absent."""
     return all(user.get(key) is None if value is None else

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The driver must make the difference: errors that usb-storage has as well are no fault of uas."""
 
-import time
-
 from context import case
-from evidence import CLEARED, DISTRUSTED, NOT_UAS, ROLLED_BACK, disk_in, hang_once, impatient, messages, record_of
+from evidence import CLEARED, DISTRUSTED, NOT_UAS, ROLLED_BACK, disk_in, episode_over, hang_once, impatient, messages, record_of
 
 
 def tried(guest, disk):
@@ -64,7 +62,7 @@ def fails_under_both(vm):
     impatient(guest, "sda")
     for _time in range(2):
         hang_once(guest, disk, "sda")
-        time.sleep(12)
+        episode_over()
     guest.wait_disk(disk.interface, driver="usb-storage")
     assert disk_in(guest, disk, "settled")["history"].startswith("distrusted: ")
     impatient(guest, "sda")
@@ -74,7 +72,7 @@ def fails_under_both(vm):
         disk.fault(name="hang", proto="bot", op="read", count=1)
         guest.run("dd if=/dev/sda of=/dev/null bs=4k count=1 iflag=direct", timeout=90)
         disk.clear_faults()
-        time.sleep(12)
+        episode_over()
     guest.until(lambda: messages(guest, NOT_UAS) == 1, 30, "diagnosed")
     one = disk_in(guest, disk, "settled")
     assert (one["driver"], one["target"], one["reason_id"]) == ("usb-storage", None, "not-uas"), one

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Distrust: the record of a disk, and the events that end it."""
 
-import time
-
 from context import case
-from evidence import disk_in, gone, hang_once, impatient, listed, only_disk, record_of, stranded
+from evidence import disk_in, episode_over, gone, hang_once, impatient, listed, only_disk, record_of, stranded
 from holds import boot, held_and_released, mounted_at_boot
+from patience import let_pass
 from stacks import bound, distrusted, passed
 
 RECORD = "1209:5a5a:UASD-DISK0@0000:00:02.0/ss/1=state=distrusted firmware=%04x kernel=%s boot=- date=2026-01-01T00:00:00Z%s reason=it had to be reset\n"
@@ -77,7 +76,7 @@ def beside_one_that_hangs(vm):
     guest.wait_until("grep -q STEP=appear /run/uasd/switch/%s" % bad.interface)
     late = guest.spawn("uasctl switch %s uas --wait=150" % good.interface)
     guest.wait_until("grep -q STEP=appear /run/uasd/switch/%s" % good.interface)
-    time.sleep(5)
+    let_pass(5)  # the kernel waits for the other disk all the time
     assert guest.driver(good.interface) == "uas" and not guest.block_devices(good.interface), "the kernel has shown it"
     assert hangs.wait(150).rc == 7
     assert late.wait(150).rc == (0 if guest.driver(good.interface) == "uas" else 7)
@@ -98,7 +97,7 @@ def no_place_to_write(vm):
     impatient(guest, "sda")
     guest.run("mkdir -p /etc/uasd /var/lib/uasd && chattr +i /etc/uasd /var/lib/uasd", check=True)
     hang_once(guest, disk, "sda")
-    time.sleep(12)
+    episode_over()
     hang_once(guest, disk, "sda")
     guest.wait_disk(disk.interface, driver="usb-storage")
     one = only_disk(guest, "settled")

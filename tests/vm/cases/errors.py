@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The error watch: the kernel's messages about a disk under uas, and the decisions of uasd."""
 
-import time
-
 from context import case
-from evidence import (DISTRUSTED, TROUBLE, disk_in, gone, hang_once, impatient, messages, only_disk, record_of)
+from evidence import (DISTRUSTED, TROUBLE, disk_in, episode_over, gone, hang_once, impatient, messages, only_disk, record_of)
+from patience import let_pass
+from users import at_rest
 
 
 @case(tier="default", image="bookworm", limit=400)
@@ -25,7 +25,7 @@ def breaks_while_mounted(vm):
     hang_once(guest, bad, "sda")
     guest.wait_until("journalctl -b -u uasd | grep -q 'not yet held against it'", 30)
     assert disk_in(guest, bad, "settled")["history"] is None
-    time.sleep(12)  # a sign more than 10 seconds after the last one begins another burst
+    episode_over()
     hang_once(guest, bad, "sda")
     one = disk_in(guest, bad, "waiting")
     assert (one["driver"], one["target"], one["reason_id"]) == ("uas", "usb-storage", "distrusted"), one
@@ -43,7 +43,7 @@ def breaks_while_mounted(vm):
     assert other["driver"] == "uas" and other["history"] is None, other
     assert not record_of(guest, good)
 
-    time.sleep(3)
+    at_rest(guest)
     assert guest.driver(bad.interface) == "uas", "pulled from under its mount"
     guest.run("umount /mnt", check=True)
     guest.wait_disk(bad.interface, driver="usb-storage")
@@ -103,7 +103,7 @@ def harmless(vm):
         guest.run("echo '<3>%s' >/dev/kmsg" % text, check=True)
     for _round in range(2):  # three times would count as a disk that drops off the bus
         job = guest.spawn("dd if=/dev/sda of=/dev/null bs=64k iflag=direct")
-        time.sleep(0.3)
+        let_pass(0.3)
         gone(guest, disk)
         job.wait(60)
         disk.plug()
@@ -131,7 +131,7 @@ def controller_dies(vm):
     guest.wait_until("dmesg | grep -q 'HC died; cleaning up'", 150)
     guest.wait_until("journalctl -b MESSAGE_ID=%s | grep -q uasd" % TROUBLE, 30)
     job.wait(60)
-    time.sleep(3)
+    at_rest(guest)
     said = guest.out("journalctl -b --no-pager -o cat MESSAGE_ID=" + TROUBLE).splitlines()
     assert len(said) == 1 and disk.interface in said[0] and "the controller" in said[0] and \
         said[0].endswith("to blame: the USB controller"), said
@@ -159,7 +159,7 @@ def given_up_is_repaired(vm):
     guest.wait_until("grep -q offline /sys/block/sda/device/state", 90)
     one = only_disk(guest, "waiting", timeout=60)
     assert one["target"] == "usb-storage" and "gave it up" in one["history"], one
-    time.sleep(3)
+    at_rest(guest)
     assert guest.driver(disk.interface) == "uas", "pulled from under its mount"
     guest.run("umount /mnt", timeout=120)
     guest.wait_until("! mountpoint -q /mnt", 30)

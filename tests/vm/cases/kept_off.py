@@ -6,11 +6,10 @@ every disk that is not kept off it. So the hook puts it into the quirks.
 """
 
 import re
-import time
 
 import initramfs
 from context import case
-from evidence import DISTRUSTED, TROUBLE, disk_in, gone, hang_once, impatient, messages, only_disk, record_of, well
+from evidence import DISTRUSTED, TROUBLE, disk_in, episode_over, gone, hang_once, impatient, messages, only_disk, record_of, well
 from stacks import distrusted, passed, policy
 
 OFF = "zzz-uasd.conf"
@@ -188,7 +187,7 @@ def speaks_uas_alone(vm):
     [name] = guest.block_devices(disk.interface)
     impatient(guest, name)
     hang_once(guest, disk, name)
-    time.sleep(12)  # a sign more than 10 seconds after the last one begins another burst
+    episode_over()
     hang_once(guest, disk, name)
     guest.until(lambda: messages(guest, TROUBLE) == 1, 30, "the trouble is told")
     one = well(guest, disk, "uas")

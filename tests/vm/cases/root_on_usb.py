@@ -8,12 +8,12 @@ record yet.
 import os
 import re
 import subprocess
-import time
 
 import initramfs
 from context import case
 from evidence import BOOT_ENTRY, DISTRUSTED, hang_once, impatient, listed, messages, only_disk, when
 from media import Media, tool
+from patience import let_pass
 from stacks import bound, distrusted, nothing_left, passed, policy, prepare
 
 INITRAMFS_TOOLS = "initramfs-tools"
@@ -328,7 +328,7 @@ def stock_entry_by_itself(vm):
     impatient(guest, "sda")
     hang_once(guest, disk, "sda")
     assert messages(guest, BOOT_ENTRY) == 0 and guest.read(CMDLINE) == line
-    time.sleep(17)  # a later sign is of another episode
+    let_pass(17)  # a later sign is of another episode
     hang_once(guest, disk, "sda")
     new = written(guest, line, 1)
     assert messages(guest, DISTRUSTED) == 1 and guest.driver(disk.interface) == "uas"

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The first minutes on uas: on record before the disk is moved, and watched after it."""
 
-import time
-
 from context import case
-from evidence import (DISTRUSTED, TRIAL_PASSED, gone, hang_once, impatient, messages, on_storage, only_disk, record_of)
+from evidence import (DISTRUSTED, TRIAL_PASSED, episode_over, gone, hang_once, impatient, messages, on_storage, only_disk, record_of)
 
 
 def on_trial(vm, disk, config=""):
@@ -108,7 +106,7 @@ def trouble_leads_back(vm):
     guest.run("uasctl policy %s uas" % disk.interface, check=True)
     impatient(guest, "sda")
     hang_once(guest, disk, "sda")
-    time.sleep(12)
+    episode_over()
     hang_once(guest, disk, "sda")
     guest.wait_disk(disk.interface, driver="usb-storage")
     one = only_disk(guest, "settled")

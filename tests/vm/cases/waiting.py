@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Waiting: a user of a disk keeps it; it is switched when it becomes free."""
 
-import time
-
 from context import case
 from evidence import on_storage, only_disk
+from patience import let_pass
+from users import at_rest
 
 QUIET = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=2\n"}
 
@@ -22,7 +22,7 @@ def switched_after_umount(vm):
     [mount] = [user for user in one["busy"] if user["kind"] == "mount"]
     assert (mount["device"], mount["where"]) == ("sda1", "/mnt"), one
     assert "/mnt" in one["reason"], one
-    time.sleep(4)  # longer than the quiet time
+    at_rest(guest)
     assert guest.driver(disk.interface) == "usb-storage"
     assert disk.stats()["set_interface"].get("1", 0) == 0
 
@@ -53,8 +53,8 @@ def remounted_in_the_quiet_time(vm):
     only_disk(guest, "waiting")
     for _round in range(3):
         guest.run("umount /mnt && sleep 1 && mount /dev/sda1 /mnt", check=True)
-        time.sleep(1)
-    time.sleep(6)
+        let_pass(1)  # less than the quiet time
+    at_rest(guest)
     assert guest.driver(disk.interface) == "usb-storage"
     assert guest.run("mountpoint -q /mnt").rc == 0
     assert only_disk(guest, "waiting")["busy"], "nobody uses it?"
@@ -90,7 +90,7 @@ def cancelled(vm):
             one = only_disk(guest, "settled")
             assert one["driver"] == driver and one["reason"].startswith(words), one
             assert words in " ".join(guest.out("uasctl status sda").split())
-            time.sleep(4)  # longer than the quiet time
+            at_rest(guest)
             assert guest.driver(disk.interface) == driver, command
         assert words in " ".join(guest.out("uasctl explain sda").split())
 
@@ -118,7 +118,7 @@ def one_of_two_luns_in_use(vm):
     one = only_disk(guest, "waiting")
     # The kernel probes both at once: either may be sda.
     assert [each["lun"] for each in one["disks"]] == [0, 1] and sorted(each["name"] for each in one["disks"]) == ["sda", "sdb"], one
-    time.sleep(4)
+    at_rest(guest)
     assert guest.driver(disk.interface) == "usb-storage"
     assert sorted(guest.block_devices(disk.interface)) == ["sda", "sdb"]
     guest.run("umount /mnt", check=True)
@@ -135,7 +135,7 @@ def plain_open(vm):
     holder = guest.spawn("exec sleep 1000 </dev/sda1")
     guest.wait_until("fuser -s /dev/sda1", 10)
     guest.run("systemctl start uasd", check=True)
-    time.sleep(5)
+    at_rest(guest)
     one = only_disk(guest, "waiting")
     [user] = [user for user in one["busy"] if user["kind"] == "open"]
     assert (user["device"], user["command"]) == ("sda1", "sleep"), one
