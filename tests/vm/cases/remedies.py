@@ -94,6 +94,18 @@ def followed(vm):
         job.kill()
 
 
+@case(tier="full", limit=400)
+def array(vm):
+    "A member of a mounted array: the printed commands free the disk. Its other member and another array stay."
+    disk = vm.disk(size="96M", partitions=["64M", None])
+    guest = settled(vm, [disk])
+    guest.run("truncate -s 64M /run/half /run/own && losetup /dev/loop4 /run/half && losetup /dev/loop3 /run/own && "
+              "mdadm -q --create /dev/md8 --run --force --level=1 --raid-devices=1 --metadata=1.2 /dev/loop3", check=True)
+    follow(guest, disk, "mdadm -q --create /dev/md7 --run --level=1 --raid-devices=2 --metadata=1.2 --assume-clean /dev/sda1 /dev/loop4 && "
+           "mkfs.ext4 -q -F /dev/md7 && mount /dev/md7 /mnt", ["umount /mnt", "mdadm --stop /dev/md7"])
+    guest.run("grep -q '^md8 : active' /proc/mdstat && test -b /dev/loop4", check=True)
+
+
 @case(tier="full", image="zfs", limit=600)
 def pool(vm):
     "A disk of an imported ZFS pool: the printed command exports the pool, and frees the disk."
