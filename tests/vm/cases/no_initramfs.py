@@ -3,12 +3,11 @@
 
 import os
 
-from cases.root_on_usb import left, plain
+from cases.root_on_usb import CMDLINE, left, on_fat, plain
 from context import case
 from evidence import only_disk, quirks_of_others, switch
 from media import tool
 
-CMDLINE = "/boot/firmware/cmdline.txt"
 LINE = "root=/dev/sda rootwait"
 
 
@@ -40,6 +39,7 @@ def root_by_the_file(vm):
     disk, uuid = root_disk(vm)
     guest = start(vm, disk, uuid, LINE)
     assert guest.driver(disk.interface) == "uas"
+    on_fat(guest)
     only_disk(guest, "settled")
     refused = guest.run("uasctl switch sda usb-storage")
     assert refused.rc == 3, refused
