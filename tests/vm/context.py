@@ -19,11 +19,14 @@ import image as images
 import saved
 from disk import Disk
 from guest import Guest
+from machine import Processors
 from media import Media
 from patience import told
 
 TIERS = ("fast", "default", "full")
 LIMIT = 240
+# 32 ns an instruction.
+SLOW = 5
 # In a case's folder: too large to keep, and useless without the run.
 BULKY = ("*.qcow2", "*.raw", "initrd.img", "*.sock", "*.usb", "*.ctl", "*.copy")
 
@@ -33,7 +36,7 @@ class Skip(Exception):
 
 
 class Case:
-    def __init__(self, function, tier, image, product, limit, sliced):
+    def __init__(self, function, tier, image, product, limit, sliced=True, cpus=1, slow=False):
         module = function.__module__.rpartition(".")[2]
         self.name = "%s.%s" % (module, function.__name__)
         self.function = function
@@ -42,13 +45,14 @@ class Case:
         self.product = product
         self.limit = round(limit * (told() or 1))
         self.sliced = sliced
+        self.cpus = Processors(cpus, SLOW if slow else None)
         self.about = (function.__doc__ or "").strip().partition("\n")[0]
 
 
 CASES = []
 
 
-def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=True):
+def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=True, cpus=1, slow=False):
     """A function of `vm` becomes a case.
 
     tier     "fast", "default" or "full": each includes those before
@@ -57,11 +61,13 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=Tru
     product  whether uasd is installed in the guest
     limit    seconds it may take
     sliced   False: it takes too long for a slice of tier full, so only a run of the whole tier has it
+    cpus     processors of its guests: two run uasd, its children, udev and the kernel at the same time
+    slow     its guests have one processor of SLOW, whatever the host does meanwhile
     """
     assert tier in TIERS, tier
 
     def register(function):
-        CASES.append(Case(function, tier, image, product, limit, sliced))
+        CASES.append(Case(function, tier, image, product, limit, sliced, cpus, slow))
         return function
     return register
 
@@ -83,6 +89,7 @@ class Vm:
         self.folder = folder
         self.case = one
         self.deb = deb
+        self.cpus = one.cpus
         self.guests = []
         self.disks = []
 
@@ -94,22 +101,22 @@ class Vm:
             return images.ensure(flavour or self.case.images[0],
                                  self.deb if self.case.product else None)
 
-    def guest(self, image=None, cpus=1):
+    def guest(self, image=None):
         """A guest that is still off; boot() it."""
         number = len(self.guests)
-        guest = Guest(os.path.join(self.folder, "guest%d" % number), self.image(image), cpus)
+        guest = Guest(os.path.join(self.folder, "guest%d" % number), self.image(image), self.cpus)
         self.guests.append(guest)
         return guest
 
-    def boot(self, image=None, disks=(), cpus=1, **options):
+    def boot(self, image=None, disks=(), **options):
         """A cold boot with DISKS plugged in; options as of Guest.boot()."""
-        return self.guest(image, cpus).boot(disks=disks, **options)
+        return self.guest(image).boot(disks=disks, **options)
 
-    def resume(self, image=None, disks=(), files=None, cpus=1):
+    def resume(self, image=None, disks=(), files=None):
         """A guest that has booted already; FILES are put, DISKS hot-plugged."""
-        guest = self.guest(image, cpus)
+        guest = self.guest(image)
         with clock_stopped():
-            state = saved.ensure(guest.image, cpus)
+            state = saved.ensure(guest.image, self.cpus)
         guest.resume(state)
         for path, data in (files or {}).items():
             guest.put(path, data)

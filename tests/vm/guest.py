@@ -9,14 +9,16 @@ import time
 
 import cpio
 import qmp
-from machine import Machine
+from machine import Machine, Processors
 from qmp import CommandFailed, CommandTimeout, Result, quote
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../ctl"))
 from patience import patience  # noqa: E402
 
 # TCG caches translated code by its address: code at a different address in each process is translated each time.
-CONSOLE = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
+# On a loaded host QEMU is late with the ticks by which the kernel tests its timer: "MP-BIOS bug: 8254 timer not connected to
+# IO-APIC", and the boot hangs.
+CONSOLE = {"amd64": "ttyS0 no_timer_check", "arm64": "ttyAMA0"}
 CMDLINE = ("root=/dev/vda rootfstype=ext4 rw mitigations=off norandmaps init_on_alloc=0 "
            "nosoftlockup panic_on_oops=1 net.ifnames=0")
 
@@ -78,7 +80,7 @@ class Guest:
     Files lie in FOLDER: console.log, qemu.log, the overlay root.qcow2.
     """
 
-    def __init__(self, folder, image, cpus=1):
+    def __init__(self, folder, image, cpus=Processors()):
         os.makedirs(folder, exist_ok=True)
         self.folder = folder
         self.image = image

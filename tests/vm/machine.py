@@ -17,6 +17,7 @@ import re
 import signal
 import subprocess
 import time
+import typing
 
 import qmp
 
@@ -61,22 +62,27 @@ def end_all():
         end(child)
 
 
-def processor(arch, cpus=1):
+class Processors(typing.NamedTuple):
+    """COUNT of them. SHIFT: the guest's clock counts instructions, 2 to the power of SHIFT ns each, so that no load of the host
+    affects it. Where a guest waits for its disk, its clock is that of the host."""
+    count: int = 1
+    shift: int | None = None
+
+
+def processor(arch, cpus=Processors()):
     """The program, its accelerator, processors and board. tcg: /dev/kvm of a nested host may open and then hang. Ask for kvm."""
     if arch == "arm64":
         return ["qemu-system-aarch64", "-accel", "tcg,thread=single,tb-size=512", "-cpu", "cortex-a57",
-                "-smp", str(cpus), "-M", "virt,memory-backend=ram,usb=off"]
-    return ["qemu-system-x86_64"] + accelerator(cpus) + ["-smp", str(cpus), "-M", "q35,memory-backend=ram,usb=off"]
+                "-smp", str(cpus.count), "-M", "virt,memory-backend=ram,usb=off"]
+    return ["qemu-system-x86_64"] + accelerator(cpus) + ["-smp", str(cpus.count), "-M", "q35,memory-backend=ram,usb=off"]
 
 
-def accelerator(cpus=1):
+def accelerator(cpus):
     if os.environ.get("UASD_VM_ACCEL") == "kvm":
         return ["-accel", "kvm", "-cpu", "host"]
-    # The guest's clock counts instructions, 2 to the power of SHIFT ns each, so other load of the host does not affect it.
-    counts = re.fullmatch("icount([0-9]?)", os.environ.get("UASD_VM_ACCEL", ""))
-    counted = ["-icount", "shift=%s,sleep=on" % (counts.group(1) or 2)] if counts else []
+    counted = [] if cpus.shift is None else ["-icount", "shift=%d,sleep=on" % cpus.shift]
     # Multi-threaded TCG sometimes fails at the kernel's code patching. cpu "max" boots a third slower than a plain x86-64-v2.
-    thread = "multi" if cpus > 1 and not counted else "single"
+    thread = "multi" if cpus.count > 1 and not counted else "single"
     return ["-accel", "tcg,thread=%s,tb-size=512" % thread, "-cpu", "Nehalem"] + counted
 
 
@@ -87,7 +93,7 @@ class GuestPanic(Exception):
 class Machine:
     """QEMU on one system disk. Files, sockets and logs lie in FOLDER."""
 
-    def __init__(self, folder, image, disk, cpus=1):
+    def __init__(self, folder, image, disk, cpus):
         self.folder = folder
         self.cpus = cpus
         self.image = image

@@ -16,7 +16,7 @@ import image as images
 import machine
 
 
-def folder_of(image, cpus=1):
+def folder_of(image, cpus):
     processor = machine.processor(image.arch, cpus)
     version = images.sh([processor[0], "--version"])
     # The memory of a guest matches only the disk it was booted from, not another one by the same recipe.
@@ -26,7 +26,7 @@ def folder_of(image, cpus=1):
                         "%s-%s-%s" % (image.flavour, image.key, key[:6]))
 
 
-def ensure(image, cpus=1):
+def ensure(image, cpus=machine.Processors()):
     """The folder of IMAGE's saved guest. Boots and saves it if there is none."""
     folder = folder_of(image, cpus)
     with images.locked("saved-" + image.flavour):
@@ -69,7 +69,7 @@ def settle(guest):
                 60, "no jobs left")
 
 
-def prune(image, keep=3):
+def prune(image, keep=6):
     """Memory files are large: keeps the newest few of each flavour."""
     parent = os.path.join(images.cache_dir(), "saved")
     mine = [os.path.join(parent, name) for name in os.listdir(parent)

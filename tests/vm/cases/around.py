@@ -12,7 +12,7 @@ from holds import boot
 from users import ask, goes, settled
 
 
-@case(image="vendor")
+@case(image="vendor", cpus=2)
 def services_gone(vm):
     "Without D-Bus, then without journald, then with udevd restarted under it, a waiting disk is switched all the same."
     disk = vm.disk(label="DATA")
@@ -45,7 +45,7 @@ def services_gone(vm):
     assert guest.out("systemctl show -P MainPID uasd") == pid
 
 
-@case(tier="full")
+@case(tier="full", cpus=2)
 def never_a_bus(vm):
     "A boot without D-Bus: the disk is held, switched and mounted."
     disk = vm.disk(label="DATA")
@@ -55,7 +55,7 @@ def never_a_bus(vm):
     well(guest, disk, "usb-storage")
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def clock_jumps(vm):
     "The wall clock jumps a year ahead and two back, while a disk waits and while it is held: nothing is late or early for it."
     disk = vm.disk(label="DATA")
@@ -97,7 +97,7 @@ def sleep(guest, first="sleep 1", how="echo freeze >/sys/power/state"):
     guest.agent.connect(60)
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def asleep_while_waiting(vm):
     "The machine sleeps while a disk waits: it goes on waiting, and is switched."
     disk = vm.disk(label="DATA")
@@ -116,7 +116,7 @@ until grep -qsE 'STEP=(unbind|bind|appear|verify)' %(record)s; do sleep 0.02; do
 { cat %(record)s; ps -o stat=,args= -C uasd-switch; } >/run/vm-asleep"""
 
 
-@case(tier="full", image="vendor", limit=400)
+@case(tier="full", image="vendor", limit=400, cpus=2)
 def asleep_in_the_middle(vm):
     "The machine sleeps while uasd-switch is at work between the drivers, each way: the switch is finished or taken back, no byte lost."
     disk = vm.disk(label="DATA")
@@ -142,7 +142,7 @@ def asleep_in_the_middle(vm):
         guest.run("mount -o ro /dev/disk/by-label/DATA /mnt && test \"$(sha256sum </mnt/file)\" = \"$(cat /root/sum)\" && umount /mnt", check=True)
 
 
-@case(tier="full", image="vendor", limit=400)
+@case(tier="full", image="vendor", limit=400, cpus=2)
 def asleep_again_and_again(vm):
     "The machine sleeps four times in a few minutes, and the kernel resets the disk at each resume: nothing is held against the bridge."
     disk = vm.disk(label="DATA")
@@ -161,7 +161,7 @@ def asleep_again_and_again(vm):
     assert "not yet held against it" not in guest.journal("-b -u uasd")
 
 
-@case(tier="full", image="vendor", limit=400)
+@case(tier="full", image="vendor", limit=400, cpus=2)
 def asleep_by_logind(vm):
     "logind sends the machine to sleep while uasd-switch is at work: the machine sleeps when the switch has ended, and uasd goes on afterwards."
     disk = vm.disk(label="DATA")
@@ -189,7 +189,7 @@ def asleep_by_logind(vm):
     assert switch(guest, disk, before if rc == 0 else target).rc == 0
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def second_daemon(vm):
     "A second uasd gives up at once, and the first goes on."
     guest = vm.resume()
@@ -223,19 +223,19 @@ def left_over(vm, record, mark):
     well(guest, disk, "uas")
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def stale_record(vm):
     "A record and a mark of another device at that port hold nothing and move nothing."
     left_over(vm, lambda here: RECORD % (9, 99), lambda here: MARK % (9, 99))
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def record_of_rubbish(vm):
     "A record and a mark that make no sense hold nothing and move nothing."
     left_over(vm, lambda here: "PID=x\nBUSNUM=\n=\nTO=everything\nDISKS=-1\n\1\2", lambda here: "DEADLINE=never\n")
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def record_of_this_one(vm):
     "A record and a mark of this very device, which is on a driver: that keeps it."
     left_over(vm, lambda here: RECORD % here, lambda here: MARK % here)
@@ -264,7 +264,7 @@ def on_the_bus(guest):
     return [{name: value["data"] for name, value in one.items()} for one in found]
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def hostile_strings(vm):
     "A disk that calls itself in control and format characters, 252 bytes long: it is switched, and no terminal or journal gets them raw."
     disk = vm.disk(label="DATA", **HOSTILE)
@@ -319,7 +319,7 @@ mkdir -p "$unit" "$where" && echo $$ >"$unit/cgroup.procs" && mount -o ro /dev/s
 echo $$ >/run/held; read forever </run/never'"""
 
 
-@case(image="vendor", limit=400)
+@case(image="vendor", limit=400, cpus=2)
 def hostile_names(vm):
     "In use by a process, at a mount point or in a unit whose name ends a switch or is no text: the disk waits for it, quietly, all are told of, and no terminal gets it raw."
     disk = vm.disk(label="DATA")

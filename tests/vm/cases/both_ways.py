@@ -24,7 +24,7 @@ def written(disk, where):
         return hashlib.sha256(file.read(16 << 20)).hexdigest()
 
 
-@case(tier="fast", image=("bookworm", "vendor"))
+@case(tier="fast", image=("bookworm", "vendor"), cpus=2)
 def unsynced_writes_survive(vm):
     "Mainline: raw writes without fsync survive both switches, with a volatile write cache; quirks of others too."
     disk = vm.disk(size="96M", wcache="volatile")
@@ -51,7 +51,7 @@ def unsynced_writes_survive(vm):
     only_disk(guest, "settled")
 
 
-@case(tier="fast", image="vendor")
+@case(tier="fast", image="vendor", cpus=2)
 def vendor_kernel(vm):
     "The same on a kernel whose usb-storage knows nothing of UAS; an entry `u` of the user's is overridden and kept."
     disk = vm.disk(size="96M", wcache="volatile")
@@ -69,7 +69,7 @@ def vendor_kernel(vm):
         assert guest.read("/sys/module/usb_storage/parameters/quirks") == "1209:5a5a:u," + ENTRIES
 
 
-@case(tier="fast")
+@case(tier="fast", cpus=2)
 def built_in_flags(vm):
     "An entry of ours restates what the kernel's own table says of the bridge."
     disk = vm.disk(label="DATA", vid=0x152D, pid=0x0567)  # NO_REPORT_OPCODES
@@ -87,7 +87,7 @@ def built_in_flags(vm):
     assert guest.driver(disk.interface) == "uas"
 
 
-@case(tier="fast", image="vendor")
+@case(tier="fast", image="vendor", cpus=2)
 def asked_and_answered(vm):
     "--dry-run changes nothing; a disk in use is deferred with exit code 3 and switched later; --wait waits for it."
     disk = vm.disk(label="DATA")
@@ -113,7 +113,7 @@ def asked_and_answered(vm):
     assert guest.run("uasctl switch sda sideways").rc == 2
 
 
-@case(tier="fast", limit=120)
+@case(tier="fast", limit=120, cpus=2)
 def refused_and_forced(vm):
     "A bridge in the kernel's table: refused with 6 as --dry-run says, with 0 done by force; a refused request leaves nothing behind."
     disk = vm.disk(label="DATA", vid=0x2109, pid=0x0715)
@@ -136,7 +136,7 @@ def refused_and_forced(vm):
     assert guest.driver(disk.interface) == "usb-storage"
 
 
-@case(limit=300)
+@case(limit=300, cpus=2)
 def unreadable_under_uas(vm):
     "A disk that uas cannot read any more, all of it or part, is what usb-storage is there for: it goes over, and is whole."
     disk = vm.disk(size="12M", partitions=["4M", None])

@@ -11,7 +11,7 @@ def gone(guest, disk):
     guest.wait_until("! test -e /sys/bus/usb/devices/%s" % disk.interface.split(":")[0], 30)
 
 
-@case(tier="default", image="vendor", limit=400)
+@case(tier="default", image="vendor", limit=400, cpus=2)
 def both_drivers(vm):
     "A mounted disk stays; unmounted, it is stopped and gone, under either driver and after a switch under way. No byte is lost, not even in its cache."
     disk = vm.disk(label="DATA")

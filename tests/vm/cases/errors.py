@@ -7,7 +7,7 @@ from patience import let_pass
 from users import at_rest
 
 
-@case(tier="default", image="bookworm", limit=400)
+@case(tier="default", image="bookworm", limit=400, cpus=2)
 def breaks_while_mounted(vm):
     "A bridge that fails under uas is distrusted at once, and moved when it is free; its neighbour is not blamed."
     bad, good = vm.disk(label="BAD"), vm.disk(label="GOOD")
@@ -80,7 +80,7 @@ def breaks_while_mounted(vm):
     assert messages(guest, DISTRUSTED) == 1 and messages(guest, TROUBLE) == 0
 
 
-@case(tier="default", image="bookworm")
+@case(tier="default", image="bookworm", cpus=2)
 def harmless(vm):
     "An unbind's failed cache flush, an unplug under load, forged lines: nothing is held against anybody."
     disk = vm.disk(label="DATA", wcache="volatile")
@@ -115,7 +115,7 @@ def harmless(vm):
     assert guest.run("systemctl is-active uasd").text == "active"
 
 
-@case(tier="full", image="bookworm", limit=400)
+@case(tier="full", image="bookworm", limit=400, cpus=2)
 def controller_dies(vm):
     "The controller answers nothing any more while the disk is read: it is blamed, once, and the disk is not, nor when it is back."
     disk = vm.disk(label="DATA")
@@ -144,7 +144,7 @@ def controller_dies(vm):
     assert messages(guest, DISTRUSTED) == 0 and messages(guest, TROUBLE) == 1
 
 
-@case(tier="default", image="bookworm")
+@case(tier="default", image="bookworm", cpus=2)
 def given_up_is_repaired(vm):
     "A disk that the kernel has given up goes to usb-storage when nobody is left on it, and works."
     disk = vm.disk(label="DATA")
@@ -171,7 +171,7 @@ def given_up_is_repaired(vm):
     assert "lost=1" in record, record
 
 
-@case(tier="default", image="bookworm")
+@case(tier="default", image="bookworm", cpus=2)
 def drops_off(vm):
     "A disk drops off the bus and is back, three times within seconds: its cable or its power is blamed, once, and the disk is not."
     disk = vm.disk(label="DATA")

@@ -16,7 +16,7 @@ def hanging(guest, state="D"):
     return [line for line in text.splitlines() if line.strip().startswith(state)]
 
 
-@case(tier="full", limit=900)
+@case(tier="full", limit=900, cpus=2)
 def restarted_over_a_hanging_child(vm):
     "uasd is killed and comes back while its child sits in D state: that child alone moves the disk, and binds once."
     disk, guest, world = resumed(vm, luns=1)
@@ -68,7 +68,7 @@ libc.ioctl(fd, ctypes.c_ulong(0x41045508), ctypes.c_void_p(page))' /dev/bus/usb/
 /sys/bus/usb/devices/%(port)s/devnum | xargs printf '%%03d/%%03d')"""
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def restarted_over_a_hanging_unbind(vm):
     "uasd is killed and comes back while its child hangs in the unbind, in D state, each way: that child alone goes on, one bind in the end."
     disk, guest, world = resumed(vm, luns=1)
@@ -104,7 +104,7 @@ def restarted_over_a_hanging_unbind(vm):
         assert journal.count("a switch begun earlier has ended") == rounds, journal[-4000:]
 
 
-@case(limit=400)
+@case(limit=400, cpus=2)
 def between_quirks_and_bind(vm):
     "Killed with the entry of its bind in the quirks, the bind not begun: whoever comes next takes out the entry and its record, uasd at once or when it is started."
     disk = vm.disk(label="DATA")
@@ -151,7 +151,7 @@ def between_quirks_and_bind(vm):
     assert guest.read(parameter) == QUIRKS
 
 
-@case(tier="full", limit=400)
+@case(tier="full", limit=400, cpus=2)
 def no_driver_takes_it(vm):
     "Its interface loses its authorization between the drivers: no driver may have it, which is told as what it is; authorized again it works."
     disk, guest, world = resumed(vm, luns=1)
@@ -173,7 +173,7 @@ def no_driver_takes_it(vm):
     world.check()
 
 
-@case(tier="full", image="vendor", limit=300)
+@case(tier="full", image="vendor", limit=300, cpus=2)
 def pulled_out_of_a_hanging_unbind(vm):
     "The disk answers nothing, unbind sits in D state, SIGKILL does not end it: pulled out and plugged in it works, and is moved."
     disk = vm.disk(label="DATA", faults=[{"name": "hang", "proto": "bot", "op": "inquiry"}])
@@ -199,7 +199,7 @@ def pulled_out_of_a_hanging_unbind(vm):
     guest.run("udevadm settle; e2fsck -fn /dev/disk/by-label/DATA", check=True)
 
 
-@case(tier="full", limit=400)
+@case(tier="full", limit=400, cpus=2)
 def adopted_and_killed(vm):
     "uasd comes back while a switch it began stands between the drivers; that is killed then, and put in order at once."
     _disk, guest, world = resumed(vm, luns=1)
@@ -215,7 +215,7 @@ def adopted_and_killed(vm):
     assert "was left at step unbind" in guest.journal("-b -u uasd")
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def unloaded(vm):
     "Another program unloads uas while a switch to it stands before a step: back on usb-storage, no byte lost, nothing held against it."
     disk, guest, world = resumed(vm)

@@ -36,7 +36,7 @@ def of_job(guest, path, name):
     return told.out.split(" ", 1)[1].strip().strip('"') if told.rc == 0 else None
 
 
-@case(limit=200)
+@case(limit=200, cpus=2)
 def client_killed(vm):
     "Whoever asked is killed: the job goes on, ends in the journal, and its object goes."
     disk, guest = mounted_on_uas(vm)
@@ -53,7 +53,7 @@ def client_killed(vm):
     assert (ended[-1]["UASD_INTERFACE"], ended[-1]["UASD_TO"]) == (disk.interface, "usb-storage"), ended
 
 
-@case(limit=200)
+@case(limit=200, cpus=2)
 def told_step_by_step(vm):
     "The steps of a switch are told as they are taken, then how it ended; a switch that runs is not broken off."
     disk, guest = mounted_on_uas(vm)
@@ -78,7 +78,7 @@ def told_step_by_step(vm):
     assert [one[:3] for one in removed] == [[path, disk.interface, 0]], removed
 
 
-@case(limit=200)
+@case(limit=200, cpus=2)
 def cancelled(vm):
     "A job that waits is cancelled by its own object, by those who may; the disk stays where it is."
     disk, guest = mounted_on_uas(vm)
@@ -97,7 +97,7 @@ def cancelled(vm):
     assert guest.driver(disk.interface) == "uas"
 
 
-@case(limit=200)
+@case(limit=200, cpus=2)
 def started_by_a_call(vm):
     "A call on the bus starts uasd where it is enabled, and not where somebody has disabled it; uasctl starts nothing."
     guest = vm.resume()
@@ -113,7 +113,7 @@ def started_by_a_call(vm):
     assert guest.run("systemctl is-active uasd").rc != 0
 
 
-@case(tier="full")
+@case(tier="full", cpus=2)
 def bus_comes_late(vm):
     "A boot without D-Bus, which is started much later: uasd joins it without being restarted."
     disk = vm.disk(label="DATA")
@@ -128,7 +128,7 @@ def bus_comes_late(vm):
     assert guest.out("systemctl show -P MainPID uasd") == pid
 
 
-@case(tier="full", image="vendor", limit=300)
+@case(tier="full", image="vendor", limit=300, cpus=2)
 def released_in_the_boot(vm):
     "A boot that is held, without a bus, by a switch that does not come on: from a shell on the machine the disk is released over the private socket, and mounted at once on the driver it has."
     disk = vm.disk(label="DATA")

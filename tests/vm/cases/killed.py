@@ -29,7 +29,7 @@ def killed(vm, *runs, seed=1, luns=2):
     return told["count"]
 
 
-@case(limit=1200)
+@case(limit=1200, cpus=2)
 def at_some_calls(vm):
     "uasd-switch, uasd, both killed at a sample of their system calls, each way: data, driver, quirks, holds, journal."
     count = killed(vm, {"who": "self", "does": 4, "seconds": 300}, {"who": "both", "does": 2, "seconds": 200},
@@ -37,28 +37,28 @@ def at_some_calls(vm):
     assert count["killed"] >= 6 and count["records"] >= 3 and count["moved"] and count["back"], count
 
 
-@case(tier="full", image="vendor", limit=1200)
+@case(tier="full", image="vendor", limit=1200, cpus=2)
 def at_some_calls_vendor(vm):
     "The same on a kernel without UAS of its own, where a bind takes other paths."
     count = killed(vm, {"who": "self", "does": 8, "seconds": 300}, {"who": "both", "does": 4, "seconds": 200}, seed=5, luns=1)
     assert count["killed"] >= 10 and count["records"] >= 4 and count["moved"] and count["back"], count
 
 
-@case(tier="full", limit=3000)
+@case(tier="full", limit=3000, cpus=2)
 def switch_at_every_call(vm):
     "uasd-switch killed once at every call that reaches beyond itself, each way, and at a sample of the others."
     count = killed(vm, {"who": "self", "does": None, "rest": 12, "seconds": 2600}, seed=2, luns=1)
     assert not count["left"] and count["killed"] >= 200 and count["records"] >= 150, count
 
 
-@case(tier="full", limit=3400)
+@case(tier="full", limit=3400, cpus=2)
 def both_at_every_call(vm):
     "uasd-switch and uasd with it, at every such call; the next uasd puts it in order."
     count = killed(vm, {"who": "both", "does": None, "rest": 8, "seconds": 3000}, seed=3, luns=1)
     assert not count["left"] and count["killed"] >= 200 and count["records"] >= 150, count
 
 
-@case(tier="full", limit=2600)
+@case(tier="full", limit=2600, cpus=2)
 def daemon_at_every_call(vm):
     "uasd killed at every such call of its own while it has a switch done, which ends well without it."
     count = killed(vm, {"who": "daemon", "does": None, "rest": 12, "seconds": 2200}, seed=4, luns=1)
@@ -66,7 +66,7 @@ def daemon_at_every_call(vm):
     assert not count["left"] and count["daemon"] >= 20, count
 
 
-@case(tier="full", image="vendor", limit=2100)
+@case(tier="full", image="vendor", limit=2100, cpus=2)
 def while_it_rolls_back(vm):
     "uasd-switch killed at calls of the way back from uas, where verify failed: no child of it lives, nor its claim; the data is whole."
     disk = verified(vm, luns=1)
@@ -89,7 +89,7 @@ PLUG_IN = ("identify", "record", "detach", "claim", "sync", "fingerprint", "prep
            "verify", "release")
 
 
-@case(tier="full", image="vendor", limit=900)
+@case(tier="full", image="vendor", limit=900, cpus=2)
 def at_plug_in(vm):
     "uasd-switch killed before every step at plug-in, where the unbind comes first: the disk appears, and is not to blame."
     disk = vm.disk(label="DATA")
@@ -122,7 +122,7 @@ SYNCED = STEPS[STEPS.index("fingerprint"):]
 TRIED = STEPS[STEPS.index("delete"):]
 
 
-@case(tier="full", limit=1800)
+@case(tier="full", limit=1800, cpus=2)
 def switch_after_every_step(vm):
     "uasd-switch killed after every step, each way, a disk of two LUNs with unsynced data."
     disk, guest, world = resumed(vm)
@@ -144,7 +144,7 @@ def switch_after_every_step(vm):
             assert sum(said.count(end) - before.count(end) for end in ends) == 1, (step, said[-3000:])
 
 
-@case(tier="full", limit=1800)
+@case(tier="full", limit=1800, cpus=2)
 def both_after_every_step(vm):
     "uasd-switch and uasd killed after every step, each way; the next uasd finds the record, and says what it was."
     disk, guest, world = resumed(vm)
@@ -165,7 +165,7 @@ def both_after_every_step(vm):
             assert guest.journal("-b -u uasd").count(told) == before + (after != "identify"), (told, guest.journal("-b -u uasd")[-3000:])
 
 
-@case(tier="full", limit=1800)
+@case(tier="full", limit=1800, cpus=2)
 def pulled_out_at_every_step(vm):
     "Unplugged before every step, each way, and plugged in again: nothing of the switch is left but its ending, nothing synced is lost."
     disk, guest, world = resumed(vm)

@@ -79,7 +79,7 @@ def inhibits(guest, arguments=""):
     return job
 
 
-@case(limit=300)
+@case(limit=300, cpus=2)
 def inhibited(vm):
     "A switch asked for while a command runs under uasctl inhibit begins when that has ended, or when uasctl is killed; who asks is told."
     disk, guest = plugged(vm)
@@ -108,7 +108,7 @@ def inhibited(vm):
     assert job.wait(30).rc == 7
 
 
-@case(limit=300, image="vendor")
+@case(limit=300, image="vendor", cpus=2)
 def inhibited_at_plug_in(vm):
     "A disk plugged in meanwhile stays on the driver the kernel gave it, and is moved afterwards."
     disk = vm.disk(label="DATA")
@@ -124,7 +124,7 @@ def inhibited_at_plug_in(vm):
     guest.wait_disk(disk.interface, driver="uas")
 
 
-@case(limit=600)
+@case(limit=600, cpus=2)
 def lease_moves(vm):
     "Leased, a disk is claimed throughout and moved both ways by its holder alone, all LUNs; given back, it is where it was."
     disk, guest = plugged(vm, luns=2)
@@ -161,7 +161,7 @@ def lease_moves(vm):
     over(guest, disk, "uas")
 
 
-@case(limit=300)
+@case(limit=300, cpus=2)
 def lease_refused(vm):
     "A disk in use is not leased, and its user is named; nor to who may not."
     disk, guest = plugged(vm)
@@ -184,7 +184,7 @@ def lease_refused(vm):
     over(guest, disk, "uas")
 
 
-@case(limit=600)
+@case(limit=600, cpus=2)
 def lease_killed(vm):
     "uasd killed under a lease, its claimer too: the next uasd brings the disk back; so after a claimer alone that dies."
     disk, guest = plugged(vm)
@@ -213,7 +213,7 @@ def lease_killed(vm):
     holder.kill()
 
 
-@case(limit=300)
+@case(limit=300, cpus=2)
 def lease_unplugged(vm):
     "Unplugged under a lease: its holder knows, nothing is left; plugged in again it is like any other."
     disk, guest = plugged(vm)

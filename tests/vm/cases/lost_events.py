@@ -8,7 +8,7 @@ from users import ask, listed, timers
 DEAF = "sysctl -qw net.core.rmem_max=4096 && systemctl restart uasd"
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def daemon_sleeps(vm):
     "One disk goes and another comes while the daemon sleeps and more is told than it can keep: it looks at everything anew."
     disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
@@ -29,7 +29,7 @@ def daemon_sleeps(vm):
     assert one["interface"] == other.interface, one
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def end_of_a_use(vm):
     "What a disk waits for ends while the daemon sleeps and is told more than it can keep: the disk is switched all the same."
     disk = vm.disk(label="DATA")
@@ -54,7 +54,7 @@ def end_of_a_use(vm):
     well(guest, disk, target)
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def switch_among_others(vm):
     "A switch hears of its disk among so many other events that most are lost to it: it is not taken back for that."
     disk = vm.disk(label="DATA")
@@ -72,7 +72,7 @@ def switch_among_others(vm):
     well(guest, disk, "uas")
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def udev_answers_none(vm):
     "udev answers no event at all: switched or taken back, never lost; and all is well once udev is back."
     disk = vm.disk(label="DATA")

@@ -15,7 +15,7 @@ def plugged(vm, *disks):
     return guest
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def twins(vm):
     "Two disks of one VID:PID and serial are two: a name that fits both is refused, a request goes to the one that is meant."
     one, two = vm.disk(label="ONE", serial="TWIN"), vm.disk(label="TWO", serial="TWIN")
@@ -33,7 +33,7 @@ def twins(vm):
     well(guest, two, "uas")
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def hub_vanishes(vm):
     "Four disks vanish at once, one mounted and waiting, one in the middle of a switch: nothing stays of them, and they are welcome again."
     disks = [vm.disk(label="D%d" % n, size="32M") for n in range(4)]
@@ -57,7 +57,7 @@ def hub_vanishes(vm):
         well(guest, disk, "uas")
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def twins_of_two_minds(vm):
     "Two disks of one serial, one policy each: right after a boot and after a replug each is where it is wanted, and swapped the policies stay with the ports."
     one, two = vm.disk(label="ONE", serial="TWIN"), vm.disk(label="TWO", serial="TWIN")

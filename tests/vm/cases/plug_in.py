@@ -9,21 +9,21 @@ from context import case
 @case(tier="fast", image="vendor")
 def inside_delay_use(vm):
     "Twenty plug-ins from the first on, uas not loaded: no block device appears under usb-storage in the kernel's delay_use of 1 s."
-    twenty_times(vm, cpus=1)
+    twenty_times(vm)
 
 
-@case(tier="default", image="vendor")
+@case(tier="default", image="vendor", cpus=2)
 def inside_delay_use_two_processors(vm):
     "The same on a machine with two processors."
-    twenty_times(vm, cpus=2)
+    twenty_times(vm)
 
 
-def twenty_times(vm, cpus):
+def twenty_times(vm, timeout=60):
     disk = vm.disk(label="DATA")
-    guest = vm.resume(cpus=cpus)
-    assert guest.out("nproc") == str(cpus)
+    guest = vm.resume()
+    assert guest.out("nproc") == str(vm.cpus.count)
     assert guest.run("grep -E '^(uas|usb_storage) ' /proc/modules").out == "", "nothing is loaded before the first plug-in"
-    plugs = plug_in(guest, disk, 20)
+    plugs = plug_in(guest, disk, 20, timeout)
     assert guest.read("/sys/module/usb_storage/parameters/delay_use") == "1"
     assert [plug["drivers"] for plug in plugs] == [["uas"]] * 20, plugs
     assert logged(guest.kernel_log()) == [["uas"]] * 20, logged(guest.kernel_log())

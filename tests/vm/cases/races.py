@@ -40,7 +40,7 @@ def raced(vm, seconds, files=None, **config):
     return told["count"]
 
 
-@case(limit=400)
+@case(limit=400, cpus=2)
 def formatted_behind_its_back(vm):
     "A partition is formatted when its disk has been read and before it goes, each way: that is the disk that is moved, and nothing is held against it."
     # Without udev's look after a write, for which the switch would begin again.
@@ -48,7 +48,7 @@ def formatted_behind_its_back(vm):
     assert count["mkfs"] == {"good": 2, "away": 0}, count
 
 
-@case(tier="full", limit=900)
+@case(tier="full", limit=900, cpus=2)
 def while_it_looks(vm):
     "mount, fsck, mkfs, swapon and writers while a switch stands still before it claims: all succeed, the switch waits, and goes."
     standing = [("mount", "delete"), ("fsck", "fingerprint"), ("swapon", "delete"), ("write", "delete"), ("mkfs", "prepare"),
@@ -57,7 +57,7 @@ def while_it_looks(vm):
     assert all(count[action] == {"good": 1, "away": 0} for action, _step in standing), count
 
 
-@case(limit=300)
+@case(limit=300, cpus=2)
 def opened_in_the_fsync(vm):
     "A writer opens the raw node while uasd's fsync of it is under way in the kernel, and writes: it is waited for, and nothing of his is lost."
     disk = vm.disk(label="DATA", wcache="volatile")
@@ -91,31 +91,31 @@ def hundred(vm, *actions, rounds=100):
         assert one["good"] + one["away"] == rounds and one["good"] >= rounds // 4, count
 
 
-@case(tier="full", limit=2600)
+@case(tier="full", limit=2600, cpus=2)
 def hundred_mounts(vm):
     "A mount at any moment of a hundred switches: it goes well, or there is no such device; never busy, never an error, nothing lost."
     hundred(vm, "mount")
 
 
-@case(tier="full", limit=2600)
+@case(tier="full", limit=2600, cpus=2)
 def hundred_checks(vm):
     "The same with e2fsck."
     hundred(vm, "fsck")
 
 
-@case(tier="full", limit=2600)
+@case(tier="full", limit=2600, cpus=2)
 def hundred_mkfs(vm):
     "The same with mkfs, which writes for longer than a switch takes."
     hundred(vm, "mkfs")
 
 
-@case(tier="full", limit=2600)
+@case(tier="full", limit=2600, cpus=2)
 def hundred_swaps(vm):
     "The same with swapon and swapoff."
     hundred(vm, "swapon")
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def several_at_once(vm):
     "Four disks, two of them alike to the serial number, are switched at the same time, both ways: nothing lost or mixed up."
     alike = {"pid": 0x5A60, "serial": "ALIKE"}

@@ -30,7 +30,7 @@ def protocol(driver):
     return "uas" if driver == "uas" else "bot"
 
 
-@case(tier="full", product=False)
+@case(tier="full", product=False, cpus=2)
 def loses_page_cache(vm):
     "Neither unbind nor delete writes dirty pages back."
     guest, disk = plugged(vm, "uas", luns=2, partitions=[None])
@@ -50,7 +50,7 @@ answer += [error(os.fsync, fd) for fd in fds]
         assert all(b"dirty" not in media.read(0, media.size) for media in disk.media)
 
 
-@case(tier="full", product=False)
+@case(tier="full", product=False, cpus=2)
 def flushes_drive(vm):
     "unbind of usb-storage and delete flush the drive's own cache."
     guest, disk = plugged(vm, "uas", luns=2, wcache="volatile")
@@ -65,7 +65,7 @@ def flushes_drive(vm):
             assert disk.power_loss() == [0, 0]
 
 
-@case(tier="full", image=("bookworm", "vendor"), product=False)
+@case(tier="full", image=("bookworm", "vendor"), product=False, cpus=2)
 def uas_cannot_flush(vm):
     "unbind of uas does not flush the drive's cache; a power cut takes what is in it."
     for image in vm.case.images:
@@ -75,7 +75,7 @@ def uas_cannot_flush(vm):
         assert disk.power_loss() == [CACHED], image
 
 
-@case(tier="full", product=False)
+@case(tier="full", product=False, cpus=2)
 def fsync_does_both(vm):
     "fsync of a node writes its own page cache, no other node's, and flushes the drive."
     guest, disk = plugged(vm, "uas", partitions=[None], wcache="volatile")
@@ -103,7 +103,7 @@ def fsync_does_both(vm):
         disk.media[0].noise(65536, 4 << 20)
 
 
-@case(tier="full", product=False)
+@case(tier="full", product=False, cpus=2)
 def letter_of_last_close(vm):
     "The new disk gets the old one's name if nobody has the old one open at the bind, else another."
     guest, disk = plugged(vm, "uas", partitions=[None])
@@ -128,7 +128,7 @@ answer = [first, second, third]
 """) == ["sdb", "sda", "sda"]
 
 
-@case(tier="full", product=False)
+@case(tier="full", product=False, cpus=2)
 def claim_excludes(vm):
     "O_EXCL on the whole disk: EBUSY while a partition is mounted anywhere; and it keeps mounts away."
     guest, disk = plugged(vm, "uas", label="DATA")
@@ -167,7 +167,7 @@ def shown():
 """
 
 
-@case(tier="full", image=("bookworm", "trixie"), product=False)
+@case(tier="full", image=("bookworm", "trixie"), product=False, cpus=2)
 def slot_is_claimed(vm):
     "O_NONBLOCK opens an empty slot, ENOMEDIUM without it; O_EXCL on it keeps mounts of a card away that is put in later."
     guest, disk = slot(vm)
@@ -194,7 +194,7 @@ while (answer := error(mount, "/dev/sda1", "/run/m")) == "EBUSY" and time.monoto
         guest.until(lambda: python(guest, disk, 'answer = error(node, "sda")') == "ENOMEDIUM", 20, "empty again")
 
 
-@case(tier="full", image=("bookworm", "trixie"), product=False)
+@case(tier="full", image=("bookworm", "trixie"), product=False, cpus=2)
 def card_is_seen(vm):
     "An open of the node sees a card that was put in: size and partitions are there, and diskseq is another one."
     guest, disk = slot(vm)
@@ -215,7 +215,7 @@ answer = shown()
         disk.set(lun=0, medium=False)
 
 
-@case(tier="full", product=False)
+@case(tier="full", product=False, cpus=2)
 def plain_open_is_no_claim(vm):
     "A plain open stands in the way of no claim, and is told by inotify; several in a row once."
     guest, disk = plugged(vm, "uas", label="DATA")
@@ -256,7 +256,7 @@ answer.append(told([2]))
                       [[2, opened]], [[2, written]]], answer
 
 
-@case(tier="full", image=("bookworm", "trixie"), product=False)
+@case(tier="full", image=("bookworm", "trixie"), product=False, cpus=2)
 def counts_opens(vm):
     "Each open pins the module of the disk's driver once until its close; of a partition on 6.1 the first one alone."
     for image, driver, guest, disk in everywhere(vm):
@@ -292,7 +292,7 @@ answer = [opens, mounts, gone]
         assert gone == [1, 0], (image, gone)
 
 
-@case(tier="full", product=False)
+@case(tier="full", product=False, cpus=2)
 def last_close_writes_back(vm):
     "The last close of a node writes its page cache to the drive, whose own cache may keep it."
     guest, disk = plugged(vm, "uas", partitions=[None], wcache="volatile")
@@ -312,7 +312,7 @@ answer = None
         assert disk.dirty() == 0
 
 
-@case(tier="full", image=("bookworm", "vendor", "trixie"), product=False)
+@case(tier="full", image=("bookworm", "vendor", "trixie"), product=False, cpus=2)
 def delete_lets_nobody_in(vm):
     "A LUN whose delete has begun (state cancel) is ENXIO to whoever opens it, when its block device is still there."
     for image, driver, guest, disk in everywhere(vm):

@@ -64,7 +64,7 @@ for each in FAULTS:
     register(each)
 
 
-@case(tier="full", image="vendor", limit=500)
+@case(tier="full", image="vendor", limit=500, cpus=2)
 def hangs_sooner_or_later(vm):
     "Under UAS the disk hangs at a read of the kernel, of udev or of its examination: nobody waits for who hangs, it goes back, with its name."
     disk = vm.disk(size="32M", partitions=["8M", "8M", None])

@@ -17,7 +17,7 @@ def passes(text):
     return found
 
 
-@case(tier="fast", image="vendor")
+@case(tier="fast", image="vendor", cpus=2)
 def without_a_hold(vm):
     "Asked for by hand: one `add` of each node in either direction, no hold, no timer of PID 1."
     disk = vm.disk(label="DATA")

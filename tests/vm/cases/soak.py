@@ -7,7 +7,7 @@ from context import case
 BEFALLS = ("nothing", "dirtied", "mount", "open", "sg", "loop", "mapped", "swap", "kill_switch", "kill_daemon", "kill_both", "unplug")
 
 
-@case(tier="default", limit=500)
+@case(tier="default", limit=500, cpus=2)
 def short(vm):
     "Users, kills and an unplug befall one switch after the other: nothing lost, nobody pulled, no disk without a driver."
     total = soaking.soak(vm, len(BEFALLS), 8, once=BEFALLS)

@@ -9,7 +9,7 @@ MKNOD = "mknod %s b $(stat -c 0x%%t /dev/sda1) $(stat -c 0x%%T /dev/sda1)"
 LOOP = {"kind": "loop", "device": "sda1", "where": "loop5"}
 
 
-@case(limit=300)
+@case(limit=300, cpus=2)
 def loop_in_a_chroot(vm):
     "A loop device that was set up in a chroot, over the node in a bind-mounted /dev, and is mounted: waited for, and what was written is kept."
     disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
@@ -23,7 +23,7 @@ def loop_in_a_chroot(vm):
     guest.run("mount /dev/sda1 /mnt && grep -q kept /mnt/file && umount /mnt", check=True)
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def loops_by_number(vm):
     "A loop device over a node of a container that is gone, over one made by mknod, and over a file of a mount that was detached."
     disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
@@ -58,7 +58,7 @@ if sys.argv[2] == "ended":
 time.sleep(1000)' /dev/sda1 %s"""
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def threads(vm):
     "A node is open in a thread whose main thread has ended, or which does not share open files: named and waited for."
     disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
@@ -73,7 +73,7 @@ def threads(vm):
         job.kill()
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def sg_by_number(vm):
     "sg of a disk under another name, as `docker --device /dev/sg1:/dev/sg0` makes it: waited for, and the disk of that name is not."
     disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")

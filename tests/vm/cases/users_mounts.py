@@ -6,7 +6,7 @@ from inside import python
 from users import ask, daemon, goes, listed, settled, timers, waits, waits_for, wake_ups
 
 
-@case(limit=600)
+@case(limit=600, cpus=2)
 def here(vm):
     "Mounted, bind-mounted, kept busy by a working directory, detached with somebody inside, exported by NFS."
     disk = vm.disk(label="DATA")
@@ -66,7 +66,7 @@ ExecStart=/bin/sh -c 'mkdir -p /run/s && mount /dev/sda1 /run/s && exec sleep in
 """
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def elsewhere(vm):
     "Mounted in another mount namespace alone: a shell under unshare -m, a service with PrivateMounts."
     disk = vm.disk(label="DATA")
@@ -119,7 +119,7 @@ def elsewhere(vm):
     assert guest.run("systemctl is-active private").text == "active"
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def no_wake_ups(vm):
     "A minute of waiting for a mount here, one elsewhere, an open node, a loop device and swap: not one wake-up."
     disk = vm.disk(size="160M", partitions=["32M", "32M", "32M", "32M", None])

@@ -38,7 +38,7 @@ def held(guest, disk, arguments, wanted, told=True, slack=SLACK):
     return one
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def nodes(vm):
     "A reader of a partition, a VM on the raw disk, dd writing, sg, an exclusive claim: named, and their close is an event."
     disk = vm.disk(label="DATA")
@@ -63,7 +63,7 @@ def nodes(vm):
     assert disk.media[0].read(start + (4 << 20), 1 << 20) == b"x" * (1 << 20)
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def hard_to_see(vm):
     "Mapped into memory, on its way through a socket, a node elsewhere: nobody tells the end, so it is looked for, at most 30 s apart."
     disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
@@ -86,7 +86,7 @@ def hard_to_see(vm):
 NAMESPACE = "/sys/kernel/config/nvmet/subsystems/one/namespaces/1"
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def exported(vm):
     "A disk that the kernel exports (nvmet): no process has it open, and nothing claims it. With two disks the count says nothing."
     disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
@@ -98,7 +98,7 @@ def exported(vm):
               told=False, slack=35)
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def other_luns(vm):
     "A CD-ROM as second LUN and a card reader with an empty slot: in use they are waited for, free they move along."
     media = [vm.media("32M"), vm.media("16M"), vm.media("16M")]
@@ -120,7 +120,7 @@ def other_luns(vm):
     assert guest.run("dd if=/dev/sdb of=/dev/null count=1").rc != 0
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def sg_during_a_switch(vm):
     "sg is opened while a switch stands between its look and the delete, with the disk to itself: not pulled, named, waited for."
     disk = vm.disk(size="8M", partitions=["4M", None], wcache="volatile")
@@ -159,7 +159,7 @@ CARDS = {
 }
 
 
-@case(tier="full", limit=1500)
+@case(tier="full", limit=1500, cpus=2)
 def card_during_a_switch(vm):
     "A card put into an empty slot while a switch stands at a step: mounted or open it is not pulled, and waited for; unused it goes along."
     media = [vm.media("8M"), vm.media("16M")]

@@ -30,7 +30,7 @@ def clean(guest, command):
     guest.run(command + "; wipefs -aq /dev/sda1; udevadm settle", check=True)
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def mapped(vm):
     "LVM, active and not, dm-crypt and md: waited for until deactivated; the volumes come back with the disk."
     disk = vm.disk(size="96M", partitions=["64M", None])
@@ -62,7 +62,7 @@ def mapped(vm):
     guest.wait_until("grep -q 'active .*raid1 sda1' /proc/mdstat", 30)
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def left_an_array(vm):
     "A member that is taken out of an array which goes on: nobody tells, so it is looked for, and moved within half a minute."
     disk = vm.disk(size="96M", partitions=["64M", None])
@@ -74,7 +74,7 @@ def left_an_array(vm):
     guest.run("grep -q 'md7 : active raid1' /proc/mdstat", check=True)
 
 
-@case(limit=600)
+@case(limit=600, cpus=2)
 def btrfs_over_two(vm):
     "The second disk of a mounted btrfs stands in no mount table: found, named with the mount point, here and elsewhere."
     disks = [vm.disk(size="192M", partitions=[None]), vm.disk(size="192M", partitions=[None])]
@@ -98,7 +98,7 @@ def btrfs_over_two(vm):
     job.kill()
 
 
-@case(tier="full", image="zfs", limit=900)
+@case(tier="full", image="zfs", limit=900, cpus=2)
 def zfs_over_two(vm):
     "A disk of an imported ZFS pool, which claims it and shows it nowhere: not touched, its pool named, and moved after zpool export, datasets mounted or not."
     disks = [vm.disk(size="192M"), vm.disk(size="192M")]
@@ -121,7 +121,7 @@ def zfs_over_two(vm):
     assert guest.run("zpool status -x tank").text == "pool 'tank' is healthy", guest.out("zpool status tank")
 
 
-@case(tier="full", limit=600)
+@case(tier="full", limit=600, cpus=2)
 def loops_and_system(vm):
     "Loop devices over the raw node and over a file, swap, /boot, /usr: the last three with what to do about it."
     disk = vm.disk(label="DATA")

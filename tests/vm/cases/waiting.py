@@ -9,7 +9,7 @@ from users import at_rest
 QUIET = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=2\n"}
 
 
-@case(tier="fast", image="vendor")
+@case(tier="fast", image="vendor", cpus=2)
 def switched_after_umount(vm):
     "A mounted disk stays untouched and is listed as waiting; after umount it is switched, its data intact."
     disk = vm.disk(label="DATA")
@@ -43,7 +43,7 @@ def switched_after_umount(vm):
     assert dict(after, DEVLINKS="") == dict(before, DEVLINKS=""), (before, after)
 
 
-@case(tier="fast", image="vendor")
+@case(tier="fast", image="vendor", cpus=2)
 def remounted_in_the_quiet_time(vm):
     "Somebody who unmounts and mounts again within the quiet time is not disturbed."
     disk = vm.disk(label="DATA")
@@ -61,7 +61,7 @@ def remounted_in_the_quiet_time(vm):
     assert "switching" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
 
 
-@case(tier="default", image="vendor")
+@case(tier="default", image="vendor", cpus=2)
 def new_setting(vm):
     "Moved to uas at plug-in, then a policy in uasd.conf and a restart: it goes back without a failure, and again when the policy goes."
     disk = vm.disk(label="DATA")
@@ -76,7 +76,7 @@ def new_setting(vm):
     assert "failed" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def cancelled(vm):
     "Cancelled while it waits, then uasd is started anew: free, the disk stays where it is, and what was cancelled unasked is still told; until somebody asks."
     disk = vm.disk(label="DATA")
@@ -108,7 +108,7 @@ def cancelled(vm):
     assert "switching from uas" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
 
 
-@case(tier="fast", image="vendor")
+@case(tier="fast", image="vendor", cpus=2)
 def one_of_two_luns_in_use(vm):
     "Two LUNs, one in use: nothing moves; both free: both move."
     disk = vm.disk(label="DATA", luns=2)
@@ -127,7 +127,7 @@ def one_of_two_luns_in_use(vm):
     assert [each["lun"] for each in one["disks"]] == [0, 1] and sorted(each["name"] for each in one["disks"]) == ["sda", "sdb"], one
 
 
-@case(tier="fast", image="vendor")
+@case(tier="fast", image="vendor", cpus=2)
 def plain_open(vm):
     "A process with the node open is named, and waited for, although no claim sees it."
     disk = vm.disk(label="DATA")

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A slow machine: 32 ns an instruction, as an old NAS that boots. All work takes many times as long there, delay_use and a hold do not.
+
+The times are those of the guest's clock. It counts instructions, so the load of the host does not affect it.
+"""
+
+from cases import plug_in
+from context import case
+from holds import SERVICE_DROPIN, boot, by_the_dead_man, early, held_and_released, mounted_at_boot
+
+HOLD_SEC = 20
+# For what udev, fsck and mount do after a hold.
+SLACK = 25
+TIMEOUT = 900
+
+
+@case(tier="full", image="vendor", slow=True, limit=1200)
+def inside_delay_use(vm):
+    "Twenty plug-ins from the first on, uas not loaded: no block device appears under usb-storage in the kernel's delay_use of 1 s."
+    plug_in.twenty_times(vm, timeout=300)
+
+
+@case(tier="full", image="vendor", slow=True, limit=1200)
+def held_at_boot(vm):
+    "A disk of fstab is held and switched in the boot, in the time of its hold."
+    disk = vm.disk(label="DATA")
+    guest = boot(vm, disk, timeout=TIMEOUT)
+    line = mounted_at_boot(guest, disk, "uas")
+    held_and_released(line, HOLD_SEC, SLACK)
+    assert not line.by_timer, line
+
+
+@case(tier="full", image="vendor", slow=True, limit=1200)
+def daemon_stopped(vm):
+    "uasd does nothing for a held disk: PID 1 ends the hold at its time, and the disk is mounted on its driver."
+    disk = vm.disk(label="DATA")
+    guest = boot(vm, disk, files={SERVICE_DROPIN: early("ExecStartPost=/bin/kill -STOP $MAINPID\n")}, timeout=TIMEOUT)
+    guest.wait_until("mountpoint -q /mnt", 300)
+    by_the_dead_man(mounted_at_boot(guest, disk, "usb-storage"), HOLD_SEC, SLACK)
