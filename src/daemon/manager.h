@@ -39,6 +39,10 @@ struct entry {
         size_t n_trims;
         sd_event_source *timer;   /* of the machine */
         sd_event_source *unbound; /* without a driver: the end of the time to get one */
+        struct {
+                bool looked;         /* before the disk had a driver */
+                enum uas_module uas; /* what was found; UAS_MODULE_UNKNOWN: nothing, or it has been used */
+        } module;                    /* rescan.c */
         struct disk_request request;
         struct job *job;          /* feature/switches.c: the uasd-switch at work, if it is a child of this process */
         struct disk_lease *lease; /* feature/lease.c; NULL: not leased */

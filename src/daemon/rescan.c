@@ -80,6 +80,29 @@ static int on_unbound(sd_event_source *s, usec_t usec, void *data)
         return 0;
 }
 
+/*
+ * libkmod loads libcrypto, which takes as long as all else up to a switch. On a slow machine that is a large part of delay_use.
+ * At the first plug-in udev loads usb-storage, and the new interface has no driver yet. So the module is looked for then, once.
+ */
+static void look_ahead(struct entry *e)
+{
+        if (!e->module.looked && uas_module_state(&e->manager->roots, &e->module.uas) < 0)
+                e->module.uas = UAS_MODULE_UNKNOWN;
+        e->module.looked = true;
+}
+
+static void complete_module(struct entry *e, struct facts *f)
+{
+        enum uas_module ahead = e->module.uas;
+
+        e->module.uas = UAS_MODULE_UNKNOWN;
+        e->module.looked = true;
+        if (ahead != UAS_MODULE_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
+                facts_take_module(f, ahead);
+        else
+                facts_complete_module(&e->manager->roots, f);
+}
+
 static void note_unbound(struct entry *e, struct facts *f)
 {
         usec_t now = now_boottime(), until = 0;
@@ -90,10 +113,12 @@ static void note_unbound(struct entry *e, struct facts *f)
                 (void) sd_event_add_time(e->manager->event, &e->unbound, CLOCK_BOOTTIME, now + UNBOUND_USEC, 0, on_unbound, e);
         if (e->unbound)
                 (void) sd_event_source_get_time(e->unbound, &until);
-        if (now < until)
+        if (now < until) {
                 f->just_unbound = true;
-        else if (f->driver == DRIVER_NONE || f->driver == DRIVER_USB_STORAGE)
-                facts_complete_module(&e->manager->roots, f);
+                if (f->caps.uas && f->caps.bot)
+                        look_ahead(e);
+        } else if (f->driver == DRIVER_NONE || f->driver == DRIVER_USB_STORAGE)
+                complete_module(e, f);
 }
 
 static void take_disk(struct entry *e, struct usb_disk *d, struct attachment_mark *ret_mark)

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: disks without a driver."""
 
+import array
+import fcntl
 import os
 import subprocess
+import termios
 
-from machine import SWITCH, Machine, main
+from machine import SWITCH, Machine, main, until
 
 
 class Driverless(Machine):
@@ -34,6 +37,17 @@ class Driverless(Machine):
         self.tree.write('sys/bus/usb/devices/2-1/authorized', '0\n')
         self.both()
         self.assertIn('not authorized', self.ctl('switch', 'sdz', 'usb-storage', '--wait=40', code=6).stderr)
+
+    # At plug-in, before the kernel binds usb-storage
+
+    def test_log_is_read(self):
+        "uasd reads the boot's records now. After the bind delay_use has no time for that."
+        for number in range(3):
+            os.write(self.kmsg, b'6,%d,%d,-;usb 2-1: Product: Disk\n' % (number, number))
+        self.both()
+        left = array.array('i', [0])
+        until(lambda: fcntl.ioctl(self.kmsg, termios.FIONREAD, left) == 0 and left[0] == 0, 'all of it has been read')
+        self.assertEqual(self.disk()['reason_id'], 'just-unbound')
 
     # The remains of a switch that was killed and cannot be recovered
 

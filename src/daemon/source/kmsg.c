@@ -115,9 +115,10 @@ void kmsg_arm(struct manager *m)
 
         if (w->fd < 0)
                 return;
+        /* Also for a disk without a driver: to read the boot's records takes long, and after the bind there is no time for it. */
         FOREACH_ENTRY (e, m) {
                 often = often || e->life.disk.facts.driver == DRIVER_UAS;
-                wanted = wanted || often || e->life.disk.facts.driver == DRIVER_USB_STORAGE;
+                wanted = true;
         }
         if (wanted == w->armed && often == w->often)
                 return;

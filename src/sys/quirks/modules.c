@@ -149,10 +149,16 @@ int uas_module_load(const struct roots *r)
         return uas_registered(r) ? 0 : k < 0 ? k : -ENODEV;
 }
 
+void facts_take_module(struct facts *f, enum uas_module state)
+{
+        f->uas_module = state;
+        /* Unknown counts as available: a switch checks it before it touches the disk. */
+        f->uas_kept_away = state > UAS_MODULE_LOADABLE;
+}
+
 void facts_complete_module(const struct roots *r, struct facts *f)
 {
-        if (uas_module_state(r, &f->uas_module) < 0)
-                f->uas_module = UAS_MODULE_UNKNOWN;
-        /* Unknown counts as available: a switch checks it before it touches the disk. */
-        f->uas_kept_away = f->uas_module > UAS_MODULE_LOADABLE;
+        enum uas_module state;
+
+        facts_take_module(f, uas_module_state(r, &state) < 0 ? UAS_MODULE_UNKNOWN : state);
 }

@@ -104,4 +104,5 @@ int uas_module_state(const struct roots *r, enum uas_module *ret);
 int uas_module_load(const struct roots *r);
 
 /* Fills facts.uas_kept_away and facts.uas_module. */
+void facts_take_module(struct facts *f, enum uas_module state);
 void facts_complete_module(const struct roots *r, struct facts *f);
