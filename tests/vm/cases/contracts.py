@@ -32,6 +32,14 @@ def keep_to_it(vm):
     guest.wait_until("busctl get-property %s PreparingForSleep | grep -qx 'b true'" % " ".join(stand_ins.LOGIND))
     stand_ins.none_while_asleep(bus)
     delays.kill()
+
+    def woken():
+        with open(guest.folder + "/console.log", errors="replace") as log:
+            return "PM: suspend exit" in log.read()
+    # The agent sleeps as well, and answers nothing meanwhile.
+    guest.until(woken, 120, "the guest is awake again")
+    guest.agent.drop()
+    guest.agent.connect(60)
     guest.wait_until("busctl get-property %s PreparingForSleep | grep -qx 'b false'" % " ".join(stand_ins.LOGIND), 60)
     stand_ins.inhibitor(bus)
 
