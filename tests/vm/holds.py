@@ -137,10 +137,10 @@ def held_and_released(line, seconds, slack=8.0):
     assert line.mounted - line.released <= slack, line
 
 
-def by_the_dead_man(line, seconds, slack=8.0):
+def by_the_dead_man(line, seconds):
     """The timer of PID 1 released the disk when the time was up, not before and not after."""
     early = 1.0  # PID 1 reports the start of the timer a moment later
-    held_and_released(line, seconds, slack)
+    held_and_released(line, seconds)
     assert line.by_timer, line
     assert seconds - early <= line.timer - line.began <= seconds + 2, line
     assert line.released - line.began >= seconds - early, line
