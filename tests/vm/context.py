@@ -36,9 +36,9 @@ class Skip(Exception):
 
 
 class Case:
-    def __init__(self, function, tier, image, product, limit, sliced=True, cpus=1, slow=False):
+    def __init__(self, function, tier, image, product, limit, sliced=True, cpus=1, slow=False, also=""):
         module = function.__module__.rpartition(".")[2]
-        self.name = "%s.%s" % (module, function.__name__)
+        self.name = "%s.%s%s" % (module, function.__name__, also and "@" + also)
         self.function = function
         self.tier = tier
         self.images = (image,) if isinstance(image, str) else tuple(image)
@@ -52,7 +52,7 @@ class Case:
 CASES = []
 
 
-def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=True, cpus=1, slow=False):
+def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=True, cpus=1, slow=False, also=()):
     """A function of `vm` becomes a case.
 
     tier     "fast", "default" or "full": each includes those before
@@ -60,6 +60,7 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=Tru
              the first is what vm.boot() and vm.resume() take by default
     product  whether uasd is installed in the guest
     limit    seconds it may take
+    also     guests in which it runs once more, as NAME@GUEST; not in the fast tier
     sliced   False: it takes too long for a slice of tier full, so only a run of the whole tier has it
     cpus     processors of its guests: two run uasd, its children, udev and the kernel at the same time
     slow     its guests have one processor of SLOW, whatever the host does meanwhile
@@ -68,6 +69,8 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=Tru
 
     def register(function):
         CASES.append(Case(function, tier, image, product, limit, sliced, cpus, slow))
+        # The fast tier has no time for another guest. One processor: all of them resume one saved guest.
+        CASES.extend(Case(function, "default" if tier == "fast" else tier, other, product, limit, sliced, also=other) for other in also)
         return function
     return register
 

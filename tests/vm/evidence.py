@@ -6,6 +6,8 @@ import re
 
 from patience import let_pass
 
+QUIRKS = "/sys/module/usb_storage/parameters/quirks"
+
 
 def when(guest, pattern, options="-b"):
     """Seconds since boot of the first journal line that matches, or None."""
@@ -43,9 +45,14 @@ def on_storage(vm, disk, config="", image=None, count=1):
         guest.put("/etc/uasd/uasd.conf", config)
     # Not even a hold: the disk was there before uasd.
     guest.run("systemctl disable -q uasd", check=True)
+    stock = guest.image.flavour != "vendor"  # there it would start on uas
+    if stock:
+        guest.run("modprobe usb_storage && echo 1209:5a5a:u >%s" % QUIRKS, check=True)
     guest.plug(disk)
     names = guest.wait_disk(disk.interface, driver="usb-storage", count=count)
     assert len(names) == count, names
+    if stock:
+        guest.run("echo >%s" % QUIRKS, check=True)
     return guest
 
 

@@ -83,6 +83,21 @@ class Groups(unittest.TestCase):
         self.assertEqual(sum(any("arm64" in one.images for one in part) for part in self.slices(0, rotation.GROUPS, steps)), 1)
 
 
+class Guests(unittest.TestCase):
+    def test_twice(self):
+        "A case that runs in a second guest has a second name, and is not in the fast tier."
+        names = [one.name for one in context.CASES]
+        self.assertEqual(len(names), len(set(names)))
+        for one in (one for one in context.CASES if "@" in one.name):
+            self.assertEqual(one.images, (one.name.partition("@")[2],))
+            self.assertNotEqual(one.tier, "fast", one.name)
+
+    def test_newer_kernel(self):
+        "README.md says that tests run on kernel 6.12: the main group does in each run of the default tier."
+        daily = {one.name.partition(".")[0] for one in context.CASES if one.tier == "default" and one.images == ("trixie",)}
+        self.assertLessEqual({"both_ways", "waiting", "held_both_ways", "distrust", "kept_off", "errors", "service"}, daily)
+
+
 class Numbers(unittest.TestCase):
     """The number of a commit, in repositories made here."""
 

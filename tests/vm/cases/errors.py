@@ -171,7 +171,7 @@ def given_up_is_repaired(vm):
     assert "lost=1" in record, record
 
 
-@case(tier="default", image="bookworm", cpus=2)
+@case(tier="default", image="bookworm", cpus=2, also=("trixie",))
 def drops_off(vm):
     "A disk drops off the bus and is back, three times within seconds: its cable or its power is blamed, once, and the disk is not."
     disk = vm.disk(label="DATA")

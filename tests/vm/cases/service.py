@@ -58,7 +58,7 @@ def armed_often(vm):
     guest.run("systemctl is-active uasd-release@9-1:1.0.timer", check=True)
 
 
-@case(limit=300)
+@case(limit=300, also=("trixie",))
 def release_fails(vm):
     "The program that ends a hold is killed, as by the OOM killer, without a living uasd: PID 1 runs it again, and the hold ends."
     disk = vm.disk(label="DATA")

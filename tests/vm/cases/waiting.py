@@ -127,7 +127,7 @@ def one_of_two_luns_in_use(vm):
     assert [each["lun"] for each in one["disks"]] == [0, 1] and sorted(each["name"] for each in one["disks"]) == ["sda", "sdb"], one
 
 
-@case(tier="fast", image="vendor", cpus=2)
+@case(tier="fast", image="vendor", cpus=2, also=("trixie",))
 def plain_open(vm):
     "A process with the node open is named, and waited for, although no claim sees it."
     disk = vm.disk(label="DATA")
