@@ -24,7 +24,7 @@ def written(disk, where):
         return hashlib.sha256(file.read(16 << 20)).hexdigest()
 
 
-@case(tier="fast", image=("bookworm", "vendor"), cpus=2)
+@case(tier="fast", image=("bookworm", "vendor"), cpus=2, also=("trixie",))
 def unsynced_writes_survive(vm):
     "Mainline: raw writes without fsync survive both switches, with a volatile write cache; quirks of others too."
     disk = vm.disk(size="96M", wcache="volatile")

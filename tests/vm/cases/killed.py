@@ -37,6 +37,13 @@ def at_some_calls(vm):
     assert count["killed"] >= 6 and count["records"] >= 3 and count["moved"] and count["back"], count
 
 
+@case(image="trixie", limit=1200)
+def at_a_few_calls_trixie(vm):
+    "A smaller sample on kernel 6.12."
+    count = killed(vm, {"who": "self", "does": 2, "seconds": 200}, {"who": "both", "does": 1, "seconds": 200}, seed=7, luns=1)
+    assert count["killed"] >= 3 and count["records"] >= 1 and count["moved"] and count["back"], count
+
+
 @case(tier="full", image="vendor", limit=1200, cpus=2)
 def at_some_calls_vendor(vm):
     "The same on a kernel without UAS of its own, where a bind takes other paths."
