@@ -117,7 +117,7 @@ bool view_capable(const struct view *v)
 {
         const struct facts *f = &v->disk.facts;
 
-        return f->caps_error == 0 && f->caps.uas && f->caps.pipes;
+        return f->caps_error == 0 && facts_offer_uas(f);
 }
 
 char *view_product(const struct view *v, char *ret, size_t size)

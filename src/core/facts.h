@@ -134,6 +134,12 @@ static inline bool facts_slow_link(const struct facts *f)
 #define ATTACHMENT_MAX (INTERFACE_NAME_MAX + ATTACHMENT_ID_MAX)
 char *facts_attachment(const struct facts *f, char ret[static ATTACHMENT_MAX]);
 
+/* Returns true for a disk that offers UAS completely: uas can drive it. */
+static inline bool facts_offer_uas(const struct facts *f)
+{
+        return f->caps.uas && f->caps.pipes;
+}
+
 /* Returns true for a disk that only uas can drive. */
 static inline bool facts_uas_alone(const struct facts *f)
 {

@@ -36,17 +36,12 @@ struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, co
         return NULL;
 }
 
-static bool can_use_uas(const struct facts *f)
-{
-        return f->caps.uas && f->caps.pipes;
-}
-
 enum policy kept_policy(const struct facts *f)
 {
         struct facts for_good = *f;
         struct decision d;
 
-        if (!can_use_uas(f))
+        if (!facts_offer_uas(f))
                 return POLICY_AUTO;
         for_good.override_target = DRIVER_NONE; /* ends when it is unplugged */
         decide(&for_good, &d);
@@ -77,7 +72,7 @@ int kept_disks_plugged(struct kept_disks *k, const struct facts *f, bool twin)
                 if (!d)
                         return -ENOMEM;
                 d->uas_alone = true;
-        } else if (!can_use_uas(f)) {
+        } else if (!facts_offer_uas(f)) {
                 d = kept_disk_find(k, f->vid, f->pid, kept_name(f, twin, name, sizeof(name)));
                 if (d)
                         d->no_uas = true;

@@ -411,7 +411,7 @@ void decide(const struct facts *f, struct decision *ret)
         };
         assert(ret->target != DRIVER_OTHER);
         assert(ret->target != DRIVER_USB_STORAGE || f->caps.bot);
-        assert(ret->target != DRIVER_UAS || (f->caps.uas && f->caps.pipes));
+        assert(ret->target != DRIVER_UAS || facts_offer_uas(f));
 }
 
 bool decision_wants_switch(const struct facts *f, const struct decision *d)

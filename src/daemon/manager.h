@@ -33,16 +33,14 @@ struct entry {
         TAILQ_ENTRY(entry) link;
         struct manager *manager;
         struct life life;
-        bool announced;         /* on the bus */
-        bool trim_told;         /* feature/requests.c: the setting for another medium is in the journal */
-        struct trim_lun *trims; /* feature/requests.c: the LUNs that offered TRIM under uas */
-        size_t n_trims;
+        bool announced;              /* on the bus */
+        bool trim_told;              /* feature/requests.c: the setting for another medium is in the journal */
+        bool module_looked;          /* rescan.c: for uas, before the disk had a driver */
+        uint8_t n_trims;             /* TRIM_LUNS_MAX at most */
+        enum uas_module module_seen; /* what was found then; UAS_MODULE_UNKNOWN: nothing, or it has been used */
+        struct trim_lun *trims;      /* feature/requests.c: the LUNs that offered TRIM under uas */
         sd_event_source *timer;   /* of the machine */
         sd_event_source *unbound; /* without a driver: the end of the time to get one */
-        struct {
-                bool looked;         /* before the disk had a driver */
-                enum uas_module uas; /* what was found; UAS_MODULE_UNKNOWN: nothing, or it has been used */
-        } module;                    /* rescan.c */
         struct disk_request request;
         struct job *job;          /* feature/switches.c: the uasd-switch at work, if it is a child of this process */
         struct disk_lease *lease; /* feature/lease.c; NULL: not leased */

@@ -86,17 +86,17 @@ static int on_unbound(sd_event_source *s, usec_t usec, void *data)
  */
 static void look_ahead(struct entry *e)
 {
-        if (!e->module.looked && uas_module_state(&e->manager->roots, &e->module.uas) < 0)
-                e->module.uas = UAS_MODULE_UNKNOWN;
-        e->module.looked = true;
+        if (!e->module_looked && uas_module_state(&e->manager->roots, &e->module_seen) < 0)
+                e->module_seen = UAS_MODULE_UNKNOWN;
+        e->module_looked = true;
 }
 
 static void complete_module(struct entry *e, struct facts *f)
 {
-        enum uas_module ahead = e->module.uas;
+        enum uas_module ahead = e->module_seen;
 
-        e->module.uas = UAS_MODULE_UNKNOWN;
-        e->module.looked = true;
+        e->module_seen = UAS_MODULE_UNKNOWN;
+        e->module_looked = true;
         if (ahead != UAS_MODULE_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
                 facts_take_module(f, ahead);
         else

@@ -156,7 +156,7 @@ int hold_ask(const struct roots *r, const struct block_event *e, bool waited, st
                 return HOLD_MUST_WAIT;
         strings_from_udev(r, &d->facts);
         facts_judge(r, &d->facts);
-        answer.capable = d->facts.caps_error == 0 && d->facts.caps.bot && d->facts.caps.uas && d->facts.caps.pipes;
+        answer.capable = d->facts.caps_error == 0 && d->facts.caps.bot && facts_offer_uas(&d->facts);
         answer.verdict = d->facts.verdict;
         answer.no_auto = attachment_read(r, &d->facts, &a) >= 0 && a.no_auto;
 

@@ -28,7 +28,7 @@ static int step_identify(struct transaction *t)
         if (t->disk.strings_anew) /* a disk without a driver cannot be asked */
                 (void) strings_keep(&t->roots, f);
         facts_complete(&t->roots, &t->config, f);
-        if (!f->caps.uas || !f->caps.pipes)
+        if (!facts_offer_uas(f))
                 return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk does not offer UAS completely");
         /* Without an alternate setting for BOT, usb-storage cannot bind, and the disk would have no driver. */
         if (t->to == DRIVER_USB_STORAGE && !f->caps.bot)

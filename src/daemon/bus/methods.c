@@ -144,7 +144,7 @@ static int refuse_starting(const struct call *c)
 static int refuse_impossible(const struct call *c, enum driver target)
 {
         const struct facts *f = &c->entry->life.disk.facts;
-        bool uas = f->caps.uas && f->caps.pipes;
+        bool uas = facts_offer_uas(f);
 
         if (uas && (target != DRIVER_USB_STORAGE || f->caps.bot))
                 return 0;
@@ -215,7 +215,7 @@ static int refuse_trim(const struct call *c, enum trim_offer offer)
                 return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
                                          "%s: the kernel cannot use TRIM on this disk now: it shows no provisioning_mode.",
                                          f->interface);
-        if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE && f->caps.uas && f->caps.pipes)
+        if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE && facts_offer_uas(f))
                 return sd_bus_error_setf(
                         c->error, UASD_BUS_ERROR_REFUSED,
                         "%s: under usb-storage uasd cannot see whether the disk offers TRIM. Switch it to uas first, or force it.",

@@ -69,7 +69,7 @@ static int get_capable(sd_bus *bus, const char *path, const char *interface, con
 {
         const struct facts *f = &((struct entry *) data)->life.disk.facts;
 
-        return sd_bus_message_append(reply, "b", f->caps.uas && f->caps.pipes);
+        return sd_bus_message_append(reply, "b", facts_offer_uas(f));
 }
 
 static int get_disks(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,

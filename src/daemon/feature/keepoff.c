@@ -155,9 +155,13 @@ static int add_plugged(struct manager *m, const struct facts *came)
         r = came ? kept_disks_plugged(kept, came, false) : 0;
         if (!m->looked)
                 return kept_disks_read_plugged(&m->roots, kept);
-        FOREACH_ENTRY (e, m)
+        FOREACH_ENTRY (e, m) {
+                const struct facts *f = &e->life.disk.facts;
+
+                /* Only the name of a disk without UAS is needed, and its twins are looked for among all disks. */
                 if (r >= 0)
-                        r = kept_disks_plugged(kept, &e->life.disk.facts, disk_has_twin(e));
+                        r = kept_disks_plugged(kept, f, kept->n > 0 && !facts_offer_uas(f) && disk_has_twin(e));
+        }
         return r;
 }
 

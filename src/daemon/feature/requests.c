@@ -252,7 +252,7 @@ static void note_trims(struct entry *e)
                 return;
         free(e->trims);
         e->trims = malloc(n * sizeof(*luns));
-        e->n_trims = e->trims ? n : 0;
+        e->n_trims = (uint8_t) (e->trims ? n : 0);
         if (e->trims)
                 memcpy(e->trims, luns, n * sizeof(*luns));
 }
