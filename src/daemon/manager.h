@@ -39,8 +39,8 @@ struct entry {
         uint8_t n_trims;             /* TRIM_LUNS_MAX at most */
         enum uas_module module_seen; /* what was found then; UAS_MODULE_UNKNOWN: nothing, or it has been used */
         struct trim_lun *trims;      /* feature/requests.c: the LUNs that offered TRIM under uas */
-        sd_event_source *timer;   /* of the machine */
-        sd_event_source *unbound; /* without a driver: the end of the time to get one */
+        sd_event_source *timer;      /* of the machine */
+        sd_event_source *unbound;    /* without a driver: the end of the time to get one */
         struct disk_request request;
         struct job *job;          /* feature/switches.c: the uasd-switch at work, if it is a child of this process */
         struct disk_lease *lease; /* feature/lease.c; NULL: not leased */
