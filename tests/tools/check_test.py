@@ -38,6 +38,19 @@ def said(action):
     return out.getvalue()
 
 
+class Guests(unittest.TestCase):
+    def test_list(self):
+        "Each case that tests/vm/run has, with its tier. Without it a case that fails would not be counted."
+        run = check.Check("full", 1)
+        sys.path.insert(0, os.path.join(TOP, "tests", "vm"))
+        import context
+        for name in sorted(os.listdir(os.path.join(TOP, "tests", "vm", "cases"))):
+            if name.endswith(".py") and not name.startswith("_"):
+                __import__("cases." + name[:-3])
+        with contextlib.chdir(TOP):
+            self.assertEqual(run.vm_cases(), {one.name: one.tier for one in context.CASES})
+
+
 class OneCase(unittest.TestCase):
     def run_case(self, case):
         with tempfile.TemporaryDirectory() as folder:
