@@ -344,9 +344,8 @@ void scene_remove(void)
         fakesys_remove();
 }
 
-static void print_ops(void)
+void scene_print_ops(void)
 {
-        (void) fprintf(stderr, "   ");
         for (unsigned i = 0; i < fake->n_ops; i++)
                 (void) fprintf(stderr, " [%u %s]", i + 1, fake->ops[i]);
         (void) fprintf(stderr, "\n");
@@ -362,7 +361,7 @@ bool scene_play(const struct scene *s, const char *what, struct result *ret)
         ret->driver = fake->usb[0].driver;
         if (wrong) {
                 (void) fprintf(stderr, "%s: %s (code %i at %s: %s)\n", what, wrong, ret->code, ret->step, ret->text);
-                print_ops();
+                scene_print_ops();
         }
         scene_remove();
         return !wrong;

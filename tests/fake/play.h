@@ -47,3 +47,5 @@ void scene_remove(void);
 
 /* Makes the scene, runs the switch and checks it. Prints what is wrong, and the operations up to there. */
 bool scene_play(const struct scene *s, const char *what, struct result *ret);
+/* Writes the numbered operations of the present scene to stderr, in one line. */
+void scene_print_ops(void);

@@ -40,9 +40,7 @@ static unsigned first(const char *op)
 static void print_ops(const char *what, const struct result *r)
 {
         print_error("%s: on %s, code %i at %s: %s\n", what, driver_to_string(fake->usb[0].driver), r->code, r->step, r->text);
-        for (unsigned i = 0; i < fake->n_ops; i++)
-                print_error(" [%u %s]", i + 1, fake->ops[i]);
-        print_error("\n");
+        scene_print_ops();
 }
 
 /* ---- time ---- */

@@ -107,9 +107,7 @@ static void test_offline(void **state)
                     (u->plugged ? u->driver != table[i].driver : !u->removed) || kept != table[i].kept) {
                         print_error("%s: %s; on %s, %u kept, %u ms, code %i at %s: %s\n", table[i].what, wrong ? wrong : "-",
                                     driver_to_string(u->driver), kept, (unsigned) (usec / USEC_PER_MSEC), r.code, r.step, r.text);
-                        for (unsigned k = 0; k < fake->n_ops; k++)
-                                print_error(" [%u %s]", k + 1, fake->ops[k]);
-                        print_error("\n");
+                        scene_print_ops();
                         all = false;
                 }
                 scene_remove();

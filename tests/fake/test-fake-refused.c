@@ -258,9 +258,7 @@ static void test_bad(void **state)
                 if (wrong || !good) {
                         print_error("%s: %s; on %s, code %i at %s: %s\n", bad[i].what, wrong ? wrong : "-",
                                     driver_to_string(u->driver), r.code, r.step, r.text);
-                        for (unsigned k = 0; k < fake->n_ops; k++)
-                                print_error(" [%u %s]", k + 1, fake->ops[k]);
-                        print_error("\n");
+                        scene_print_ops();
                         all = false;
                 }
                 scene_remove();

@@ -98,11 +98,11 @@ static bool play(const char *what, const struct scene *s, int code, bool touched
         good = r.code == code && (fake->usb[0].unbound > 0) == touched;
         text = broken_rule(s);
         good = good && !text;
-        if (!good)
+        if (!good) {
                 print_error("%s: %s; on %s, touched %u, code %i at %s: %s\n", what, text ? text : "-",
                             driver_to_string(fake->usb[0].driver), fake->usb[0].touched, r.code, r.step, r.text);
-        for (unsigned k = 0; !good && k < fake->n_ops; k++)
-                print_error(" [%u %s]", k + 1, fake->ops[k]);
+                scene_print_ops();
+        }
         scene_remove();
         return good;
 }

@@ -152,9 +152,7 @@ static void test_beginnings(void **state)
                 if (wrong || r.code != table[i].code || fake->usb[0].driver != table[i].driver) {
                         print_error("%s: %s; on %s, code %i at %s: %s\n", table[i].what, wrong ? wrong : "-",
                                     driver_to_string(fake->usb[0].driver), r.code, r.step, r.text);
-                        for (unsigned k = 0; k < fake->n_ops; k++)
-                                print_error(" [%u %s]", k + 1, fake->ops[k]);
-                        print_error("\n");
+                        scene_print_ops();
                         all = false;
                 }
                 scene_remove();
