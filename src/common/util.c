@@ -49,6 +49,11 @@ int read_whole(int fd, size_t max, char **ret, size_t *ret_size)
         return 0;
 }
 
+bool no_room_for_files(int error)
+{
+        return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
 int read_line(FILE *f, char **line, size_t *room)
 {
         ssize_t n = getline(line, room, f);

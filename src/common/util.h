@@ -94,6 +94,8 @@ static inline bool path_is_in(const char *path, const char *directory)
         return below && (*below == '\0' || *below == '/' || streq(directory, "/"));
 }
 
+/* Returns true for a negative errno that says nothing about a file: memory or file descriptors have run out. */
+bool no_room_for_files(int error);
 /* Reads up to `size` bytes, until the end of the file. Returns the count, or a negative errno. */
 ssize_t read_full(int fd, void *ret, size_t size);
 /* Reads a regular file from its beginning, and adds a NUL. -EINVAL: not a regular file. -EFBIG: larger than max. */

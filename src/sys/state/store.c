@@ -98,12 +98,6 @@ int store_each(const struct store *s, const char *key, int (*fn)(const char *key
         return each_line(s, key, split, &(struct splitting){fn, data});
 }
 
-/* The file may be good, and a change would lose what it has. */
-static bool has_no_room(int error)
-{
-        return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
-}
-
 /* An unreadable file counts as a missing one: no disk is refused because of it. */
 static int read_newer(const struct roots *r, const char *name, struct store *ret)
 {
@@ -112,11 +106,12 @@ static int read_newer(const struct roots *r, const char *name, struct store *ret
             v = store_read_file(r->var, path_join(STATE_DIR "/", name), &var);
         bool newer = v > 0 && (e <= 0 || var.generation > etc.generation);
 
-        if (has_no_room(e) || has_no_room(v)) {
+        /* The file may be good, and a change would lose what it has. */
+        if (no_room_for_files(e) || no_room_for_files(v)) {
                 store_done(&etc);
                 store_done(&var);
                 *ret = (struct store){};
-                return has_no_room(e) ? e : v;
+                return no_room_for_files(e) ? e : v;
         }
         store_done(newer ? &etc : &var);
         *ret = newer ? var : etc;

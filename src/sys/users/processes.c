@@ -23,7 +23,7 @@ struct task {
 /* A process may end meanwhile, or may not be readable. But if we lack memory or files, its files are unknown: no empty list. */
 static int unless_its_own(int error)
 {
-        return error == ENOMEM || error == EMFILE || error == ENFILE ? -error : 0;
+        return no_room_for_files(-error) ? -error : 0;
 }
 
 /* An O_PATH descriptor does not open the node, and inotify does not report its close. */
