@@ -111,15 +111,13 @@ void kmsg_drain(struct manager *m)
 void kmsg_arm(struct manager *m)
 {
         struct kmsg_watch *w = &m->kmsg;
-        bool wanted = false, often = false;
+        /* Also for a disk without a driver: to read the boot's records takes long, and after the bind there is no time for it. */
+        bool wanted = m->n_entries > 0, often = false;
 
         if (w->fd < 0)
                 return;
-        /* Also for a disk without a driver: to read the boot's records takes long, and after the bind there is no time for it. */
-        FOREACH_ENTRY (e, m) {
+        FOREACH_ENTRY (e, m)
                 often = often || e->life.disk.facts.driver == DRIVER_UAS;
-                wanted = true;
-        }
         if (wanted == w->armed && often == w->often)
                 return;
         if (wanted && !w->armed)
