@@ -62,7 +62,9 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
         case -ENETDOWN: /* uasd may run: only root has another way to it */
                 return _("the system bus (D-Bus) does not answer");
         default:
-                return is_off(c) ? _("uasd is off: uasd=off is on the kernel command line") : _("uasd is not running");
+                if (is_off(c))
+                        return _("uasd is off: uasd=off is on the kernel command line");
+                return _("uasd is not running");
         }
 }
 
@@ -135,19 +137,23 @@ static bool has_ssh(void)
 
 static int tell_unconnected(const struct client *c, int error)
 {
+        const char *why = _("ssh cannot reach its system bus");
         char room[WHY_MAX];
-        const char *why = error == -EHOSTUNREACH ? _("ssh cannot reach its system bus") : why_no_answer(c, error, room);
 
-        if (error == -EHOSTUNREACH && !has_ssh())
+        if (error != -EHOSTUNREACH)
+                why = why_no_answer(c, error, room);
+        else if (!has_ssh())
                 return log_failure(UASD_EXIT_TOOL_MISSING, "%s: ssh is not installed (openssh-client)", c->host);
         if (c->host)
                 log_error("%s: %s", c->host, why);
+        else if (error == -ETIMEDOUT || error == -EBADMSG)
+                log_error("%s", why);
+        else if (error == -ENETDOWN)
+                log_error("%s, and only uasd can do that. root reaches uasd without the bus.", why);
+        else if (is_off(c))
+                log_error("%s, and only uasd can do that. Restart the machine without that word.", why);
         else
-                log_error(error == -ETIMEDOUT || error == -EBADMSG ? "%s"
-                          : error == -ENETDOWN ? N_("%s, and only uasd can do that. root reaches uasd without the bus.")
-                          : is_off(c)          ? N_("%s, and only uasd can do that. Restart the machine without that word.")
-                                               : N_("%s, and only it can do that."),
-                          why);
+                log_error("%s, and only it can do that.", why);
         if (error == -ETIMEDOUT)
                 client_say_command(c, REMEDY_WHY_NOT, NULL, _("To see the reason:"));
         else if (error != -EBADMSG && error != -ENETDOWN && !is_off(c))
@@ -159,21 +165,25 @@ int source_connect(const struct client *c, struct remote *ret_remote, struct vie
 {
         int r = open_remote(c, REMOTE_ORDER, ret_remote, ret);
 
-        return r < 0 ? tell_unconnected(c, r) : UASD_EXIT_OK;
+        if (r < 0)
+                return tell_unconnected(c, r);
+        return UASD_EXIT_OK;
 }
 
 int source_connect_if_running(const struct client *c, struct remote *ret_remote, struct views *ret)
 {
         int r = open_remote(c, REMOTE_ORDER, ret_remote, ret);
 
-        return r < 0 && ((r != -ENOTCONN && r != -ENETDOWN) || c->host) ? tell_unconnected(c, r) : UASD_EXIT_OK;
+        if (r < 0 && (c->host || (r != -ENOTCONN && r != -ENETDOWN)))
+                return tell_unconnected(c, r);
+        return UASD_EXIT_OK;
 }
 
-int source_lacks(struct remote *r, const char *member)
+int source_lacks(struct remote *remote, const char *member)
 {
         char theirs[REMOTE_VERSION_MAX];
 
-        if (remote_version(r, theirs) && !streq(theirs, UASD_VERSION))
+        if (remote_version(remote, theirs) && !streq(theirs, UASD_VERSION))
                 log_error(
                         "The running uasd is version %s, and this uasctl %s: it does not know '%s'. After an update, restart uasd.",
                         theirs, UASD_VERSION, member);
@@ -186,8 +196,9 @@ int source_lacks(struct remote *r, const char *member)
 
 int source_lost(int error)
 {
-        return log_failure(UASD_EXIT_FAILED,
-                           error == -ETIMEDOUT ? N_("uasd does not answer any more.") : N_("uasd is not there any more."));
+        if (error == -ETIMEDOUT)
+                return log_failure(UASD_EXIT_FAILED, "uasd does not answer any more.");
+        return log_failure(UASD_EXIT_FAILED, "uasd is not there any more.");
 }
 
 /* While a disk is switched it has no block device, and then perhaps another name. */
@@ -199,10 +210,20 @@ static void say_switching(const struct views *v)
                                  v->list[i].disk.facts.interface, v->list[i].disk.facts.port);
 }
 
+static int say_ambiguous(const char *what, const struct view *const *found, int n)
+{
+        char product[2 * USB_STRING_MAX];
+
+        log_error("'%s' matches more than one disk:", what);
+        for (int i = 0; i < n; i++)
+                log_error(found[i]->disk.facts.serial[0] ? N_("  %s  %s  serial %s") : N_("  %s  %s  serial none"),
+                          VIEW_LABEL(found[i]), view_product(found[i], product, sizeof(product)), found[i]->disk.facts.serial);
+        return UASD_EXIT_USAGE;
+}
+
 int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret)
 {
         _cleanup_free_ const struct view **found = need(calloc(v->n + 1, sizeof(*found)));
-        char product[2 * USB_STRING_MAX];
         int r;
 
         if (c->host && strchr(what, '/'))
@@ -211,15 +232,13 @@ int source_select(const struct client *c, const struct views *v, const char *wha
                         "'%s' is a path of this machine. For a disk of %s give its name, port, VID:PID or serial number.", what,
                         c->host);
         r = select_disks(&c->roots, v, what, found);
-        if (r == 1)
+        if (r == 1) {
                 *ret = found[0];
-        else if (r > 1) {
-                log_error("'%s' matches more than one disk:", what);
-                for (int i = 0; i < r; i++)
-                        log_error(found[i]->disk.facts.serial[0] ? N_("  %s  %s  serial %s") : N_("  %s  %s  serial none"),
-                                  VIEW_LABEL(found[i]), view_product(found[i], product, sizeof(product)),
-                                  found[i]->disk.facts.serial);
-        } else if (r == -EXDEV)
+                return UASD_EXIT_OK;
+        }
+        if (r > 1)
+                return say_ambiguous(what, found, r);
+        if (r == -EXDEV)
                 log_error("'%s' is not on a USB disk.", what);
         else if (r == -ENOTBLK)
                 log_error("'%s' is neither a disk nor a mount point.", what);
@@ -229,15 +248,7 @@ int source_select(const struct client *c, const struct views *v, const char *wha
                 log_error("There is no USB disk '%s'; uasctl lists them.", what);
                 say_switching(v);
         }
-        return r == 1 ? UASD_EXIT_OK : r > 1 ? UASD_EXIT_USAGE : UASD_EXIT_NO_DISK;
-}
-
-int source_connect_disk(const struct client *c, const char *what, struct remote *ret_remote, struct views *ret,
-                        const struct view **ret_disk)
-{
-        int r = source_connect(c, ret_remote, ret);
-
-        return r == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : r;
+        return UASD_EXIT_NO_DISK;
 }
 
 static const struct {
@@ -317,38 +328,50 @@ static void agent_stop(pid_t *agent)
 
 #define ANSWER_MAX 4096
 
-int request_reply(const struct client *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply)
+/* In the user's language. room: for the translation. */
+static const char *answer_text(const struct client *c, const char *text, char room[static ANSWER_MAX])
+{
+        if (!c->translate)
+                return text;
+        return c->translate(text, room, ANSWER_MAX);
+}
+
+/* Reports the error of a request. Returns an enum uasd_exit. */
+static int request_failed(const struct client *c, struct remote *remote, const struct remote_call *call, const sd_bus_error *e,
+                          int error)
+{
+        char room[ANSWER_MAX];
+        const char *text = answer_text(c, e->message ?: strerror(-error), room);
+        int code = request_code(e);
+
+        if (call->ret_in_use && sd_bus_error_has_name(e, UASD_BUS_ERROR_IN_USE))
+                *call->ret_in_use = strdup(text);
+        else if (sd_bus_error_has_name(e, SD_BUS_ERROR_UNKNOWN_METHOD))
+                (void) source_lacks(remote, call->method);
+        else if (code == UASD_EXIT_UNAUTHORIZED)
+                log_error("Not permitted: %s", text);
+        else
+                log_error("%s", text);
+        if (code == UASD_EXIT_UNAUTHORIZED && !c->host && geteuid() != 0)
+                log_info("Run it as root.");
+        if (sd_bus_error_has_name(e, UASD_BUS_ERROR_FORCE_NEEDED))
+                log_info(FORCE_HELPS);
+        return code;
+}
+
+int request_reply(const struct client *c, struct remote *remote, const struct remote_call *call, sd_bus_message **ret_reply)
 {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_(agent_stop) pid_t agent = 0;
         struct remote_call actual = *call;
-        int k;
+        int r;
 
-        actual.interactive = c->ask_password && !c->host && !r->peer && geteuid() != 0;
+        actual.interactive = c->ask_password && !c->host && !remote->peer && geteuid() != 0;
         if (actual.interactive)
                 agent = agent_start();
-        k = remote_call(r, &actual, ret_reply, &error);
-        if (k < 0) {
-                const char *text = error.message ?: strerror(-k);
-                int code = request_code(&error);
-                char room[ANSWER_MAX];
-
-                if (c->translate)
-                        text = c->translate(text, room, sizeof(room));
-                if (actual.ret_in_use && sd_bus_error_has_name(&error, UASD_BUS_ERROR_IN_USE))
-                        *actual.ret_in_use = strdup(text);
-                else if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_METHOD))
-                        (void) source_lacks(r, actual.method);
-                else if (code == UASD_EXIT_UNAUTHORIZED)
-                        log_error("Not permitted: %s", text);
-                else
-                        log_error("%s", text);
-                if (code == UASD_EXIT_UNAUTHORIZED && !c->host && geteuid() != 0)
-                        log_info("Run it as root.");
-                if (sd_bus_error_has_name(&error, UASD_BUS_ERROR_FORCE_NEEDED))
-                        log_info(FORCE_HELPS);
-                return code;
-        }
+        r = remote_call(remote, &actual, ret_reply, &error);
+        if (r < 0)
+                return request_failed(c, remote, &actual, &error, r);
         return UASD_EXIT_OK;
 }
 
@@ -366,23 +389,24 @@ static void say_warning(const struct client *c, sd_bus_message *reply)
                 if (!streq(key, "warning"))
                         (void) sd_bus_message_skip(reply, "v");
                 else if (sd_bus_message_read(reply, "v", "s", &text) >= 0)
-                        log_warning("%s", c->translate ? c->translate(text, room, sizeof(room)) : text);
+                        log_warning("%s", answer_text(c, text, room));
                 if (sd_bus_message_exit_container(reply) < 0)
                         return;
         }
 }
 
-int request_call(const struct client *c, struct remote *r, const struct remote_call *call, char **ret_job)
+int request_call(const struct client *c, struct remote *remote, const struct remote_call *call, char **ret_job)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *job;
-        int code;
+        int code = request_reply(c, remote, call, &reply);
 
-        code = request_reply(c, r, call, &reply);
-        if (code == UASD_EXIT_OK && !ret_job)
-                say_warning(c, reply);
-        if (code != UASD_EXIT_OK || !ret_job)
+        if (code != UASD_EXIT_OK)
                 return code;
+        if (!ret_job) {
+                say_warning(c, reply);
+                return UASD_EXIT_OK;
+        }
         if (sd_bus_message_read(reply, "o", &job) < 0)
                 return log_failure(UASD_EXIT_FAILED, "uasctl does not understand uasd's answer.");
         *ret_job = need(strdup(job));

@@ -44,12 +44,8 @@ int source_connect_if_running(const struct client *c, struct remote *ret_remote,
 /* The one disk with this name. */
 int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret);
 
-/* Both in one. *ret_disk points into *ret. */
-int source_connect_disk(const struct client *c, const char *what, struct remote *ret_remote, struct views *ret,
-                        const struct view **ret_disk);
-
 /* The daemon does not have this member, because its version differs. */
-int source_lacks(struct remote *r, const char *member);
+int source_lacks(struct remote *remote, const char *member);
 /* The connection failed: the exit status for this errno of remote_read(). */
 int source_lost(int error);
 /* Names a command, if this machine has it and the disks are its own. operand: may be NULL. before: translated. */
@@ -59,9 +55,9 @@ void client_say_command(const struct client *c, enum remedy id, const char *oper
  * Sends a request to the daemon. It may ask for a password if that is allowed and needed. ret_job: NULL, or gets the path of the
  * job. Reports errors. Returns an enum uasd_exit.
  */
-int request_call(const struct client *c, struct remote *r, const struct remote_call *call, char **ret_job);
+int request_call(const struct client *c, struct remote *remote, const struct remote_call *call, char **ret_job);
 /* The same, and returns the answer: for methods that begin no job. */
-int request_reply(const struct client *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply);
+int request_reply(const struct client *c, struct remote *remote, const struct remote_call *call, sd_bus_message **ret_reply);
 
 /* Advice after a refusal that --force would override. */
 #define FORCE_HELPS N_("Use --force to override.")
@@ -73,7 +69,7 @@ int request_reply(const struct client *c, struct remote *r, const struct remote_
  * rest, because without uasd it waits for nothing. users: also find the users, which takes a walk over all processes. Returns 0
  * or -errno.
  */
-int local_read(const struct roots *r, bool users, struct views *ret);
+int local_read(const struct roots *roots, bool users, struct views *ret);
 
 /* The expected result of `switch`, by the daemon's table. Pure. */
 struct plan {
@@ -96,11 +92,4 @@ void plan_switch(const struct view *v, enum driver target, bool force, struct pl
  * found: room for all of v. Returns their number. -EXDEV: it exists, but on none of them. -ENOTBLK: it is neither disk nor mount
  * point. Other -errno.
  */
-int select_disks(const struct roots *r, const struct views *v, const char *what, const struct view **found);
-
-/*
- * The same for the block device of a file (st_dev), through device mapper, md and so on. ret_known: false if a disk below it
- * cannot be found, for example for btrfs, ZFS and loop devices. ret_others: it is also on a disk that is not in v.
- */
-int select_below(const struct roots *r, const struct views *v, dev_t dev, const struct view **found, bool *ret_known,
-                 bool *ret_others);
+int select_disks(const struct roots *roots, const struct views *v, const char *what, const struct view **found);

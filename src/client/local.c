@@ -17,33 +17,33 @@
 #include "sys/users/users.h"
 
 /* Once, however often the disks are read. */
-static void complain(const char *file, int line, const char *what, void *data)
+static void local_warn_once(const char *file, int line, const char *what, void *data)
 {
-        static char **told;
-        static size_t n_told;
+        static char **reported;
+        static size_t n_reported;
         char text[PATH_MAX];
 
         (void) snprintf(text, sizeof(text), "%s:%i: %s", file, line, what);
-        for (size_t i = 0; i < n_told; i++)
-                if (streq(told[i], text))
+        for (size_t i = 0; i < n_reported; i++)
+                if (streq(reported[i], text))
                         return;
         log_warning("%s", text);
-        (void) strv_push(&told, &n_told, text);
+        (void) strv_push(&reported, &n_reported, text);
 }
 
 /* Without uasd no switch is wanted. disk.unattended has what uasd would do. */
-static enum state derive_state(const struct roots *r, const struct disk *d)
+static enum state derive_state(const struct roots *roots, const struct disk *d)
 {
         uint64_t deadline;
         const struct standing s = {
-                .switching = switch_at_work(r, d->facts.interface),
-                .held = hold_in_force(r, &d->facts, now_boottime(), &deadline),
+                .switching = switch_at_work(roots, d->facts.interface),
+                .held = hold_in_force(roots, &d->facts, now_boottime(), &deadline),
         };
 
         return state_derive(d, &s);
 }
 
-static void describe(struct view *v)
+static void view_describe(struct view *v)
 {
         (void) disk_reason(&v->disk, v->reason, sizeof(v->reason));
         (void) disk_history(&v->disk, v->history, sizeof(v->history));
@@ -51,18 +51,18 @@ static void describe(struct view *v)
         (void) copy_string(v->reason_id, sizeof(v->reason_id), disk_reason_id(&v->disk));
 }
 
-static void read_one(const struct roots *r, const struct config *c, const char *interface, struct views *views)
+static void read_one(const struct roots *roots, const struct config *c, const char *interface, struct views *views)
 {
         _cleanup_(view_done) struct view v = {};
         struct attachment_mark mark = {};
         struct usb_disk u = {};
-        int k;
+        int r;
 
-        k = usb_disk_read(r, interface, true, &u);
-        if (k == -ENODEV || k == 0) /* unplugged meanwhile, or not a disk */
+        r = usb_disk_read(roots, interface, true, &u);
+        if (r == -ENODEV || r == 0) /* unplugged meanwhile, or not a disk */
                 return;
-        if (k < 0) { /* the others are still shown */
-                log_warning("%s cannot be read: %s", interface, strerror(-k));
+        if (r < 0) { /* the others are still shown */
+                log_warning("%s cannot be read: %s", interface, strerror(-r));
                 return;
         }
         v.disk.facts = u.facts;
@@ -73,67 +73,69 @@ static void read_one(const struct roots *r, const struct config *c, const char *
         usb_disk_done(&u);
 
         v.disk.outcome.code = -1;
-        facts_complete(r, c, &v.disk.facts);
-        facts_complete_module(r, &v.disk.facts);
+        facts_complete(roots, c, &v.disk.facts);
+        facts_complete_module(roots, &v.disk.facts);
         decide(&v.disk.facts, &v.disk.decision);
-        (void) attachment_read(r, &v.disk.facts, &mark);
+        (void) attachment_read(roots, &v.disk.facts, &mark);
         v.disk.cancelled = mark.cancelled && decision_wants_switch(&v.disk.facts, &v.disk.decision);
         v.disk.unattended = decision_wants_switch(&v.disk.facts, &v.disk.decision) && !v.disk.cancelled;
-        v.disk.state = derive_state(r, &v.disk);
+        v.disk.state = derive_state(roots, &v.disk);
         views_add(views, &v);
 }
 
-static void find_users(const struct roots *r, struct views *views)
+static void find_users(const struct roots *roots, struct views *views)
 {
         _cleanup_free_ struct users_of *of = need(calloc(views->n + 1, sizeof(*of)));
-        int k;
+        int r;
 
         for (size_t i = 0; i < views->n; i++)
                 of[i] = (struct users_of){.luns = views->list[i].disk.luns, .n_luns = views->list[i].disk.n_luns};
         /* Only root sees the open files of all processes. */
-        k = users_find_each(r, of, views->n, geteuid() == 0);
+        r = users_find_each(roots, of, views->n, geteuid() == 0);
         for (size_t i = 0; i < views->n; i++) {
                 struct view *v = &views->list[i];
 
-                v->users_error = k;
+                v->users_error = r;
                 v->disk.users = of[i].users;
                 v->disk.n_users = of[i].n_users;
         }
 }
 
-int local_read(const struct roots *r, bool users, struct views *ret)
+int local_read(const struct roots *roots, bool users, struct views *ret)
 {
         _cleanup_strv_ char **interfaces = NULL;
         _cleanup_(views_done) struct views views = {};
         _cleanup_(config_done) struct config c;
-        int k;
+        int r;
 
         config_init(&c);
-        k = conf_load(r, &c, complain, NULL);
-        if (k < 0)
-                return k;
-        k = usb_disk_enumerate(r, &interfaces);
-        if (k < 0)
-                return k;
+        r = conf_load(roots, &c, local_warn_once, NULL);
+        if (r < 0)
+                return r;
+        r = usb_disk_enumerate(roots, &interfaces);
+        if (r < 0)
+                return r;
         for (char **i = interfaces; i && *i; i++)
-                read_one(r, &c, *i, &views);
+                read_one(roots, &c, *i, &views);
         if (users)
-                find_users(r, &views);
+                find_users(roots, &views);
         for (size_t i = 0; i < views.n; i++)
-                describe(&views.list[i]);
+                view_describe(&views.list[i]);
         views_sort(&views);
         *ret = TAKE_STRUCT(views);
         return 0;
 }
 
-static enum uasd_exit judge(const struct view *v, const struct facts *f, const struct decision *d)
+static enum uasd_exit plan_judge(const struct view *v, const struct facts *f, const struct decision *d)
 {
         if (!decision_wants_switch(f, d))
                 return UASD_EXIT_OK;
         if (d->target == DRIVER_UAS && f->uas_kept_away) /* uasd-switch cannot load uas */
                 return UASD_EXIT_FAILED;
         /* If the users are unknown, the disk does not count as free. */
-        return v->disk.n_users > 0 || v->users_error < 0 ? UASD_EXIT_DEFERRED : UASD_EXIT_OK;
+        if (v->disk.n_users > 0 || v->users_error < 0)
+                return UASD_EXIT_DEFERRED;
+        return UASD_EXIT_OK;
 }
 
 void plan_switch(const struct view *v, enum driver target, bool force, struct plan *ret)
@@ -147,7 +149,9 @@ void plan_switch(const struct view *v, enum driver target, bool force, struct pl
         f.override_target = target;
         f.override_forced = force;
         decide(&f, &ret->decision);
-        ret->code = ret->refusal.code != UASD_EXIT_OK ? ret->refusal.code : judge(v, &f, &ret->decision);
+        ret->code = ret->refusal.code;
+        if (ret->code == UASD_EXIT_OK)
+                ret->code = plan_judge(v, &f, &ret->decision);
         facts_bridge(&f, &b);
         if (decision_wants_switch(&f, &ret->decision))
                 (void) quirks_entry(f.quirks, &b, ret->decision.target, ret->quirk);

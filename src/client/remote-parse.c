@@ -24,19 +24,27 @@ static int take_buffer(const char *s, const struct property *p, void *to)
         return 0;
 }
 
+static enum driver driver_named(const char *s)
+{
+        if (isempty(s))
+                return DRIVER_NONE;
+        if (streq(s, DRIVER_NAME_UAS))
+                return DRIVER_UAS;
+        if (streq(s, DRIVER_NAME_BOT))
+                return DRIVER_USB_STORAGE;
+        return DRIVER_OTHER;
+}
+
 static int take_driver(const char *s, const struct property *p, void *to)
 {
         struct facts *f = &((struct view *) to)->disk.facts;
 
         (void) copy_string(f->driver_name, sizeof(f->driver_name), s);
-        f->driver = isempty(s)                  ? DRIVER_NONE
-                    : streq(s, DRIVER_NAME_UAS) ? DRIVER_UAS
-                    : streq(s, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE
-                                                : DRIVER_OTHER;
+        f->driver = driver_named(s);
         return 0;
 }
 
-static int take_word(const char *s, const struct property *p, void *to)
+static int take_enum(const char *s, const struct property *p, void *to)
 {
         int word = isempty(s) ? p->otherwise : p->from_string(s);
 
@@ -50,12 +58,13 @@ static int read_capable(sd_bus_message *m, struct disk *d)
 {
         int b, r = sd_bus_message_read_basic(m, 'b', &b);
 
-        if (r >= 0)
-                d->facts.caps.uas = d->facts.caps.pipes = b;
-        return r;
+        if (r < 0)
+                return r;
+        d->facts.caps.uas = d->facts.caps.pipes = b;
+        return 0;
 }
 
-static int read_disks(sd_bus_message *m, struct disk *d)
+static int read_luns(sd_bus_message *m, struct disk *d)
 {
         const char *name;
         uint64_t size;
@@ -73,12 +82,16 @@ static int read_disks(sd_bus_message *m, struct disk *d)
                 (void) copy_string(l.disk.name, sizeof(l.disk.name), name);
                 need_push(d->luns, d->n_luns, l);
         }
-        return r < 0 ? r : sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+        return sd_bus_message_exit_container(m);
 }
 
 static char *copy_if_said(const char *s)
 {
-        return isempty(s) ? NULL : need(strdup(s));
+        if (isempty(s))
+                return NULL;
+        return need(strdup(s));
 }
 
 static int read_busy(sd_bus_message *m, struct disk *d)
@@ -107,7 +120,9 @@ static int read_busy(sd_bus_message *m, struct disk *d)
                 u.btrfs = u.kind == USER_HOLDER && startswith(where, HOLDER_BTRFS);
                 need_push(d->users, d->n_users, u);
         }
-        return r < 0 ? r : sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+        return sd_bus_message_exit_container(m);
 }
 
 static int read_outcome(sd_bus_message *m, struct disk *d)
@@ -138,16 +153,16 @@ static const struct property properties[] = {
         {"UsbVersion", "s", take_buffer, AT(disk.facts.usb_version)},
         {"Driver", "s", take_driver},
         {"Capable", "b", .read = read_capable},
-        {"Policy", "s", take_word, AT(disk.facts.policy), policy_from_string, -EINVAL},
-        {"Target", "s", take_word, AT(disk.decision.target), driver_from_string, DRIVER_NONE},
-        {"State", "s", take_word, AT(disk.state), state_from_string, -EINVAL},
+        {"Policy", "s", take_enum, AT(disk.facts.policy), policy_from_string, -EINVAL},
+        {"Target", "s", take_enum, AT(disk.decision.target), driver_from_string, DRIVER_NONE},
+        {"State", "s", take_enum, AT(disk.state), state_from_string, -EINVAL},
         {"Reason", "s", take_buffer, AT(reason)},
         {"ReasonId", "s", take_buffer, AT(reason_id)},
-        {"Verdict", "s", take_word, AT(disk.facts.verdict), verdict_from_string, -EINVAL},
+        {"Verdict", "s", take_enum, AT(disk.facts.verdict), verdict_from_string, -EINVAL},
         {"History", "s", take_buffer, AT(history)},
         {"Diagnosis", "s", take_buffer, AT(diagnosis)},
         {"Host", "s", take_buffer, AT(disk.host)},
-        {"Disks", "a(sut)", .read = read_disks},
+        {"Disks", "a(sut)", .read = read_luns},
         {"Busy", "a(sssssus)", .read = read_busy},
         {"Outcome", "(iss)", .read = read_outcome},
         {"Lease", "s", take_buffer, AT(disk.lease)},
@@ -175,8 +190,12 @@ static int read_value(sd_bus_message *m, const struct property *p, void *to)
 
         if (p->read)
                 return p->read(m, &((struct view *) to)->disk);
-        r = sd_bus_message_read_basic(m, *p->contents, p->take ? (void *) &s : (char *) to + p->offset);
-        return r >= 0 && p->take ? p->take(s, p, to) : r;
+        if (!p->take)
+                return sd_bus_message_read_basic(m, *p->contents, (char *) to + p->offset);
+        r = sd_bus_message_read_basic(m, *p->contents, &s);
+        if (r < 0)
+                return r;
+        return p->take(s, p, to);
 }
 
 static int read_property(sd_bus_message *m, const struct property *table, void *to)
@@ -191,21 +210,31 @@ static int read_property(sd_bus_message *m, const struct property *table, void *
         if (!p)
                 return sd_bus_message_skip(m, "v");
         r = sd_bus_message_enter_container(m, 'v', p->contents);
-        if (r >= 0)
-                r = read_value(m, p, to);
-        return r < 0 ? r : sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+        r = read_value(m, p, to);
+        if (r < 0)
+                return r;
+        return sd_bus_message_exit_container(m);
 }
 
 static int read_properties(sd_bus_message *m, const struct property *table, void *to)
 {
         int r = sd_bus_message_enter_container(m, 'a', "{sv}");
 
-        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
                 r = read_property(m, table, to);
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
         }
-        return r < 0 ? r : sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+        return sd_bus_message_exit_container(m);
 }
 
 /* Returns 1 for a disk. */
@@ -215,9 +244,12 @@ static int read_object(sd_bus_message *m, struct view *v)
         bool found = false;
         int r = sd_bus_message_read_basic(m, 'o', &path);
 
-        if (r >= 0)
-                r = sd_bus_message_enter_container(m, 'a', "{sa{sv}}");
-        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "sa{sv}")) > 0) {
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(m, 'a', "{sa{sv}}");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(m, 'e', "sa{sv}")) > 0) {
                 r = sd_bus_message_read_basic(m, 's', &interface);
                 if (r < 0)
                         return r;
@@ -226,15 +258,21 @@ static int read_object(sd_bus_message *m, struct view *v)
                         found = true;
                 } else
                         r = sd_bus_message_skip(m, "a{sv}");
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(m);
-        }
-        if (r >= 0)
+                if (r < 0)
+                        return r;
                 r = sd_bus_message_exit_container(m);
-        return r < 0 ? r : found;
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+        return found;
 }
 
-static int finish(struct view *v)
+static int view_finish(struct view *v)
 {
         struct facts *f = &v->disk.facts;
 
@@ -253,28 +291,34 @@ static const char *const brief[] = {
 
 static int read_brief(sd_bus_message *m, struct view *v)
 {
-        int r = 1;
+        for (size_t i = 0; i < ELEMENTSOF(brief); i++) {
+                int r = read_value(m, property_find(properties, brief[i]), v);
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(brief); i++)
-                r = read_value(m, property_find(properties, brief[i]), v);
-        return r < 0 ? r : 1;
+                if (r < 0)
+                        return r;
+        }
+        return 1;
 }
 
 /* Reads an array of containers of this type; read returns 1 for a disk. */
-static int parse(sd_bus_message *m, const char *array, char type, const char *contents,
-                 int (*read)(sd_bus_message *m, struct view *v), struct views *ret)
+static int views_parse(sd_bus_message *m, const char *array, char type, const char *contents,
+                       int (*read)(sd_bus_message *m, struct view *v), struct views *ret)
 {
         _cleanup_(views_done) struct views views = {};
         int r = sd_bus_message_enter_container(m, 'a', array);
 
-        while (r >= 0 && (r = sd_bus_message_enter_container(m, type, contents)) > 0) {
+        if (r < 0)
+                return -EBADMSG;
+        while ((r = sd_bus_message_enter_container(m, type, contents)) > 0) {
                 _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
 
                 r = read(m, &v);
-                if (r > 0 && (r = finish(&v)) >= 0)
+                if (r < 0 || (r > 0 && view_finish(&v) < 0))
+                        return -EBADMSG;
+                if (r > 0)
                         views_add(&views, &v);
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(m);
+                if (sd_bus_message_exit_container(m) < 0)
+                        return -EBADMSG;
         }
         if (r < 0)
                 return -EBADMSG;
@@ -285,12 +329,12 @@ static int parse(sd_bus_message *m, const char *array, char type, const char *co
 
 int remote_parse(sd_bus_message *m, struct views *ret)
 {
-        return parse(m, "{oa{sa{sv}}}", 'e', "oa{sa{sv}}", read_object, ret);
+        return views_parse(m, "{oa{sa{sv}}}", 'e', "oa{sa{sv}}", read_object, ret);
 }
 
 int remote_parse_brief(sd_bus_message *m, struct views *ret)
 {
-        return parse(m, "(" UASD_BUS_BRIEF ")", 'r', UASD_BUS_BRIEF, read_brief, ret);
+        return views_parse(m, "(" UASD_BUS_BRIEF ")", 'r', UASD_BUS_BRIEF, read_brief, ret);
 }
 
 int remote_parse_added(sd_bus_message *m, struct view *ret)
@@ -298,10 +342,11 @@ int remote_parse_added(sd_bus_message *m, struct view *ret)
         _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
         int r = read_object(m, &v);
 
-        if (r > 0 && finish(&v) < 0)
-                r = -EBADMSG;
-        if (r > 0)
-                *ret = TAKE_STRUCT(v);
+        if (r <= 0)
+                return r;
+        if (view_finish(&v) < 0)
+                return -EBADMSG;
+        *ret = TAKE_STRUCT(v);
         return r;
 }
 
@@ -309,7 +354,9 @@ int remote_parse_changed(sd_bus_message *m, struct view *v)
 {
         int r = read_properties(m, properties, v);
 
-        return r < 0 ? r : finish(v);
+        if (r < 0)
+                return r;
+        return view_finish(v);
 }
 
 int remote_parse_step(sd_bus_message *m, struct job_step *ret)

@@ -9,7 +9,7 @@
 #define CALL_INTERACTIVE_USEC (180 * USEC_PER_SEC)
 #define LOGIN_USEC CALL_INTERACTIVE_USEC
 
-static int left(uint64_t deadline, uint64_t *ret)
+static int remote_left(uint64_t deadline, uint64_t *ret)
 {
         uint64_t now = now_boottime();
 
@@ -27,14 +27,16 @@ static int wait_ready(sd_bus *bus, uint64_t deadline)
                 int r;
 
                 r = sd_bus_is_ready(bus);
-                if (r != 0)
-                        return r < 0 ? r : 0;
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        return 0;
                 r = sd_bus_process(bus, NULL);
                 if (r < 0)
                         return r;
                 if (r > 0)
                         continue;
-                r = left(deadline, &usec);
+                r = remote_left(deadline, &usec);
                 if (r < 0)
                         return r;
                 r = sd_bus_wait(bus, usec);
@@ -43,35 +45,49 @@ static int wait_ready(sd_bus *bus, uint64_t deadline)
         }
 }
 
-/* Connects to uasd: on the system bus of `host`, or peer to peer on `socket`, or with neither on this machine's system bus. */
-static int open_bus(const char *host, const char *socket, uint64_t deadline, sd_bus **ret)
+static int start_peer(const char *socket, sd_bus **ret)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
         char address[256];
         int r;
 
-        if (host)
-                r = sd_bus_open_system_remote(&bus, host);
-        else if (!socket)
-                r = sd_bus_open_system(&bus);
-        else if ((size_t) snprintf(address, sizeof(address), "unix:path=%s", socket) >= sizeof(address))
-                r = -ENAMETOOLONG;
-        else {
-                r = sd_bus_new(&bus);
-                if (r >= 0)
-                        r = sd_bus_set_address(bus, address);
-                if (r >= 0)
-                        r = sd_bus_start(bus);
-        }
-        if (r >= 0)
-                r = wait_ready(bus, host ? now_boottime() + LOGIN_USEC : deadline);
+        if ((size_t) snprintf(address, sizeof(address), "unix:path=%s", socket) >= sizeof(address))
+                return -ENAMETOOLONG;
+        r = sd_bus_new(&bus);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_address(bus, address);
+        if (r < 0)
+                return r;
+        r = sd_bus_start(bus);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(bus);
         return 0;
 }
 
-static int ask(sd_bus *bus, const char *interface, const char *method, uint64_t deadline, sd_bus_message **ret)
+/* Connects to uasd: on the system bus of `host`, or peer to peer on `socket`, or with neither on this machine's system bus. */
+static int open_bus(const char *host, const char *socket, uint64_t deadline, sd_bus **ret)
+{
+        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
+        int r;
+
+        if (host)
+                r = sd_bus_open_system_remote(&bus, host);
+        else if (socket)
+                r = start_peer(socket, &bus);
+        else
+                r = sd_bus_open_system(&bus);
+        if (r < 0)
+                return r;
+        r = wait_ready(bus, host ? now_boottime() + LOGIN_USEC : deadline);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(bus);
+        return 0;
+}
+
+static int remote_ask(sd_bus *bus, const char *interface, const char *method, uint64_t deadline, sd_bus_message **ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -84,7 +100,7 @@ static int ask(sd_bus *bus, const char *interface, const char *method, uint64_t 
         r = sd_bus_message_set_auto_start(m, false); /* reading disks starts no service */
         if (r < 0)
                 return r;
-        r = left(deadline, &usec);
+        r = remote_left(deadline, &usec);
         if (r < 0)
                 return r;
         r = sd_bus_call(bus, m, usec, &error, ret);
@@ -92,23 +108,39 @@ static int ask(sd_bus *bus, const char *interface, const char *method, uint64_t 
         return sd_bus_error_has_name(&error, SD_BUS_ERROR_NO_REPLY) ? -ENOTCONN : r;
 }
 
-/* brief: with ListDisks, unless uasd is too old for it. */
-static int read_disks(sd_bus *bus, bool brief, uint64_t deadline, struct views *ret)
+/* -EBADR: uasd is too old for it. */
+static int remote_read_brief(sd_bus *bus, uint64_t deadline, struct views *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r = brief ? ask(bus, UASD_BUS_MANAGER, "ListDisks", deadline, &reply) : -EBADR;
+        int r = remote_ask(bus, UASD_BUS_MANAGER, "ListDisks", deadline, &reply);
 
-        if (r >= 0)
-                return remote_parse_brief(reply, ret);
-        if (r == -EBADR)
-                r = ask(bus, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", deadline, &reply);
-        return r < 0 ? r : remote_parse(reply, ret);
+        if (r < 0)
+                return r;
+        return remote_parse_brief(reply, ret);
+}
+
+static int remote_read_disks(sd_bus *bus, bool brief, uint64_t deadline, struct views *ret)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        if (brief) {
+                r = remote_read_brief(bus, deadline, ret);
+                if (r != -EBADR)
+                        return r;
+        }
+        r = remote_ask(bus, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", deadline, &reply);
+        if (r < 0)
+                return r;
+        return remote_parse(reply, ret);
 }
 
 /* Callers distinguish these errors: too slow, not understood, not there. */
-static int summary(int k)
+static int remote_error(int r)
 {
-        return k == -ETIMEDOUT || k == -EBADMSG ? k : -ENOTCONN;
+        if (r == -ETIMEDOUT || r == -EBADMSG)
+                return r;
+        return -ENOTCONN;
 }
 
 static int open_and_read(const char *host, const char *socket, bool brief, uint64_t limit_usec, struct remote *ret,
@@ -118,12 +150,18 @@ static int open_and_read(const char *host, const char *socket, bool brief, uint6
         uint64_t deadline = now_boottime() + limit_usec;
         int r = open_bus(host, socket, deadline, &remote.bus);
 
+        if (r < 0 && host)
+                return -EHOSTUNREACH;
+        if (r < 0 && !socket && remote_error(r) == -ENOTCONN)
+                return -ENETDOWN;
         if (r < 0)
-                return host ? -EHOSTUNREACH : !socket && summary(r) == -ENOTCONN ? -ENETDOWN : summary(r);
+                return remote_error(r);
         /* The limit does not include the login. */
-        r = read_disks(remote.bus, brief, host ? now_boottime() + limit_usec : deadline, ret_disks);
+        if (host)
+                deadline = now_boottime() + limit_usec;
+        r = remote_read_disks(remote.bus, brief, deadline, ret_disks);
         if (r < 0)
-                return summary(r);
+                return remote_error(r);
         *ret = TAKE_STRUCT(remote);
         return 0;
 }
@@ -131,42 +169,66 @@ static int open_and_read(const char *host, const char *socket, bool brief, uint6
 int remote_open(const char *host, const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret,
                 struct views *ret_disks)
 {
-        const char *first = use == REMOTE_ORDER ? NULL : private_socket, *second = use == REMOTE_ORDER ? private_socket : NULL;
+        const char *first = private_socket, *second = NULL;
         bool brief = use == REMOTE_LOOK_BRIEF;
         uint64_t start = now_boottime(), used;
-        int r = open_and_read(host, first, brief, limit_usec, ret, ret_disks);
+        int r;
 
+        if (use == REMOTE_ORDER) {
+                first = NULL;
+                second = private_socket;
+        }
+        r = open_and_read(host, first, brief, limit_usec, ret, ret_disks);
         if ((r != -ENOTCONN && r != -ENETDOWN) || !private_socket)
                 return r;
         used = now_boottime() - start;
         r = open_and_read(NULL, second, brief, used < limit_usec ? limit_usec - used : 0, ret, ret_disks);
-        return r == -ENETDOWN ? -ENOTCONN : r; /* without uasd there is no private socket */
+        if (r == -ENETDOWN) /* without uasd there is no private socket */
+                return -ENOTCONN;
+        return r;
 }
 
-void remote_close(struct remote *r)
+void remote_close(struct remote *remote)
 {
-        r->bus = sd_bus_close_unref(r->bus);
+        remote->bus = sd_bus_close_unref(remote->bus);
 }
 
-int remote_read(struct remote *r, struct views *ret)
+int remote_read(struct remote *remote, struct views *ret)
 {
-        int k = read_disks(r->bus, false, now_boottime() + ORDER_USEC, ret);
+        int r = remote_read_disks(remote->bus, false, now_boottime() + ORDER_USEC, ret);
 
-        return k < 0 ? summary(k) : 0;
+        if (r < 0)
+                return remote_error(r);
+        return 0;
 }
 
-int remote_each_inhibitor(struct remote *r, inhibitor_fn *f, void *data)
+static int each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *disk, *who, *why;
-        int k;
+        int r;
 
-        k = sd_bus_get_property(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL, &reply, "a(sss)");
-        if (k >= 0)
-                k = sd_bus_message_enter_container(reply, 'a', "(sss)");
-        while (k >= 0 && (k = sd_bus_message_read(reply, "(sss)", &disk, &who, &why)) > 0)
+        r = sd_bus_get_property(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL, &reply,
+                                "a(sss)");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(reply, 'a', "(sss)");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_read(reply, "(sss)", &disk, &who, &why)) > 0)
                 f(disk, who, why, data);
-        return k >= 0 || k == -ETIMEDOUT ? k : k == -EBADR ? -ENOSYS : -ENOTCONN;
+        return r;
+}
+
+int remote_each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data)
+{
+        int r = each_inhibitor(remote, f, data);
+
+        if (r == -EBADR)
+                return -ENOSYS;
+        if (r < 0 && r != -ETIMEDOUT)
+                return -ENOTCONN;
+        return r;
 }
 
 static void note_inhibitor(const char *disk, const char *who, const char *why, void *data)
@@ -184,16 +246,17 @@ static void note_inhibitor(const char *disk, const char *who, const char *why, v
         }
 }
 
-void remote_read_inhibited(struct remote *r, struct views *views)
+void remote_read_inhibited(struct remote *remote, struct views *views)
 {
-        (void) remote_each_inhibitor(r, note_inhibitor, views);
+        (void) remote_each_inhibitor(remote, note_inhibitor, views);
 }
 
-bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX])
+bool remote_version(struct remote *remote, char ret[static REMOTE_VERSION_MAX])
 {
         _cleanup_free_ char *version = NULL;
 
-        if (sd_bus_get_property_string(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Version", NULL, &version) < 0 ||
+        if (sd_bus_get_property_string(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Version", NULL, &version) <
+                    0 ||
             isempty(version))
                 return false;
         (void) copy_string(ret, REMOTE_VERSION_MAX, version);
@@ -203,48 +266,71 @@ bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX])
 bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSION_MAX])
 {
         uint64_t deadline = now_boottime() + GLANCE_USEC;
-        _cleanup_(remote_close) struct remote r = {};
+        _cleanup_(remote_close) struct remote remote = {};
 
-        if (open_bus(NULL, NULL, deadline, &r.bus) >= 0 && remote_version(&r, ret))
+        if (open_bus(NULL, NULL, deadline, &remote.bus) >= 0 && remote_version(&remote, ret))
                 return true;
-        remote_close(&r);
-        return private_socket && open_bus(NULL, private_socket, deadline, &r.bus) >= 0 && remote_version(&r, ret);
+        remote_close(&remote);
+        return private_socket && open_bus(NULL, private_socket, deadline, &remote.bus) >= 0 && remote_version(&remote, ret);
 }
 
-int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error)
+static int append_arguments(sd_bus_message *m, const struct remote_call *c)
+{
+        int r = sd_bus_message_append(m, "s", c->disk);
+
+        if (r < 0)
+                return r;
+        if (c->value) {
+                r = sd_bus_message_append(m, "s", c->value);
+                if (r < 0)
+                        return r;
+        }
+        if (c->why)
+                return sd_bus_message_append(m, "s", c->why);
+        if (!c->value)
+                return 0;
+        if (c->force)
+                return sd_bus_message_append(m, "a{sv}", 1, "force", "b", true);
+        return sd_bus_message_append(m, "a{sv}", 0);
+}
+
+static uint64_t call_limit(const struct remote_call *c)
+{
+        if (c->limit_usec > 0)
+                return c->limit_usec;
+        return c->interactive ? CALL_INTERACTIVE_USEC : ORDER_USEC;
+}
+
+int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
-        int k = sd_bus_message_new_method_call(r->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, c->method);
+        int r = sd_bus_message_new_method_call(remote->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, c->method);
 
-        if (k >= 0)
-                k = sd_bus_message_set_auto_start(m, false);
-        if (k >= 0)
-                k = sd_bus_message_set_allow_interactive_authorization(m, c->interactive);
-        if (k >= 0)
-                k = sd_bus_message_append(m, "s", c->disk);
-        if (k >= 0 && c->value)
-                k = sd_bus_message_append(m, "s", c->value);
-        if (k >= 0 && c->why)
-                k = sd_bus_message_append(m, "s", c->why);
-        else if (k >= 0 && c->value)
-                k = c->force ? sd_bus_message_append(m, "a{sv}", 1, "force", "b", true) : sd_bus_message_append(m, "a{sv}", 0);
-        if (k >= 0)
-                k = sd_bus_call(r->bus, m,
-                                c->limit_usec
-                                        ?: c->interactive ? CALL_INTERACTIVE_USEC
-                                                          : ORDER_USEC,
-                                ret_error, ret_reply);
-        return k < 0 ? k : 0;
+        if (r < 0)
+                return r;
+        r = sd_bus_message_set_auto_start(m, false);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_set_allow_interactive_authorization(m, c->interactive);
+        if (r < 0)
+                return r;
+        r = append_arguments(m, c);
+        if (r < 0)
+                return r;
+        r = sd_bus_call(remote->bus, m, call_limit(c), ret_error, ret_reply);
+        if (r < 0)
+                return r;
+        return 0;
 }
 
-void remote_read_rest(struct remote *r, struct view *v)
+void remote_read_rest(struct remote *remote, struct view *v)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(view_done) struct view now = {.disk.outcome.code = -1};
         _cleanup_free_ char *path = NULL;
 
         if (sd_bus_path_encode(UASD_BUS_PATH "/disk", v->disk.facts.interface, &path) < 0 ||
-            sd_bus_call_method(r->bus, UASD_BUS_NAME, path, "org.freedesktop.DBus.Properties", "GetAll", NULL, &reply, "s",
+            sd_bus_call_method(remote->bus, UASD_BUS_NAME, path, "org.freedesktop.DBus.Properties", "GetAll", NULL, &reply, "s",
                                UASD_BUS_DISK) < 0 ||
             remote_parse_changed(reply, &now) < 0 || now.disk.state != v->disk.state)
                 return;

@@ -32,25 +32,25 @@ enum remote_use {
  */
 int remote_open(const char *host, const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret,
                 struct views *ret_disks);
-void remote_close(struct remote *r);
+void remote_close(struct remote *remote);
 
 /* The version of the daemon. False: it does not report one. */
 #define REMOTE_VERSION_MAX 64
-bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX]);
+bool remote_version(struct remote *remote, char ret[static REMOTE_VERSION_MAX]);
 /* The same for a daemon on this machine whose disks were not understood. */
 bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSION_MAX]);
 
 /* Reads the disks again. The same errors. */
-int remote_read(struct remote *r, struct views *ret);
+int remote_read(struct remote *remote, struct views *ret);
 
 /*
  * Calls f for each program that no switch may disturb. disk: "" for any. The same errors, and -ENOSYS: the daemon has no
  * inhibitors.
  */
 typedef void inhibitor_fn(const char *disk, const char *who, const char *why, void *data);
-int remote_each_inhibitor(struct remote *r, inhibitor_fn *f, void *data);
+int remote_each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data);
 /* Notes who inhibits the switches of each disk, which the disks on the bus do not have. After an error it notes no program. */
-void remote_read_inhibited(struct remote *r, struct views *views);
+void remote_read_inhibited(struct remote *remote, struct views *views);
 
 /*
  * Calls a method of the manager for a disk. value: NULL for methods without one (and without options). Returns 0, or a negative
@@ -63,7 +63,7 @@ struct remote_call {
         uint64_t limit_usec; /* for the answer; 0: ORDER_USEC */
         char **ret_in_use;   /* gets the error of a disk in use, which then is not reported; NULL: it is */
 };
-int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error);
+int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error);
 
 /* Parses the answer of GetManagedObjects. -EBADMSG: not understood. */
 int remote_parse(sd_bus_message *m, struct views *ret);
@@ -73,7 +73,7 @@ int remote_parse_brief(sd_bus_message *m, struct views *ret);
 int remote_parse_added(sd_bus_message *m, struct view *ret);
 /* Reads Reason and Busy of the disk into v, because no signal carries them. Does nothing if its state has changed meanwhile:
  * then another signal is on its way. Nor without an answer. */
-void remote_read_rest(struct remote *r, struct view *v);
+void remote_read_rest(struct remote *remote, struct view *v);
 /* Parses PropertiesChanged after its first argument, and updates v. -EBADMSG: v is partly updated. */
 int remote_parse_changed(sd_bus_message *m, struct view *v);
 
@@ -120,7 +120,7 @@ struct daemon_watch {
 #define DAEMON_WATCH_NULL ((struct daemon_watch){.hangup_fd = -1, .outcome.code = -1})
 
 /* Call it before the request. w must keep its address. 0 or a negative errno as from remote_read(). */
-int daemon_watch_open(struct daemon_watch *w, struct remote *r);
+int daemon_watch_open(struct daemon_watch *w, struct remote *remote);
 /* Reads all disks again, because the signals for Reason and Busy carry no value. 0 or -errno. */
 int daemon_watch_refresh(struct daemon_watch *w);
 void daemon_watch_close(struct daemon_watch *w);

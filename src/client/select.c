@@ -17,12 +17,9 @@ struct selection {
         const struct view **found;
         int n;
         unsigned depth;
-        int slaves;   /* number of all that were seen */
-        bool others;  /* also a disk that is not in `views` */
-        bool unknown; /* also a device whose disks cannot be found */
 };
 
-static void add(struct selection *s, const struct view *v)
+static void selection_add(struct selection *s, const struct view *v)
 {
         for (int i = 0; i < s->n; i++)
                 if (s->found[i] == v)
@@ -34,7 +31,7 @@ static void add_matching(struct selection *s, bool (*fits)(const struct view *v,
 {
         for (size_t i = 0; i < s->views->n; i++)
                 if (fits(&s->views->list[i], what))
-                        add(s, &s->views->list[i]);
+                        selection_add(s, &s->views->list[i]);
 }
 
 static bool fits_interface(const struct view *v, const char *what)
@@ -87,42 +84,37 @@ static bool fits_ids(const struct view *v, const char *what)
         return !*what || (*what == ':' && fits_serial(v, what + 1));
 }
 
-/* Adds the disks below a block device, through device mapper, md and so on. */
 static int add_below(struct selection *s, const char *block);
 
 static int add_slave(const char *name, void *data)
 {
-        struct selection *s = data;
-
-        s->slaves++;
-        return add_below(s, name);
+        return add_below(data, name);
 }
 
-static int add_below(struct selection *s, const char *block)
+/* Adds the disks below a block device that is not a USB disk itself. */
+static int add_slaves(struct selection *s, const char *block)
 {
-        char interface[INTERFACE_NAME_MAX];
-        int r = usb_disk_of_block(s->roots, block, interface), before = s->n, slaves = s->slaves;
+        int r;
 
-        if (r >= 0) {
-                add_matching(s, fits_interface, interface);
-                s->others = s->others || s->n == before;
+        if (strlen(block) >= BLOCK_NAME_MAX || s->depth >= 8)
                 return 0;
-        }
-        if (strlen(block) >= BLOCK_NAME_MAX || s->depth >= 8) {
-                s->unknown = true;
-                return 0;
-        }
         s->depth++;
         r = dir_each(s->roots->sys, path_join("class/block/", block, "/slaves"), add_slave, s);
         s->depth--;
-        if (s->slaves > slaves)
-                return r;
-        /* A device without slaves is a disk or a partition, or a loop device on a file. */
-        if (faccessat(s->roots->sys, path_join("class/block/", block, "/loop/backing_file"), F_OK, 0) == 0)
-                s->unknown = true;
-        else
-                s->others = true;
-        return r == -ENOENT ? 0 : r;
+        if (r == -ENOENT)
+                return 0;
+        return r;
+}
+
+/* Adds the disks below a block device, through device mapper, md and so on. */
+static int add_below(struct selection *s, const char *block)
+{
+        char interface[INTERFACE_NAME_MAX];
+
+        if (usb_disk_of_block(s->roots, block, interface) < 0)
+                return add_slaves(s, block);
+        add_matching(s, fits_interface, interface);
+        return 0;
 }
 
 struct mounted {
@@ -132,7 +124,7 @@ struct mounted {
 };
 
 /* The last mount at a path hides the others. A btrfs has no device number of its own, so its source decides. */
-static int take_mount(const struct mount_line *line, void *data)
+static int mounted_take(const struct mount_line *line, void *data)
 {
         struct mounted *m = data;
         struct stat st;
@@ -152,10 +144,12 @@ static int take_mount(const struct mount_line *line, void *data)
 static int device_of_mount(const char *path, dev_t *ret)
 {
         struct mounted m = {.path = path, .result = -ENOTBLK};
-        int r = mount_lines(AT_FDCWD, "/proc/self/mountinfo", TABLE_MOUNTINFO, take_mount, &m);
+        int r = mount_lines(AT_FDCWD, "/proc/self/mountinfo", TABLE_MOUNTINFO, mounted_take, &m);
 
         *ret = m.devno;
-        return r < 0 ? r : m.result;
+        if (r < 0)
+                return r;
+        return m.result;
 }
 
 static int device_of_path(const char *what, dev_t *ret)
@@ -177,7 +171,9 @@ static int add_device(struct selection *s, dev_t dev)
         char link[64], block[BLOCK_NAME_MAX];
 
         (void) snprintf(link, sizeof(link), "dev/block/%u:%u", major(dev), minor(dev));
-        return link_basename(s->roots->sys, link, block, sizeof(block)) < 0 ? -EXDEV : add_below(s, block);
+        if (link_basename(s->roots->sys, link, block, sizeof(block)) < 0)
+                return -EXDEV;
+        return add_below(s, block);
 }
 
 static int add_path(struct selection *s, const char *what)
@@ -185,11 +181,14 @@ static int add_path(struct selection *s, const char *what)
         dev_t dev = 0;
         int r = device_of_path(what, &dev);
 
-        if (r >= 0)
-                r = add_device(s, dev);
         if (r < 0)
                 return r;
-        return s->n > 0 ? 0 : -EXDEV;
+        r = add_device(s, dev);
+        if (r < 0)
+                return r;
+        if (s->n == 0)
+                return -EXDEV;
+        return 0;
 }
 
 static bool is_block_name(const char *s)
@@ -203,7 +202,7 @@ static bool is_block_name(const char *s)
 }
 
 /* A partition, or dm-0. */
-static int add_block(struct selection *s, const char *what)
+static int add_block_name(struct selection *s, const char *what)
 {
         int r;
 
@@ -212,7 +211,9 @@ static int add_block(struct selection *s, const char *what)
         r = add_below(s, what);
         if (r < 0 || s->n > 0)
                 return r;
-        return faccessat(s->roots->sys, path_join("class/block/", what), F_OK, 0) == 0 ? -EXDEV : 0;
+        if (faccessat(s->roots->sys, path_join("class/block/", what), F_OK, 0) == 0)
+                return -EXDEV;
+        return 0;
 }
 
 static int add_by_id(struct selection *s, const char *what)
@@ -223,48 +224,47 @@ static int add_by_id(struct selection *s, const char *what)
         if (access(path, F_OK) < 0)
                 return 0;
         r = add_path(s, path);
-        return r == -EXDEV ? 0 : r;
+        if (r == -EXDEV)
+                return 0;
+        return r;
 }
 
-int select_disks(const struct roots *r, const struct views *v, const char *what, const struct view **found)
+int select_disks(const struct roots *roots, const struct views *v, const char *what, const struct view **found)
 {
         /* The kinds of names, in the order of precedence. */
         static const struct {
                 bool (*fits)(const struct view *v, const char *what);
                 int (*add)(struct selection *s, const char *what); /* or this, on this machine */
         } kinds[] = {
-                {.fits = fits_interface}, {.fits = fits_port}, {.fits = fits_block},  {.add = add_block},
+                {.fits = fits_interface}, {.fits = fits_port}, {.fits = fits_block},  {.add = add_block_name},
                 {.fits = fits_ids},       {.add = add_by_id},  {.fits = fits_serial}, {.fits = fits_serial_in_any_case},
                 {.fits = fits_product},
         };
-        struct selection s = {.roots = r, .views = v, .found = found};
-        int k = 0;
+        struct selection s = {.roots = roots, .views = v, .found = found};
+        int r;
 
         if (!*what)
                 return 0;
         if (strchr(what, '/')) {
-                k = add_path(&s, what);
-                if (k == -ENOENT) /* a serial number may have a slash */
+                r = add_path(&s, what);
+                if (r == -ENOENT) /* a serial number may have a slash */
                         add_matching(&s, fits_ids, what);
-                if (k == -ENOENT && s.n == 0)
+                if (r == -ENOENT && s.n == 0)
                         add_matching(&s, fits_serial, what);
-                return k < 0 && s.n == 0 ? k : s.n;
+                if (r < 0 && s.n == 0)
+                        return r;
+                return s.n;
         }
-        for (size_t i = 0; i < ELEMENTSOF(kinds) && s.n == 0 && k >= 0; i++)
-                if (kinds[i].fits)
+        for (size_t i = 0; i < ELEMENTSOF(kinds) && s.n == 0; i++) {
+                if (kinds[i].fits) {
                         add_matching(&s, kinds[i].fits, what);
-                else if (r->sys >= 0)
-                        k = kinds[i].add(&s, what);
-        return k < 0 ? k : s.n;
-}
-
-int select_below(const struct roots *r, const struct views *v, dev_t dev, const struct view **found, bool *ret_known,
-                 bool *ret_others)
-{
-        struct selection s = {.roots = r, .views = v, .found = found};
-        int k = add_device(&s, dev);
-
-        *ret_known = k >= 0 && !s.unknown;
-        *ret_others = s.others;
+                        continue;
+                }
+                if (roots->sys < 0)
+                        continue;
+                r = kinds[i].add(&s, what);
+                if (r < 0)
+                        return r;
+        }
         return s.n;
 }

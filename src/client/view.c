@@ -26,7 +26,7 @@ void views_add(struct views *v, struct view *item)
         need_push(v->list, v->n, TAKE_STRUCT(*item));
 }
 
-static int compare(const void *a, const void *b)
+static int views_compare(const void *a, const void *b)
 {
         const struct view *x = a, *y = b;
 
@@ -36,7 +36,7 @@ static int compare(const void *a, const void *b)
 void views_sort(struct views *v)
 {
         if (v->n > 1)
-                qsort(v->list, v->n, sizeof(*v->list), compare);
+                qsort(v->list, v->n, sizeof(*v->list), views_compare);
 }
 
 struct view *views_find(const struct views *v, const char *interface)
@@ -86,7 +86,9 @@ const char *view_driver(const struct view *v)
 
         if (f->driver == DRIVER_UAS || f->driver == DRIVER_USB_STORAGE)
                 return driver_to_string(f->driver);
-        return f->driver_name[0] ? f->driver_name : NULL;
+        if (!f->driver_name[0])
+                return NULL;
+        return f->driver_name;
 }
 
 const char *view_why(const struct view *v)
@@ -95,7 +97,9 @@ const char *view_why(const struct view *v)
 
         if (v->disk.state == STATE_WAITING && v->disk.inhibited)
                 return "inhibited";
-        return reason < 0 ? v->reason_id : why_word(v->disk.state, (enum reason) reason);
+        if (reason < 0)
+                return v->reason_id;
+        return why_word(v->disk.state, (enum reason) reason);
 }
 
 bool view_is_slower(const struct view *v)
@@ -110,7 +114,9 @@ bool view_leaves_uas(const struct view *v)
 
 const char *view_target(const struct view *v)
 {
-        return v->disk.decision.target == DRIVER_NONE ? NULL : driver_to_string(v->disk.decision.target);
+        if (v->disk.decision.target == DRIVER_NONE)
+                return NULL;
+        return driver_to_string(v->disk.decision.target);
 }
 
 bool view_capable(const struct view *v)

@@ -11,7 +11,7 @@
 
 /* ---- the disks ---- */
 
-static void tell(struct daemon_watch *w, const struct view *v, enum disk_event e)
+static void watch_report(struct daemon_watch *w, const struct view *v, enum disk_event e)
 {
         w->changed = true;
         if (w->on_disk)
@@ -26,10 +26,10 @@ static void put_disk(struct daemon_watch *w, struct view *now, enum disk_event i
         if (v) {
                 view_done(v);
                 *v = TAKE_STRUCT(*now);
-                tell(w, v, DISK_CHANGED);
+                watch_report(w, v, DISK_CHANGED);
         } else {
                 views_add(&w->disks, now);
-                tell(w, &w->disks.list[w->disks.n - 1], if_new);
+                watch_report(w, &w->disks.list[w->disks.n - 1], if_new);
         }
 }
 
@@ -39,22 +39,24 @@ static void drop_disk(struct daemon_watch *w, const char *interface)
 
         if (!v)
                 return;
-        tell(w, v, DISK_REMOVED);
+        watch_report(w, v, DISK_REMOVED);
         view_done(v);
         *v = w->disks.list[--w->disks.n];
 }
 
-static int read_all(struct daemon_watch *w, enum disk_event if_new)
+static int watch_read_all(struct daemon_watch *w, enum disk_event if_new)
 {
         _cleanup_(views_done) struct views now = {};
         int r = remote_read(w->remote, &now);
 
-        for (size_t i = w->disks.n; r >= 0 && i-- > 0;)
+        if (r < 0)
+                return r;
+        for (size_t i = w->disks.n; i-- > 0;)
                 if (!views_find(&now, w->disks.list[i].disk.facts.interface))
                         drop_disk(w, w->disks.list[i].disk.facts.interface);
-        for (size_t i = 0; r >= 0 && i < now.n; i++)
+        for (size_t i = 0; i < now.n; i++)
                 put_disk(w, &now.list[i], if_new);
-        return r;
+        return 0;
 }
 
 /* ---- signals ---- */
@@ -77,7 +79,7 @@ static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
         if (v && remote_parse_changed(m, v) >= 0) {
                 if (w->on_disk)
                         remote_read_rest(w->remote, v);
-                tell(w, v, DISK_CHANGED);
+                watch_report(w, v, DISK_CHANGED);
         } else
                 w->reread = true;
         return 0;
@@ -105,7 +107,7 @@ static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
         return 0;
 }
 
-static int on_owner(sd_bus_message *m, void *data, sd_bus_error *e)
+static int on_name_owner(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *name, *from, *to;
         struct daemon_watch *w = data;
@@ -132,35 +134,49 @@ static int on_job(sd_bus_message *m, void *data, sd_bus_error *e)
         return 0;
 }
 
-int daemon_watch_open(struct daemon_watch *w, struct remote *r)
+static int watch_begin(struct daemon_watch *w)
 {
         /* Peer to peer, no bus names the sender. */
-        const char *sender = r->peer ? NULL : UASD_BUS_NAME;
-        int k;
+        const char *sender = w->remote->peer ? NULL : UASD_BUS_NAME;
+        sd_bus *bus = w->remote->bus;
+        int r;
 
-        w->remote = r;
-        k = sd_bus_match_signal(r->bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", on_job, w);
-        if (k >= 0)
-                k = sd_bus_match_signal(r->bus, &w->slots[1], sender, NULL, "org.freedesktop.DBus.Properties",
-                                        "PropertiesChanged", on_properties, w);
-        if (k >= 0)
-                k = sd_bus_match_signal(r->bus, &w->slots[2], sender, UASD_BUS_PATH, "org.freedesktop.DBus.ObjectManager", NULL,
-                                        on_objects, w);
-        if (k >= 0 && !r->peer)
-                k = sd_bus_match_signal(r->bus, &w->slots[3], "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                        "org.freedesktop.DBus", "NameOwnerChanged", on_owner, w);
+        r = sd_bus_match_signal(bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", on_job, w);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal(bus, &w->slots[1], sender, NULL, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+                                on_properties, w);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal(bus, &w->slots[2], sender, UASD_BUS_PATH, "org.freedesktop.DBus.ObjectManager", NULL, on_objects,
+                                w);
+        if (r < 0)
+                return r;
+        if (!w->remote->peer) {
+                r = sd_bus_match_signal(bus, &w->slots[3], "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                        "org.freedesktop.DBus", "NameOwnerChanged", on_name_owner, w);
+                if (r < 0)
+                        return r;
+        }
         /* The disks are read only after the matches are in place, so no change is missed. */
-        if (k >= 0)
-                k = read_all(w, DISK_PRESENT);
+        return watch_read_all(w, DISK_PRESENT);
+}
+
+int daemon_watch_open(struct daemon_watch *w, struct remote *remote)
+{
+        int r;
+
+        w->remote = remote;
+        r = watch_begin(w);
         w->changed = false;
-        if (k < 0)
+        if (r < 0)
                 daemon_watch_close(w);
-        return k < 0 ? k : 0;
+        return r;
 }
 
 int daemon_watch_refresh(struct daemon_watch *w)
 {
-        return read_all(w, DISK_ADDED);
+        return watch_read_all(w, DISK_ADDED);
 }
 
 void daemon_watch_close(struct daemon_watch *w)
@@ -172,7 +188,7 @@ void daemon_watch_close(struct daemon_watch *w)
 
 /* ---- waiting ---- */
 
-/* usec: UINT64_MAX: no limit. */
+/* usec: UINT64_MAX, or near it: no limit. sd-bus has no limit of its own: no call of ours is under way. */
 static int wait_for_bus(struct daemon_watch *w, uint64_t usec)
 {
         sd_bus *bus = w->remote->bus;
@@ -180,15 +196,13 @@ static int wait_for_bus(struct daemon_watch *w, uint64_t usec)
                 {.fd = sd_bus_get_fd(bus), .events = (short) sd_bus_get_events(bus)},
                 {.fd = w->hangup_fd},
         };
-        uint64_t until = UINT64_MAX, now = now_monotonic(), msec;
+        uint64_t msec = usec / USEC_PER_MSEC + (usec % USEC_PER_MSEC != 0);
 
-        (void) sd_bus_get_timeout(bus, &until);
-        if (until != UINT64_MAX)
-                usec = until <= now ? 0 : until - now < usec ? until - now : usec;
-        msec = usec == UINT64_MAX ? UINT64_MAX : (usec + USEC_PER_MSEC - 1) / USEC_PER_MSEC;
         if (poll(fds, ELEMENTSOF(fds), msec > INT_MAX ? -1 : (int) msec) < 0)
                 return errno == EINTR ? 0 : -errno;
-        return (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL)) ? -EPIPE : 0;
+        if (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL))
+                return -EPIPE;
+        return 0;
 }
 
 int daemon_watch_next(struct daemon_watch *w, uint64_t deadline)
@@ -205,7 +219,7 @@ int daemon_watch_next(struct daemon_watch *w, uint64_t deadline)
                         continue; /* process all messages first */
                 if (w->reread) {
                         w->reread = false;
-                        r = read_all(w, DISK_ADDED);
+                        r = watch_read_all(w, DISK_ADDED);
                         if (r < 0)
                                 return r;
                         continue;
@@ -215,7 +229,7 @@ int daemon_watch_next(struct daemon_watch *w, uint64_t deadline)
                 now = now_boottime();
                 if (now >= deadline)
                         return -ETIMEDOUT;
-                r = wait_for_bus(w, deadline == UINT64_MAX ? UINT64_MAX : deadline - now);
+                r = wait_for_bus(w, deadline - now);
                 if (r < 0)
                         return r;
         }

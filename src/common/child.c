@@ -41,13 +41,34 @@ pid_t child_fork(const int *keep, size_t n)
 {
         pid_t parent = getpid(), pid = fork();
 
-        if (pid != 0)
-                return pid < 0 ? -errno : pid;
+        if (pid < 0)
+                return -errno;
+        if (pid > 0)
+                return pid;
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) /* the parent died before prctl() */
                 _exit(1);
         close_all_but(keep, n);
         return 0;
+}
+
+/* Returns 0 or an errno. */
+static int spawn_prepared(const char *const *argv, int in, int out, posix_spawn_file_actions_t *files,
+                          const posix_spawnattr_t *attr, pid_t *ret)
+{
+        int r = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
+
+        if (r)
+                return r;
+        if (in >= 0) {
+                r = posix_spawn_file_actions_adddup2(files, in, STDIN_FILENO);
+                if (r)
+                        return r;
+        }
+        r = posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
+        if (r)
+                return r;
+        return posix_spawn(ret, argv[0], files, attr, (char *const *) argv, environ);
 }
 
 int child_spawn(const char *const *argv, int in, int out, bool new_signals, pid_t *ret)
@@ -65,13 +86,7 @@ int child_spawn(const char *const *argv, int in, int out, bool new_signals, pid_
         (void) posix_spawnattr_setflags(&attr, flags);
         (void) posix_spawnattr_setsigmask(&attr, &none);
         (void) posix_spawnattr_setsigdefault(&attr, &all);
-        r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-        if (r == 0 && in >= 0)
-                r = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
-        if (r == 0)
-                r = posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-        if (r == 0)
-                r = posix_spawn(ret, argv[0], &files, &attr, (char *const *) argv, environ);
+        r = spawn_prepared(argv, in, out, &files, &attr, ret);
         (void) posix_spawn_file_actions_destroy(&files);
         (void) posix_spawnattr_destroy(&attr);
         return -r;

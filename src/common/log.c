@@ -41,7 +41,8 @@ void log_for(pid_t pid)
         log_object = pid;
 }
 
-static bool send_journal(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n_fields)
+static bool log_send_journal(int level, const char *message, const char *message_id, const struct log_field *fields,
+                             size_t n_fields)
 {
         _cleanup_free_ char *text = NULL;
         size_t size;
@@ -72,7 +73,7 @@ static bool send_journal(int level, const char *message, const char *message_id,
 #define LINE_ROOM(message) (strlen(log_program) + 4 * strlen(message) + sizeof(": \n"))
 #define KMSG_LINE 900 /* shorter than LOG_LINE_MAX of the kernel */
 
-static void send(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n)
+static void log_send(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n)
 {
         size_t room = LINE_ROOM(message);
         _cleanup_free_ char *line = malloc(room);
@@ -84,7 +85,7 @@ static void send(int level, const char *message, const char *message_id, const s
                 return;
         head = (size_t) snprintf(line, room, "%s: ", log_program);
         make_harmless(message, line + head, room - head - 1);
-        if (log_journal && send_journal(level, line + head, message_id, fields, n))
+        if (log_journal && log_send_journal(level, line + head, message_id, fields, n))
                 return;
         (void) stpcpy(line + strlen(line), "\n");
         /* One write(2): dprintf(3) first asks for the position, and fails on /dev/kmsg. That takes only short lines. */
@@ -102,10 +103,10 @@ _printf_(5, 0) static void log_valist(int level, const char *message_id, const s
                 return;
         /* Whole: it may contain a command, which is something else if it is cut. */
         if (vasprintf(&text, gettext(format), ap) >= 0)
-                send(level, text, message_id, fields, n);
+                log_send(level, text, message_id, fields, n);
         else {
                 text = NULL;
-                send(LOG_ERR, strerror(ENOMEM), message_id, fields, n);
+                log_send(LOG_ERR, strerror(ENOMEM), message_id, fields, n);
         }
         errno = saved;
 }

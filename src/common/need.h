@@ -7,7 +7,7 @@
 #include "common/gettext.h"
 #include "common/log.h"
 
-/* uasctl and uasctl-bench end without memory: a partial answer is useless. All other programs return -ENOMEM. */
+/* uasctl ends without memory: a partial answer is useless. All other programs return -ENOMEM. */
 
 /* Reports that memory is exhausted, and ends the program with UASD_EXIT_FAILED. */
 __attribute__((noreturn)) static inline void no_memory(void)

@@ -58,9 +58,13 @@ int read_line(FILE *f, char **line, size_t *room)
 {
         ssize_t n = getline(line, room, f);
 
+        if (n >= INT_MAX)
+                return -E2BIG;
         if (n >= 0)
-                return n < INT_MAX ? (int) n : -E2BIG;
-        return feof(f) ? 0 : errno == ENOMEM ? -ENOMEM : -EIO;
+                return (int) n;
+        if (feof(f))
+                return 0;
+        return errno == ENOMEM ? -ENOMEM : -EIO;
 }
 
 bool copy_part(char *ret, size_t size, const char *s, size_t n)
@@ -172,19 +176,37 @@ void strv_free(char **list)
         free(list);
 }
 
+/* Returns 0 if no character begins with this byte. */
+static size_t utf8_length(unsigned char first)
+{
+        if (first < 0x80)
+                return 1;
+        if ((first & 0xe0) == 0xc0)
+                return 2;
+        if ((first & 0xf0) == 0xe0)
+                return 3;
+        if ((first & 0xf8) == 0xf0)
+                return 4;
+        return 0;
+}
+
 size_t utf8_decode(const char *s, uint32_t *ret)
 {
         static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
         const unsigned char *p = (const unsigned char *) s;
-        size_t n = *p < 0x80 ? 1 : (*p & 0xe0) == 0xc0 ? 2 : (*p & 0xf0) == 0xe0 ? 3 : (*p & 0xf8) == 0xf0 ? 4 : 0;
-        uint32_t c = n == 1 ? *p : n ? *p & (0xffu >> (n + 1)) : 0;
+        size_t n = utf8_length(*p);
+        uint32_t c = *p;
 
+        if (n == 0)
+                return 0;
+        if (n > 1)
+                c &= 0xffu >> (n + 1);
         for (size_t i = 1; i < n; i++) {
                 if ((p[i] & 0xc0) != 0x80)
                         return 0;
                 c = c << 6 | (p[i] & 0x3f);
         }
-        if (n == 0 || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
                 return 0;
         *ret = c;
         return n;
@@ -199,7 +221,7 @@ static size_t character_length(const unsigned char *s)
         if (n == 0)
                 return 0;
         if (n == 1)
-                return isprint(*s) && *s != '\\' ? 1 : 0;
+                return isprint(*s) && *s != '\\';
         /* C1 controls; soft hyphen; bidi and zero-width marks; line separators; BOM; interlinear; tags */
         if (c < 0xa0 || c == 0xad || c == 0x061c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
             (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff))
@@ -216,7 +238,7 @@ char *make_harmless(const char *s, char *ret, size_t size)
 
         for (const unsigned char *p = (const unsigned char *) s; *p;) {
                 size_t n = character_length(p);
-                if (used + (n ? n : 4) >= size)
+                if (used + (n ?: 4) >= size)
                         break;
                 if (n) {
                         memcpy(ret + used, p, n);
@@ -229,7 +251,7 @@ char *make_harmless(const char *s, char *ret, size_t size)
         return ret;
 }
 
-static unsigned hex_digit(char c)
+unsigned hex_digit(char c)
 {
         return (unsigned) (isdigit((unsigned char) c) ? c - '0' : (c | 0x20) - 'a' + 10);
 }
@@ -241,8 +263,10 @@ void unescape(char *s)
         while (*s) {
                 /* Exactly two digits: a truncated value must not be read past its end. And a string cannot contain NUL. */
                 bool escape = s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char) s[2]) && isxdigit((unsigned char) s[3]);
-                unsigned c = escape ? hex_digit(s[2]) << 4 | hex_digit(s[3]) : 0;
+                unsigned c = 0;
 
+                if (escape)
+                        c = hex_digit(s[2]) << 4 | hex_digit(s[3]);
                 if (c) {
                         *out++ = (char) c;
                         s += 4;
@@ -293,9 +317,10 @@ int take_uint(const char **s, unsigned base, unsigned long long max, unsigned lo
                 return -EINVAL;
         *(char *) mempcpy(digits, *s, n) = '\0';
         r = parse_uint(digits, base, max, ret);
-        if (r >= 0)
-                *s += n;
-        return r;
+        if (r < 0)
+                return r;
+        *s += n;
+        return 0;
 }
 
 bool parse_numbers(const char *s, char between, unsigned *ret, size_t n)

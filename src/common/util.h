@@ -138,6 +138,8 @@ char *make_harmless(const char *s, char *ret, size_t size);
 char *harmless_sentence(const char *s, char *ret, size_t size);
 /* Decodes "\x20" to " ", in place, as make_harmless() and udev (ID_MODEL_ENC) encode. Other backslashes stay. */
 void unescape(char *s);
+/* c: a hexadecimal digit. */
+unsigned hex_digit(char c);
 /* Only digits of `base`, no sign, no space. 0, -EINVAL or -ERANGE. */
 int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned long long *ret);
 /* Reads exactly n decimal numbers with a character between them: "8:16". Returns false if s is something else. */

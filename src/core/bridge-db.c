@@ -65,14 +65,14 @@ int db_fill(struct db_entry *ret, db_property_fn get, const void *from)
         if (get(from, PROP_DB_CHIP, ret->chip, sizeof(ret->chip)) <= 0)
                 ret->chip[0] = '\0';
         for (size_t i = 0; i < DB_SAYS_MAX; i++) {
-                int k;
+                int r;
 
                 (void) snprintf(key, sizeof(key), PROP_DB_SAYS "%zu", i + 1);
-                k = get(from, key, value, sizeof(value));
-                if (k == 0)
+                r = get(from, key, value, sizeof(value));
+                if (r == 0)
                         break;
                 /* A malformed statement does not count. */
-                if (k > 0 && db_says_parse(value, &ret->says[ret->n_says]) >= 0)
+                if (r > 0 && db_says_parse(value, &ret->says[ret->n_says]) >= 0)
                         ret->n_says++;
         }
         return ret->ruled || ret->chip[0] || ret->n_says > 0;
@@ -105,6 +105,15 @@ bool db_of_kernel(const struct db_says *s)
         return startswith(s->source, KERNEL_PREFIX);
 }
 
+static enum verdict verdict_weigh(bool good, bool bad, bool kernel)
+{
+        if (good == bad || (good && kernel))
+                return VERDICT_UNKNOWN;
+        if (good)
+                return VERDICT_GOOD;
+        return VERDICT_BAD;
+}
+
 void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, struct db_word *ret)
 {
         bool good = false, bad = false, kernel = false;
@@ -125,9 +134,7 @@ void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, stru
                 }
         }
         *ret = (struct db_word){
-                .verdict = good == bad || (good && kernel) ? VERDICT_UNKNOWN
-                           : good                          ? VERDICT_GOOD
-                                                           : VERDICT_BAD,
+                .verdict = verdict_weigh(good, bad, kernel),
                 .conflict = good && (bad || kernel),
                 .kernel_alone = kernel && !bad && !good,
         };

@@ -96,10 +96,10 @@ static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *se
         struct disk_rule rule = {.vid = vid, .pid = pid, .policy = policy};
 
         for (size_t i = 0; i < c->n_rules; i++) {
-                struct disk_rule *r = c->rules + i;
+                struct disk_rule *known = c->rules + i;
 
-                if (r->vid == vid && r->pid == pid && streq(r->serial, serial)) {
-                        r->policy = policy;
+                if (known->vid == vid && known->pid == pid && streq(known->serial, serial)) {
+                        known->policy = policy;
                         return 0;
                 }
         }
@@ -170,7 +170,9 @@ int config_set(struct config *c, const char *section, const char *key, const cha
                 return parse_seconds(value, &c->trial_usec);
         if (streq(key, "BootEntry"))
                 return set_boot_entry(c, value);
-        return streq(key, "Unknown") ? set_unknown(c, value) : -ENOENT;
+        if (streq(key, "Unknown"))
+                return set_unknown(c, value);
+        return -ENOENT;
 }
 
 enum policy config_policy(const struct config *c, uint16_t vid, uint16_t pid, const char *serial)
@@ -178,12 +180,15 @@ enum policy config_policy(const struct config *c, uint16_t vid, uint16_t pid, co
         const struct disk_rule *best = NULL;
 
         for (size_t i = 0; i < c->n_rules; i++) {
-                const struct disk_rule *r = c->rules + i;
+                const struct disk_rule *rule = c->rules + i;
 
-                if (r->vid != vid || r->pid != pid)
+                if (rule->vid != vid || rule->pid != pid)
                         continue;
-                if (*r->serial ? serial && streq(r->serial, serial) : !best)
-                        best = r;
+                if (!*rule->serial && best)
+                        continue;
+                if (*rule->serial && (!serial || !streq(rule->serial, serial)))
+                        continue;
+                best = rule;
         }
         return best ? best->policy : c->policy;
 }

@@ -35,12 +35,12 @@ struct bytes {
 };
 
 /* Returns true if a whole descriptor is at the front. Otherwise the next one cannot be found either. */
-static bool valid(struct bytes b)
+static bool descriptor_valid(struct bytes b)
 {
         return b.n >= 2 && b.p[0] >= 2 && b.p[0] <= b.n;
 }
 
-static void skip(struct bytes *b)
+static void descriptor_skip(struct bytes *b)
 {
         size_t n = b->p[0];
 
@@ -49,27 +49,27 @@ static void skip(struct bytes *b)
 }
 
 /* Returns the descriptors before the next one of the two types, and removes them from b. */
-static struct bytes take_until(struct bytes *b, uint8_t type, uint8_t other)
+static struct bytes descriptors_take_until(struct bytes *b, uint8_t type, uint8_t other)
 {
         struct bytes taken = *b;
 
-        while (valid(*b) && b->p[1] != type && b->p[1] != other)
-                skip(b);
+        while (descriptor_valid(*b) && b->p[1] != type && b->p[1] != other)
+                descriptor_skip(b);
         taken.n -= b->n;
         return taken;
 }
 
 /* The first pipe usage descriptor counts, as in uas_find_endpoints(), which does not check its length. */
-static uint8_t pipe_id(struct bytes extra)
+static uint8_t endpoint_pipe_id(struct bytes extra)
 {
-        for (; extra.n >= 3; skip(&extra))
+        for (; extra.n >= 3; descriptor_skip(&extra))
                 if (extra.p[1] == DT_PIPE_USAGE)
                         return extra.p[2];
         return 0;
 }
 
 /* The companion counts only directly behind its endpoint, and only bulk pipes have streams. */
-static unsigned streams(const uint8_t *endpoint, struct bytes extra)
+static unsigned endpoint_streams(const uint8_t *endpoint, struct bytes extra)
 {
         unsigned log2;
 
@@ -79,7 +79,9 @@ static unsigned streams(const uint8_t *endpoint, struct bytes extra)
         log2 = extra.p[3];
         if (log2 > STREAMS_LOG2_MAX)
                 log2 = STREAMS_LOG2_MAX;
-        return log2 ? 1U << log2 : 0;
+        if (log2 == 0)
+                return 0;
+        return 1U << log2;
 }
 
 /* Reads the endpoints of one alternate setting: usbcore takes at most the announced number, and each address once. */
@@ -90,22 +92,22 @@ static void parse_endpoints(struct bytes b, unsigned announced, struct uas_caps 
 
         if (announced > ENDPOINTS_MAX)
                 announced = ENDPOINTS_MAX;
-        (void) take_until(&b, DT_ENDPOINT, DT_INTERFACE);
-        while (valid(b)) {
+        (void) descriptors_take_until(&b, DT_ENDPOINT, DT_INTERFACE);
+        while (descriptor_valid(b)) {
                 const uint8_t *e = b.p;
                 struct bytes extra;
                 uint8_t id;
 
-                skip(&b);
-                extra = take_until(&b, DT_ENDPOINT, DT_INTERFACE);
+                descriptor_skip(&b);
+                extra = descriptors_take_until(&b, DT_ENDPOINT, DT_INTERFACE);
                 if (e[0] < ENDPOINT_SIZE || (e[2] & 0x0f) == 0 || seen[e[2]] || n >= announced)
                         continue;
                 seen[e[2]] = true;
                 n++;
-                id = pipe_id(extra);
+                id = endpoint_pipe_id(extra);
                 have[id] = true;
                 if (id == PIPE_STATUS)
-                        caps->status_streams = streams(e, extra);
+                        caps->status_streams = endpoint_streams(e, extra);
         }
         caps->pipes = have[1] && have[2] && have[3] && have[4];
         if (!caps->pipes)
@@ -130,13 +132,13 @@ static int parse_configuration(struct bytes b, uint8_t interface, struct uas_cap
         bool alternates[256] = {}, found = false;
         struct uas_caps caps = {.max_power = b.p[8]};
 
-        (void) take_until(&b, DT_INTERFACE, DT_INTERFACE);
-        while (valid(b)) {
+        (void) descriptors_take_until(&b, DT_INTERFACE, DT_INTERFACE);
+        while (descriptor_valid(b)) {
                 const uint8_t *d = b.p;
                 struct bytes behind;
 
-                skip(&b);
-                behind = take_until(&b, DT_INTERFACE, DT_INTERFACE);
+                descriptor_skip(&b);
+                behind = descriptors_take_until(&b, DT_INTERFACE, DT_INTERFACE);
                 if (d[0] < INTERFACE_SIZE || d[2] != interface)
                         continue;
                 found = true;
@@ -164,7 +166,7 @@ int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint
                 struct bytes c = b;
                 size_t total;
 
-                if (!valid(b) || b.p[0] < CONFIG_SIZE || b.p[1] != DT_CONFIG)
+                if (!descriptor_valid(b) || b.p[0] < CONFIG_SIZE || b.p[1] != DT_CONFIG)
                         return -EBADMSG;
                 total = (size_t) b.p[2] | (size_t) b.p[3] << 8;
                 if (total < b.p[0])

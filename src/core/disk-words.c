@@ -13,7 +13,7 @@
 #define NAME_SIZE 96 /* one name in a sentence */
 
 /* Cuts off what does not fit, but not within a character: D-Bus accepts only whole ones. */
-_printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
+_printf_(3, 4) static void sentence_format(char *ret, size_t size, const char *format, ...)
 {
         va_list ap;
         int n;
@@ -35,27 +35,31 @@ _printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
 }
 
 /* Appends a sentence that may be empty, as a whole or not at all: it may end with a command. */
-static void add(char *ret, size_t size, const char *sentence)
+static void sentence_append(char *ret, size_t size, const char *sentence)
 {
         size_t used = strlen(ret);
 
         if (*sentence && used + strlen(" ") + strlen(sentence) < size)
-                say(ret + used, size - used, "%s%s", used ? " " : "", sentence);
+                sentence_format(ret + used, size - used, "%s%s", used ? " " : "", sentence);
 }
 
 /* Names come from users and devices, and are made harmless here. */
 static const char *name_or(const char *name, const char *otherwise, char ret[static NAME_SIZE])
 {
-        return isempty(name) ? otherwise : make_harmless(name, ret, NAME_SIZE);
+        if (isempty(name))
+                return otherwise;
+        return make_harmless(name, ret, NAME_SIZE);
 }
 
 /* Writes "/mnt/usb (sda1)": the user and the place. */
 static void describe_user(const struct user *u, char *ret, size_t size)
 {
         char text[NAME_SIZE], space[NAME_SIZE], pid[24] = "";
-        const char *program = u->kind == USER_CLAIM && !u->command ? name_or(u->where, "a program", text)
-                                                                   : name_or(u->command, "a program", text);
+        const char *program = u->command;
 
+        if (u->kind == USER_CLAIM && !u->command)
+                program = u->where;
+        program = name_or(program, "a program", text);
         if (u->pid)
                 (void) snprintf(pid, sizeof(pid), " (%ld)", (long) u->pid);
         ret[0] = '\0';
@@ -69,9 +73,10 @@ static void describe_user(const struct user *u, char *ret, size_t size)
         else if (u->kind == USER_HOLDER || u->kind == USER_LOOP)
                 (void) snprintf(ret, size, "%s (on %s)",
                                 name_or(u->where, u->kind == USER_LOOP ? "a loop device" : "a device", text), u->device);
-        else if (u->kind == USER_OPEN || u->kind == USER_CLAIM)
-                (void) snprintf(ret, size, u->kind == USER_OPEN ? "%s%s has %s open" : "%s%s has claimed %s", program, pid,
-                                u->device);
+        else if (u->kind == USER_OPEN)
+                (void) snprintf(ret, size, "%s%s has %s open", program, pid, u->device);
+        else if (u->kind == USER_CLAIM)
+                (void) snprintf(ret, size, "%s%s has claimed %s", program, pid, u->device);
 }
 
 /* Writes as many users as fit, and the number of the others. */
@@ -82,6 +87,7 @@ static void describe_users(const struct disk *d, char *ret, size_t size)
         ret[0] = '\0';
         for (size_t i = 0; i < d->n_users; i++) {
                 char one[4 * NAME_SIZE], rest[32] = "";
+                const char *comma = i ? ", " : "";
                 size_t left = d->n_users - i - 1;
 
                 describe_user(d->users + i, one, sizeof(one));
@@ -89,10 +95,10 @@ static void describe_users(const struct disk *d, char *ret, size_t size)
                         (void) snprintf(rest, sizeof(rest), "and %zu more", left);
                 if (used + 2 * strlen(", ") + strlen(one) + strlen(rest) >= size) {
                         (void) snprintf(rest, sizeof(rest), i ? "and %zu more" : "%zu users", left + 1);
-                        (void) snprintf(ret + used, size - used, "%s%s", i ? ", " : "", rest);
+                        (void) snprintf(ret + used, size - used, "%s%s", comma, rest);
                         return;
                 }
-                used += (size_t) snprintf(ret + used, size - used, "%s%s", i ? ", " : "", one);
+                used += (size_t) snprintf(ret + used, size - used, "%s%s", comma, one);
         }
 }
 
@@ -118,7 +124,7 @@ bool disk_has_root(const struct disk *d)
         return false;
 }
 
-static bool serves_system(const struct user *u)
+static bool user_serves_system(const struct user *u)
 {
         return u->kind == USER_SWAP || (u->kind == USER_MOUNT && !u->namespace && u->where &&
                                         (path_is_in(u->where, "/boot") || path_is_in(u->where, "/efi")));
@@ -127,21 +133,32 @@ static bool serves_system(const struct user *u)
 bool disk_serves_system(const struct disk *d)
 {
         for (size_t i = 0; i < d->n_users; i++)
-                if (serves_system(d->users + i))
+                if (user_serves_system(d->users + i))
                         return true;
         return disk_has_root(d);
 }
 
 /* uasd cannot move this disk, by switch or policy. Only the kernel command line can, before the kernel sees the disk. */
-static void say_root(const struct disk *d, char *ret, size_t size)
+static void root_sentence(const struct disk *d, char *ret, size_t size)
 {
         char remedy[REMEDY_MAX];
 
-        say(ret, size, "The running system is on it, so uasd cannot switch it.");
-        say(remedy, sizeof(remedy), "To start it on usb-storage: uasctl policy --kernel --write %s usb-storage",
-            d->facts.interface);
+        sentence_format(ret, size, "The running system is on it, so uasd cannot switch it.");
+        sentence_format(remedy, sizeof(remedy), "To start it on usb-storage: uasctl policy --kernel --write %s usb-storage",
+                        d->facts.interface);
         if (d->decision.target == DRIVER_USB_STORAGE)
-                add(ret, size, remedy);
+                sentence_append(ret, size, remedy);
+}
+
+static const char *system_advice(const struct user *u, bool stacked)
+{
+        if (stacked && u->kind == USER_SWAP)
+                return "It serves the running system: turn the swap off and stop the devices on the disk, or restart.";
+        if (stacked)
+                return "It serves the running system: unmount it and stop the devices on the disk, or restart.";
+        if (u->kind == USER_SWAP)
+                return "It serves the running system: turn the swap off, or restart.";
+        return "It serves the running system: unmount it, or restart.";
 }
 
 char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
@@ -150,25 +167,17 @@ char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
 
         ret[0] = '\0';
         if (disk_has_root(d)) {
-                say_root(d, ret, size);
+                root_sentence(d, ret, size);
                 return ret;
         }
 
         for (size_t i = 0; i < d->n_users; i++)
-                if (serves_system(d->users + i))
+                if (user_serves_system(d->users + i))
                         system = d->users + i;
         if (!system)
                 return ret;
         /* The commands depend on the machine: uasctl prints them. */
-        if (user_is_stacked(d, system))
-                say(ret, size,
-                    system->kind == USER_SWAP
-                            ? "It serves the running system: turn the swap off and stop the devices on the disk, or restart."
-                            : "It serves the running system: unmount it and stop the devices on the disk, or restart.");
-        else
-                say(ret, size,
-                    system->kind == USER_SWAP ? "It serves the running system: turn the swap off, or restart."
-                                              : "It serves the running system: unmount it, or restart.");
+        sentence_format(ret, size, "%s", system_advice(system, user_is_stacked(d, system)));
         return ret;
 }
 
@@ -178,24 +187,26 @@ bool disk_went_wrong(const struct disk *d)
 }
 
 /* Why it is not on its target. Empty: not cancelled. */
-static char *say_cancelled(const struct disk *d, char *ret, size_t size)
+static char *cancelled_sentence(const struct disk *d, char *ret, size_t size)
 {
         const char *target = driver_to_string(d->decision.target);
 
         ret[0] = '\0';
         if (d->cancelled && d->facts.driver == DRIVER_NONE)
-                say(ret, size,
-                    "The switch to %s was cancelled. The disk stays without a driver until a user asks again or plugs it in again.",
-                    target);
+                sentence_format(
+                        ret, size,
+                        "The switch to %s was cancelled. The disk stays without a driver until a user asks again or plugs it in again.",
+                        target);
         else if (d->cancelled)
-                say(ret, size,
-                    "The switch to %s was cancelled. The disk stays on %s until a user asks again or plugs it in again.", target,
-                    driver_to_string(d->facts.driver));
+                sentence_format(
+                        ret, size,
+                        "The switch to %s was cancelled. The disk stays on %s until a user asks again or plugs it in again.",
+                        target, driver_to_string(d->facts.driver));
         return ret;
 }
 
 /* The failure, with time and versions, if that is the reason to avoid uas. Empty: another row decides. */
-static char *say_event(const struct disk *d, char *ret, size_t size)
+static char *failure_sentence(const struct disk *d, char *ret, size_t size)
 {
         ret[0] = '\0';
         if (d->decision.reason == REASON_DISTRUSTED || d->decision.reason == REASON_TRIAL_FAILED)
@@ -204,12 +215,12 @@ static char *say_event(const struct disk *d, char *ret, size_t size)
 }
 
 /* The sentence of the row that decides. For distrust the event replaces it. */
-static char *say_why(const struct disk *d, char *ret, size_t size)
+static char *decision_sentence(const struct disk *d, char *ret, size_t size)
 {
-        bool replaced = *say_event(d, ret, size) && d->decision.reason == REASON_DISTRUSTED;
+        bool replaced = *failure_sentence(d, ret, size) && d->decision.reason == REASON_DISTRUSTED;
 
         if (!replaced)
-                add(ret, size, reason_sentence_of(&d->facts, d->decision.reason));
+                sentence_append(ret, size, reason_sentence_of(&d->facts, d->decision.reason));
         return ret;
 }
 
@@ -219,63 +230,66 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
         char names[256], cancelled[160], unattended[80] = "", why[2 * HISTORY_TEXT_MAX], event[HISTORY_TEXT_MAX],
                                          remedy[REMEDY_MAX];
 
-        (void) say_why(d, why, sizeof(why));
-        (void) say_event(d, event, sizeof(event));
+        (void) decision_sentence(d, why, sizeof(why));
+        (void) failure_sentence(d, event, sizeof(event));
 
         switch (d->state) {
         case STATE_HELD:
-                say(ret, size, "uasd defers its mounts until it is on %s.", target);
-                add(ret, size, why);
+                sentence_format(ret, size, "uasd defers its mounts until it is on %s.", target);
+                sentence_append(ret, size, why);
                 break;
         case STATE_WAITING:
                 if (d->inhibited) {
-                        say(ret, size, "Waits for %s: inhibited by %s", target, d->inhibited);
+                        sentence_format(ret, size, "Waits for %s: inhibited by %s", target, d->inhibited);
                         break;
                 }
                 describe_users(d, names, sizeof(names));
                 (void) disk_system_remedy(d, remedy, sizeof(remedy));
                 if (d->facts.driver == DRIVER_NONE && disk_went_wrong(d))
-                        say(ret, size, "Has no driver. uasd tries again: %s", d->outcome.text);
+                        sentence_format(ret, size, "Has no driver. uasd tries again: %s", d->outcome.text);
                 else if (*names) {
-                        say(ret, size, "Waits for %s until nothing uses it: %s.", target, names);
-                        add(ret, size, event);
-                        add(ret, size, remedy); /* may end with a command */
+                        sentence_format(ret, size, "Waits for %s until nothing uses it: %s.", target, names);
+                        sentence_append(ret, size, event);
+                        sentence_append(ret, size, remedy); /* may end with a command */
                 } else {
-                        say(ret, size, "Waits for %s until it has been free for a while.", target);
-                        add(ret, size, event);
+                        sentence_format(ret, size, "Waits for %s until it has been free for a while.", target);
+                        sentence_append(ret, size, event);
                 }
                 break;
         case STATE_SWITCHING:
                 if (d->decision.target == DRIVER_NONE) { /* it has no driver for a moment */
-                        say(ret, size, "Is being switched.");
+                        sentence_format(ret, size, "Is being switched.");
                         break;
                 }
-                say(ret, size, "Is being switched to %s.", target);
-                add(ret, size, why);
+                sentence_format(ret, size, "Is being switched to %s.", target);
+                sentence_append(ret, size, why);
                 break;
         case STATE_TRIAL:
-                say(ret, size, "On trial on %s: after an error uasd moves it back.", driver_to_string(d->facts.driver));
-                add(ret, size, say_cancelled(d, cancelled, sizeof(cancelled)));
-                add(ret, size, why);
+                sentence_format(ret, size, "On trial on %s: after an error uasd moves it back.",
+                                driver_to_string(d->facts.driver));
+                sentence_append(ret, size, cancelled_sentence(d, cancelled, sizeof(cancelled)));
+                sentence_append(ret, size, why);
                 break;
         case STATE_FAILED:
                 if (disk_went_wrong(d))
-                        say(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
+                        sentence_format(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
                 else
-                        say(ret, size, "uasd has tried %s once since it was plugged in, and does not try again by itself.",
-                            target);
+                        sentence_format(ret, size,
+                                        "uasd has tried %s once since it was plugged in, and does not try again by itself.",
+                                        target);
                 break;
         case STATE_SETTLED:
         case STATE_UNBOUND:
         case STATE_IGNORED:
         case STATE_INCAPABLE:
         case _STATE_MAX:
-                say(ret, size, "%s", d->lease);
-                add(ret, size, say_cancelled(d, cancelled, sizeof(cancelled)));
+                sentence_format(ret, size, "%s", d->lease);
+                sentence_append(ret, size, cancelled_sentence(d, cancelled, sizeof(cancelled)));
                 if (d->unattended)
-                        say(unattended, sizeof(unattended), "uasd would switch it to %s, but is not running.", target);
-                add(ret, size, unattended);
-                add(ret, size, why);
+                        sentence_format(unattended, sizeof(unattended), "uasd would switch it to %s, but is not running.",
+                                        target);
+                sentence_append(ret, size, unattended);
+                sentence_append(ret, size, why);
                 break;
         }
         return ret;
@@ -288,18 +302,22 @@ char *disk_history(const struct disk *d, char *ret, size_t size)
         char why[HISTORY_TEXT_MAX];
 
         if (f->cleared) {
-                say(ret, size, "cleared: it fails under usb-storage too: %s", history_clause(f, why, sizeof(why)));
+                sentence_format(ret, size, "cleared: it fails under usb-storage too: %s", history_clause(f, why, sizeof(why)));
                 return ret;
         }
         if (!f->distrusted) {
-                say(ret, size, "%s", f->trial_open ? "on trial" : f->trial_passed ? "passed its trial" : "");
+                ret[0] = '\0';
+                if (f->trial_open)
+                        sentence_format(ret, size, "on trial");
+                else if (f->trial_passed)
+                        sentence_format(ret, size, "passed its trial");
                 return ret;
         }
-        say(ret, size, "distrusted: %s", history_clause(f, why, sizeof(why)));
+        sentence_format(ret, size, "distrusted: %s", history_clause(f, why, sizeof(why)));
         if (f->trial_open)
-                say(ret + strlen(ret), size - strlen(ret), "; %s", "on trial again");
+                sentence_format(ret + strlen(ret), size - strlen(ret), "; %s", "on trial again");
         if (f->initramfs_old)
-                say(ret + strlen(ret), size - strlen(ret), "; %s", "the initramfs is older than this record");
+                sentence_format(ret + strlen(ret), size - strlen(ret), "; %s", "the initramfs is older than this record");
         return ret;
 }
 
@@ -310,9 +328,9 @@ char *disk_diagnosis(const struct disk *d, char *ret, size_t size)
         if (!f->trouble)
                 ret[0] = '\0';
         else if (f->trouble_cause != BLAME_NONE)
-                say(ret, size, "Not uas: %s. Under usb-storage: %s.", blame_sentence(f->trouble_cause), f->trouble);
+                sentence_format(ret, size, "Not uas: %s. Under usb-storage: %s.", blame_sentence(f->trouble_cause), f->trouble);
         else
-                say(ret, size, "Not uas: disk, cable, power or port. Under usb-storage: %s.", f->trouble);
+                sentence_format(ret, size, "Not uas: disk, cable, power or port. Under usb-storage: %s.", f->trouble);
         return ret;
 }
 

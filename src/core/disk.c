@@ -123,7 +123,7 @@ void users_free(struct user *users, size_t n)
         free(users);
 }
 
-static void add_unnamed(struct user **users, size_t *n, enum user_kind kind, const char *node)
+static void users_add_unnamed(struct user **users, size_t *n, enum user_kind kind, const char *node)
 {
         struct user u = {.kind = kind};
 
@@ -134,7 +134,7 @@ static void add_unnamed(struct user **users, size_t *n, enum user_kind kind, con
 void users_opened(struct user **users, size_t *n, const char *node)
 {
         if (*n == 0)
-                add_unnamed(users, n, USER_OPEN, node);
+                users_add_unnamed(users, n, USER_OPEN, node);
 }
 
 void users_without(struct user *users, size_t *n, pid_t ours)
@@ -172,7 +172,7 @@ void users_claimed(struct user **users, size_t *n, const char *node)
                         named = true;
                 }
         if (!named)
-                add_unnamed(users, n, USER_CLAIM, node);
+                users_add_unnamed(users, n, USER_CLAIM, node);
 }
 
 void disk_done(struct disk *d)
@@ -187,10 +187,14 @@ void disk_done(struct disk *d)
 
 const struct block *lun_next_node(const struct lun *l, const struct block *b)
 {
-        size_t part = !b || b == &l->disk ? 0 : (size_t) (b - l->parts) + 1;
+        size_t part = 0;
 
+        if (!b && l->disk.name[0])
+                return &l->disk;
         if (!b)
-                return l->disk.name[0] ? &l->disk : NULL;
+                return NULL;
+        if (b != &l->disk)
+                part = (size_t) (b - l->parts) + 1;
         return part < l->n_parts ? l->parts + part : NULL;
 }
 

@@ -13,13 +13,15 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
         for (n = 0; n < max && n < ELEMENTSOF(policy_rows); n++) {
                 const struct decision_row *row = policy_rows + n;
                 struct explain_row *e = rows + n;
-                const char *words;
+                const char *words, *advice = NULL;
 
+                if (row->advise)
+                        advice = row->advise(&in);
                 *e = (struct explain_row){
                         .reason = (enum reason) n,
                         .fits = in.fits[n],
                         .means = reason_sentence_of(f, (enum reason) n),
-                        .remedy = (row->advise ? row->advise(&in) : NULL) ?: row->remedy,
+                        .remedy = advice ?: row->remedy,
                 };
                 e->decides = e->fits && !decided;
                 e->applies = e->fits && !moot;
@@ -58,7 +60,9 @@ int reason_from_string(const char *s)
 
 const char *reason_sentence(enum reason r)
 {
-        return r < _REASON_MAX ? policy_rows[r].means : "The reason is not known.";
+        if (r >= _REASON_MAX)
+                return "The reason is not known.";
+        return policy_rows[r].means;
 }
 
 const char *reason_sentence_of(const struct facts *f, enum reason r)
@@ -91,7 +95,9 @@ const char *state_sentence(enum state s)
                 [STATE_INCAPABLE] = "It does not offer UAS.",
         };
 
-        return s < _STATE_MAX ? sentences[s] : "The state is not known.";
+        if (s >= _STATE_MAX)
+                return "The state is not known.";
+        return sentences[s];
 }
 
 /* The first row for which the kernel itself keeps this disk off uas. NULL: none. */

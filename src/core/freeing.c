@@ -4,7 +4,7 @@
 #include "common/util.h"
 
 /* Writes all of the operand, or "": then it has no command. */
-static enum remedy with(enum remedy id, const char *before, const char *name, const char *behind, char *ret)
+static enum remedy remedy_with(enum remedy id, const char *before, const char *name, const char *behind, char *ret)
 {
         if (!concat(ret, REMEDY_OPERAND_MAX, before, name, behind))
                 ret[0] = '\0';
@@ -13,10 +13,12 @@ static enum remedy with(enum remedy id, const char *before, const char *name, co
 
 enum remedy freeing_unit(const struct user *u, char ret[static REMEDY_OPERAND_MAX])
 {
-        bool service = u->unit && endswith(u->unit, ".service") && u->unit[0] != '.';
-
+        if (!u->unit || !endswith(u->unit, ".service") || u->unit[0] == '.')
+                return REMEDY_NONE;
         /* The unit of a user's session, or of all of a user's programs, is more than the process. */
-        return service && !startswith(u->unit, "user@") ? with(REMEDY_STOP_UNIT, "", u->unit, "", ret) : REMEDY_NONE;
+        if (startswith(u->unit, "user@"))
+                return REMEDY_NONE;
+        return remedy_with(REMEDY_STOP_UNIT, "", u->unit, "", ret);
 }
 
 enum remedy freeing_process(const struct user *u, bool ignores, char ret[static REMEDY_OPERAND_MAX])
@@ -52,18 +54,20 @@ enum remedy freeing_user(const struct user *u, char ret[static REMEDY_OPERAND_MA
         if (freeing_ends_process(u))
                 return REMEDY_NONE;
         if (u->kind == USER_MOUNT && u->where)
-                return with(REMEDY_UMOUNT, "", u->where, "", ret);
+                return remedy_with(REMEDY_UMOUNT, "", u->where, "", ret);
+        if (u->kind == USER_SWAP && u->where)
+                return remedy_with(REMEDY_SWAPOFF, "", u->where, "", ret);
         if (u->kind == USER_SWAP)
-                return u->where ? with(REMEDY_SWAPOFF, "", u->where, "", ret) : with(REMEDY_SWAPOFF, "/dev/", u->device, "", ret);
+                return remedy_with(REMEDY_SWAPOFF, "/dev/", u->device, "", ret);
         if (u->kind == USER_LOOP && u->where)
-                return with(REMEDY_LOOP, "/dev/", u->where, "", ret);
+                return remedy_with(REMEDY_LOOP, "/dev/", u->where, "", ret);
         if (u->kind == USER_CLAIM && startswith(u->where, pool))
-                return with(REMEDY_POOL, "", u->where + strlen(pool), "", ret);
+                return remedy_with(REMEDY_POOL, "", u->where + strlen(pool), "", ret);
         return REMEDY_NONE;
 }
 
 /* device-mapper names a volume VG-LV, and writes a dash in a name as two. A layer of a volume has a third part. */
-static enum remedy volume(const char *mapping, char *ret)
+static enum remedy remedy_volume(const char *mapping, char *ret)
 {
         size_t n = 0;
         bool named = false;
@@ -81,7 +85,9 @@ static enum remedy volume(const char *mapping, char *ret)
                 n++;
         }
         ret[n] = '\0';
-        return named ? REMEDY_VOLUME : REMEDY_NONE;
+        if (!named)
+                return REMEDY_NONE;
+        return REMEDY_VOLUME;
 }
 
 enum remedy freeing_holder(const char *name, const char *mapping, const char *uuid, char ret[static REMEDY_OPERAND_MAX])
@@ -99,15 +105,15 @@ enum remedy freeing_holder(const char *name, const char *mapping, const char *uu
         size_t i = 0;
 
         if (startswith(uuid, "LVM-"))
-                return volume(mapping, ret);
+                return remedy_volume(mapping, ret);
         if (*mapping) {
                 while (!startswith(uuid, mappings[i].prefix))
                         i++;
-                return with(mappings[i].remedy, "", mapping, "", ret);
+                return remedy_with(mappings[i].remedy, "", mapping, "", ret);
         }
         if (startswith(name, "md"))
-                return with(REMEDY_ARRAY, "/dev/", name, "", ret);
+                return remedy_with(REMEDY_ARRAY, "/dev/", name, "", ret);
         if (startswith(name, "bcache"))
-                return with(REMEDY_BCACHE, "/sys/block/", name, "/bcache/stop", ret);
+                return remedy_with(REMEDY_BCACHE, "/sys/block/", name, "/bcache/stop", ret);
         return REMEDY_NONE;
 }

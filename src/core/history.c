@@ -14,7 +14,7 @@ DEFINE_STRINGS(history_state)
 
 /* ---- a line ---- */
 
-static void take_word(struct history *h, const char *key, const char *value, int *ret_state)
+static void history_take_word(struct history *h, const char *key, const char *value, int *ret_state)
 {
         unsigned long long v;
 
@@ -58,7 +58,7 @@ int history_parse(const char *value, struct history *ret)
                 if (n >= sizeof(word))
                         return -EINVAL;
                 (void) copy_part(word, sizeof(word), value, n);
-                take_word(&h, key, word, &state);
+                history_take_word(&h, key, word, &state);
                 value += n;
                 value += strspn(value, " ");
         }
@@ -69,6 +69,11 @@ int history_parse(const char *value, struct history *ret)
         return 0;
 }
 
+static const char *word_or_dash(const char *s)
+{
+        return *s ? s : "-";
+}
+
 int history_format(const struct history *h, char *ret, size_t size)
 {
         char reason[sizeof(h->reason) * 4];
@@ -76,9 +81,11 @@ int history_format(const struct history *h, char *ret, size_t size)
 
         make_harmless(h->reason, reason, sizeof(h->reason));
         n = snprintf(ret, size, "state=%s firmware=%04x kernel=%s boot=%s date=%s%s%s%s reason=%s", history_state_names[h->state],
-                     h->firmware, h->kernel[0] ? h->kernel : "-", h->boot[0] ? h->boot : "-", h->date[0] ? h->date : "-",
-                     h->lost ? " lost=1" : "", h->failed ? " failed=1" : "", h->distrusted ? " distrusted=1" : "", reason);
-        return n < 0 || (size_t) n >= size ? -ENOBUFS : 0;
+                     h->firmware, word_or_dash(h->kernel), word_or_dash(h->boot), word_or_dash(h->date), h->lost ? " lost=1" : "",
+                     h->failed ? " failed=1" : "", h->distrusted ? " distrusted=1" : "", reason);
+        if (n < 0 || (size_t) n >= size)
+                return -ENOBUFS;
+        return 0;
 }
 
 bool history_matters(const struct history *h)
@@ -122,14 +129,17 @@ char *history_key_disk(const struct facts *f, char *ret, size_t size)
 
 char *history_key(const struct facts *f, char *ret, size_t size)
 {
-        const char *chain = strchr(f->port, '-');
+        const char *chain = strchr(f->port, '-'), *controller = f->controller_device, *speed = "/hs/";
         size_t used;
 
         history_key_disk(f, ret, size);
         used = strlen(ret);
         /* Bus numbers depend on the order in which controllers are found; the address of a controller is stable. */
-        (void) concat(ret + used, size - used, f->controller_device[0] ? f->controller_device : "usb",
-                      f->speed_mbps >= SUPER_SPEED_MBPS ? "/ss/" : "/hs/", chain ? chain + 1 : f->port);
+        if (!*controller)
+                controller = "usb";
+        if (f->speed_mbps >= SUPER_SPEED_MBPS)
+                speed = "/ss/";
+        (void) concat(ret + used, size - used, controller, speed, chain ? chain + 1 : f->port);
         return ret;
 }
 
@@ -162,11 +172,16 @@ bool history_id_parse(const char *s, char *ret, size_t size)
 
 /* ---- what a record means ---- */
 
-/* The firmware is not kept: a disk with another one is not distrusted. */
-static void describe(const struct history *h, const char *what, struct facts *f)
+static const char *word_of_record(const char *s)
 {
-        (void) copy_part(f->distrust_date, sizeof(f->distrust_date), streq(h->date, "-") ? "" : h->date, strcspn(h->date, "T"));
-        (void) copy_string(f->distrust_kernel, sizeof(f->distrust_kernel), streq(h->kernel, "-") ? "" : h->kernel);
+        return streq(s, "-") ? "" : s;
+}
+
+/* The firmware is not kept: a disk with another one is not distrusted. */
+static void history_describe(const struct history *h, const char *what, struct facts *f)
+{
+        (void) copy_part(f->distrust_date, sizeof(f->distrust_date), word_of_record(h->date), strcspn(h->date, "T"));
+        (void) copy_string(f->distrust_kernel, sizeof(f->distrust_kernel), word_of_record(h->kernel));
         (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason), *what ? what : "the reason is not on record");
 }
 
@@ -225,24 +240,24 @@ void history_judge(const struct history *h, const struct here *here, struct fact
                 f->trial_open = same_firmware && same_boot;
                 if (h->distrusted && same_firmware && (h->lost || same_kernel)) {
                         f->distrusted = true;
-                        describe(h, h->reason, f);
+                        history_describe(h, h->reason, f);
                 }
                 /* The trial was not ended: the machine crashed, was reset, or lost its power. */
                 if (!same_boot && same_firmware && same_kernel) {
                         f->distrusted = f->trial_failed = true;
-                        describe(h, "the machine went down in the middle of its trial", f);
+                        history_describe(h, "the machine went down in the middle of its trial", f);
                 }
                 break;
         case HISTORY_DISTRUSTED:
                 f->distrusted = same_firmware && (h->lost || same_kernel);
                 f->trial_failed = f->distrusted && h->failed;
                 if (f->distrusted)
-                        describe(h, h->reason, f);
+                        history_describe(h, h->reason, f);
                 break;
         case HISTORY_CLEARED:
                 f->cleared = same_firmware;
                 if (f->cleared)
-                        describe(h, h->reason, f);
+                        history_describe(h, h->reason, f);
                 break;
         case HISTORY_PASSED:
                 f->trial_passed = same_firmware && same_kernel;
@@ -253,8 +268,11 @@ void history_judge(const struct history *h, const struct here *here, struct fact
         case _HISTORY_MAX:
                 break;
         }
-        if (f->verdict == VERDICT_UNKNOWN) {
-                f->verdict = f->distrusted ? VERDICT_BAD : f->trial_passed ? VERDICT_GOOD : VERDICT_UNKNOWN;
-                f->verdict_by_past = f->verdict != VERDICT_UNKNOWN;
-        }
+        if (f->verdict != VERDICT_UNKNOWN)
+                return;
+        if (f->distrusted)
+                f->verdict = VERDICT_BAD;
+        else if (f->trial_passed)
+                f->verdict = VERDICT_GOOD;
+        f->verdict_by_past = f->verdict != VERDICT_UNKNOWN;
 }

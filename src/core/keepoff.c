@@ -81,7 +81,7 @@ int kept_disks_plugged(struct kept_disks *k, const struct facts *f, bool twin)
 }
 
 /* Returns the driver that decide() would choose, as far as records and policies show it. DRIVER_NONE: they show none. */
-static enum driver wanted(const struct kept_disk *d)
+static enum driver kept_disk_target(const struct kept_disk *d)
 {
         if (d->uas_alone)
                 return DRIVER_UAS;
@@ -89,11 +89,17 @@ static enum driver wanted(const struct kept_disk *d)
                 return DRIVER_NONE;
         if (d->policy == POLICY_USB_STORAGE)
                 return DRIVER_USB_STORAGE;
+        if (d->policy == POLICY_UAS && d->trial_failed)
+                return DRIVER_USB_STORAGE;
         if (d->policy == POLICY_UAS)
-                return d->trial_failed ? DRIVER_USB_STORAGE : DRIVER_UAS;
+                return DRIVER_UAS;
         if (d->policy == POLICY_IGNORE)
                 return DRIVER_OTHER; /* the kernel chooses */
-        return d->good ? DRIVER_UAS : d->distrusted ? DRIVER_USB_STORAGE : DRIVER_NONE;
+        if (d->good)
+                return DRIVER_UAS;
+        if (d->distrusted)
+                return DRIVER_USB_STORAGE;
+        return DRIVER_NONE;
 }
 
 bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid)
@@ -101,7 +107,7 @@ bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid)
         bool off = false;
 
         for (size_t i = 0; i < k->n; i++) {
-                enum driver d = wanted(k->list + i);
+                enum driver d = kept_disk_target(k->list + i);
 
                 if (k->list[i].vid != vid || k->list[i].pid != pid || d == DRIVER_NONE)
                         continue;
@@ -113,7 +119,7 @@ bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid)
 }
 
 /* Notes an entry for which there is no room; name as in struct kept_disk. */
-static int leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16_t pid, const char *name)
+static int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16_t pid, const char *name)
 {
         char disk[USB_STRING_MAX * 4 + 16];
         size_t n = k->n_left_out;
@@ -124,7 +130,7 @@ static int leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16_
         return strv_push(&k->left_out, &k->n_left_out, entry);
 }
 
-static int add(struct keepoff *k, const struct kept_disk *d, bool instead)
+static int keepoff_add(struct keepoff *k, const struct kept_disk *d, bool instead)
 {
         /* The firmware of a disk that is not plugged in is unknown: use the kernel's rows for any firmware. */
         const struct bridge b = {.vid = d->vid, .pid = d->pid, .any_bcd = true};
@@ -140,31 +146,30 @@ static int add(struct keepoff *k, const struct kept_disk *d, bool instead)
                 if (streq(k->left_out[i], entry))
                         return 0;
         if (quirks_prepend(others, entry, k->quirks) < 0)
-                return leave_out(k, entry, d->vid, d->pid, d->name);
+                return keepoff_leave_out(k, entry, d->vid, d->pid, d->name);
         return quirks_prepend(k->own, entry, k->own);
 }
 
 int keepoff_entries(const struct kept_disks *k, const char *others, bool instead, struct keepoff *ret)
 {
-        struct keepoff made = {0};
-        int r = 0;
+        _cleanup_(keepoff_done) struct keepoff made = {0};
 
         /* The kernel does not load usb-storage with a string that is too long. So our line does not contain it. */
         if (!copy_string(made.quirks, sizeof(made.quirks), others))
                 made.quirks[0] = '\0';
         for (int pass = 0; pass < 2; pass++)
-                for (size_t i = 0; i < k->n && r >= 0; i++) {
+                for (size_t i = 0; i < k->n; i++) {
                         const struct kept_disk *d = k->list + i;
+                        int r;
 
-                        if (wanted(d) == DRIVER_USB_STORAGE && (d->policy == POLICY_USB_STORAGE) == (pass == 0) &&
-                            keepoff_wanted(k, d->vid, d->pid))
-                                r = add(&made, d, instead);
+                        if (kept_disk_target(d) != DRIVER_USB_STORAGE || (d->policy == POLICY_USB_STORAGE) != (pass == 0) ||
+                            !keepoff_wanted(k, d->vid, d->pid))
+                                continue;
+                        r = keepoff_add(&made, d, instead);
+                        if (r < 0)
+                                return r;
                 }
-        if (r < 0) {
-                keepoff_done(&made);
-                return r;
-        }
-        *ret = made;
+        *ret = TAKE_STRUCT(made);
         return 0;
 }
 
@@ -178,21 +183,21 @@ void keepoff_done(struct keepoff *k)
 
 /* ---- the line for the kernel ---- */
 
-static int make_one(const char *base, const struct facts *f, enum driver target, struct keepoff *made)
+static int keepoff_make_one(const char *base, const struct facts *f, enum driver target, struct keepoff *made)
 {
         char entry[QUIRK_ENTRY_MAX], others[QUIRKS_MAX + 1];
-        bool fits = strlen(base) <= QUIRKS_MAX;
+        const char *valid = strlen(base) <= QUIRKS_MAX ? base : "";
         struct bridge b;
 
         facts_bridge(f, &b);
         if (quirks_entry(base, &b, target, entry) == 0) {
-                (void) copy_string(made->quirks, sizeof(made->quirks), fits ? base : "");
+                (void) copy_string(made->quirks, sizeof(made->quirks), valid);
                 return 0;
         }
-        quirks_drop(fits ? base : "", f->vid, f->pid, others);
+        quirks_drop(valid, f->vid, f->pid, others);
         if (quirks_prepend(others, entry, made->quirks) < 0) {
                 (void) copy_string(made->quirks, sizeof(made->quirks), base);
-                return leave_out(made, entry, f->vid, f->pid, f->serial);
+                return keepoff_leave_out(made, entry, f->vid, f->pid, f->serial);
         }
         (void) copy_string(made->own, sizeof(made->own), entry);
         return 0;
@@ -201,17 +206,22 @@ static int make_one(const char *base, const struct facts *f, enum driver target,
 int kernel_line_make(const char *base, const struct kept_disks *kept, const struct facts *one, enum driver target,
                      const struct facts *const *plugged, size_t n, struct keepoff *ret)
 {
+        _cleanup_(keepoff_done) struct keepoff made = {0};
         bool fits = strlen(base) <= QUIRKS_MAX;
-        struct keepoff made = {0};
-        int r = one ? make_one(base, one, target, &made) : keepoff_entries(kept, fits ? base : "", true, &made);
+        int r;
 
-        /* None of its entries was in force. So those of others may go, and ours come first. */
-        if (r >= 0 && !fits)
-                r = quirks_fit(made.own, base, plugged, n, made.quirks, &made.dropped);
-        if (r < 0) {
-                keepoff_done(&made);
+        if (one)
+                r = keepoff_make_one(base, one, target, &made);
+        else
+                r = keepoff_entries(kept, fits ? base : "", true, &made);
+        if (r < 0)
                 return r;
+        /* None of its entries was in force. So those of others may go, and ours come first. */
+        if (!fits) {
+                r = quirks_fit(made.own, base, plugged, n, made.quirks, &made.dropped);
+                if (r < 0)
+                        return r;
         }
-        *ret = made;
+        *ret = TAKE_STRUCT(made);
         return 0;
 }

@@ -59,7 +59,7 @@ static const struct kernel_row storage_rows[] = {
         {0x357d, 0x7788, 0x0114, 0x0114, "u", "JMicron USB to ATA/ATAPI Bridge"},
 };
 
-static const struct kernel_row *find(const struct kernel_row *rows, size_t n, const struct bridge *b)
+static const struct kernel_row *kernel_row_find(const struct kernel_row *rows, size_t n, const struct bridge *b)
 {
         for (size_t i = 0; i < n; i++)
                 if (rows[i].vid == b->vid && rows[i].pid == b->pid && rows[i].bcd_min <= b->bcd && b->bcd <= rows[i].bcd_max)
@@ -67,11 +67,13 @@ static const struct kernel_row *find(const struct kernel_row *rows, size_t n, co
         return NULL;
 }
 
-static letters_t row_letters(const struct kernel_row *r)
+static letters_t row_letters(const struct kernel_row *row)
 {
         letters_t letters = 0;
 
-        for (const char *p = r ? r->letters : ""; *p; p++)
+        if (!row)
+                return 0;
+        for (const char *p = row->letters; *p; p++)
                 letters |= LETTER(*p);
         return letters;
 }
@@ -83,13 +85,23 @@ static letters_t row_letters(const struct kernel_row *r)
  */
 static letters_t find_letters(const struct kernel_row *rows, size_t n, const struct bridge *b, letters_t otherwise)
 {
-        const struct kernel_row *row = b->any_bcd ? NULL : find(rows, n, b);
-        letters_t letters = row ? row_letters(row) : otherwise;
+        const struct kernel_row *row;
 
-        for (size_t i = 0; b->any_bcd && i < n; i++)
-                if (rows[i].vid == b->vid && rows[i].pid == b->pid)
-                        letters |= row_letters(rows + i) & ~(rows[i].bcd_min > 0 || rows[i].bcd_max < 0x9999 ? LETTER_U : 0);
-        return letters;
+        if (!b->any_bcd) {
+                row = kernel_row_find(rows, n, b);
+                return row ? row_letters(row) : otherwise;
+        }
+        for (row = rows; row < rows + n; row++) {
+                letters_t letters;
+
+                if (row->vid != b->vid || row->pid != b->pid)
+                        continue;
+                letters = row_letters(row);
+                if (row->bcd_min > 0 || row->bcd_max < 0x9999)
+                        letters &= ~LETTER_U;
+                otherwise |= letters;
+        }
+        return otherwise;
 }
 
 /* A rule is code in uas-detect.h: it can add letters, such as 'u', but cannot remove any. Each is for another vendor. */
@@ -100,7 +112,9 @@ static letters_t rule_letters(const struct bridge *b, const char **ret_name)
         if (b->vid == 0x174c && (b->pid == 0x5106 || b->pid == 0x55aa) && b->max_power > 0) {
                 *ret_name = "ASMedia ASM105x, perhaps the ASM1051 with broken UAS";
                 /* possibly an ASM1051, or an ASM1053 */
-                return b->speed_mbps < SUPER_SPEED_MBPS || b->status_streams == 32 ? LETTER_U : LETTER('g');
+                if (b->speed_mbps < SUPER_SPEED_MBPS || b->status_streams == 32)
+                        return LETTER_U;
+                return LETTER('g');
         }
         if (b->vid == 0x0bc2) {
                 *ret_name = "Seagate";
@@ -135,8 +149,8 @@ letters_t kernel_letters(const struct bridge *b, enum driver driver)
 
 void kernel_flags(const struct bridge *b, struct kernel_flags *ret)
 {
-        const struct kernel_row *row = find(uas_rows, ELEMENTSOF(uas_rows), b),
-                                *storage = find(storage_rows, ELEMENTSOF(storage_rows), b);
+        const struct kernel_row *row = kernel_row_find(uas_rows, ELEMENTSOF(uas_rows), b),
+                                *storage = kernel_row_find(storage_rows, ELEMENTSOF(storage_rows), b);
         const char *rule_name;
         letters_t table = row_letters(row), ruled = rule_letters(b, &rule_name), all = table | ruled;
 

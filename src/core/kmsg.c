@@ -198,7 +198,7 @@ static const struct pattern {
 
 /* Returns the text of "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without its prefix. "Out of memory: " is none: a device has no blank.
  */
-static const char *message_of(const struct kmsg *k, char *ret_device, size_t size)
+static const char *kmsg_message(const struct kmsg *k, char *ret_device, size_t size)
 {
         const char *space = strchr(k->text, ' '), *colon = strstr(k->text, ": "), *s;
 
@@ -216,13 +216,14 @@ static const char *message_of(const struct kmsg *k, char *ret_device, size_t siz
 }
 
 /* "usb2-port1" is 2-1, "2-1-port3" is 2-1.3. A port has no subsystem, so its record has no fields. */
-static bool port_of(const char *name, char *ret, size_t size)
+static bool kmsg_port(const char *name, char *ret, size_t size)
 {
         const char *dash = strstr(name, "-port"), *bus = startswith(name, "usb");
-        int n = dash ? (int) (dash - name) : 0;
+        int n;
 
-        if (n == 0 || !dash[5] || dash[5 + strspn(dash + 5, "0123456789")])
+        if (!dash || dash == name || !dash[5] || dash[5 + strspn(dash + 5, "0123456789")])
                 return false;
+        n = (int) (dash - name);
         if (bus)
                 (void) snprintf(ret, size, "%.*s-%s", n - 3, bus, dash + 5);
         else
@@ -249,7 +250,7 @@ static bool place_usb(const struct kmsg *k, const char *device, struct sign *s)
         const char *name;
         unsigned long long minor;
 
-        if (!k->subsystem[0] && startswith(k->text, "usb ") && port_of(device, s->name, sizeof(s->name))) {
+        if (!k->subsystem[0] && startswith(k->text, "usb ") && kmsg_port(device, s->name, sizeof(s->name))) {
                 s->place = PLACE_PORT;
                 return true;
         }
@@ -282,7 +283,7 @@ static bool place_controller(const struct kmsg *k, struct sign *s)
         return true;
 }
 
-static bool locate(enum source source, const struct kmsg *k, const char *device, struct sign *s)
+static bool sign_locate(enum source source, const struct kmsg *k, const char *device, struct sign *s)
 {
         if (source == FROM_SCSI)
                 return place_scsi(k, s);
@@ -307,7 +308,7 @@ static const struct {
 };
 
 /* Returns false if the sign has no meaning. */
-static bool take_errno(const char *number, struct sign *s)
+static bool sign_take_errno(const char *number, struct sign *s)
 {
         size_t n = strcspn(number, " )");
 
@@ -322,14 +323,18 @@ static bool take_errno(const char *number, struct sign *s)
         return true;
 }
 
-static bool matches(const struct pattern *p, const char *message, const char **ret_rest)
+static bool pattern_matches(const struct pattern *p, const char *message, const char **ret_rest)
 {
         const char *rest = startswith(message, p->text);
 
         if (!rest)
                 return false;
         *ret_rest = rest;
-        return !p->also || (*p->also ? strstr(rest, p->also) != NULL : *rest == '\0');
+        if (!p->also)
+                return true;
+        if (!*p->also)
+                return *rest == '\0';
+        return strstr(rest, p->also) != NULL;
 }
 
 bool sign_read(const struct kmsg *k, struct sign *ret)
@@ -339,7 +344,7 @@ bool sign_read(const struct kmsg *k, struct sign *ret)
 
         if (k->user)
                 return false;
-        message = message_of(k, device, sizeof(device));
+        message = kmsg_message(k, device, sizeof(device));
         for (size_t i = 0; i < ELEMENTSOF(patterns); i++) {
                 const struct pattern *p = patterns + i;
                 struct sign s = {.blame = p->blame,
@@ -348,14 +353,15 @@ bool sign_read(const struct kmsg *k, struct sign *ret)
                                  .excuses = p->flags & EXCUSES,
                                  .handling = p->flags & HANDLING,
                                  .resets = p->flags & RESETS,
-                                 .driver = p->flags & BY_UAS       ? DRIVER_UAS
-                                           : p->flags & BY_STORAGE ? DRIVER_USB_STORAGE
-                                                                   : DRIVER_NONE,
                                  .what = p->what};
 
-                if (!matches(p, message, &rest) || !locate(p->source, k, device, &s))
+                if (p->flags & BY_UAS)
+                        s.driver = DRIVER_UAS;
+                else if (p->flags & BY_STORAGE)
+                        s.driver = DRIVER_USB_STORAGE;
+                if (!pattern_matches(p, message, &rest) || !sign_locate(p->source, k, device, &s))
                         continue;
-                if (p->flags & HAS_ERRNO && !take_errno(rest, &s))
+                if (p->flags & HAS_ERRNO && !sign_take_errno(rest, &s))
                         return false;
                 *ret = s;
                 return true;
@@ -395,11 +401,15 @@ const char *blame_sentence(enum blame b)
 }
 
 /* startswith() for these three, one after the other. */
-static const char *behind(const char *text, const char *driver, const char *name, const char *event)
+static const char *text_behind(const char *text, const char *driver, const char *name, const char *event)
 {
         text = startswith(text, driver);
-        text = text ? startswith(text, name) : NULL;
-        return text ? startswith(text, event) : NULL;
+        if (!text)
+                return NULL;
+        text = startswith(text, name);
+        if (!text)
+                return NULL;
+        return startswith(text, event);
 }
 
 void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
@@ -412,11 +422,11 @@ void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
                 return;
         (void) copy_part(port, sizeof(port), interface, strcspn(interface, ":"));
         /* The first form is of Linux up to 6.8, the second of later ones. */
-        number = behind(k->text, "uas: probe of ", interface, " failed with error -")
-                         ?: behind(k->text, "uas ", interface, ": probe with driver uas failed with error -");
+        number = text_behind(k->text, "uas: probe of ", interface, " failed with error -")
+                         ?: text_behind(k->text, "uas ", interface, ": probe with driver uas failed with error -");
         if (number) {
                 if (parse_uint(number, 10, 4095, &v) >= 0)
                         *error = -(int) v;
-        } else if (behind(k->text, "usb ", port, ": new "))
+        } else if (text_behind(k->text, "usb ", port, ": new "))
                 *error = 0;
 }

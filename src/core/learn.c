@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/machine.h"
 
+#include <sys/param.h>
+
 #include "common/exit-codes.h"
 #include "common/util.h"
 
@@ -33,13 +35,13 @@ bool life_stranded(const struct life *l)
 
 void learn_retry(struct life *l, usec_t now)
 {
-        usec_t pause = USEC_PER_SEC << (l->use.retries < 6 ? l->use.retries : 6);
+        usec_t pause = USEC_PER_SEC << MIN(l->use.retries, 6U);
 
         l->use.retries++;
-        l->use.retry_at = now + (pause < RETRY_MOST_USEC ? pause : RETRY_MOST_USEC);
+        l->use.retry_at = now + MIN(pause, RETRY_MOST_USEC);
 }
 
-static void seen_in_use(struct life *l, const struct event *e, usec_t now)
+static void learn_in_use(struct life *l, const struct event *e, usec_t now)
 {
         l->use.busy = l->use.waited = true;
         l->use.free_since = 0;
@@ -58,11 +60,11 @@ static void seen_in_use(struct life *l, const struct event *e, usec_t now)
                 learn_retry(l, now);
 }
 
-static void seen_users(struct life *l, const struct event *e, usec_t now)
+static void learn_users(struct life *l, const struct event *e, usec_t now)
 {
         l->use.looked = true;
         if (e->in_use) {
-                seen_in_use(l, e, now);
+                learn_in_use(l, e, now);
                 return;
         }
         /* A claim met a user without a name, so no search shows its end. */
@@ -139,7 +141,7 @@ static bool lease_move(struct life *l, const struct event *e)
 }
 
 /* Returns true if it failed on uas meanwhile, and would be moved off it again at once. */
-static bool would_flee(const struct life *l)
+static bool lease_would_flee(const struct life *l)
 {
         struct decision d;
 
@@ -149,13 +151,13 @@ static bool would_flee(const struct life *l)
 
 bool lease_goes_back(const struct life *l)
 {
-        return lease_wants(l) && !(l->lease.to == DRIVER_UAS && would_flee(l));
+        return lease_wants(l) && !(l->lease.to == DRIVER_UAS && lease_would_flee(l));
 }
 
 /* ---- events ---- */
 
 /* The attempts so far do not count any more. */
-static void try_afresh(struct life *l)
+static void attempt_forget(struct life *l)
 {
         l->use.looked = false;
         l->use.retry_at = l->attempt.not_before = 0;
@@ -163,27 +165,27 @@ static void try_afresh(struct life *l)
         l->disk.outcome.code = -1;
 }
 
-static void start_over(struct life *l)
+static void attempt_start_over(struct life *l)
 {
         l->attempt.asked_meanwhile = l->attempt.running;
         l->attempt.requested = true;
         l->use.waited = l->use.hidden = l->use.named = false;
         l->use.free_since = 0;
-        try_afresh(l);
+        attempt_forget(l);
 }
 
-static void ask_again(struct life *l, const struct event *e)
+static void learn_request(struct life *l, const struct event *e)
 {
         l->disk.facts.override_target = e->target;
         l->disk.facts.override_forced = e->force;
         l->cancelled = l->lease.failed_before = false;
         if (l->lease.over) /* the newer request */
                 l->lease.active = l->lease.over = false;
-        start_over(l);
+        attempt_start_over(l);
 }
 
 /* Cancels only a waiting switch: a running one is not interrupted, and a finished one is not undone. */
-static void cancel(struct life *l, const struct event *e)
+static void learn_cancelled(struct life *l, const struct event *e)
 {
         bool waits = l->disk.state == STATE_WAITING || l->disk.state == STATE_HELD;
 
@@ -211,15 +213,18 @@ static void foreign_outcome(const struct life *l, const struct event *e, struct 
 {
         const struct disk *d = &l->disk;
 
+        /* Deferred: our own switch was about to begin, or the disk of that switch was unplugged. Otherwise it has failed. */
         if (!decision_wants_switch(&d->facts, &d->decision))
                 o->code = UASD_EXIT_OK;
-        else /* deferred: our own switch was about to begin, or the disk of that switch was unplugged; otherwise it has failed */
-                o->code = l->attempt.to != DRIVER_NONE || e->replugged ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
+        else if (l->attempt.to != DRIVER_NONE || e->replugged)
+                o->code = UASD_EXIT_DEFERRED;
+        else
+                o->code = UASD_EXIT_FAILED;
         (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s",
                         driver_to_string(d->facts.driver));
 }
 
-static void done(struct life *l, const struct event *e, usec_t now)
+static void learn_ended(struct life *l, const struct event *e, usec_t now)
 {
         bool overtaken = l->attempt.asked_meanwhile && l->disk.decision.target != l->attempt.to;
         bool elsewhere = l->attempt.to != DRIVER_NONE && l->disk.facts.driver != l->attempt.to;
@@ -261,8 +266,10 @@ static void done(struct life *l, const struct event *e, usec_t now)
                 l->use.retry_at = 0;
         }
         if (disk_went_wrong(&l->disk)) {
-                l->attempt.not_before = now + (life_stranded(l) ? STRANDED_PAUSE_USEC << 2 * l->attempt.flights
-                                                                : FLIGHT_PAUSE_USEC << l->attempt.flights);
+                if (life_stranded(l))
+                        l->attempt.not_before = now + (STRANDED_PAUSE_USEC << 2 * l->attempt.flights);
+                else
+                        l->attempt.not_before = now + (FLIGHT_PAUSE_USEC << l->attempt.flights);
                 l->attempt.flights += l->attempt.flights <= FLIGHTS_MOST;
                 l->use.looked = l->use.busy = l->use.hidden = l->use.named = false;
                 l->use.free_since = 0;
@@ -278,7 +285,7 @@ void learn(struct life *l, const struct event *e, usec_t now)
         case _EVENT_MAX:
                 break;
         case EVENT_USERS:
-                seen_users(l, e, now);
+                learn_users(l, e, now);
                 break;
         case EVENT_HOLD:
                 l->hold.active = true;
@@ -288,17 +295,18 @@ void learn(struct life *l, const struct event *e, usec_t now)
                 learn_released(l, now);
                 break;
         case EVENT_REQUEST:
-                ask_again(l, e);
+                learn_request(l, e);
                 break;
         case EVENT_AGAIN:
-                ask_again(l, &(struct event){.target = l->disk.facts.override_target, .force = l->disk.facts.override_forced});
+                learn_request(l,
+                              &(struct event){.target = l->disk.facts.override_target, .force = l->disk.facts.override_forced});
                 break;
         case EVENT_CANCEL:
-                cancel(l, e);
+                learn_cancelled(l, e);
                 break;
         case EVENT_TROUBLE:
                 l->cancelled = l->lease.failed_before = false;
-                try_afresh(l);
+                attempt_forget(l);
                 break;
         case EVENT_INHIBITED:
                 if (l->inhibited && !e->on) { /* no search has run meanwhile */
@@ -313,10 +321,10 @@ void learn(struct life *l, const struct event *e, usec_t now)
         case EVENT_LEASE_SWITCH:
         case EVENT_LEASE_ENDED:
                 if (lease_move(l, e))
-                        start_over(l);
+                        attempt_start_over(l);
                 break;
         case EVENT_DONE:
-                done(l, e, now);
+                learn_ended(l, e, now);
                 break;
         }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/link.h"
 
+#include <sys/param.h>
+
 #include "common/gettext.h"
 #include "common/util.h"
 
@@ -25,9 +27,12 @@ enum {
 /* Mantissa times a power of 1000 bit/s. */
 static unsigned sublink_speed(const uint8_t *p)
 {
-        unsigned mantissa = (unsigned) (p[2] | p[3] << 8), exponent = p[0] >> 4 & 3;
-        unsigned mbps = exponent == 2 ? mantissa : exponent == 3 ? mantissa * 1000 : 0;
+        unsigned mantissa = (unsigned) (p[2] | p[3] << 8), exponent = p[0] >> 4 & 3, mbps = 0;
 
+        if (exponent == 2)
+                mbps = mantissa;
+        else if (exponent == 3)
+                mbps = mantissa * 1000;
         return mbps <= LANE_MAX_MBPS ? mbps : 0;
 }
 
@@ -50,13 +55,16 @@ static unsigned capability_speed(const uint8_t *p)
 }
 
 /* Returns 0 if it is below SuperSpeed. */
-static unsigned superspeed(const uint8_t *p, size_t n)
+static unsigned bos_max_speed(const uint8_t *p, size_t n)
 {
         unsigned top = 0;
 
         for (; n >= 3 && p[0] >= 3 && p[0] <= n; n -= p[0], p += p[0]) {
-                unsigned speed = p[1] == DT_CAPABILITY ? capability_speed(p) : 0;
+                unsigned speed;
 
+                if (p[1] != DT_CAPABILITY)
+                        continue;
+                speed = capability_speed(p);
                 if (speed > top)
                         top = speed;
         }
@@ -77,17 +85,23 @@ unsigned usb_version_bcd(const char *version)
 unsigned device_max_speed(const void *bos, size_t size, const char *usb_version, unsigned link_mbps)
 {
         const uint8_t *p = bos;
-        bool told = p && size >= BOS_SIZE && p[0] >= BOS_SIZE && p[0] <= size && p[1] == DT_BOS;
-        unsigned bcd = usb_version_bcd(usb_version), top = told ? superspeed(p + p[0], size - p[0]) : 0;
+        bool has_bos = p && size >= BOS_SIZE && p[0] >= BOS_SIZE && p[0] <= size && p[1] == DT_BOS;
+        unsigned bcd = usb_version_bcd(usb_version), top = 0;
 
+        if (has_bos)
+                top = bos_max_speed(p + p[0], size - p[0]);
         if (top > 0)
-                return top > link_mbps ? top : link_mbps;
+                return MAX(top, link_mbps);
         if (link_mbps != 480) /* The reason of a slower link is unknown. At a faster one, bcdUSB or the BOS is wrong. */
                 return 0;
-        if (told)
+        if (has_bos)
                 return 480;
         /* A faster device has 2.10 here and a BOS, but this kernel does not show the BOS. Some devices have 3.x nevertheless. */
-        return bcd >= 0x0300 ? 5000 : bcd > 0 && bcd <= 0x0200 ? 480 : 0;
+        if (bcd >= 0x0300)
+                return 5000;
+        if (bcd > 0 && bcd <= 0x0200)
+                return 480;
+        return 0;
 }
 
 /* ---- what limits its link ---- */
@@ -107,14 +121,24 @@ DEFINE_TO_STRING(link_limit)
 
 const char *link_able_to_string(enum link_able v)
 {
-        return v == LINK_ABLE ? "yes" : v == LINK_ABLE_PERHAPS ? "perhaps" : "no";
+        switch (v) {
+        case LINK_ABLE:
+                return "yes";
+        case LINK_ABLE_PERHAPS:
+                return "perhaps";
+        case LINK_ABLE_NO:
+                break;
+        }
+        return "no";
 }
 
 enum link_able link_able(const struct facts *f)
 {
         if (f->speed_mbps >= SUPER_SPEED_MBPS || f->max_speed_mbps >= SUPER_SPEED_MBPS)
                 return LINK_ABLE;
-        return f->max_speed_mbps == 0 && usb_version_bcd(f->usb_version) >= BCD_USB_WITH_BOS ? LINK_ABLE_PERHAPS : LINK_ABLE_NO;
+        if (f->max_speed_mbps == 0 && usb_version_bcd(f->usb_version) >= BCD_USB_WITH_BOS)
+                return LINK_ABLE_PERHAPS;
+        return LINK_ABLE_NO;
 }
 
 enum link_limit link_limit(const struct link_facts *l, const char **ret_hub)
@@ -162,10 +186,13 @@ char *link_advice(const struct link_facts *l, char *ret, size_t size)
         enum link_limit limit = link_limit(l, &hub);
 
         ret[0] = '\0';
-        if (remedies[limit])
-                (void) snprintf(ret, size,
-                                l->able == LINK_ABLE ? "It can do SuperSpeed, but its link has %u Mbit/s. %s"
-                                                     : "It seems able to do SuperSpeed, but its link has %u Mbit/s. %s",
-                                l->speed_mbps, sentence_with(remedies[limit], hub, remedy, sizeof(remedy)));
+        if (!remedies[limit])
+                return ret;
+        (void) sentence_with(remedies[limit], hub, remedy, sizeof(remedy));
+        if (l->able == LINK_ABLE)
+                (void) snprintf(ret, size, "It can do SuperSpeed, but its link has %u Mbit/s. %s", l->speed_mbps, remedy);
+        else
+                (void) snprintf(ret, size, "It seems able to do SuperSpeed, but its link has %u Mbit/s. %s", l->speed_mbps,
+                                remedy);
         return ret;
 }

@@ -2,10 +2,11 @@
 #include "core/machine.h"
 
 #include <assert.h>
+#include <sys/param.h>
 
 #include "common/exit-codes.h"
 
-static struct action *act(struct actions *a, enum action_type type)
+static struct action *actions_add(struct actions *a, enum action_type type)
 {
         struct action *last = &a->list[a->n];
 
@@ -20,7 +21,7 @@ static struct action *act(struct actions *a, enum action_type type)
  * uas has a few: a sick one may have been busy with udev's commands at the first attempt. Another target than that of the last
  * attempt is a new wish: the user has changed uasd.conf, a rule or the quirks parameter.
  */
-static bool used_up(const struct life *l)
+static bool attempt_used_up(const struct life *l)
 {
         bool same = l->attempt.last == DRIVER_NONE || l->attempt.last == l->disk.decision.target;
 
@@ -33,7 +34,7 @@ static bool used_up(const struct life *l)
 }
 
 /* After a lease: ends when the disk is back on its former driver, or cannot go there. */
-static void lease_settle(struct life *l)
+static void machine_settle_lease(struct life *l)
 {
         if (!l->lease.over || l->attempt.running || (!life_went_wrong(l) && lease_goes_back(l)))
                 return;
@@ -45,7 +46,7 @@ static void lease_settle(struct life *l)
 /* ---- the state ---- */
 
 /* Returns the state of a disk that stays on its driver. */
-static enum state rest(const struct disk *d)
+static enum state disk_rest_state(const struct disk *d)
 {
         /* Rolled back and then distrusted: it is on its target now, but the switch was no success. */
         if (d->outcome.code == UASD_EXIT_ROLLED_BACK && decision_flees(&d->facts, &d->decision))
@@ -63,17 +64,19 @@ enum state state_derive(const struct disk *d, const struct standing *s)
         if (s->held)
                 return STATE_HELD;
         if (!s->wanted)
-                return rest(d);
-        return s->used_up ? STATE_FAILED : STATE_WAITING;
+                return disk_rest_state(d);
+        if (s->used_up)
+                return STATE_FAILED;
+        return STATE_WAITING;
 }
 
-static enum state derive(const struct life *l)
+static enum state machine_derive(const struct life *l)
 {
         const struct standing s = {
                 .switching = l->attempt.running,
                 .held = l->hold.active,
                 .wanted = lease_wants(l) && (!l->cancelled || l->lease.active),
-                .used_up = used_up(l),
+                .used_up = attempt_used_up(l),
         };
 
         return state_derive(&l->disk, &s);
@@ -81,14 +84,9 @@ static enum state derive(const struct life *l)
 
 /* ---- the actions ---- */
 
-static usec_t later(usec_t a, usec_t b)
+static void machine_begin_switch(struct life *l, struct actions *ret)
 {
-        return a > b ? a : b;
-}
-
-static void begin(struct life *l, struct actions *ret)
-{
-        struct action *a = act(ret, ACTION_SWITCH);
+        struct action *a = actions_add(ret, ACTION_SWITCH);
 
         assert(!l->attempt.running && !l->inhibited);
         assert(decision_wants_switch(&l->disk.facts, &l->disk.decision));
@@ -96,33 +94,35 @@ static void begin(struct life *l, struct actions *ret)
         a->target = l->disk.decision.target;
         a->automatic = !l->attempt.requested && !l->lease.active;
         a->plugged = l->hold.active || !life_has_disks(l);
-        a->deadline = l->hold.active ? l->hold.deadline : 0;
+        if (l->hold.active)
+                a->deadline = l->hold.deadline;
         l->attempt.running = true;
         l->attempt.from = l->disk.facts.driver;
         l->attempt.to = a->target;
 }
 
 /* Returns the time of the next step. */
-static usec_t act_held(struct life *l, const struct environment *env, usec_t now, struct actions *ret, struct actions *last)
+static usec_t machine_act_held(struct life *l, const struct environment *env, usec_t now, struct actions *ret,
+                               struct actions *last)
 {
-        usec_t start = later(now, later(l->use.retry_at, l->attempt.not_before));
-        bool try = lease_wants(l) && (!l->cancelled || l->lease.active) && !used_up(l) && !l->inhibited && !env->stopping &&
-                   !env->sleeping && l->hold.deadline >= start + HOLD_LEAST_USEC;
+        usec_t start = MAX(now, MAX(l->use.retry_at, l->attempt.not_before));
+        bool try = lease_wants(l) && (!l->cancelled || l->lease.active) && !attempt_used_up(l) && !l->inhibited &&
+                   !env->stopping && !env->sleeping && l->hold.deadline >= start + HOLD_LEAST_USEC;
 
         /* The disk appeared during the switch, or a process opened it: the hold has time for another attempt. */
         if (try && start > now)
                 return start;
         if (try)
-                begin(l, last);
+                machine_begin_switch(l, last);
         else {
-                (void) act(ret, ACTION_RELEASE);
+                (void) actions_add(ret, ACTION_RELEASE);
                 learn_released(l, now);
         }
         return USEC_INFINITY;
 }
 
 /* Returns the time of the next step. */
-static usec_t act_waiting(struct life *l, const struct environment *env, usec_t now, struct actions *last)
+static usec_t machine_act_waiting(struct life *l, const struct environment *env, usec_t now, struct actions *last)
 {
         usec_t ready;
 
@@ -138,10 +138,10 @@ static usec_t act_waiting(struct life *l, const struct environment *env, usec_t 
                         return USEC_INFINITY;
                 if (life_has_luns(l) && !l->use.retry_at)
                         learn_retry(l, now);
-                ready = later(l->use.retry_at, l->attempt.not_before);
+                ready = MAX(l->use.retry_at, l->attempt.not_before);
                 if (now < ready)
                         return ready;
-                begin(l, last);
+                machine_begin_switch(l, last);
                 return USEC_INFINITY;
         }
         /* A claim would make fsck or mount fail. */
@@ -153,20 +153,23 @@ static usec_t act_waiting(struct life *l, const struct environment *env, usec_t 
         }
         if (!l->use.looked) {
                 l->use.looked = true;
-                (void) act(last, ACTION_LOOK);
-                return l->use.retry_at ? l->use.retry_at : USEC_INFINITY;
+                (void) actions_add(last, ACTION_LOOK);
+                return l->use.retry_at ?: USEC_INFINITY;
         }
         if (l->use.busy || !l->use.free_since) /* or the search has not answered yet */
-                return l->use.retry_at ? l->use.retry_at : USEC_INFINITY;
-        ready = later(l->attempt.not_before, l->use.free_since + (l->attempt.requested && !l->use.waited ? 0 : env->quiet_usec));
+                return l->use.retry_at ?: USEC_INFINITY;
+        ready = l->use.free_since;
+        if (!l->attempt.requested || l->use.waited)
+                ready += env->quiet_usec;
+        ready = MAX(ready, l->attempt.not_before);
         if (now < ready)
                 return ready;
-        begin(l, last);
+        machine_begin_switch(l, last);
         return USEC_INFINITY;
 }
 
 /* Returns the time of the next step. */
-static usec_t act_trial(struct life *l, const struct environment *env, usec_t now, struct actions *last)
+static usec_t machine_act_trial(struct life *l, const struct environment *env, usec_t now, struct actions *last)
 {
         if (!l->trial.until) {
                 l->trial.until = now + env->trial_usec;
@@ -177,21 +180,21 @@ static usec_t act_trial(struct life *l, const struct environment *env, usec_t no
                 l->trial.asleep = env->asleep_usec;
         }
         if (now >= l->trial.until) {
-                l->trial.until = now + later(env->trial_usec, TRIAL_AGAIN_USEC);
-                (void) act(last, ACTION_PASSED);
+                l->trial.until = now + MAX(env->trial_usec, TRIAL_AGAIN_USEC);
+                (void) actions_add(last, ACTION_PASSED);
         }
         return l->trial.until;
 }
 
-static void watch(struct life *l, bool wanted, struct actions *ret)
+static void machine_watch(struct life *l, bool wanted, struct actions *ret)
 {
         if (l->watched != wanted)
-                (void) act(ret, wanted ? ACTION_WATCH : ACTION_UNWATCH);
+                (void) actions_add(ret, wanted ? ACTION_WATCH : ACTION_UNWATCH);
         l->watched = wanted;
 }
 
 /* Invariants after every step. */
-static void check(const struct life *l)
+static void machine_check(const struct life *l)
 {
         assert((l->disk.state == STATE_SWITCHING) == l->attempt.running);
         assert(!l->watched || l->disk.state == STATE_WAITING);
@@ -213,31 +216,31 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
         ret->n = 0;
         learn(l, e, now);
         lease_decide(l);
-        lease_settle(l);
-        if (derive(l) == STATE_HELD)
-                wake = act_held(l, env, now, ret, &last);
-        if (derive(l) == STATE_WAITING) {
+        machine_settle_lease(l);
+        if (machine_derive(l) == STATE_HELD)
+                wake = machine_act_held(l, env, now, ret, &last);
+        if (machine_derive(l) == STATE_WAITING) {
                 /* The watch comes first, so that it sees events during the search. */
-                watch(l, life_has_disks(l) && !l->inhibited, ret);
-                wake = act_waiting(l, env, now, &last);
+                machine_watch(l, life_has_disks(l) && !l->inhibited, ret);
+                wake = machine_act_waiting(l, env, now, &last);
         }
-        l->disk.state = derive(l);
+        l->disk.state = machine_derive(l);
         l->disk.cancelled = l->cancelled && !l->lease.active && lease_wants(l);
         if (l->disk.state == STATE_TRIAL)
-                wake = act_trial(l, env, now, &last);
+                wake = machine_act_trial(l, env, now, &last);
         else
                 l->trial.until = 0;
         if (l->disk.state != STATE_WAITING)
-                watch(l, false, ret);
+                machine_watch(l, false, ret);
         if (wake != l->timer) {
-                act(ret, ACTION_TIMER)->deadline = wake;
+                actions_add(ret, ACTION_TIMER)->deadline = wake;
                 l->timer = wake;
         }
         if (l->disk.state != before || l->disk.outcome.code != code ||
             (l->disk.decision.reason != reason && l->disk.state != STATE_SWITCHING) ||
             (l->inhibited != inhibited && l->disk.state == STATE_WAITING))
-                (void) act(ret, ACTION_REPORT);
+                (void) actions_add(ret, ACTION_REPORT);
         for (size_t i = 0; i < last.n; i++)
                 ret->list[ret->n++] = last.list[i];
-        check(l);
+        machine_check(l);
 }

@@ -99,10 +99,12 @@ static enum driver choose_uas_alone(const struct policy_input *in)
         const struct facts *f = in->f;
         bool objected = in->entry_ignores || in->kernel_ignores || f->uas_kept_away || f->no_sg || lacks_streams(f);
 
-        return f->driver == DRIVER_NONE && !objected ? DRIVER_UAS : DRIVER_NONE;
+        if (f->driver != DRIVER_NONE || objected)
+                return DRIVER_NONE;
+        return DRIVER_UAS;
 }
 
-static enum driver target_of(enum reason r, const struct policy_input *in)
+static enum driver reason_target(enum reason r, const struct policy_input *in)
 {
         enum driver bot = in->f->caps.bot ? DRIVER_USB_STORAGE : DRIVER_NONE;
         const enum driver chosen[_REASON_MAX] = {
@@ -115,7 +117,9 @@ static enum driver target_of(enum reason r, const struct policy_input *in)
                 [REASON_UNKNOWN_BRIDGE] = in->f->unknown_target,
         };
 
-        return policy_rows[r].choice ? chosen[r] : policy_rows[r].target;
+        if (policy_rows[r].choice)
+                return chosen[r];
+        return policy_rows[r].target;
 }
 
 /* ---- the facts in words ---- */
@@ -146,8 +150,10 @@ static void found_policy(const struct policy_input *in, char *ret, size_t size)
 
 static void found_no_bot(const struct policy_input *in, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, "%s",
-                        in->f->caps.bot ? "alternate setting 0 is 08/06/50" : "alternate setting 0 is not 08/06/50");
+        if (in->f->caps.bot)
+                (void) snprintf(ret, size, "alternate setting 0 is 08/06/50");
+        else
+                (void) snprintf(ret, size, "alternate setting 0 is not 08/06/50");
 }
 
 static void found_force_needed(const struct policy_input *in, char *ret, size_t size)
@@ -156,11 +162,10 @@ static void found_force_needed(const struct policy_input *in, char *ret, size_t 
                 (void) snprintf(ret, size, "no request or policy asks for uas");
         else if (!in->kernel_ignores)
                 (void) snprintf(ret, size, "uas is requested, and the kernel does not object");
+        else if (in->forced)
+                (void) snprintf(ret, size, "uas is requested with force, but the kernel disables it for %s", in->kernel.name);
         else
-                (void) snprintf(ret, size,
-                                in->forced ? "uas is requested with force, but the kernel disables it for %s"
-                                           : "uas is requested without force, but the kernel disables it for %s",
-                                in->kernel.name);
+                (void) snprintf(ret, size, "uas is requested without force, but the kernel disables it for %s", in->kernel.name);
 }
 
 static void found_override(const struct policy_input *in, char *ret, size_t size)
@@ -183,11 +188,12 @@ static void found_trial(const struct policy_input *in, char *ret, size_t size)
 
         if (f->trial_failed)
                 (void) snprintf(ret, size, "its trial failed: %s", history_clause(f, why, sizeof(why)));
+        else if (f->trial_open)
+                (void) snprintf(ret, size, "its trial is running");
+        else if (f->trial_passed)
+                (void) snprintf(ret, size, "it passed its trial");
         else
-                (void) snprintf(ret, size, "%s",
-                                f->trial_open     ? "its trial is running"
-                                : f->trial_passed ? "it passed its trial"
-                                                  : "no trial has failed");
+                (void) snprintf(ret, size, "no trial has failed");
 }
 
 static void found_uas_kept_away(const struct policy_input *in, char *ret, size_t size)
@@ -209,16 +215,20 @@ static void found_distrusted(const struct policy_input *in, char *ret, size_t si
         char why[HISTORY_TEXT_MAX];
 
         (void) history_clause(in->f, why, sizeof(why));
-        (void) snprintf(ret, size, *why ? "distrusted: %s" : "distrusted", why);
+        if (*why)
+                (void) snprintf(ret, size, "distrusted: %s", why);
+        else
+                (void) snprintf(ret, size, "distrusted");
 }
 
 static void found_verdict(const struct policy_input *in, char *ret, size_t size)
 {
-        (void) snprintf(ret, size,
-                        in->f->verdict == VERDICT_UNKNOWN && in->f->verdict_disputed
-                                ? "the verdict on this bridge is %s: the sources contradict each other"
-                                : "the verdict on this bridge is %s",
-                        verdict_to_string(in->f->verdict) ?: "unknown");
+        const char *verdict = verdict_to_string(in->f->verdict) ?: "unknown";
+
+        if (in->f->verdict == VERDICT_UNKNOWN && in->f->verdict_disputed)
+                (void) snprintf(ret, size, "the verdict on this bridge is %s: the sources contradict each other", verdict);
+        else
+                (void) snprintf(ret, size, "the verdict on this bridge is %s", verdict);
 }
 
 static void found_quirk(const struct policy_input *in, char *ret, size_t size)
@@ -233,7 +243,7 @@ static void found_quirk(const struct policy_input *in, char *ret, size_t size)
                 (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid, f->pid);
 }
 
-static bool replaced(const struct policy_input *in)
+static bool kernel_flags_replaced(const struct policy_input *in)
 {
         return in->kernel.ignore_uas && in->entry;
 }
@@ -244,24 +254,23 @@ static void found_kernel_table(const struct policy_input *in, char *ret, size_t 
 {
         bool storage = in->kernel.source == KERNEL_TABLE_STORAGE;
 
-        if (in->fits[REASON_KERNEL_TABLE])
-                (void) snprintf(ret, size,
-                                storage ? "a row of the kernel's table for usb-storage keeps it off UAS: %s"
-                                        : "a row of the kernel's table keeps it off UAS: %s",
-                                in->kernel.name);
-        else if (replaced(in))
+        if (in->fits[REASON_KERNEL_TABLE] && storage)
+                (void) snprintf(ret, size, "a row of the kernel's table for usb-storage keeps it off UAS: %s", in->kernel.name);
+        else if (in->fits[REASON_KERNEL_TABLE])
+                (void) snprintf(ret, size, "a row of the kernel's table keeps it off UAS: %s", in->kernel.name);
+        else if (kernel_flags_replaced(in))
                 (void) snprintf(ret, size, REPLACED);
+        else if (storage)
+                (void) snprintf(ret, size, "no row of the kernel's table for usb-storage keeps it off UAS");
         else
-                (void) snprintf(ret, size, "%s",
-                                storage ? "no row of the kernel's table for usb-storage keeps it off UAS"
-                                        : "no row of the kernel's table keeps it off UAS");
+                (void) snprintf(ret, size, "no row of the kernel's table keeps it off UAS");
 }
 
 static void found_kernel_rule(const struct policy_input *in, char *ret, size_t size)
 {
         if (in->fits[REASON_KERNEL_RULE])
                 (void) snprintf(ret, size, "a rule of the kernel keeps it off UAS: %s", in->kernel.name);
-        else if (replaced(in))
+        else if (kernel_flags_replaced(in))
                 (void) snprintf(ret, size, REPLACED);
         else
                 (void) snprintf(ret, size, "no rule of the kernel keeps it off UAS");
@@ -270,17 +279,23 @@ static void found_kernel_rule(const struct policy_input *in, char *ret, size_t s
 static void found_no_streams(const struct policy_input *in, char *ret, size_t size)
 {
         const struct facts *f = in->f;
+        const char *controller = *f->controller ? f->controller : "an unknown controller";
 
-        (void) snprintf(ret, size, f->no_streams ? "%u Mbit/s on %s, which has no streams" : "%u Mbit/s on %s", f->speed_mbps,
-                        *f->controller ? f->controller : "an unknown controller");
+        if (f->no_streams)
+                (void) snprintf(ret, size, "%u Mbit/s on %s, which has no streams", f->speed_mbps, controller);
+        else
+                (void) snprintf(ret, size, "%u Mbit/s on %s", f->speed_mbps, controller);
 }
 
 static void found_no_sg(const struct policy_input *in, char *ret, size_t size)
 {
         const struct facts *f = in->f;
+        const char *controller = *f->controller ? f->controller : "the controller";
 
-        (void) snprintf(ret, size, f->no_sg ? "%s has no scatter-gather" : "%s is not known to lack scatter-gather",
-                        *f->controller ? f->controller : "the controller");
+        if (f->no_sg)
+                (void) snprintf(ret, size, "%s has no scatter-gather", controller);
+        else
+                (void) snprintf(ret, size, "%s is not known to lack scatter-gather", controller);
 }
 
 /* auto removes the policy of uasctl, and that of another source applies. NULL: the remedy of the row applies. */
@@ -288,12 +303,14 @@ static const char *advise_policy(const struct policy_input *in)
 {
         bool uas = in->f->policy == POLICY_UAS;
 
+        if (in->f->policy_source == POLICY_BY_CONFIG && uas)
+                return "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK usb-storage";
         if (in->f->policy_source == POLICY_BY_CONFIG)
-                return uas ? "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK usb-storage"
-                           : "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas";
+                return "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas";
+        if (in->f->policy_source == POLICY_BY_UDEV && uas)
+                return "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK usb-storage";
         if (in->f->policy_source == POLICY_BY_UDEV)
-                return uas ? "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK usb-storage"
-                           : "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK uas";
+                return "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK uas";
         return NULL;
 }
 
@@ -404,9 +421,11 @@ void decide(const struct facts *f, struct decision *ret)
         while (!in.fits[r])
                 r++; /* the last row always fits */
         rest = policy_rows[r].rest;
+        if (rest == STATE_SETTLED && f->driver == DRIVER_NONE)
+                rest = STATE_UNBOUND;
         *ret = (struct decision){
-                .target = target_of(r, &in),
-                .rest = rest == STATE_SETTLED && f->driver == DRIVER_NONE ? STATE_UNBOUND : rest,
+                .target = reason_target(r, &in),
+                .rest = rest,
                 .reason = r,
         };
         assert(ret->target != DRIVER_OTHER);

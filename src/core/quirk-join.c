@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/quirk-join.h"
 
+#include <sys/param.h>
+
 #include "common/util.h"
 
 /* Copies the entry at `from`, which is read up to its comma. Returns its length. */
@@ -8,7 +10,7 @@ static size_t entry_at(const char *from, char ret[static QUIRKS_MAX + 1])
 {
         size_t n = strcspn(from, ",");
 
-        (void) copy_part(ret, QUIRKS_MAX + 1, from, n < QUIRKS_MAX ? n : QUIRKS_MAX);
+        (void) copy_part(ret, QUIRKS_MAX + 1, from, MIN(n, QUIRKS_MAX));
         return n;
 }
 
@@ -53,7 +55,7 @@ char *quirks_join(const char *const *strings, size_t n)
 }
 
 /* Appends the entry if it fits. */
-static bool add(char ret[static QUIRKS_MAX + 1], const char *entry)
+static bool quirks_append(char ret[static QUIRKS_MAX + 1], const char *entry)
 {
         size_t used = strlen(ret);
 
@@ -67,30 +69,29 @@ int quirks_fit(const char *first, const char *string, const struct facts *const 
                char ret[static QUIRKS_MAX + 1], char ***ret_left_out)
 {
         char made[QUIRKS_MAX + 1];
-        char **left_out = NULL;
+        _cleanup_strv_ char **left_out = NULL;
         size_t n_left_out = 0;
-        int r = 0;
 
         (void) copy_string(made, sizeof(made), first);
         for (int pass = 0; pass < 2; pass++)
-                for (const char *p = string; *p && r >= 0; p += *p == ',') {
+                for (const char *p = string; *p; p += *p == ',') {
                         char entry[QUIRKS_MAX + 1];
                         uint16_t vid, pid;
                         size_t length = entry_at(p, entry), at;
+                        int r;
 
                         p += length;
                         if (!quirk_entry_ids(entry, &vid, &pid) || quirks_next(made, vid, pid, &at) ||
                             is_plugged(entry, plugged, n) != (pass == 0))
                                 continue;
-                        if (length > QUIRKS_MAX || !add(made, entry))
-                                r = strv_push(&left_out, &n_left_out, entry);
+                        if (length <= QUIRKS_MAX && quirks_append(made, entry))
+                                continue;
+                        r = strv_push(&left_out, &n_left_out, entry);
+                        if (r < 0)
+                                return r;
                 }
-        if (r < 0) {
-                strv_free(left_out);
-                return r;
-        }
         memcpy(ret, made, sizeof(made));
-        *ret_left_out = left_out;
+        *ret_left_out = TAKE_PTR(left_out);
         return 0;
 }
 

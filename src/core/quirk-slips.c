@@ -2,6 +2,7 @@
 #include "core/quirk-slips.h"
 
 #include <ctype.h>
+#include <sys/param.h>
 
 #include "common/gettext.h"
 #include "common/util.h"
@@ -18,7 +19,7 @@ DEFINE_TO_STRING(quirk_slip_kind)
 #define SEPARATORS ":;./-_= \t"
 
 /* Reads a number, and skips separators in front of it. ret_digits: without leading zeros. False: no number, or above 0xffff. */
-static bool take_number(const char **p, const char *end, unsigned *ret, size_t *ret_digits)
+static bool slip_take_number(const char **p, const char *end, unsigned *ret, size_t *ret_digits)
 {
         const char *s = *p, *start, *first;
 
@@ -31,14 +32,14 @@ static bool take_number(const char **p, const char *end, unsigned *ret, size_t *
                 s++;
         *ret = 0;
         for (first = s; s < end && isxdigit((unsigned char) *s); s++)
-                *ret = *ret * 16 + (unsigned) (isdigit((unsigned char) *s) ? *s - '0' : (*s | 0x20) - 'a' + 10);
+                *ret = *ret * 16 + hex_digit(*s);
         *ret_digits = (size_t) (s - first);
         *p = s;
         return s > start && *ret_digits <= 4;
 }
 
 /* The letters of an entry that the kernel knows, each once; 'u' if there are none, since the author wanted an effect. */
-static void add_letters(const char *p, const char *end, char *ret, size_t size)
+static void slip_add_letters(const char *p, const char *end, char *ret, size_t size)
 {
         letters_t letters = 0;
         char text[28];
@@ -51,7 +52,7 @@ static void add_letters(const char *p, const char *end, char *ret, size_t size)
 }
 
 /* Finds the mistake in the entry p[0..n]. Returns false if there is none. */
-static bool judge(const char *p, size_t n, enum quirk_slip_kind *ret, char *ret_meant, size_t size)
+static bool slip_find(const char *p, size_t n, enum quirk_slip_kind *ret, char *ret_meant, size_t size)
 {
         const char *end = p + n, *s = p, *letters, *colon = memchr(p, ':', n), *second = NULL;
         char copy[QUIRKS_MAX + 1];
@@ -60,11 +61,11 @@ static bool judge(const char *p, size_t n, enum quirk_slip_kind *ret, char *ret_
         bool known;
 
         ret_meant[0] = '\0';
-        known = take_number(&s, end, &vid, &digits) && take_number(&s, end, &pid, &more);
+        known = slip_take_number(&s, end, &vid, &digits) && slip_take_number(&s, end, &pid, &more);
         if (known) {
                 (void) snprintf(ret_meant, size, "%04x:%04x:", vid, pid);
-                add_letters(s, end, ret_meant, size);
-                (void) copy_part(copy, sizeof(copy), p, n < QUIRKS_MAX ? n : QUIRKS_MAX);
+                slip_add_letters(s, end, ret_meant, size);
+                (void) copy_part(copy, sizeof(copy), p, MIN(n, QUIRKS_MAX));
                 if (quirks_next(copy, (uint16_t) vid, (uint16_t) pid, &at)) {
                         for (letters = s + (s < end);
                              letters < end && strchr(QUIRK_LETTERS, *letters | 0x20) && isalpha((unsigned char) *letters);)
@@ -75,7 +76,12 @@ static bool judge(const char *p, size_t n, enum quirk_slip_kind *ret, char *ret_
         }
         if (colon)
                 second = memchr(colon + 1, ':', (size_t) (end - colon) - 1);
-        *ret = digits > 4 || more > 4 ? SLIP_DIGITS : known && colon && !second ? SLIP_LETTERS : SLIP_SHAPE;
+        if (digits > 4 || more > 4)
+                *ret = SLIP_DIGITS;
+        else if (known && colon && !second)
+                *ret = SLIP_LETTERS;
+        else
+                *ret = SLIP_SHAPE;
         return true;
 }
 
@@ -84,8 +90,13 @@ static bool judge(const char *p, size_t n, enum quirk_slip_kind *ret, char *ret_
 #define DISTANCE_MAX 2
 #define NAME_SIZE 32
 
+static int name_fold(char c)
+{
+        return c == '-' ? '_' : c | 0x20;
+}
+
 /* Levenshtein's distance, without regard to case; '-' and '_' are the same. */
-static size_t distance(const char *a, const char *b)
+static size_t name_distance(const char *a, const char *b)
 {
         size_t m = strlen(a), n = strlen(b), row[NAME_SIZE + 1];
 
@@ -98,12 +109,11 @@ static size_t distance(const char *a, const char *b)
 
                 row[0] = i;
                 for (size_t j = 1; j <= n; j++) {
-                        int x = a[i - 1] == '-' ? '_' : a[i - 1] | 0x20, y = b[j - 1] == '-' ? '_' : b[j - 1] | 0x20;
-                        size_t changed = diagonal + (a[i - 1] != b[j - 1] && x != y);
-                        size_t added = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+                        size_t changed = diagonal + (a[i - 1] != b[j - 1] && name_fold(a[i - 1]) != name_fold(b[j - 1]));
+                        size_t added = 1 + MIN(row[j], row[j - 1]);
 
                         diagonal = row[j];
-                        row[j] = changed < added ? changed : added;
+                        row[j] = MIN(changed, added);
                 }
         }
         return row[n];
@@ -123,12 +133,12 @@ bool quirk_word_is_slip(const char *parameter, const char *value, bool usb_stora
                 return behind && looks_like_entries(parameter);
         if (usb_storage)
                 return kernel_name_is(parameter, full) ||
-                       (!kernel_name_is(parameter, option) && distance(parameter, option) <= DISTANCE_MAX);
+                       (!kernel_name_is(parameter, option) && name_distance(parameter, option) <= DISTANCE_MAX);
         /* usbcore has such a parameter, but no letter u. uas has none. */
         if (kernel_name_is(parameter, "usbcore.quirks"))
                 return strpbrk(value, "uU") != NULL;
         return kernel_name_is(parameter, "uas.quirks") ||
-               (!kernel_name_is(parameter, full) && distance(parameter, full) <= DISTANCE_MAX);
+               (!kernel_name_is(parameter, full) && name_distance(parameter, full) <= DISTANCE_MAX);
 }
 
 /* ---- the list ---- */
@@ -138,21 +148,21 @@ struct slips {
         size_t n, max;
 };
 
-static struct quirk_slip *new_slip(struct slips *s, enum quirk_slip_kind kind, const struct quirk_line *line, const char *text,
-                                   size_t n)
+static struct quirk_slip *slips_new(struct slips *s, enum quirk_slip_kind kind, const struct quirk_line *line, const char *text,
+                                    size_t n)
 {
         struct quirk_slip *slip = s->list + s->n;
 
         if (s->n == s->max)
                 return NULL;
         *slip = (struct quirk_slip){.kind = kind, .line = line};
-        (void) copy_part(slip->text, sizeof(slip->text), text, n < QUIRKS_MAX ? n : QUIRKS_MAX);
+        (void) copy_part(slip->text, sizeof(slip->text), text, MIN(n, QUIRKS_MAX));
         s->n++;
         return slip;
 }
 
 /* Appends the entries in the right spelling. */
-static void spell(const char *entries, char *ret, size_t size)
+static void slip_spell(const char *entries, char *ret, size_t size)
 {
         for (size_t n; *entries; entries += n + (entries[n] == ',')) {
                 char meant[QUIRKS_MAX + 1];
@@ -161,31 +171,39 @@ static void spell(const char *entries, char *ret, size_t size)
                 n = strcspn(entries, ",");
                 if (n == 0)
                         continue;
-                if (!judge(entries, n, &kind, meant, sizeof(meant)))
-                        (void) copy_part(meant, sizeof(meant), entries, n < QUIRKS_MAX ? n : QUIRKS_MAX);
+                if (!slip_find(entries, n, &kind, meant, sizeof(meant)))
+                        (void) copy_part(meant, sizeof(meant), entries, MIN(n, QUIRKS_MAX));
                 if (*meant)
                         text_add(ret, size, "%s%s", *ret ? "," : "", meant);
         }
 }
 
-static void add_word(struct slips *s, const struct quirk_line *line, const char *half)
+static void slips_add_word(struct slips *s, const struct quirk_line *line, const char *half)
 {
-        const char *equals = strchr(line->value, '=');
-        struct quirk_slip *slip = new_slip(s, equals ? SLIP_NAME : SLIP_BLANK, line, line->value, strlen(line->value));
+        const char *equals = strchr(line->value, '='), *entries = line->value;
+        enum quirk_slip_kind kind = SLIP_BLANK;
         char joined[2 * QUIRKS_MAX];
+        struct quirk_slip *slip;
 
+        if (equals) {
+                entries = equals + 1;
+                kind = SLIP_NAME;
+        }
+        slip = slips_new(s, kind, line, line->value, strlen(line->value));
         if (!slip)
                 return;
         /* "04e8 4001:u" is one entry, and a word behind "152d:0578:u," begins another one. */
-        (void) snprintf(joined, sizeof(joined), "%s%s%s", half, *half ? ":" : "", equals ? equals + 1 : line->value);
-        spell(joined, slip->meant, sizeof(slip->meant));
+        (void) snprintf(joined, sizeof(joined), "%s%s%s", half, *half ? ":" : "", entries);
+        slip_spell(joined, slip->meant, sizeof(slip->meant));
 }
 
 /* The last entry of `value` without any colon: its rest is in the next word. */
 static const char *half_entry(const char *value)
 {
-        const char *comma = strrchr(value, ','), *last = comma ? comma + 1 : value;
+        const char *comma = strrchr(value, ','), *last = value;
 
+        if (comma)
+                last = comma + 1;
         return strchr(last, ':') ? "" : last;
 }
 
@@ -197,18 +215,20 @@ static const struct quirk_line *continued_by(const struct quirk_lines *l, size_t
         return NULL;
 }
 
-static void add_line(struct slips *s, const struct quirk_lines *l, size_t i)
+static void slips_add_line(struct slips *s, const struct quirk_lines *l, size_t i)
 {
         const struct quirk_line *line = l->list + i, *next = continued_by(l, i);
-        const char *half = next ? half_entry(line->value) : "";
+        const char *half = "";
 
+        if (next)
+                half = half_entry(line->value);
         for (const char *p = line->value; *p;) {
                 char meant[QUIRKS_MAX + 1];
                 enum quirk_slip_kind kind;
                 size_t n = strcspn(p, ",");
 
-                if (n > 0 && p != half && judge(p, n, &kind, meant, sizeof(meant))) {
-                        struct quirk_slip *slip = new_slip(s, kind, line, p, n);
+                if (n > 0 && p != half && slip_find(p, n, &kind, meant, sizeof(meant))) {
+                        struct quirk_slip *slip = slips_new(s, kind, line, p, n);
 
                         if (slip)
                                 memcpy(slip->meant, meant, sizeof(meant));
@@ -216,7 +236,7 @@ static void add_line(struct slips *s, const struct quirk_lines *l, size_t i)
                 p += n + (p[n] == ',');
         }
         if (next)
-                add_word(s, next, half);
+                slips_add_word(s, next, half);
 }
 
 size_t quirk_slips(const struct quirk_lines *l, struct quirk_slip *ret, size_t max)
@@ -224,12 +244,12 @@ size_t quirk_slips(const struct quirk_lines *l, struct quirk_slip *ret, size_t m
         struct slips s = {ret, 0, max};
 
         for (size_t i = 0; i < l->n; i++)
-                add_line(&s, l, i);
+                slips_add_line(&s, l, i);
         for (size_t i = 0; i < l->n_slips; i++) {
                 size_t behind = l->slips[i].behind;
 
                 if (behind == 0 || continued_by(l, behind - 1) != l->slips + i) /* else it is listed above */
-                        add_word(&s, l->slips + i, "");
+                        slips_add_word(&s, l->slips + i, "");
         }
         return s.n;
 }
@@ -262,15 +282,21 @@ char *quirk_slip_why(const struct quirk_slip *s, char *ret, size_t size)
         return ret;
 }
 
+static const char *slip_remedy_form(const struct quirk_slip *s)
+{
+        if (s->kind == SLIP_NAME && s->line->source != QUIRK_MODPROBE)
+                return WITH_NAME("Write: usb-storage.quirks=%s");
+        if (s->kind == SLIP_NAME)
+                return WITH_NAME("Write: options usb-storage quirks=%s");
+        if (s->kind == SLIP_BLANK)
+                return WITH_NAME("Write it as %s, in one word with the other entries.");
+        return WITH_NAME("Write it as %s");
+}
+
 char *quirk_slip_remedy(const struct quirk_slip *s, char *ret, size_t size)
 {
-        const char *form = WITH_NAME("Write: usb-storage.quirks=%s");
-
-        if (s->line->source == QUIRK_MODPROBE)
-                form = WITH_NAME("Write: options usb-storage quirks=%s");
-        if (s->kind != SLIP_NAME)
-                form = s->kind == SLIP_BLANK ? WITH_NAME("Write it as %s, in one word with the other entries.")
-                                             : WITH_NAME("Write it as %s");
         ret[0] = '\0';
-        return *s->meant ? sentence_with(form, s->meant, ret, size) : ret;
+        if (!*s->meant)
+                return ret;
+        return sentence_with(slip_remedy_form(s), s->meant, ret, size);
 }

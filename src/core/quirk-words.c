@@ -22,7 +22,8 @@ static int line_push(struct quirk_line **list, size_t *n, const struct quirk_lin
         struct quirk_line made = *line;
 
         made.value = strdup(line->value);
-        made.file = line->file ? strdup(line->file) : NULL;
+        if (line->file)
+                made.file = strdup(line->file);
         if (made.value && (!line->file || made.file) && list_push(*list, *n, made))
                 return 0;
         free(made.value);
@@ -40,7 +41,7 @@ int quirk_slips_add(struct quirk_lines *l, const struct quirk_line *slip)
         return line_push(&l->slips, &l->n_slips, slip);
 }
 
-static void lines_free(struct quirk_line *list, size_t n)
+static void quirk_line_list_free(struct quirk_line *list, size_t n)
 {
         for (size_t i = 0; list && i < n; i++) {
                 free(list[i].file);
@@ -51,8 +52,8 @@ static void lines_free(struct quirk_line *list, size_t n)
 
 void quirk_lines_done(struct quirk_lines *l)
 {
-        lines_free(l->list, l->n);
-        lines_free(l->slips, l->n_slips);
+        quirk_line_list_free(l->list, l->n);
+        quirk_line_list_free(l->slips, l->n_slips);
         *l = (struct quirk_lines){0};
 }
 
@@ -61,7 +62,7 @@ void quirk_facts_done(struct quirk_facts *q)
         quirk_lines_done(&q->lines);
 }
 
-static bool is_read(const struct quirk_facts *q, const struct quirk_line *line)
+static bool quirk_line_is_read(const struct quirk_facts *q, const struct quirk_line *line)
 {
         return !q->built_in || line->source == QUIRK_COMMAND_LINE;
 }
@@ -71,19 +72,22 @@ const struct quirk_line *quirk_lines_last(const struct quirk_facts *q)
         for (size_t i = q->lines.n; i > 0; i--) {
                 const struct quirk_line *line = q->lines.list + i - 1;
 
-                if (is_read(q, line) && (!q->built_in || strlen(line->value) <= QUIRKS_MAX))
+                if (quirk_line_is_read(q, line) && (!q->built_in || strlen(line->value) <= QUIRKS_MAX))
                         return line;
         }
         return NULL;
 }
 
-static enum quirk_effect effect_of(const struct quirk_facts *q, const struct quirk_line *line, const struct quirk_line *last)
+static enum quirk_effect quirk_line_effect(const struct quirk_facts *q, const struct quirk_line *line,
+                                           const struct quirk_line *last)
 {
-        if (!is_read(q, line))
+        if (!quirk_line_is_read(q, line))
                 return QUIRK_NOT_READ;
         if (strlen(line->value) > QUIRKS_MAX)
                 return QUIRK_TOO_LONG;
-        return line == last ? QUIRK_NOT_LOADED : QUIRK_OVERRULED;
+        if (line == last)
+                return QUIRK_NOT_LOADED;
+        return QUIRK_OVERRULED;
 }
 
 struct words {
@@ -92,7 +96,7 @@ struct words {
         size_t n, max;
 };
 
-static void add_word(struct words *w, const char *entry, const struct quirk_word *word)
+static void quirk_words_add(struct words *w, const char *entry, const struct quirk_word *word)
 {
         if (w->n == w->max)
                 return;
@@ -101,7 +105,7 @@ static void add_word(struct words *w, const char *entry, const struct quirk_word
 }
 
 /* Adds entries of `string` for this bridge with this effect: they are missing in the parameter, or elsewhere in it. */
-static void add_rest(struct words *w, const char *string, const struct quirk_word *word)
+static void quirk_words_add_rest(struct words *w, const char *string, const struct quirk_word *word)
 {
         const char *entry;
         size_t n;
@@ -110,7 +114,7 @@ static void add_rest(struct words *w, const char *string, const struct quirk_wor
                 char text[QUIRKS_MAX + 1];
 
                 (void) copy_part(text, sizeof(text), entry, n);
-                add_word(w, text, word);
+                quirk_words_add(w, text, word);
         }
 }
 
@@ -143,21 +147,23 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
                         word.line = last;
                 } else
                         word.source = QUIRK_RUN_TIME;
-                add_word(&w, text, &word);
+                quirk_words_add(&w, text, &word);
         }
         for (size_t i = 0; q->lines.list && i < q->lines.n; i++) {
                 const struct quirk_line *line = q->lines.list + i;
-                struct quirk_word word = {
-                        .source = line->source, .effect = effect_of(q, line, last), .line = line, .built_in = q->built_in};
+                struct quirk_word word = {.source = line->source,
+                                          .effect = quirk_line_effect(q, line, last),
+                                          .line = line,
+                                          .built_in = q->built_in};
 
                 if (word.effect == QUIRK_OVERRULED)
                         word.by = last;
-                add_rest(&w, line == last && fits ? said : line->value, &word);
+                quirk_words_add_rest(&w, line == last && fits ? said : line->value, &word);
         }
         return w.n;
 }
 
-static void who_said(const struct quirk_line *line, char *ret, size_t size)
+static void quirk_line_source(const struct quirk_line *line, char *ret, size_t size)
 {
         char file[256];
 
@@ -178,7 +184,7 @@ char *quirk_word_who(const struct quirk_word *w, char *ret, size_t size)
         if (others[w->source])
                 (void) snprintf(ret, size, "%s", others[w->source]);
         else
-                who_said(w->line, ret, size);
+                quirk_line_source(w->line, ret, size);
         return ret;
 }
 
@@ -193,7 +199,7 @@ char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
         char by[320];
 
         if (w->effect == QUIRK_OVERRULED) {
-                who_said(w->by, by, sizeof(by));
+                quirk_line_source(w->by, by, sizeof(by));
                 (void) snprintf(ret, size, "overruled: only the last quirks= counts, that of %s", by);
         } else if (w->effect == QUIRK_TOO_LONG)
                 (void) snprintf(ret, size, "refused: %zu characters, and the kernel takes %d", strlen(w->line->value),
@@ -222,9 +228,11 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
         };
         static const char *const built_in =
                 "usb-storage is built into this kernel, and runs without the entries of that string. One that fits: uasctl policy --kernel";
-        const char *sentence = w->effect == QUIRK_TOO_LONG && w->built_in ? built_in : by_effect[w->effect] ?: by_source[w->source];
+        const char *sentence = by_effect[w->effect] ?: by_source[w->source];
         char who[320];
 
+        if (w->effect == QUIRK_TOO_LONG && w->built_in)
+                sentence = built_in;
         if (sentence)
                 return sentence_with(sentence, w->entry, ret, size);
         (void) snprintf(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.", w->entry,

@@ -56,7 +56,7 @@ bool quirk_entry_ids(const char *entry, uint16_t *ret_vid, uint16_t *ret_pid)
 }
 
 /* Returns the first entry that matches, and its letters; or NULL. */
-static const char *find_entry(const char *string, uint16_t vid, uint16_t pid, const char **ret_flags)
+static const char *quirks_find_entry(const char *string, uint16_t vid, uint16_t pid, const char **ret_flags)
 {
         for (const char *p = string; *p;) {
                 if (entry_matches(p, vid, pid, ret_flags))
@@ -68,12 +68,12 @@ static const char *find_entry(const char *string, uint16_t vid, uint16_t pid, co
         return NULL;
 }
 
-static bool find(const char *string, uint16_t vid, uint16_t pid, letters_t *ret)
+static bool quirks_find_letters(const char *string, uint16_t vid, uint16_t pid, letters_t *ret)
 {
         letters_t letters = 0;
         const char *flags;
 
-        if (!find_entry(string, vid, pid, &flags))
+        if (!quirks_find_entry(string, vid, pid, &flags))
                 return false;
         for (; *flags && *flags != ','; flags++) {
                 int lower = *flags | 0x20;
@@ -88,7 +88,7 @@ const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *
 {
         const char *flags, *entry;
 
-        entry = find_entry(string, vid, pid, &flags);
+        entry = quirks_find_entry(string, vid, pid, &flags);
         if (entry)
                 *ret_n = strcspn(entry, ",");
         return entry;
@@ -97,7 +97,7 @@ const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *
 int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX])
 {
         letters_t letters = 0;
-        bool found = find(string, vid, pid, &letters);
+        bool found = quirks_find_letters(string, vid, pid, &letters);
 
         letters_format(letters, ret_letters);
         return found;
@@ -116,20 +116,24 @@ int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_ent
 int quirks_entry(const char *string, const struct bridge *b, enum driver target, char ret_entry[static QUIRK_ENTRY_MAX])
 {
         letters_t letters = 0;
-        bool entry = find(string, b->vid, b->pid, &letters), right = true;
+        bool entry = quirks_find_letters(string, b->vid, b->pid, &letters), right = true;
         letters_t uas = kernel_letters(b, DRIVER_UAS), storage = kernel_letters(b, DRIVER_USB_STORAGE);
         int n;
 
         switch (target) {
         case DRIVER_UAS:
-                right = entry ? !(letters & LETTER_U) : !(uas & LETTER_U);
+                if (!entry)
+                        letters = uas;
+                right = !(letters & LETTER_U);
                 /* The author of a 'u' did not intend to clear the flags that uas needs. */
                 letters = (letters | uas) & ~LETTER_U;
                 break;
         case DRIVER_USB_STORAGE:
                 /* A row that only usb-storage has does not keep uas off. */
                 right = entry ? letters & LETTER_U : uas & storage & LETTER_U;
-                letters = (entry ? letters : storage) | LETTER_U;
+                if (!entry)
+                        letters = storage;
+                letters |= LETTER_U;
                 break;
         case DRIVER_NONE:
         case DRIVER_OTHER:
@@ -156,7 +160,7 @@ int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS
 }
 
 /* Removes the entry of n characters at `at`, with one comma. */
-static void cut(const char *s, char *at, size_t n)
+static void quirks_cut(const char *s, char *at, size_t n)
 {
         char *tail = at + n;
 
@@ -175,7 +179,7 @@ void quirks_drop(const char *string, uint16_t vid, uint16_t pid, char ret[static
 
         (void) copy_string(s, sizeof(s), string);
         while ((found = quirks_next(s, vid, pid, &n)))
-                cut(s, s + (found - s), n);
+                quirks_cut(s, s + (found - s), n);
         memcpy(ret, s, sizeof(s));
 }
 
@@ -190,7 +194,7 @@ int quirks_remove(const char *string, const char *entry, char ret[static QUIRKS_
                 size_t length = strcspn(p, ",");
 
                 if (length == n && memcmp(p, entry, n) == 0) {
-                        cut(s, p, n);
+                        quirks_cut(s, p, n);
                         r = 1;
                         break;
                 }

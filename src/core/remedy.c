@@ -86,7 +86,7 @@ bool remedy_operand_valid(const char *operand)
 }
 
 /* Quotes a word for a shell, if it needs that. Returns false if it does not fit. */
-static bool quote(const char *s, char *ret, size_t size)
+static bool remedy_quote(const char *s, char *ret, size_t size)
 {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
         size_t used = 1;
@@ -108,13 +108,16 @@ static bool quote(const char *s, char *ret, size_t size)
 
 char *remedy_command(enum remedy id, const char *operand, char *ret, size_t size)
 {
-        const char *words = remedy_rows[id].words, *place = words ? strstr(words, "%s") : NULL;
+        const char *words = remedy_rows[id].words, *place;
         char word[REMEDY_OPERAND_MAX], before[48];
 
         ret[0] = '\0';
-        if (words && !place && copy_string(ret, size, words))
+        if (!words)
                 return ret;
-        if (!place || !operand || !remedy_operand_valid(operand) || !quote(operand, word, sizeof(word)) ||
+        place = strstr(words, "%s");
+        if (!place && copy_string(ret, size, words))
+                return ret;
+        if (!place || !operand || !remedy_operand_valid(operand) || !remedy_quote(operand, word, sizeof(word)) ||
             !copy_part(before, sizeof(before), words, (size_t) (place - words)) ||
             !concat(ret, size, before, word, place + strlen("%s")))
                 ret[0] = '\0';

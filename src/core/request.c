@@ -6,7 +6,7 @@
 
 /* ---- before it is stored ---- */
 
-static bool in_force(const struct facts *f, enum driver target)
+static bool target_in_force(const struct facts *f, enum driver target)
 {
         struct decision d;
 
@@ -15,7 +15,7 @@ static bool in_force(const struct facts *f, enum driver target)
 }
 
 /* f: with the request applied. */
-static void by_table(const struct facts *f, enum driver target, bool force, struct refusal *ret)
+static void refusal_by_table(const struct facts *f, enum driver target, bool force, struct refusal *ret)
 {
         struct decision d;
         bool incapable;
@@ -33,7 +33,7 @@ static void by_table(const struct facts *f, enum driver target, bool force, stru
 }
 
 /* Checks only the verdict of the database: a user who requests uas knows of a failure on this machine. */
-static bool by_verdict(const struct facts *f, enum driver target, bool force)
+static bool refused_by_verdict(const struct facts *f, enum driver target, bool force)
 {
         return target == DRIVER_UAS && !force && f->verdict == VERDICT_BAD && !f->verdict_by_past;
 }
@@ -44,12 +44,12 @@ void refuse_switch(const struct facts *f, enum driver target, bool force, struct
 
         *ret = (struct refusal){.code = UASD_EXIT_OK};
         asked.just_unbound = false; /* this ends before the final decision about the request */
-        if (target == DRIVER_NONE || in_force(&asked, target))
+        if (target == DRIVER_NONE || target_in_force(&asked, target))
                 return;
         asked.override_target = target;
         asked.override_forced = force;
-        by_table(&asked, target, force, ret);
-        if (ret->code == UASD_EXIT_OK && by_verdict(f, target, force))
+        refusal_by_table(&asked, target, force, ret);
+        if (ret->code == UASD_EXIT_OK && refused_by_verdict(f, target, force))
                 *ret = (struct refusal){UASD_EXIT_REFUSED, REASON_VERDICT_BAD, true};
 }
 
@@ -69,33 +69,35 @@ void refuse_policy(const struct facts *f, enum policy p, bool force, struct refu
         asked.authorized = true;
         if (asked.driver == DRIVER_OTHER)
                 asked.driver = DRIVER_NONE;
-        already = in_force(&asked, DRIVER_UAS);
+        already = target_in_force(&asked, DRIVER_UAS);
         asked.policy = p;
         asked.policy_forced = force;
         asked.trial_failed = false; /* a repeated request allows another trial */
         asked.trouble = NULL;
-        by_table(&asked, DRIVER_UAS, force, ret);
-        if (ret->code == UASD_EXIT_OK && !already && by_verdict(f, DRIVER_UAS, force))
+        refusal_by_table(&asked, DRIVER_UAS, force, ret);
+        if (ret->code == UASD_EXIT_OK && !already && refused_by_verdict(f, DRIVER_UAS, force))
                 *ret = (struct refusal){UASD_EXIT_REFUSED, REASON_VERDICT_BAD, true};
 }
 
 const char *refusal_text(const struct refusal *r)
 {
-        bool by_policy = r->reason == REASON_POLICY || r->reason == REASON_POLICY_IGNORE;
-
-        return by_policy ? "Its policy was set with force." : reason_sentence(r->reason);
+        if (r->reason == REASON_POLICY || r->reason == REASON_POLICY_IGNORE)
+                return "Its policy was set with force.";
+        return reason_sentence(r->reason);
 }
 
 /* ---- its end ---- */
 
 /* The exit status of a request that ends without a switch. */
-static int at_rest(const struct life *l, enum driver to)
+static int request_code_at_rest(const struct life *l, enum driver to)
 {
         if (l->cancelled)
                 return UASD_EXIT_FAILED;
         if (to == DRIVER_NONE || to == l->disk.facts.driver)
                 return UASD_EXIT_OK;
-        return l->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
+        if (l->disk.decision.rest == STATE_INCAPABLE)
+                return UASD_EXIT_INCAPABLE;
+        return UASD_EXIT_REFUSED;
 }
 
 bool request_ended(const struct life *l, enum driver to, struct request_end *ret)
@@ -115,7 +117,7 @@ bool request_ended(const struct life *l, enum driver to, struct request_end *ret
                 (void) copy_string(ret->text, sizeof(ret->text), d->outcome.text);
                 return true;
         }
-        ret->code = at_rest(l, to);
+        ret->code = request_code_at_rest(l, to);
         ret->step = "";
         ret->undo = ret->code == UASD_EXIT_REFUSED || ret->code == UASD_EXIT_INCAPABLE;
         (void) disk_reason(d, ret->text, sizeof(ret->text));

@@ -13,9 +13,18 @@ static bool is_type(const char *s)
         return *s >= 'a' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789,+/")] == '\0';
 }
 
+static const char *line_after(const char *line)
+{
+        const char *end = strchr(line, '\n');
+
+        if (!end)
+                return NULL;
+        return end + 1;
+}
+
 enum smart_lookup smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])
 {
-        for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        for (const char *line = text; line; line = line_after(line)) {
                 char type[SMART_TYPE_MAX];
                 size_t n;
 
@@ -55,17 +64,19 @@ char *smart_explain(const struct facts *f, char *ret, size_t size)
 {
         struct facts bare = *f;
         char entry[QUIRK_ENTRY_MAX];
+        bool blocked;
 
         bare.quirks[0] = '\0';
         ret[0] = '\0';
         if (f->driver != DRIVER_UAS)
                 return ret;
-        if (smart_ata_blocked(f, DRIVER_UAS))
+        blocked = smart_ata_blocked(f, DRIVER_UAS);
+        if (blocked && !smart_ata_blocked(f, DRIVER_USB_STORAGE) && f->caps.bot)
                 (void) snprintf(
-                        ret, size, "%s",
-                        !smart_ata_blocked(f, DRIVER_USB_STORAGE) && f->caps.bot
-                                ? "The kernel blocks ATA commands under uas for this bridge (flag t), so SMART cannot be read. usb-storage allows them: uasctl switch DISK usb-storage"
-                                : "The kernel blocks ATA commands for this bridge (flag t), so SMART cannot be read.");
+                        ret, size,
+                        "The kernel blocks ATA commands under uas for this bridge (flag t), so SMART cannot be read. usb-storage allows them: uasctl switch DISK usb-storage");
+        else if (blocked)
+                (void) snprintf(ret, size, "The kernel blocks ATA commands for this bridge (flag t), so SMART cannot be read.");
         else if (smart_ata_blocked(&bare, DRIVER_UAS) && quirks_entry_of(f->quirks, f->vid, f->pid, entry) > 0)
                 (void) snprintf(ret, size, "The entry %s replaces the kernel's flag t: ATA commands reach the disk under uas.",
                                 entry);
@@ -99,5 +110,7 @@ const char *smart_why_not(const struct smart_case *c)
                 return "the kernel blocks ATA commands to it under uas (flag t), and allows them under usb-storage";
         if (lookups[c->lookup])
                 return lookups[c->lookup];
-        return c->root ? NULL : "only root may ask it";
+        if (!c->root)
+                return "only root may ask it";
+        return NULL;
 }

@@ -38,18 +38,24 @@ static uint64_t be32(const uint8_t *p)
         return (uint64_t) p[0] << 24 | (uint64_t) p[1] << 16 | (uint64_t) p[2] << 8 | p[3];
 }
 
-static bool is_page(const uint8_t *p, size_t n, uint8_t page, size_t at_least)
+static bool trim_page_valid(const uint8_t *p, size_t n, uint8_t page, size_t at_least)
 {
         return n >= at_least && p[1] == page && 4u + (p[2] << 8 | p[3]) >= at_least;
 }
 
 void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size, struct trim_facts *ret)
 {
-        uint64_t max;
+        uint64_t max, unit = COARSEST;
 
         ret->max_bytes = 0;
-        ret->offer = !is_page(b2, n_b2, 0xb2, 6) ? TRIM_OFFER_UNKNOWN : b2[5] & LBPU ? TRIM_OFFER_YES : TRIM_OFFER_NO;
-        if (ret->offer != TRIM_OFFER_YES || !is_page(b0, n_b0, 0xb0, 28))
+        ret->offer = TRIM_OFFER_UNKNOWN;
+        if (!trim_page_valid(b2, n_b2, 0xb2, 6))
+                return;
+        ret->offer = TRIM_OFFER_NO;
+        if (!(b2[5] & LBPU))
+                return;
+        ret->offer = TRIM_OFFER_YES;
+        if (!trim_page_valid(b0, n_b0, 0xb0, 28))
                 return;
         /* No blocks, or none at a time: it does not support UNMAP. */
         if (be32(b0 + 20) == 0 || be32(b0 + 24) == 0) {
@@ -57,7 +63,9 @@ void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, 
                 return;
         }
         max = be32(b0 + 20) * block_size;
-        ret->max_bytes = max - max % (max >= MEGABYTE ? MEGABYTE : COARSEST);
+        if (max >= MEGABYTE)
+                unit = MEGABYTE;
+        ret->max_bytes = max - max % unit;
 }
 
 const char *trim_advice(const struct trim_facts *t, enum driver driver)
@@ -66,21 +74,23 @@ const char *trim_advice(const struct trim_facts *t, enum driver driver)
                 return "To keep it on for this one: uasctl trim DISK on";
         if (t->used_bytes > 0 || t->mode[0] == '\0')
                 return NULL;
+        if (t->kept == TRIM_KEPT && t->offer == TRIM_OFFER_YES)
+                return "udev has not turned it on. To ask it again: uasctl trim DISK on";
         if (t->kept == TRIM_KEPT)
-                return t->offer == TRIM_OFFER_YES ? "udev has not turned it on. To ask it again: uasctl trim DISK on"
-                                                  : "udev has not turned it on. To ask it again: uasctl --force trim DISK on";
+                return "udev has not turned it on. To ask it again: uasctl --force trim DISK on";
         if (t->offer == TRIM_OFFER_YES)
                 return "To turn it on: uasctl trim DISK on";
-        return t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE && t->choice
-                       ? "Under uas, uasctl shows whether the disk offers it"
-                       : NULL;
+        if (t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE && t->choice)
+                return "Under uas, uasctl shows whether the disk offers it";
+        return NULL;
 }
 
-static const char *how(const struct trim_facts *t)
+static const char *trim_clause(const struct trim_facts *t)
 {
+        if (t->used_bytes > 0 && t->kept == TRIM_KEPT)
+                return "in use under both drivers, because it is kept on";
         if (t->used_bytes > 0)
-                return t->kept == TRIM_KEPT ? "in use under both drivers, because it is kept on"
-                                            : "in use: the kernel turned it on by itself";
+                return "in use: the kernel turned it on by itself";
         if (t->mode[0] == '\0')
                 return "not possible: the kernel sends TRIM only to disks";
         if (t->kept == TRIM_KEPT_FOR_ANOTHER)
@@ -89,12 +99,23 @@ static const char *how(const struct trim_facts *t)
                 return "not in use, though the disk offers it (LBPU)";
         if (t->offer == TRIM_OFFER_NO)
                 return "not in use: the disk does not offer it";
-        return t->kept == TRIM_KEPT ? "not in use, though it is kept on" : "not in use";
+        if (t->kept == TRIM_KEPT)
+                return "not in use, though it is kept on";
+        return "not in use";
 }
 
 bool trim_ends(const struct trim_facts *t)
 {
         return t->used_bytes > 0 && t->kept != TRIM_KEPT && t->choice;
+}
+
+static const char *trim_end_advice(const struct trim_facts *t)
+{
+        if (t->offer == TRIM_OFFER_YES)
+                return "Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on";
+        if (t->offer == TRIM_OFFER_UNKNOWN)
+                return "Under usb-storage it would not be, unless it is kept on: uasctl --force trim DISK on";
+        return "Under usb-storage it would not be";
 }
 
 char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, size_t size)
@@ -103,11 +124,7 @@ char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, s
 
         /* The kernel finds this only under uas, not under usb-storage. */
         if (!advice && trim_ends(t) && driver == DRIVER_UAS)
-                advice = t->offer == TRIM_OFFER_YES
-                                 ? "Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on"
-                         : t->offer == TRIM_OFFER_UNKNOWN
-                                 ? "Under usb-storage it would not be, unless it is kept on: uasctl --force trim DISK on"
-                                 : "Under usb-storage it would not be";
-        (void) snprintf(ret, size, "%s%s%s", how(t), advice ? ". " : "", advice ?: "");
+                advice = trim_end_advice(t);
+        (void) snprintf(ret, size, "%s%s%s", trim_clause(t), advice ? ". " : "", advice ?: "");
         return ret;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/trouble.h"
 
+#include <sys/param.h>
+
 #include "common/util.h"
 #include "core/machine.h"
 
@@ -62,25 +64,25 @@ bool sign_about(const struct sign *s, const struct facts *f, const char *host, s
         return true;
 }
 
-static void drop(struct trouble *t, size_t at)
+static void burst_drop(struct trouble *t, size_t at)
 {
         memmove(t->bursts + at, t->bursts + at + 1, (t->n - at - 1) * sizeof(*t->bursts));
         t->n--;
 }
 
-static void forget_old(struct trouble *t, usec_t usec)
+static void trouble_forget_old(struct trouble *t, usec_t usec)
 {
         while (t->n > 0 && usec > t->bursts[0].last + MEMORY_USEC)
-                drop(t, 0);
+                burst_drop(t, 0);
 }
 
 bool trouble_pending(struct trouble *t, usec_t usec)
 {
-        forget_old(t, usec);
+        trouble_forget_old(t, usec);
         return t->n > 0;
 }
 
-static bool belongs(const struct burst *b, const struct sign *s, usec_t usec)
+static bool burst_belongs(const struct burst *b, const struct sign *s, usec_t usec)
 {
         /* Signs of a bad cable do not make a bridge's burst heavier. */
         if (b->blame != s->blame || b->driver != s->driver)
@@ -93,18 +95,18 @@ static bool belongs(const struct burst *b, const struct sign *s, usec_t usec)
 }
 
 /* Returns true for a new burst, or one that has become heavier. */
-static bool add(struct trouble *t, const struct sign *s, usec_t usec)
+static bool burst_add(struct trouble *t, const struct sign *s, usec_t usec)
 {
         struct burst *b = NULL;
         bool news;
 
         for (size_t i = t->n; i-- > 0 && !b;)
-                if (belongs(t->bursts + i, s, usec))
+                if (burst_belongs(t->bursts + i, s, usec))
                         b = t->bursts + i;
         news = !b || s->weight > b->weight;
         if (!b) {
                 if (t->n == BURSTS_MAX)
-                        drop(t, 0);
+                        burst_drop(t, 0);
                 b = t->bursts + t->n++;
                 *b = (struct burst){.first = usec, .driver = s->driver, .blame = s->blame};
         }
@@ -112,7 +114,7 @@ static bool add(struct trouble *t, const struct sign *s, usec_t usec)
                 b->weight = s->weight;
                 b->what = s->what;
         }
-        b->last = usec > b->last ? usec : b->last;
+        b->last = MAX(b->last, usec);
         /* usb-storage resets the port by itself, mostly before the time-out is counted: its bursts end at a pause. */
         if (s->handling && !b->began && s->driver != DRIVER_USB_STORAGE)
                 b->began = usec;
@@ -121,34 +123,34 @@ static bool add(struct trouble *t, const struct sign *s, usec_t usec)
         return news;
 }
 
-static bool excused(const struct trouble *t, usec_t usec)
+static bool trouble_excused(const struct trouble *t, usec_t usec)
 {
         return t->excuse_what && usec <= t->excuse + EXCUSE_USEC;
 }
 
 /* Only for these does the driver make a difference, or the port. */
-static bool is_excusable(enum blame b)
+static bool blame_excusable(enum blame b)
 {
         return b == BLAME_BRIDGE || b == BLAME_UNKNOWN;
 }
 
 /* A device cannot be enumerated without power, or through a hub that does not answer. A bad place of the disk garbles nothing. */
-static bool is_explained(const struct trouble *t, enum blame b, usec_t usec)
+static bool blame_explained(const struct trouble *t, enum blame b, usec_t usec)
 {
         bool port = t->excuse_blame == BLAME_POWER || t->excuse_blame == BLAME_HUB || t->excuse_blame == BLAME_CONTROLLER;
 
-        return excused(t, usec) && (is_excusable(b) || (b == BLAME_CABLE && port));
+        return trouble_excused(t, usec) && (blame_excusable(b) || (b == BLAME_CABLE && port));
 }
 
 /* When the machine wakes up, the kernel may reset every device, and hubs answer late. */
-static bool is_of_sleep(const struct trouble *t, const struct sign *s)
+static bool sign_is_of_sleep(const struct trouble *t, const struct sign *s)
 {
         return t->asleep && s->weight == WEIGHT_MEDIUM &&
-               (is_excusable(s->blame) || s->blame == BLAME_CABLE || s->blame == BLAME_HUB);
+               (blame_excusable(s->blame) || s->blame == BLAME_CABLE || s->blame == BLAME_HUB);
 }
 
 /* A bridge is not to blame for a bad port, nor for signs shortly before the port was reported. Returns true if there were any. */
-static bool excuse(struct trouble *t, const struct sign *s, usec_t usec)
+static bool trouble_excuse(struct trouble *t, const struct sign *s, usec_t usec)
 {
         size_t n = t->n;
 
@@ -156,26 +158,28 @@ static bool excuse(struct trouble *t, const struct sign *s, usec_t usec)
         t->excuse_what = s->what;
         t->excuse_blame = s->blame;
         for (size_t i = t->n; i-- > 0;)
-                if (is_excusable(t->bursts[i].blame) && t->bursts[i].last + EXCUSE_USEC >= usec)
-                        drop(t, i);
+                if (blame_excusable(t->bursts[i].blame) && t->bursts[i].last + EXCUSE_USEC >= usec)
+                        burst_drop(t, i);
         return t->n < n;
 }
 
-static void blame_once(struct trouble *t, struct finding *f, enum blame blame, const char *what)
+static void finding_blame_once(struct trouble *t, struct finding *f, enum blame blame, const char *what)
 {
-        f->finding = t->told == blame ? FINDING_NONE : FINDING_BLAMED;
+        f->finding = FINDING_BLAMED;
+        if (t->told == blame)
+                f->finding = FINDING_NONE;
         f->blame = t->told = blame;
         f->what = what;
 }
 
 /* Trouble of these causes stays with the disk and its place when the driver changes, so it was there under uas as well. */
-static bool clears(const struct trouble *t, enum blame b)
+static bool trouble_clears(const struct trouble *t, enum blame b)
 {
         return t->trust == TRUST_DISTRUSTED && t->driver == DRIVER_USB_STORAGE &&
                (b == BLAME_UNKNOWN || b == BLAME_DISK || b == BLAME_CABLE || b == BLAME_HUB);
 }
 
-static void judge(struct trouble *t, const struct sign *s, bool news, struct finding *f)
+static void trouble_weigh(struct trouble *t, const struct sign *s, bool news, struct finding *f)
 {
         const struct burst *worst = NULL;
         unsigned sum = 0;
@@ -201,21 +205,23 @@ static void judge(struct trouble *t, const struct sign *s, bool news, struct fin
                 f->finding = FINDING_BROKEN;
                 f->what = worst->what;
                 t->trust = TRUST_DISTRUSTED;
-        } else if (clears(t, s->blame)) {
+        } else if (trouble_clears(t, s->blame)) {
                 f->finding = FINDING_CLEARED;
                 f->what = worst->what;
                 t->trust = TRUST_CLEARED;
                 t->told = s->blame;
         } else
-                blame_once(t, f, s->blame, s->what);
+                finding_blame_once(t, f, s->blame, s->what);
 }
 
 /* The sign as it counts under the driver of the disk. */
-static struct sign under_driver(const struct trouble *t, const struct sign *s)
+static struct sign sign_under_driver(const struct trouble *t, const struct sign *s)
 {
         struct sign own = *s;
 
-        own.driver = t->driver == DRIVER_USB_STORAGE ? DRIVER_USB_STORAGE : DRIVER_UAS;
+        own.driver = DRIVER_UAS;
+        if (t->driver == DRIVER_USB_STORAGE)
+                own.driver = DRIVER_USB_STORAGE;
         if (own.blame == BLAME_BRIDGE && (own.driver == DRIVER_USB_STORAGE || t->trust == TRUST_CLEARED))
                 own.blame = BLAME_UNKNOWN;
         return own;
@@ -224,9 +230,9 @@ static struct sign under_driver(const struct trouble *t, const struct sign *s)
 void trouble_take(struct trouble *t, const struct sign *sign, usec_t usec, struct finding *ret)
 {
         struct finding f = {.finding = FINDING_NONE};
-        struct sign own = under_driver(t, sign), *s = &own;
+        struct sign own = sign_under_driver(t, sign), *s = &own;
 
-        forget_old(t, usec);
+        trouble_forget_old(t, usec);
         if (s->weight == WEIGHT_NEW) {
                 trouble_again(t);
                 t->driver = sign->driver ?: t->driver;
@@ -234,20 +240,20 @@ void trouble_take(struct trouble *t, const struct sign *sign, usec_t usec, struc
                 t->gone = true;
         else if (s->weight == WEIGHT_SLEEP || s->weight == WEIGHT_AWAKE)
                 t->asleep = s->weight == WEIGHT_SLEEP;
-        else if (t->gone || is_of_sleep(t, s)) {
+        else if (t->gone || sign_is_of_sleep(t, s)) {
                 if (s->excuses)
-                        (void) excuse(t, s, usec);
+                        (void) trouble_excuse(t, s, usec);
         } else if (s->excuses) {
-                bool any = excuse(t, s, usec);
+                bool any = trouble_excuse(t, s, usec);
 
                 if (s->weight == WEIGHT_FATAL || (s->weight == WEIGHT_AROUND && any))
-                        blame_once(t, &f, s->blame, s->what);
+                        finding_blame_once(t, &f, s->blame, s->what);
                 else if (s->weight != WEIGHT_AROUND)
-                        judge(t, s, add(t, s, usec), &f);
-        } else if (is_explained(t, s->blame, usec))
-                blame_once(t, &f, t->excuse_blame, t->excuse_what);
+                        trouble_weigh(t, s, burst_add(t, s, usec), &f);
+        } else if (blame_explained(t, s->blame, usec))
+                finding_blame_once(t, &f, t->excuse_blame, t->excuse_what);
         else
-                judge(t, s, add(t, s, usec), &f);
+                trouble_weigh(t, s, burst_add(t, s, usec), &f);
         *ret = f;
 }
 
@@ -278,7 +284,7 @@ char *trouble_text(const struct trouble *t, const char *key, char ret[static TRO
         return ret;
 }
 
-static bool usec_of(const char *digits, usec_t *ret)
+static bool trouble_take_usec(const char *digits, usec_t *ret)
 {
         unsigned long long v;
 
@@ -288,12 +294,15 @@ static bool usec_of(const char *digits, usec_t *ret)
         return true;
 }
 
-static bool blame_of(const char *word, enum blame *ret)
+static bool trouble_take_blame(const char *word, enum blame *ret)
 {
         int b = blame_from_string(word);
 
-        *ret = b > BLAME_NONE ? (enum blame) b : BLAME_NONE;
-        return b > BLAME_NONE;
+        *ret = BLAME_NONE;
+        if (b <= BLAME_NONE)
+                return false;
+        *ret = (enum blame) b;
+        return true;
 }
 
 int trouble_take_line(struct trouble *t, const char *line)
@@ -308,21 +317,23 @@ int trouble_take_line(struct trouble *t, const char *line)
             7) {
                 w = table_find(weights, ELEMENTSOF(weights), weight);
                 d = driver_from_string(driver);
-                if (k.n == BURSTS_MAX || !usec_of(first, &b.first) || !usec_of(last, &b.last) || !usec_of(began, &b.began) ||
-                    !usec_of(reset, &b.reset) || (d != DRIVER_UAS && d != DRIVER_USB_STORAGE) || !blame_of(blame, &cause) ||
-                    w < 0 || !(b.what = sign_what(line + at)))
+                if (k.n == BURSTS_MAX || !trouble_take_usec(first, &b.first) || !trouble_take_usec(last, &b.last) ||
+                    !trouble_take_usec(began, &b.began) || !trouble_take_usec(reset, &b.reset) ||
+                    (d != DRIVER_UAS && d != DRIVER_USB_STORAGE) || !trouble_take_blame(blame, &cause) || w < 0 ||
+                    !(b.what = sign_what(line + at)))
                         return -EINVAL;
                 b.driver = (enum driver) d;
                 b.blame = cause;
                 b.weight = (enum weight) w;
                 k.bursts[k.n++] = b;
         } else if (sscanf(line, "excuse %23s %15s %n", first, blame, &at) == 2) {
-                if (!usec_of(first, &k.excuse) || !blame_of(blame, &k.excuse_blame) || !(k.excuse_what = sign_what(line + at)))
+                if (!trouble_take_usec(first, &k.excuse) || !trouble_take_blame(blame, &k.excuse_blame) ||
+                    !(k.excuse_what = sign_what(line + at)))
                         return -EINVAL;
         } else if (sscanf(line, "told %15s", blame) == 1) {
-                if (!blame_of(blame, &k.told))
+                if (!trouble_take_blame(blame, &k.told))
                         return -EINVAL;
-        } else if (sscanf(line, "timeouts %23s", first) != 1 || !usec_of(first, &k.timeouts))
+        } else if (sscanf(line, "timeouts %23s", first) != 1 || !trouble_take_usec(first, &k.timeouts))
                 return -EINVAL;
         *t = k;
         return 0;
@@ -330,7 +341,7 @@ int trouble_take_line(struct trouble *t, const char *line)
 
 /* ---- disks that drop off the bus ---- */
 
-static struct dropping *find(struct drops *d, const char *port)
+static struct dropping *dropping_find(struct drops *d, const char *port)
 {
         for (size_t i = 0; i < ELEMENTSOF(d->ports); i++)
                 if (streq(d->ports[i].port, port))
@@ -339,7 +350,7 @@ static struct dropping *find(struct drops *d, const char *port)
 }
 
 /* Returns a free entry, or that of the port with the oldest event. */
-static struct dropping *oldest(struct drops *d)
+static struct dropping *dropping_oldest(struct drops *d)
 {
         struct dropping *p = d->ports;
 
@@ -349,32 +360,32 @@ static struct dropping *oldest(struct drops *d)
         return p;
 }
 
-static bool is_same(const struct dropping *p, const struct facts *f)
+static bool dropping_is_same(const struct dropping *p, const struct facts *f)
 {
         return p->vid == f->vid && p->pid == f->pid && streq(p->serial, f->serial);
 }
 
 /* No event reports the wakeup: the first disk that comes or goes shows it. If that is late, one drop too few is counted. */
-static bool just_woken(struct drops *d, usec_t now, usec_t asleep)
+static bool drops_just_woken(struct drops *d, usec_t now, usec_t asleep)
 {
         if (d->begun && asleep >= d->asleep + ASLEEP_LEAST_USEC)
                 d->woken = now;
-        d->asleep = asleep > d->asleep ? asleep : d->asleep;
+        d->asleep = MAX(d->asleep, asleep);
         d->begun = true;
         return d->woken && now < d->woken + DROPS_WOKEN_USEC;
 }
 
 void drops_gone(struct drops *d, const struct facts *f, bool explained, usec_t now, usec_t asleep)
 {
-        struct dropping *p = find(d, f->port);
-        bool woken = just_woken(d, now, asleep);
+        struct dropping *p = dropping_find(d, f->port);
+        bool woken = drops_just_woken(d, now, asleep);
 
-        if (p && is_same(p, f)) {
+        if (p && dropping_is_same(p, f)) {
                 if (p->devnum == f->devnum) /* another interface of the same device was already counted */
                         return;
         } else {
                 if (!p)
-                        p = oldest(d);
+                        p = dropping_oldest(d);
                 *p = (struct dropping){.vid = f->vid, .pid = f->pid};
                 memcpy(p->port, f->port, sizeof(p->port));
                 memcpy(p->serial, f->serial, sizeof(p->serial));
@@ -384,25 +395,25 @@ void drops_gone(struct drops *d, const struct facts *f, bool explained, usec_t n
         p->away = !explained && !woken;
 }
 
-static unsigned add_drop(struct dropping *p, usec_t now)
+static unsigned dropping_add(struct dropping *p, usec_t now)
 {
         if (p->n > 0 && now > p->at[p->n - 1] + DROPS_MEMORY_USEC)
-                p->told = false;
+                p->reported = false;
         if (p->n == DROPS_ENOUGH)
                 memmove(p->at, p->at + 1, --p->n * sizeof(*p->at));
         p->at[p->n++] = now;
-        if (p->told || p->n < DROPS_ENOUGH || now > p->at[0] + DROPS_MEMORY_USEC)
+        if (p->reported || p->n < DROPS_ENOUGH || now > p->at[0] + DROPS_MEMORY_USEC)
                 return 0;
-        p->told = true;
+        p->reported = true;
         return p->n;
 }
 
 unsigned drops_came(struct drops *d, const struct facts *f, usec_t now, usec_t asleep)
 {
-        struct dropping *p = find(d, f->port);
-        bool woken = just_woken(d, now, asleep), away;
+        struct dropping *p = dropping_find(d, f->port);
+        bool woken = drops_just_woken(d, now, asleep), away;
 
-        if (!p || !is_same(p, f))
+        if (!p || !dropping_is_same(p, f))
                 return 0;
         away = p->away;
         p->away = false;
@@ -411,5 +422,7 @@ unsigned drops_came(struct drops *d, const struct facts *f, usec_t now, usec_t a
                 p->devnum = 0;
                 return 0;
         }
-        return away && !woken && now <= p->seen + DROP_USEC ? add_drop(p, now) : 0;
+        if (!away || woken || now > p->seen + DROP_USEC)
+                return 0;
+        return dropping_add(p, now);
 }

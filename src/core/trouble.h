@@ -151,7 +151,7 @@ struct dropping {
         bool away;               /* it has gone, and may come back */
         usec_t at[DROPS_ENOUGH]; /* times of its last drops, the oldest first */
         unsigned n;
-        bool told; /* this series was reported. It ends after DROPS_MEMORY_USEC without a drop */
+        bool reported; /* this series was reported. It ends after DROPS_MEMORY_USEC without a drop */
 };
 
 struct drops {

@@ -82,7 +82,9 @@ char *sentence_with(const char *sentence, const char *name, char *ret, size_t si
 {
         const char *at = strstr(sentence, "%s");
 
-        (void) snprintf(ret, size, "%.*s%s%s", (int) (at ? (size_t) (at - sentence) : strlen(sentence)), sentence, at ? name : "",
-                        at ? at + strlen("%s") : "");
+        if (at)
+                (void) snprintf(ret, size, "%.*s%s%s", (int) (at - sentence), sentence, name, at + strlen("%s"));
+        else
+                (void) snprintf(ret, size, "%s", sentence);
         return ret;
 }

@@ -29,7 +29,7 @@ void boot_edit_done(struct boot_edit *e)
 /* ---- the form ---- */
 
 /* Takes one of the words, which is the last one so far: only the last one counts for the kernel. */
-static const char *take_word(struct boot_edit *e, size_t from, size_t to, const char *value)
+static const char *take_quirks_word(struct boot_edit *e, size_t from, size_t to, const char *value)
 {
         char *joined;
 
@@ -75,7 +75,7 @@ static const char *parse_command_line(struct boot_edit *e, size_t from, size_t t
                 if (streq(name, "--"))
                         return N_("the words behind -- are not for the kernel");
                 if (value && kernel_name_is(name, "usb_storage.quirks"))
-                        why = take_word(e, from + (size_t) (name - line), from + (size_t) (rest - line), value);
+                        why = take_quirks_word(e, from + (size_t) (name - line), from + (size_t) (rest - line), value);
         }
         return why;
 }
@@ -83,15 +83,15 @@ static const char *parse_command_line(struct boot_edit *e, size_t from, size_t t
 static const char *parse_one_line(struct boot_edit *e)
 {
         size_t n = strcspn(e->text, "\n");
-        const char *sign = memchr(e->text, '#', n);
 
         if (e->text[n + strspn(e->text + n, "\n")])
                 return N_("it has more than one line");
         if (strspn(e->text, " \t") == n)
                 return N_("it is empty");
-        /* A change may remove the words before it. */
-        if (sign && (sign == e->text || strchr(" \t", sign[-1])))
-                return N_("a word in it begins with #, which may be a comment");
+        /* Wherever it is: a change may remove the words before it. */
+        for (const char *sign = e->text; (sign = memchr(sign, '#', (size_t) (e->text + n - sign))); sign++)
+                if (sign == e->text || strchr(" \t", sign[-1]))
+                        return N_("a word in it begins with #, which may be a comment");
         return parse_command_line(e, 0, n);
 }
 
@@ -99,11 +99,13 @@ static const char *parse_one_line(struct boot_edit *e)
 static const char *parse_grub_line(struct boot_edit *e, const char *line)
 {
         size_t from = strlen(GRUB_VARIABLE "="), n = strcspn(line, "\n"), at = (size_t) (line - e->text);
-        const char *end = line[from] == '"' || line[from] == '\'' ? memchr(line + from + 1, line[from], n - from - 1) : NULL;
+        const char *end = NULL;
 
+        if (line[from] == '"' || line[from] == '\'')
+                end = memchr(line + from + 1, line[from], n - from - 1);
         if (line > e->text + 1 && line[-2] == '\\')
                 return N_("the line of GRUB_CMDLINE_LINUX= continues another one");
-        if (!end || end[1 + strspn(end + 1, " \t")] != (line[n] ? '\n' : '\0'))
+        if (!end || end[1 + strspn(end + 1, " \t")] != line[n])
                 return N_("the value of GRUB_CMDLINE_LINUX= is not one quoted text");
         if (strcspn(line + from + 1, "$`\\\"") < (size_t) (end - line) - from - 1)
                 return N_("the value of GRUB_CMDLINE_LINUX= needs a shell");
@@ -138,7 +140,9 @@ static const char *parse_grub(struct boot_edit *e)
                 else if (names_quirks(line, n))
                         return N_("usb-storage.quirks= is in another line than GRUB_CMDLINE_LINUX=");
         }
-        return found ? parse_grub_line(e, found) : N_("it does not set GRUB_CMDLINE_LINUX=");
+        if (!found)
+                return N_("it does not set GRUB_CMDLINE_LINUX=");
+        return parse_grub_line(e, found);
 }
 
 static const char *parse_modprobe(struct boot_edit *e)
@@ -180,61 +184,74 @@ static int look_at_grub_d(const char *name, void *data)
 }
 
 /* Returns why a change of this file has no effect or does not last; NULL: it does. */
-static const char *made_by_others(const struct roots *r, const struct boot_place *p)
+static const char *made_by_others(const struct roots *roots, const struct boot_place *p)
 {
-        struct other_file o = {.roots = r};
+        struct other_file o = {.roots = roots};
         char text[16384];
 
         /* Debian's package for the Raspberry Pi. */
-        if (p->form == BOOT_ONE_LINE && attr_read(r->etc, "kernel/postinst.d/z50-raspi-firmware", text, sizeof(text)) > 0 &&
+        if (p->form == BOOT_ONE_LINE && attr_read(roots->etc, "kernel/postinst.d/z50-raspi-firmware", text, sizeof(text)) > 0 &&
             strstr(text, "raspi-extra-cmdline"))
                 return N_("raspi-firmware makes it from /etc/default/raspi-extra-cmdline, which is the file to change");
         if (p->form == BOOT_ENTRIES)
                 return N_("each kernel has an entry in it, and uasctl does not change those");
         if (p->form != BOOT_GRUB)
                 return NULL;
-        if (faccessat(r->etc, "../boot/grub/grub.cfg", F_OK, 0) < 0 && faccessat(r->etc, "../boot/grub2/grub.cfg", F_OK, 0) < 0)
+        if (faccessat(roots->etc, "../boot/grub/grub.cfg", F_OK, 0) < 0 &&
+            faccessat(roots->etc, "../boot/grub2/grub.cfg", F_OK, 0) < 0)
                 return N_("there is no grub.cfg in /boot/grub, so another boot loader may start this machine");
-        (void) dir_each(r->etc, "default/grub.d", look_at_grub_d, &o);
+        (void) dir_each(roots->etc, "default/grub.d", look_at_grub_d, &o);
         return o.why;
 }
 
-static int read_file(const struct roots *r, const char *at, struct boot_edit *e, const char **ret_why)
+static int read_boot_file(const struct roots *roots, const char *at, struct boot_edit *e, const char **ret_why)
 {
-        _cleanup_close_ int fd = openat(r->etc, at, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        _cleanup_close_ int fd = openat(roots->etc, at, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         size_t n = 0;
-        int k;
+        int r;
 
         *ret_why = N_("it is a symbolic link");
         if (fd < 0)
                 return errno == ELOOP ? -EUCLEAN : -errno;
-        k = fstat(fd, &e->seen) < 0 ? -errno : read_whole(fd, TEXT_MAX, &e->text, &n);
-        *ret_why = k == -EINVAL                    ? N_("it is no file")
-                   : k == -EFBIG                   ? N_("it is too long")
-                   : k >= 0 && strlen(e->text) < n ? N_("it has control characters")
-                                                   : NULL;
-        return *ret_why ? -EUCLEAN : k;
+        *ret_why = NULL;
+        if (fstat(fd, &e->seen) < 0)
+                return -errno;
+        r = read_whole(fd, TEXT_MAX, &e->text, &n);
+        if (r == -EINVAL)
+                *ret_why = N_("it is no file");
+        else if (r == -EFBIG)
+                *ret_why = N_("it is too long");
+        else if (r < 0)
+                return r;
+        else if (strlen(e->text) < n)
+                *ret_why = N_("it has control characters");
+        if (*ret_why)
+                return -EUCLEAN;
+        return 0;
 }
 
-int boot_edit_read(const struct roots *r, const struct boot_place *p, bool backup, struct boot_edit *ret, const char **ret_why)
+int boot_edit_read(const struct roots *roots, const struct boot_place *p, bool backup, struct boot_edit *ret,
+                   const char **ret_why)
 {
         static const char *(*const parse[])(struct boot_edit * e) = {
                 [BOOT_ONE_LINE] = parse_one_line, [BOOT_GRUB] = parse_grub, [BOOT_MODPROBE] = parse_modprobe};
         _cleanup_(boot_edit_done) struct boot_edit e = {.place = p};
         char at[PATH_MAX];
-        int k;
+        int r;
 
-        *ret_why = backup ? NULL : made_by_others(r, p);
+        *ret_why = NULL;
+        if (!backup)
+                *ret_why = made_by_others(roots, p);
         if (*ret_why)
                 return -EUCLEAN;
         (void) snprintf(at, sizeof(at), "%s%s", p->at, backup ? BOOT_BACKUP : "");
-        k = read_file(r, at, &e, ret_why);
-        if (k == -ENOENT && p->form == BOOT_MODPROBE && !backup) {
+        r = read_boot_file(roots, at, &e, ret_why);
+        if (r == -ENOENT && p->form == BOOT_MODPROBE && !backup) {
                 e.text = need(strdup(""));
-                k = 0;
+                r = 0;
         }
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         assert(e.text);
         *ret_why = parse[p->form](&e);
         if (*ret_why)
@@ -253,7 +270,7 @@ static bool has_word(const char *cmdline, const char *name, const char *value)
         char *rest = copy, *n, *v;
 
         while ((rest = kernel_next_arg(rest, &n, &v)))
-                if (streq(n, name) && (value ? v && streq(v, value) : !v))
+                if (streq(n, name) && !v == !value && (!v || streq(v, value)))
                         return true;
         return false;
 }
@@ -265,12 +282,12 @@ static bool is_replaced(const char *value)
 }
 
 /* For that firmware, config.txt may name another file. */
-static bool config_names_another(const struct roots *r, const struct boot_place *p)
+static bool config_names_another(const struct roots *roots, const struct boot_place *p)
 {
         char at[PATH_MAX], text[16384];
 
         (void) snprintf(at, sizeof(at), "%.*sconfig.txt", (int) (strrchr(p->at, '/') + 1 - p->at), p->at);
-        if (p->form != BOOT_ONE_LINE || attr_read(r->etc, at, text, sizeof(text)) < 0)
+        if (p->form != BOOT_ONE_LINE || attr_read(roots->etc, at, text, sizeof(text)) < 0)
                 return false;
         for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
                 const char *name = line + strspn(line, " \t"), *file = startswith(name, "cmdline=");
@@ -281,14 +298,14 @@ static bool config_names_another(const struct roots *r, const struct boot_place 
         return false;
 }
 
-const char *boot_edit_not_booted(const struct roots *r, const struct boot_edit *e)
+const char *boot_edit_not_booted(const struct roots *roots, const struct boot_edit *e)
 {
         char *rest, *name, *value, cmdline[COMMAND_LINE_MAX];
         _cleanup_free_ char *line = NULL;
 
-        if (e->place->form == BOOT_MODPROBE || attr_read(r->proc, "cmdline", cmdline, sizeof(cmdline)) <= 0)
+        if (e->place->form == BOOT_MODPROBE || attr_read(roots->proc, "cmdline", cmdline, sizeof(cmdline)) <= 0)
                 return NULL;
-        if (config_names_another(r, e->place))
+        if (config_names_another(roots, e->place))
                 return N_("config.txt beside it names another file (cmdline= or os_prefix=)");
         if (e->place->form == BOOT_GRUB && !startswith(cmdline, "BOOT_IMAGE=") && !strstr(cmdline, " BOOT_IMAGE="))
                 return N_("GRUB has not started this machine: /proc/cmdline has no BOOT_IMAGE=");
@@ -323,16 +340,18 @@ char *boot_edit_text(const struct boot_edit *e, const char *value)
         char *text = NULL;
         FILE *f = need(open_memstream(&text, &size));
 
-        if (e->place->form == BOOT_MODPROBE)
-                (void) fprintf(f, "%s%s%s", value ? MODPROBE_HEAD MODPROBE_LINE : "", value ?: "", value ? "\n" : "");
-        else {
+        if (e->place->form == BOOT_MODPROBE) {
+                if (value)
+                        (void) fprintf(f, MODPROBE_HEAD MODPROBE_LINE "%s\n", value);
+        } else {
                 /* With the blank before it. */
                 if (!value && e->value && start > 0 && strchr(" \t", e->text[start - 1]))
                         start--;
                 add_without_former(e, 0, start, f);
+                if (value && start > e->from && !strchr(" \t", e->text[start - 1]))
+                        (void) fputc(' ', f);
                 if (value)
-                        (void) fprintf(f, "%s%.*s%s", start > e->from && !strchr(" \t", e->text[start - 1]) ? " " : "",
-                                       (int) strlen(WORD), e->value ? e->text + start : WORD, value);
+                        (void) fprintf(f, "%.*s%s", (int) strlen(WORD), e->value ? e->text + start : WORD, value);
                 (void) fputs(e->text + e->end, f);
         }
         if (fclose(f) == EOF)
@@ -342,11 +361,13 @@ char *boot_edit_text(const struct boot_edit *e, const char *value)
 
 void boot_edit_print(const struct boot_edit *e, const char *text)
 {
-        size_t at = e->place->form == BOOT_MODPROBE ? strlen(MODPROBE_HEAD) : e->start;
+        size_t at = e->start;
 
         /* Both texts begin alike. */
-        while (e->place->form != BOOT_MODPROBE && at > 0 && e->text[at - 1] != '\n')
+        while (at > 0 && e->text[at - 1] != '\n')
                 at--;
+        if (e->place->form == BOOT_MODPROBE)
+                at = strlen(MODPROBE_HEAD);
         printf("%s:\n", e->place->path);
         if (strlen(e->text) > at)
                 printf("-%.*s\n", (int) strcspn(e->text + at, "\n"), e->text + at);
@@ -360,41 +381,52 @@ static int open_seen(int dir, const char *name, const struct stat *seen)
         _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         struct stat now = {};
 
-        if (fd < 0 ? errno != ENOENT : fstat(fd, &now) < 0)
+        if (fd < 0 && errno != ENOENT)
+                return -errno;
+        if (fd >= 0 && fstat(fd, &now) < 0)
                 return -errno;
         if (now.st_ino != seen->st_ino || now.st_size != seen->st_size || now.st_mtim.tv_sec != seen->st_mtim.tv_sec ||
             now.st_mtim.tv_nsec != seen->st_mtim.tv_nsec)
                 return -ESTALE;
-        return fd < 0 ? -ENOENT : TAKE_FD(fd);
+        if (fd < 0)
+                return -ENOENT;
+        return TAKE_FD(fd);
 }
 
-int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char *text, bool restored)
+int boot_edit_write(const struct roots *roots, const struct boot_edit *e, const char *text, bool restored)
 {
         const char *name = strrchr(e->place->at, '/') + 1;
         char folder[PATH_MAX], backup[NAME_MAX], temp[NAME_MAX];
         _cleanup_close_ int dir = -1, old = -1, lock = -1;
-        int k = 0;
+        int r;
 
         (void) copy_part(folder, sizeof(folder), e->place->at, (size_t) (name - e->place->at));
         (void) snprintf(backup, sizeof(backup), "%s" BOOT_BACKUP, name);
         (void) snprintf(temp, sizeof(temp), "%s" NEW, name);
-        dir = openat(r->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        dir = openat(roots->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
                 return -errno;
         /* Two changes at once would use the same temporary file. The second one then finds the file changed. */
-        lock = state_lock(r->run, RUN_BOOT_LOCK, awake_in(LOCK_USEC));
+        lock = state_lock(roots->run, RUN_BOOT_LOCK, awake_in(LOCK_USEC));
         if (lock < 0)
                 return lock;
         old = open_seen(dir, name, &e->seen);
         if (old < 0 && old != -ENOENT)
                 return old;
-        if (e->place->form == BOOT_MODPROBE && restored)
-                return unlinkat(dir, name, 0) < 0 || fsync(dir) < 0 ? -errno : 0;
-        if (e->place->form != BOOT_MODPROBE && faccessat(dir, backup, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-                k = file_replace(dir, backup, temp, e->text, old, true);
-        if (k >= 0)
-                k = file_replace(dir, name, temp, text, old, true);
-        if (k >= 0 && restored && unlinkat(dir, backup, 0) < 0)
-                k = -errno;
-        return k;
+        if (e->place->form == BOOT_MODPROBE && restored) {
+                if (unlinkat(dir, name, 0) < 0 || fsync(dir) < 0)
+                        return -errno;
+                return 0;
+        }
+        if (e->place->form != BOOT_MODPROBE && faccessat(dir, backup, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+                r = file_replace(dir, backup, temp, e->text, old, true);
+                if (r < 0)
+                        return r;
+        }
+        r = file_replace(dir, name, temp, text, old, true);
+        if (r < 0)
+                return r;
+        if (restored && unlinkat(dir, backup, 0) < 0)
+                return -errno;
+        return 0;
 }

@@ -11,7 +11,7 @@
 #include "sys/io/sysfs.h"
 
 /* Only Debian and its relatives have update-grub. */
-static const char *grub_command(const struct roots *r)
+static const char *grub_command(const struct roots *roots)
 {
         static const struct {
                 const char *path;
@@ -23,19 +23,20 @@ static const char *grub_command(const struct roots *r)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(makers); i++)
-                if (faccessat(r->etc, makers[i].path, F_OK, 0) == 0 && program_there(r, remedy_rows[makers[i].remedy].program))
+                if (faccessat(roots->etc, makers[i].path, F_OK, 0) == 0 &&
+                    program_there(roots, remedy_rows[makers[i].remedy].program))
                         return remedy_rows[makers[i].remedy].words;
         return _("the tool that makes the configuration of GRUB");
 }
 
 /* add-all installs the kernels in /usr/lib/modules. Debian has none there, and uses another tool. */
-static const char *entries_command(const struct roots *r)
+static const char *entries_command(const struct roots *roots)
 {
         char release[65];
 
-        if (attr_read(r->proc, "sys/kernel/osrelease", release, sizeof(release)) > 0 &&
-            faccessat(r->lib, path_join("modules/", release, "/vmlinuz"), F_OK, 0) == 0 &&
-            program_there(r, remedy_rows[REMEDY_KERNEL_INSTALL].program))
+        if (attr_read(roots->proc, "sys/kernel/osrelease", release, sizeof(release)) > 0 &&
+            faccessat(roots->lib, path_join("modules/", release, "/vmlinuz"), F_OK, 0) == 0 &&
+            program_there(roots, remedy_rows[REMEDY_KERNEL_INSTALL].program))
                 return remedy_rows[REMEDY_KERNEL_INSTALL].words;
         return _("the tool that makes the boot entries");
 }
@@ -61,11 +62,11 @@ static const struct boot_place entries = {.form = BOOT_ENTRIES, .path = "/boot/l
  * Fedora and its relatives: GRUB reads an entry with a command line for each kernel. grub2-mkconfig brings a change of
  * /etc/default/grub to the entries only on some of them.
  */
-static bool grub_has_entries(const struct roots *r)
+static bool grub_has_entries(const struct roots *roots)
 {
         char text[16384];
 
-        if (attr_read(r->etc, "default/grub", text, sizeof(text)) < 0)
+        if (attr_read(roots->etc, "default/grub", text, sizeof(text)) < 0)
                 return false;
         for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
                 const char *value = startswith(line, "GRUB_ENABLE_BLSCFG=");
@@ -77,58 +78,65 @@ static bool grub_has_entries(const struct roots *r)
 }
 
 /* A file whose form is not known counts as the one: the change says what is wrong with it. */
-static bool is_booted(const struct roots *r, const struct boot_place *p)
+static bool is_booted(const struct roots *roots, const struct boot_place *p)
 {
         _cleanup_(boot_edit_done) struct boot_edit e = {};
         const char *why;
 
-        return boot_edit_read(r, p, false, &e, &why) < 0 || !boot_edit_not_booted(r, &e);
+        return boot_edit_read(roots, p, false, &e, &why) < 0 || !boot_edit_not_booted(roots, &e);
 }
 
-const struct boot_place *boot_place_find(const struct roots *r)
+const struct boot_place *boot_place_find(const struct roots *roots)
 {
         const struct boot_place *first = NULL;
 
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {
                 const struct boot_place *p = places + i;
 
-                if (faccessat(r->etc, p->at, F_OK, 0) < 0)
+                if (faccessat(roots->etc, p->at, F_OK, 0) < 0)
                         continue;
-                if (p->form == BOOT_GRUB && grub_has_entries(r))
+                if (p->form == BOOT_GRUB && grub_has_entries(roots))
                         p = &entries;
-                if (p == &entries || is_booted(r, p))
+                if (p == &entries || is_booted(roots, p))
                         return p;
                 first = first ?: p;
         }
         return first;
 }
 
-const char *boot_place_command(const struct roots *r, const struct boot_place *p)
+const char *boot_place_command(const struct roots *roots, const struct boot_place *p)
 {
-        return p->command ? p->command(r) : NULL;
+        if (!p->command)
+                return NULL;
+        return p->command(roots);
 }
 
 char *boot_place(const struct ctl *c, const char *word, char *ret, size_t size)
 {
-        const struct roots *r = &c->client.roots;
-        const struct boot_place *p = boot_place_find(r);
-        const char *then = p ? boot_place_command(r, p) : initramfs_command(r);
+        const struct roots *roots = &c->client.roots;
+        const struct boot_place *p = boot_place_find(roots);
         char grubby[REMEDY_COMMAND_MAX];
+        const char *then;
 
+        if (p)
+                then = boot_place_command(roots, p);
+        else
+                then = initramfs_command(roots);
         if (!p)
                 (void) snprintf(
                         ret, size,
                         _("It may also be an 'options usb-storage quirks=' in /etc/modprobe.d. Then run %s, and restart."),
                         then ?: _("the tool that makes the initramfs, if there is one"));
-        else if (p->form == BOOT_ENTRIES && remedy_here(r, REMEDY_GRUBBY, word, grubby, sizeof(grubby)) >= 0)
+        else if (p->form == BOOT_ENTRIES && remedy_here(roots, REMEDY_GRUBBY, word, grubby, sizeof(grubby)) >= 0)
                 (void) snprintf(ret, size, _("To put it into %s: %s. Then restart."), p->path, grubby);
+        else if (p->form == BOOT_GRUB)
+                (void) snprintf(ret, size, _("Put it into GRUB_CMDLINE_LINUX= in %s, run %s, and restart."), p->path, then);
+        else if (p->form == BOOT_ENTRIES)
+                (void) snprintf(ret, size, _("Put it into the options of each entry in %s, and restart."), p->path);
+        else if (then)
+                (void) snprintf(ret, size, _("Put it at the end of the line in %s, run %s, and restart."), p->path, then);
         else
-                (void) snprintf(ret, size,
-                                p->form == BOOT_GRUB      ? _("Put it into GRUB_CMDLINE_LINUX= in %s, run %s, and restart.")
-                                : p->form == BOOT_ENTRIES ? _("Put it into the options of each entry in %s, and restart.")
-                                : then                    ? _("Put it at the end of the line in %s, run %s, and restart.")
-                                                          : _("Put it at the end of the one line in %s, and restart."),
-                                p->path, then);
+                (void) snprintf(ret, size, _("Put it at the end of the one line in %s, and restart."), p->path);
         return ret;
 }
 
@@ -142,23 +150,41 @@ static bool has_entry(const char *value, const struct facts *f)
 }
 
 /* The file has the entry, as a change since the start has left it. */
-static bool is_written(const struct roots *r, const struct boot_place *p, const struct facts *f)
+static bool boot_entry_written(const struct roots *roots, const struct boot_place *p, const struct facts *f)
 {
         _cleanup_(boot_edit_done) struct boot_edit e = {};
         const char *why;
 
-        return boot_edit_read(r, p, false, &e, &why) >= 0 && e.n_former == 0 && has_entry(e.value, f);
+        return boot_edit_read(roots, p, false, &e, &why) >= 0 && e.n_former == 0 && has_entry(e.value, f);
 }
 
 /* The record is in the initramfs of this kernel, and keeps the disk off uas there. */
-static bool in_the_initramfs(const struct roots *r, const struct facts *f)
+static bool in_the_initramfs(const struct roots *roots, const struct facts *f)
 {
-        return f->distrusted && !f->initramfs_old && faccessat(r->run, RUN_INITRAMFS, F_OK, 0) == 0;
+        return f->distrusted && !f->initramfs_old && faccessat(roots->run, RUN_INITRAMFS, F_OK, 0) == 0;
+}
+
+/* The disk has no entry in a file, and no record in the initramfs. */
+static void boot_next_on_uas(const struct view *v, const struct boot_place *p, bool command, char *ret, size_t size)
+{
+        const char *interface = v->disk.facts.interface;
+
+        if (disk_has_root(&v->disk))
+                text_add(ret, size, "%s", _("Nothing yet: it starts on uas again."));
+        else
+                text_add(ret, size, "%s", _("It starts on uas, and uasd moves it before it is mounted."));
+        if (!command)
+                return;
+        text_add(ret, size, " ");
+        if (p == &entries)
+                text_add(ret, size, _("The word to add: uasctl policy --kernel %s"), interface);
+        else
+                text_add(ret, size, _("To change that: uasctl policy --kernel --write %s usb-storage"), interface);
 }
 
 char *boot_next(const struct ctl *c, const struct view *v, bool command, char *ret, size_t size)
 {
-        const struct roots *r = &c->client.roots;
+        const struct roots *roots = &c->client.roots;
         const struct facts *f = &v->disk.facts;
         const struct boot_place *p;
         const char *then;
@@ -166,27 +192,19 @@ char *boot_next(const struct ctl *c, const struct view *v, bool command, char *r
         ret[0] = '\0';
         if (c->client.host || !disk_serves_system(&v->disk) || !view_leaves_uas(v))
                 return ret;
-        p = boot_place_find(r) ?: &boot_place_modprobe;
-        then = boot_place_command(r, p);
-        if (is_written(r, p, f))
-                (void) snprintf(ret, size,
-                                then ? _("%s has the entry. After %s and a restart the disk starts on usb-storage.")
-                                     : _("%s has the entry. After a restart the disk starts on usb-storage."),
-                                p->path, then);
-        else if (in_the_initramfs(r, f))
+        p = boot_place_find(roots) ?: &boot_place_modprobe;
+        then = boot_place_command(roots, p);
+        if (boot_entry_written(roots, p, f)) {
+                if (then)
+                        (void) snprintf(ret, size, _("%s has the entry. After %s and a restart the disk starts on usb-storage."),
+                                        p->path, then);
+                else
+                        (void) snprintf(ret, size, _("%s has the entry. After a restart the disk starts on usb-storage."),
+                                        p->path);
+        } else if (in_the_initramfs(roots, f))
                 text_add(ret, size, "%s", _("The initramfs has the record of this disk, and starts it on usb-storage."));
-        else {
-                text_add(ret, size, "%s",
-                         disk_has_root(&v->disk) ? _("Nothing yet: it starts on uas again.")
-                                                 : _("It starts on uas, and uasd moves it before it is mounted."));
-                if (command) {
-                        text_add(ret, size, " ");
-                        text_add(ret, size,
-                                 p == &entries ? _("The word to add: uasctl policy --kernel %s")
-                                               : _("To change that: uasctl policy --kernel --write %s usb-storage"),
-                                 f->interface);
-                }
-        }
+        else
+                boot_next_on_uas(v, p, command, ret, size);
         return ret;
 }
 

@@ -18,15 +18,15 @@ struct boot_place {
         enum boot_form form;
         const char *at; /* below /etc */
         const char *path;
-        const char *(*command)(const struct roots *r); /* see boot_place_command() */
+        const char *(*command)(const struct roots *roots); /* see boot_place_command() */
 };
 extern const struct boot_place boot_place_modprobe;
 
 /* Returns the file with the kernel command line: the first that the machine has booted with, else the first. NULL: not known. */
-const struct boot_place *boot_place_find(const struct roots *r);
+const struct boot_place *boot_place_find(const struct roots *roots);
 
 /* Returns the command to run after a change, or words for one that is not known. NULL: none is needed. */
-const char *boot_place_command(const struct roots *r, const struct boot_place *p);
+const char *boot_place_command(const struct roots *roots, const struct boot_place *p);
 
 #define BOOT_PLACE_MAX 512
 /* Sentences: where this word for the kernel belongs on this machine, and the command to run afterwards. Returns ret. */
@@ -64,13 +64,14 @@ void boot_edit_done(struct boot_edit *e);
  * Reads the file; backup: its first version, which boot_edit_write() has kept. Returns 0 or -errno. -EUCLEAN: the form is not
  * known, and ret_why is a clause with the reason. -ENOENT: there is no file.
  */
-int boot_edit_read(const struct roots *r, const struct boot_place *p, bool backup, struct boot_edit *ret, const char **ret_why);
+int boot_edit_read(const struct roots *roots, const struct boot_place *p, bool backup, struct boot_edit *ret,
+                   const char **ret_why);
 
 /*
  * Returns NULL if the machine has booted with the words of that file, or a clause why not. The words of usb-storage.quirks= do
  * not count, since they may have been changed since.
  */
-const char *boot_edit_not_booted(const struct roots *r, const struct boot_edit *e);
+const char *boot_edit_not_booted(const struct roots *roots, const struct boot_edit *e);
 
 /* Returns the text with this value of the word; NULL: without the word. */
 char *boot_edit_text(const struct boot_edit *e, const char *value);
@@ -81,7 +82,7 @@ void boot_edit_print(const struct boot_edit *e, const char *text);
  * Replaces the file in one step. The first version is kept as a backup, which `restored` removes: nothing of ours is left then,
  * and our file in modprobe.d goes, too. Returns 0, or -errno and the old file. -ESTALE: it is not the file that was read.
  */
-int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char *text, bool restored);
+int boot_edit_write(const struct roots *roots, const struct boot_edit *e, const char *text, bool restored);
 
 #define BOOT_BACKUP ".uasd-backup"
 

@@ -15,7 +15,7 @@
 #define EXIT_NO_PROGRAM 127
 
 /* In the child. */
-__attribute__((noreturn)) static void become(const char *const argv[], int out)
+__attribute__((noreturn)) static void capture_exec(const char *const argv[], int out)
 {
         static const char *const env[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
         int null = open("/dev/null", O_RDWR);
@@ -27,7 +27,7 @@ __attribute__((noreturn)) static void become(const char *const argv[], int out)
 }
 
 /* Returns its exit status. At the limit it is killed, and left if it does not end at once. */
-static int wait_for(pid_t pid, uint64_t limit_usec)
+static int capture_wait(pid_t pid, uint64_t limit_usec)
 {
         const struct timespec moment = {.tv_nsec = 2000000};
         _cleanup_close_ int pidfd = pidfd_open(pid, 0);
@@ -41,7 +41,9 @@ static int wait_for(pid_t pid, uint64_t limit_usec)
         }
         if (waitpid(pid, &status, 0) < 0)
                 return -errno;
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
+        if (!WIFEXITED(status))
+                return -ECANCELED;
+        return WEXITSTATUS(status);
 }
 
 int capture(const char *const argv[], uint64_t limit_usec, char **ret)
@@ -56,20 +58,23 @@ int capture(const char *const argv[], uint64_t limit_usec, char **ret)
         if (out < 0 || ftruncate(out, OUTPUT_MAX) < 0 || fcntl(out, F_ADD_SEALS, F_SEAL_GROW) < 0)
                 return -errno;
         r = child_fork(&out, 1);
-        if (r == 0)
-                become(argv, out);
-        if (r > 0)
-                r = wait_for(r, limit_usec);
-        n = lseek(out, 0, SEEK_CUR);        /* it has written up to here */
-        if (r == EXIT_NO_PROGRAM && n == 0) /* a program may also have this exit status */
-                r = -ENOENT;
-        if (r >= 0 && n >= OUTPUT_MAX)
-                r = -E2BIG;
         if (r < 0)
                 return r;
+        if (r == 0)
+                capture_exec(argv, out);
+        r = capture_wait(r, limit_usec);
+        if (r < 0)
+                return r;
+        n = lseek(out, 0, SEEK_CUR);        /* it has written up to here */
+        if (r == EXIT_NO_PROGRAM && n == 0) /* a program may also have this exit status */
+                return -ENOENT;
+        if (n >= OUTPUT_MAX)
+                return -E2BIG;
         text = calloc(1, (size_t) n + 1);
-        if (!text || pread(out, text, (size_t) n, 0) != n)
-                return text ? -EIO : -ENOMEM;
+        if (!text)
+                return -ENOMEM;
+        if (pread(out, text, (size_t) n, 0) != n)
+                return -EIO;
         *ret = TAKE_PTR(text);
         return r;
 }

@@ -23,7 +23,9 @@ int ctl_read(struct ctl *c, enum disks_source from, const char *what)
                 r = source_read(&c->client, DETAIL_ALL, &c->views);
                 break;
         }
-        return r == UASD_EXIT_OK && what ? ctl_select(c, what) : r;
+        if (r == UASD_EXIT_OK && what)
+                return ctl_select(c, what);
+        return r;
 }
 
 int ctl_select(struct ctl *c, const char *what)
@@ -53,7 +55,9 @@ int ctl_choose(struct ctl *c, char **names)
         }
         while (c->named && c->views.n > n)
                 view_done(&list[--c->views.n]);
-        c->v = n == 1 ? list : NULL;
+        c->v = NULL;
+        if (n == 1)
+                c->v = list;
         return UASD_EXIT_OK;
 }
 
@@ -77,12 +81,11 @@ json_object *ctl_json(struct ctl *c)
 
 int ctl_call(struct ctl *c, const char *method, const char *value)
 {
-        return request_call(&c->client, &c->remote,
-                            &(struct remote_call){.method = method,
-                                                  .disk = c->v ? c->v->disk.facts.interface : c->id,
-                                                  .value = value,
-                                                  .force = c->options->given & OPTION_FORCE},
-                            NULL);
+        struct remote_call call = {.method = method, .disk = c->id, .value = value, .force = c->options->given & OPTION_FORCE};
+
+        if (c->v)
+                call.disk = c->v->disk.facts.interface;
+        return request_call(&c->client, &c->remote, &call, NULL);
 }
 
 /* ---- disks that are not plugged in ---- */
@@ -164,5 +167,7 @@ int ctl_select_recorded(struct ctl *c, const char *what)
                 (void) policy_each(&c->client.roots, look_at_policy, &s);
                 look_at_journal(c, &s);
         }
-        return *c->id ? UASD_EXIT_OK : ctl_select(c, what);
+        if (*c->id)
+                return UASD_EXIT_OK;
+        return ctl_select(c, what);
 }

@@ -32,7 +32,7 @@ static void copy_plain(char *ret, size_t size, const char *s)
         ret[n] = '\0';
 }
 
-static int take_record(const char *key, const struct history *h, void *data)
+static int findings_take(const char *key, const struct history *h, void *data)
 {
         struct findings *f = data;
         bool bad = h->state == HISTORY_DISTRUSTED || (h->state == HISTORY_TRIAL && h->distrusted);
@@ -52,7 +52,9 @@ static int take_record(const char *key, const struct history *h, void *data)
         (void) copy_string(s->host, sizeof(s->host), f->host);
         (void) copy_string(s->source, sizeof(s->source), OWN_SOURCE);
         (void) copy_part(s->date, sizeof(s->date), h->date[0] ? h->date : "-", strcspn(h->date, "T"));
-        (void) snprintf(note, sizeof(note), "Linux %s%s%s", h->kernel, bad && h->reason[0] ? ": " : "", bad ? h->reason : "");
+        (void) concat(note, sizeof(note), "Linux ", h->kernel);
+        if (bad && h->reason[0])
+                text_add(note, sizeof(note), ": %s", h->reason);
         copy_plain(s->note, sizeof(s->note), note);
         return 0;
 }
@@ -144,8 +146,10 @@ static void print_unusual(const struct facts *f, bool bad)
         kernel_flags(&b, &kernel);
         letters_wanted(f, bad, &kernel, letters);
         if (all_in(letters, &kernel)) {
-                printf("\n/* drivers/usb/storage/unusual_uas.h needs no line for it%s. */\n",
-                       *letters ? ": the kernel knows all of this" : "");
+                printf("\n/* drivers/usb/storage/unusual_uas.h needs no line for it");
+                if (*letters)
+                        printf(": the kernel knows all of this");
+                printf(". */\n");
                 return;
         }
         printf("\n/* drivers/usb/storage/unusual_uas.h */\nUNUSUAL_DEV(0x%04x, 0x%04x, 0x%04x, 0x%04x,\n\t\t", f->vid, f->pid,
@@ -169,16 +173,19 @@ static bool is_bad(const struct findings *found, uint16_t bcd)
         return false;
 }
 
-static int find(const struct ctl *c, const struct facts *f, struct findings *ret)
+static int findings_read(const struct ctl *c, const struct facts *f, struct findings *ret)
 {
         char platform[PLATFORM_MAX];
 
         /* Without a serial number only the port identifies the disk. */
-        (void) (f->serial[0] ? history_key_disk : history_key)(f, ret->key, sizeof(ret->key));
+        if (f->serial[0])
+                (void) history_key_disk(f, ret->key, sizeof(ret->key));
+        else
+                (void) history_key(f, ret->key, sizeof(ret->key));
         platform_read(&c->client.roots, platform);
         platform[strcspn(platform, " ")] = '\0';
         copy_plain(ret->host, sizeof(ret->host), platform[0] ? platform : "*");
-        return history_each(&c->client.roots, take_record, ret);
+        return history_each(&c->client.roots, findings_take, ret);
 }
 
 int report_hwdb(const struct ctl *c, const struct view *v)
@@ -186,7 +193,7 @@ int report_hwdb(const struct ctl *c, const struct view *v)
         const struct facts *f = &v->disk.facts;
         struct findings found = {};
         struct db_entry known;
-        int r = find(c, f, &found);
+        int r = findings_read(c, f, &found);
 
         (void) bridgedb_read(&c->client.roots, f->port, &known);
         if (r < 0 && r != -ENOBUFS)

@@ -165,7 +165,7 @@ int uasctl_run(int argc, char **argv, const char *root);
 
 typedef int verb_fn(struct ctl *c, char **args);
 verb_fn verb_list, verb_status, verb_explain, verb_db, verb_switch, verb_policy, verb_trim, verb_release, verb_cancel, verb_eject,
-        verb_forget, verb_monitor, verb_log, verb_metrics, verb_report, verb_inhibit, verb_wait;
+        verb_forget, verb_monitor, verb_log, verb_metrics, verb_report, verb_inhibit, verb_lease, verb_wait;
 
 /* Prints the users of a disk, one a line. */
 void say_users(const struct view *v);
@@ -183,7 +183,7 @@ struct freeing_list {
  * Lists the commands that free a disk, in the order in which they work: first the users, then what stands on the disk, the top
  * first. Empty for the disk of the running system.
  */
-void freeing_read(const struct roots *r, const struct disk *d, struct freeing_list *ret);
+void freeing_read(const struct roots *roots, const struct disk *d, struct freeing_list *ret);
 void freeing_done(struct freeing_list *list);
 /* Prints what this machine knows about the bridge of a disk, as a contribution. */
 int report_hwdb(const struct ctl *c, const struct view *v);
@@ -192,7 +192,7 @@ int report_hwdb(const struct ctl *c, const struct view *v);
  * Lines in fstab and crypttab with a name of this interface's disk that may disappear with its driver: a list of json_name().
  * A file that cannot be read counts as empty.
  */
-json_object *mentions_read(const struct roots *r, const char *interface);
+json_object *mentions_read(const struct roots *roots, const char *interface);
 void mentions_print(json_object *names);
 
 /*

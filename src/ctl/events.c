@@ -11,7 +11,9 @@
 
 int journal_open(const char *root, sd_journal **ret)
 {
-        return root ? sd_journal_open_directory(ret, root, SD_JOURNAL_OS_ROOT) : sd_journal_open(ret, SD_JOURNAL_LOCAL_ONLY);
+        if (root)
+                return sd_journal_open_directory(ret, root, SD_JOURNAL_OS_ROOT);
+        return sd_journal_open(ret, SD_JOURNAL_LOCAL_ONLY);
 }
 
 void journal_closep(sd_journal **j)
@@ -38,18 +40,19 @@ static char *journal_value(sd_journal *j, const char *field)
         return need(strndup((const char *) data + name, size - name));
 }
 
-int journal_boot(const struct roots *r, char ret[static SD_ID128_STRING_MAX])
+int journal_boot(const struct roots *roots, char ret[static SD_ID128_STRING_MAX])
 {
         char text[SD_ID128_UUID_STRING_MAX];
         sd_id128_t id;
-        int k;
+        int r;
 
-        if (attr_read(r->proc, "sys/kernel/random/boot_id", text, sizeof(text)) < 0)
+        if (attr_read(roots->proc, "sys/kernel/random/boot_id", text, sizeof(text)) < 0)
                 return -ENODATA;
-        k = sd_id128_from_string(text, &id);
-        if (k >= 0)
-                (void) sd_id128_to_string(id, ret);
-        return k;
+        r = sd_id128_from_string(text, &id);
+        if (r < 0)
+                return r;
+        (void) sd_id128_to_string(id, ret);
+        return 0;
 }
 
 static void entry_done(struct log_entry *e)
@@ -81,13 +84,17 @@ void events_filter_add(struct events_filter *f, const struct facts *disk, const 
         struct events_disk d = {};
         char text[USB_ID_MAX];
 
-        (void) make_harmless(disk ? history_usb_id(disk, text, sizeof(text)) : id, d.id, sizeof(d.id));
+        if (disk)
+                id = history_usb_id(disk, text, sizeof(text));
+        (void) make_harmless(id, d.id, sizeof(d.id));
         if (!disk)
                 (void) snprintf(d.key, sizeof(d.key), "%s@", id);
-        else
-                (void) (disk->serial[0] ? history_key_disk : history_key)(disk, d.key, sizeof(d.key));
-        if (disk && !disk->serial[0])
+        else if (disk->serial[0])
+                (void) history_key_disk(disk, d.key, sizeof(d.key));
+        else {
+                (void) history_key(disk, d.key, sizeof(d.key));
                 (void) copy_string(d.interface, sizeof(d.interface), disk->interface);
+        }
         need_push(f->disks, f->n_disks, d);
 }
 
@@ -112,29 +119,30 @@ static bool fits_record(const struct events_filter *f, const char *key)
         for (size_t i = 0; i < f->n_disks; i++) {
                 const struct events_disk *d = &f->disks[i];
 
-                if (*d->interface ? streq(d->key, key) : startswith(key, d->key) != NULL)
+                /* The key of a disk without a serial number is whole. */
+                if (startswith(key, d->key) && (!*d->interface || streq(d->key, key)))
                         return true;
         }
         return !f->disks;
 }
 
-static struct log_entry *grow(struct events *e)
+static struct log_entry *events_grow(struct events *e)
 {
         need_push(e->list, e->n, (struct log_entry){});
         return &e->list[e->n - 1];
 }
 
-static int compare(const void *a, const void *b)
+static int events_compare(const void *a, const void *b)
 {
         const struct log_entry *x = a, *y = b;
 
-        return x->usec < y->usec ? -1 : x->usec > y->usec;
+        return (x->usec > y->usec) - (x->usec < y->usec);
 }
 
 void events_sort(struct events *e)
 {
         if (e->n > 1)
-                qsort(e->list, e->n, sizeof(*e->list), compare);
+                qsort(e->list, e->n, sizeof(*e->list), events_compare);
 }
 
 /* ---- the journal ---- */
@@ -168,23 +176,30 @@ const struct event_field event_fields[_EVENT_VALUE_MAX] = {
 
 const char *events_word(size_t i)
 {
-        return i < ELEMENTSOF(endings) ? endings[i].word : NULL;
+        if (i >= ELEMENTSOF(endings))
+                return NULL;
+        return endings[i].word;
 }
 
 static int match_all(sd_journal *j, const struct events_filter *f)
 {
         int r = journal_match(j, "_UID", "0"); /* any user can write entries that look like it */
 
-        for (size_t i = 0; i < ELEMENTSOF(endings) && r >= 0; i++)
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(endings); i++) {
                 r = journal_match(j, "MESSAGE_ID", endings[i].id);
-        if (r >= 0 && f->boot)
-                r = journal_match(j, "_BOOT_ID", f->boot);
-        return r;
+                if (r < 0)
+                        return r;
+        }
+        if (!f->boot)
+                return 0;
+        return journal_match(j, "_BOOT_ID", f->boot);
 }
 
 static void take_entry(sd_journal *j, const struct events_filter *f, struct events *e)
 {
-        struct log_entry *event = grow(e);
+        struct log_entry *event = events_grow(e);
         _cleanup_free_ char *id = NULL;
 
         (void) sd_journal_get_realtime_usec(j, &event->usec);
@@ -206,17 +221,22 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
         sd_journal *j;
         int r = journal_open(root, &e->open);
 
+        if (r == -ENOENT)
+                return 0;
         if (r < 0)
-                return r == -ENOENT ? 0 : r;
+                return r;
         j = e->open;
         /* A journal that does not exist or is not readable opens as well, and is empty. */
         e->journal = sd_journal_seek_head(j) >= 0 && sd_journal_next(j) > 0;
         if (!e->journal)
                 return 0;
         r = match_all(j, f);
-        if (r >= 0)
-                r = sd_journal_seek_realtime_usec(j, f->since_usec);
-        while (r >= 0 && (r = sd_journal_next(j)) > 0)
+        if (r < 0)
+                return r;
+        r = sd_journal_seek_realtime_usec(j, f->since_usec);
+        if (r < 0)
+                return r;
+        while ((r = sd_journal_next(j)) > 0)
                 take_entry(j, f, e);
         return r;
 }
@@ -230,12 +250,16 @@ static int wait_for_more(sd_journal *j)
 
         (void) sd_journal_get_timeout(j, &until);
         if (until != UINT64_MAX)
-                wait = until > now ? (int) ((until - now) / USEC_PER_MSEC) + 1 : 0;
+                wait = 0;
+        if (until != UINT64_MAX && until > now)
+                wait = (int) ((until - now) / USEC_PER_MSEC) + 1;
         if (poll(fds, ELEMENTSOF(fds), wait) < 0 && errno != EINTR)
                 return -errno;
         if (fds[1].revents)
                 return 0;
-        return sd_journal_process(j) < 0 ? -EIO : 1;
+        if (sd_journal_process(j) < 0)
+                return -EIO;
+        return 1;
 }
 
 int events_follow(struct events *e, const struct events_filter *f, void (*tell)(const struct log_entry *e))
@@ -243,8 +267,10 @@ int events_follow(struct events *e, const struct events_filter *f, void (*tell)(
         struct events more = {};
         int r = sd_journal_get_fd(e->open);
 
+        if (r < 0)
+                return r;
         /* It was read before it was watched, and printing may have taken long: entries may have come. So waiting comes last. */
-        while (r >= 0) {
+        for (;;) {
                 while ((r = sd_journal_next(e->open)) > 0)
                         take_entry(e->open, f, &more);
                 for (size_t i = 0; i < more.n; i++)
@@ -252,10 +278,12 @@ int events_follow(struct events *e, const struct events_filter *f, void (*tell)(
                 events_done(&more);
                 if (fflush(stdout) != 0)
                         return 0;
-                if (r >= 0 && (r = wait_for_more(e->open)) == 0)
-                        return 0;
+                if (r < 0)
+                        return r;
+                r = wait_for_more(e->open);
+                if (r <= 0)
+                        return r;
         }
-        return r;
 }
 
 /* ---- messages of the kernel ---- */
@@ -270,7 +298,7 @@ struct kernel_search {
 };
 
 /* Parses "+scsi:host3", "+scsi:target3:0:0", "+scsi:3:0:0:0" or "host3". */
-static bool host_of(const char *name, unsigned *ret)
+static bool message_host(const char *name, unsigned *ret)
 {
         return sscanf(name, "+scsi:host%u", ret) == 1 || sscanf(name, "+scsi:target%u", ret) == 1 ||
                sscanf(name, "+scsi:%u", ret) == 1 || sscanf(name, "host%u", ret) == 1;
@@ -291,16 +319,17 @@ static bool is_about(const struct kernel_search *s, const char *device, const ch
 {
         unsigned host;
 
-        if (host_of(device, &host))
+        if (message_host(device, &host))
                 return host < HOSTS_MAX && s->hosts[host];
         for (size_t i = 0; i < s->views->n; i++) {
                 const struct facts *f = &s->views->list[i].disk.facts;
-                const char *interface = startswith(device, "+usb:"), *port = startswith(text, "usb "), *rest;
+                const char *interface = startswith(device, "+usb:"), *port = startswith(text, "usb "), *rest = NULL;
 
                 if (interface && streq(interface, f->interface))
                         return true;
                 /* Its number, c189:MINOR, was different at an earlier plug. */
-                rest = port ? startswith(port, f->port) : NULL;
+                if (port)
+                        rest = startswith(port, f->port);
                 if (rest && *rest == ':')
                         return true;
         }
@@ -323,7 +352,7 @@ static void take_message(sd_journal *j, struct kernel_search *s)
                 entry_done(s->events->list);
                 memmove(s->events->list, s->events->list + 1, --s->events->n * sizeof(*s->events->list));
         }
-        event = grow(s->events);
+        event = events_grow(s->events);
         (void) sd_journal_get_realtime_usec(j, &event->usec);
         event->values[EVENT_TEXT] = TAKE_PTR(text);
 }
@@ -338,18 +367,26 @@ int events_from_kernel(const struct ctl *c, const struct views *v, struct events
         unsigned host;
         int r = journal_open(c->root, &j);
 
+        if (r == -ENOENT)
+                return 0;
         if (r < 0)
-                return r == -ENOENT ? 0 : r;
+                return r;
         for (size_t i = 0; i < v->n; i++)
-                if (host_of(v->list[i].disk.host, &host) && host < HOSTS_MAX)
+                if (message_host(v->list[i].disk.host, &host) && host < HOSTS_MAX)
                         s.hosts[host] = true;
         /* Host numbers are valid only in one boot. */
         r = journal_boot(&c->client.roots, boot);
-        for (size_t i = 0; i < ELEMENTSOF(matches) && r >= 0; i++)
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(matches); i++) {
                 r = journal_match(j, matches[i][0], matches[i][1]);
-        if (r >= 0)
-                r = sd_journal_seek_head(j);
-        while (r >= 0 && (r = sd_journal_next(j)) > 0)
+                if (r < 0)
+                        return r;
+        }
+        r = sd_journal_seek_head(j);
+        if (r < 0)
+                return r;
+        while ((r = sd_journal_next(j)) > 0)
                 take_message(j, &s);
         return r;
 }
@@ -361,7 +398,7 @@ struct reading {
         struct events *events;
 };
 
-static uint64_t usec_of(const char *date)
+static uint64_t record_usec(const char *date)
 {
         struct tm tm = {};
         time_t t;
@@ -371,30 +408,38 @@ static uint64_t usec_of(const char *date)
         return (uint64_t) t * USEC_PER_SEC;
 }
 
-static int take_record(const char *key, const struct history *h, void *data)
+static int events_take_record(const char *key, const struct history *h, void *data)
 {
         struct reading *r = data;
         const char *at = strchr(key, '@');
-        uint64_t usec = usec_of(h->date);
+        uint64_t usec = record_usec(h->date);
         struct log_entry *event;
+        const char *state;
+        int n;
 
         if (!at || usec < r->filter->since_usec || !fits_record(r->filter, key))
                 return 0;
-        event = grow(r->events);
+        event = events_grow(r->events);
         event->usec = usec;
         event->record = true;
         event->values[EVENT_WORD] = need(strdup(history_state_to_string(h->state)));
         event->values[EVENT_USB_ID] = need(strndup(key, (size_t) (at - key)));
         event->values[EVENT_PORT] = need(strdup(at + 1));
-        if (asprintf(&event->values[EVENT_TEXT],
-                     h->reason[0] ? N_("%s with firmware %x.%02x on Linux %s: %s") : N_("%s with firmware %x.%02x on Linux %s"),
-                     h->state == HISTORY_ENDED ? N_("trial without a result") : event->values[EVENT_WORD], h->firmware >> 8,
-                     h->firmware & 0xff, h->kernel, h->reason) < 0)
+        state = event->values[EVENT_WORD];
+        if (h->state == HISTORY_ENDED)
+                state = N_("trial without a result");
+        if (h->reason[0])
+                n = asprintf(&event->values[EVENT_TEXT], N_("%s with firmware %x.%02x on Linux %s: %s"), state, h->firmware >> 8,
+                             h->firmware & 0xff, h->kernel, h->reason);
+        else
+                n = asprintf(&event->values[EVENT_TEXT], N_("%s with firmware %x.%02x on Linux %s"), state, h->firmware >> 8,
+                             h->firmware & 0xff, h->kernel);
+        if (n < 0)
                 no_memory();
         return 0;
 }
 
-int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e)
+int events_from_records(const struct roots *roots, const struct events_filter *f, struct events *e)
 {
-        return history_each(r, take_record, &(struct reading){f, e});
+        return history_each(roots, events_take_record, &(struct reading){f, e});
 }

@@ -64,7 +64,7 @@ void events_done(struct events *e);
  * Returns 0, also without a journal, or -errno.
  */
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e);
-int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e);
+int events_from_records(const struct roots *roots, const struct events_filter *f, struct events *e);
 /* The kernel's newest messages of this boot about these disks: about their ports, and about each SCSI host of usb-storage and
  * uas. */
 int events_from_kernel(const struct ctl *c, const struct views *v, struct events *e);
@@ -84,4 +84,4 @@ const char *events_word(size_t i);
 int journal_open(const char *root, sd_journal **ret);
 void journal_closep(sd_journal **j);
 /* The id of this boot, in the format of _BOOT_ID. */
-int journal_boot(const struct roots *r, char ret[static SD_ID128_STRING_MAX]);
+int journal_boot(const struct roots *roots, char ret[static SD_ID128_STRING_MAX]);

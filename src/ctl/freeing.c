@@ -15,12 +15,12 @@
 #define STACK_DEPTH 8 /* of the recursion: real stacks have three */
 
 struct freeing {
-        const struct roots *r;
+        const struct roots *roots;
         struct freeing_list *list;
         unsigned depth;
 };
 
-static void push(char ***list, size_t *n, const char *text)
+static void freeing_push(char ***list, size_t *n, const char *text)
 {
         for (size_t i = 0; i < *n; i++)
                 if (streq((*list)[i], text))
@@ -30,34 +30,36 @@ static void push(char ***list, size_t *n, const char *text)
 }
 
 /* Returns true if the command is in the list. */
-static bool add(struct freeing *f, enum remedy id, const char *operand)
+static bool freeing_add(struct freeing *f, enum remedy id, const char *operand)
 {
         char command[REMEDY_COMMAND_MAX];
 
-        if (id == REMEDY_NONE || remedy_here(f->r, id, operand, command, sizeof(command)) < 0)
+        if (id == REMEDY_NONE || remedy_here(f->roots, id, operand, command, sizeof(command)) < 0)
                 return false;
-        push(&f->list->commands, &f->list->n, command);
+        freeing_push(&f->list->commands, &f->list->n, command);
         return true;
 }
 
 /* Tells why there is no command. */
-static void leave_out(struct freeing *f, enum remedy id, const char *name)
+static void freeing_leave_out(struct freeing *f, enum remedy id, const char *name)
 {
         char text[512], harmless[256];
 
-        (void) snprintf(text, sizeof(text),
-                        id == REMEDY_NONE ? _("No command is known that frees %s.")
-                        : remedy_operand_valid(name)
-                                ? _("%s: the program that frees it is not installed.")
-                                : _("%s: the name is too long or has special characters, so uasctl prints no command."),
-                        make_harmless(name, harmless, sizeof(harmless)));
-        push(&f->list->left_out, &f->list->n_left_out, text);
+        (void) make_harmless(name, harmless, sizeof(harmless));
+        if (id == REMEDY_NONE)
+                (void) snprintf(text, sizeof(text), _("No command is known that frees %s."), harmless);
+        else if (remedy_operand_valid(name))
+                (void) snprintf(text, sizeof(text), _("%s: the program that frees it is not installed."), harmless);
+        else
+                (void) snprintf(text, sizeof(text),
+                                _("%s: the name is too long or has special characters, so uasctl prints no command."), harmless);
+        freeing_push(&f->list->left_out, &f->list->n_left_out, text);
 }
 
 static void add_or_say(struct freeing *f, enum remedy id, const char *operand, const char *name)
 {
-        if (!add(f, id, operand))
-                leave_out(f, id, name);
+        if (!freeing_add(f, id, operand))
+                freeing_leave_out(f, id, name);
 }
 
 /* The service is the narrowest part that does not start the process again. A process that has ended needs no command. */
@@ -65,10 +67,11 @@ static void end_process(struct freeing *f, const struct user *u)
 {
         char operand[REMEDY_OPERAND_MAX], pid[REMEDY_OPERAND_MAX];
 
-        if (u->pid <= 0 || !user_still_there(f->r, u))
+        if (u->pid <= 0 || !user_still_there(f->roots, u))
                 return;
-        if (freeing_unit(u, operand) == REMEDY_NONE || !user_unit_runs(f->r, u->unit) || !add(f, REMEDY_STOP_UNIT, operand))
-                (void) add(f, freeing_process(u, user_ignores_term(f->r, u), pid), pid);
+        if (freeing_unit(u, operand) == REMEDY_NONE || !user_unit_runs(f->roots, u->unit) ||
+            !freeing_add(f, REMEDY_STOP_UNIT, operand))
+                (void) freeing_add(f, freeing_process(u, user_ignores_term(f->roots, u), pid), pid);
 }
 
 /* A mount in another namespace lasts as long as one of the processes there. */
@@ -78,7 +81,7 @@ static void end_processes(struct freeing *f, const struct user *u)
         size_t n = 0;
 
         end_process(f, u);
-        if (!u->namespace || users_of_namespace(f->r, u->namespace, &list, &n) < 0)
+        if (!u->namespace || users_of_namespace(f->roots, u->namespace, &list, &n) < 0)
                 return;
         for (size_t i = 0; i < n; i++)
                 end_process(f, list + i);
@@ -95,17 +98,17 @@ static void detach_loop(struct freeing *f, const struct user *u, const char *ope
         char text[8] = "";
         size_t n = 0;
 
-        if (!user_loop_sure(f->r, u)) {
-                leave_out(f, REMEDY_NONE, u->where);
+        if (!user_loop_sure(f->roots, u)) {
+                freeing_leave_out(f, REMEDY_NONE, u->where);
                 return;
         }
         if (copy_string(lun.disk.name, sizeof(lun.disk.name), u->where) &&
-            attr_read_devno(f->r->sys, path_join("class/block/", u->where, "/dev"), &lun.disk.major, &lun.disk.minor) >= 0)
-                (void) users_find(f->r, &lun, 1, geteuid() == 0, &users, &n);
+            attr_read_devno(f->roots->sys, path_join("class/block/", u->where, "/dev"), &lun.disk.major, &lun.disk.minor) >= 0)
+                (void) users_find(f->roots, &lun, 1, geteuid() == 0, &users, &n);
         free_users(f, users, n);
         users_free(users, n);
         /* The kernel detaches it with its last user. */
-        (void) attr_read(f->r->sys, path_join("class/block/", u->where, "/loop/autoclear"), text, sizeof(text));
+        (void) attr_read(f->roots->sys, path_join("class/block/", u->where, "/loop/autoclear"), text, sizeof(text));
         if (n == 0 || !streq(text, "1"))
                 add_or_say(f, REMEDY_LOOP, operand, u->where);
 }
@@ -134,14 +137,14 @@ static int take_swap_file(const struct mount_line *line, void *data)
         if (path_is_roots(line->source))
                 add_or_say(s->f, REMEDY_SWAPOFF, line->source, line->source);
         else
-                leave_out(s->f, REMEDY_NONE, line->source);
+                freeing_leave_out(s->f, REMEDY_NONE, line->source);
         return 0;
 }
 
 /* A swap file keeps its file system busy, and umount would fail. */
 static void stop_swap_files(struct freeing *f, const char *where)
 {
-        (void) mount_lines(f->r->proc, "swaps", TABLE_SWAPS, take_swap_file, &(struct swaps_below){f, where});
+        (void) mount_lines(f->roots->proc, "swaps", TABLE_SWAPS, take_swap_file, &(struct swaps_below){f, where});
 }
 
 /* ---- mounts ---- */
@@ -184,35 +187,36 @@ static int find_names(const struct mount_line *line, void *data)
 }
 
 /* By its path; by its device if another user may change the path. */
-static void unmount(struct freeing *f, const struct user *u)
+static void freeing_unmount(struct freeing *f, const struct user *u)
 {
         struct mount_names m = {.where = u->where, .shown = true, .roots = path_is_roots(u->where)};
         unsigned number[2] = {};
         bool below; /* another file system is mounted over it */
 
-        (void) mount_lines(f->r->proc, "1/mountinfo", TABLE_MOUNTINFO, find_mount, &m);
+        (void) mount_lines(f->roots->proc, "1/mountinfo", TABLE_MOUNTINFO, find_mount, &m);
         if (m.found)
-                (void) mount_lines(f->r->proc, "1/mountinfo", TABLE_MOUNTINFO, find_names, &m);
-        below = m.covered && (attr_read_devno(f->r->sys, path_join("class/block/", u->device, "/dev"), number, number + 1) < 0 ||
-                              m.devno != makedev(number[0], number[1]));
+                (void) mount_lines(f->roots->proc, "1/mountinfo", TABLE_MOUNTINFO, find_names, &m);
+        below = m.covered &&
+                (attr_read_devno(f->roots->sys, path_join("class/block/", u->device, "/dev"), number, number + 1) < 0 ||
+                 m.devno != makedev(number[0], number[1]));
         if (m.roots && !below)
                 add_or_say(f, REMEDY_UMOUNT, u->where, u->where);
         else if (*m.source && m.shown && !m.covered)
                 add_or_say(f, m.n > 1 ? REMEDY_UMOUNT_ALL : REMEDY_UMOUNT, m.source, u->where);
         else
-                leave_out(f, REMEDY_NONE, u->where);
+                freeing_leave_out(f, REMEDY_NONE, u->where);
 }
 
 /* ---- devices that stand on it ---- */
 
-static void read_mapping(const struct roots *r, const char *name, const char *attribute, char *ret, size_t size)
+static void read_mapping(const struct roots *roots, const char *name, const char *attribute, char *ret, size_t size)
 {
-        if (attr_read(r->sys, path_join("class/block/", name, "/dm/", attribute), ret, size) < 0)
+        if (attr_read(roots->sys, path_join("class/block/", name, "/dm/", attribute), ret, size) < 0)
                 ret[0] = '\0';
 }
 
 struct above {
-        const struct roots *r;
+        const struct roots *roots;
         bool volume;
 };
 
@@ -221,18 +225,18 @@ static int find_volume(const char *name, void *data)
         struct above *a = data;
         char uuid[160];
 
-        read_mapping(a->r, name, "uuid", uuid, sizeof(uuid));
+        read_mapping(a->roots, name, "uuid", uuid, sizeof(uuid));
         a->volume = a->volume || startswith(uuid, "LVM-");
         return 0;
 }
 
 /* A layer of a volume, which LVM stops with the volume. */
-static bool is_layer(const struct roots *r, const char *name, const char *uuid)
+static bool is_layer(const struct roots *roots, const char *name, const char *uuid)
 {
-        struct above a = {.r = r};
+        struct above a = {.roots = roots};
 
         if (startswith(uuid, "LVM-"))
-                (void) dir_each(r->sys, path_join("class/block/", name, "/holders"), find_volume, &a);
+                (void) dir_each(roots->sys, path_join("class/block/", name, "/holders"), find_volume, &a);
         return a.volume;
 }
 
@@ -243,11 +247,11 @@ static int stop_stacked(const char *name, void *data)
         struct freeing *f = data;
 
         if (++f->depth < STACK_DEPTH)
-                (void) dir_each(f->r->sys, path_join("class/block/", name, "/holders"), stop_stacked, f);
+                (void) dir_each(f->roots->sys, path_join("class/block/", name, "/holders"), stop_stacked, f);
         f->depth--;
-        read_mapping(f->r, name, "name", mapping, sizeof(mapping));
-        read_mapping(f->r, name, "uuid", uuid, sizeof(uuid));
-        if (!is_layer(f->r, name, uuid))
+        read_mapping(f->roots, name, "name", mapping, sizeof(mapping));
+        read_mapping(f->roots, name, "uuid", uuid, sizeof(uuid));
+        if (!is_layer(f->roots, name, uuid))
                 add_or_say(f, freeing_holder(name, mapping, uuid, operand), operand, *mapping ? mapping : name);
         return 0;
 }
@@ -265,7 +269,7 @@ static void free_user(struct freeing *f, const struct user *u)
                 detach_loop(f, u, operand);
         else if (id == REMEDY_UMOUNT) {
                 stop_swap_files(f, u->where);
-                unmount(f, u);
+                freeing_unmount(f, u);
         } else if (id != REMEDY_NONE)
                 add_or_say(f, id, operand, u->where ?: operand);
 }
@@ -283,9 +287,9 @@ static void free_users(struct freeing *f, const struct user *users, size_t n)
         f->depth--;
 }
 
-void freeing_read(const struct roots *r, const struct disk *d, struct freeing_list *ret)
+void freeing_read(const struct roots *roots, const struct disk *d, struct freeing_list *ret)
 {
-        struct freeing f = {.r = r, .list = ret};
+        struct freeing f = {.roots = roots, .list = ret};
 
         *ret = (struct freeing_list){};
         if (!disk_has_root(d))
@@ -310,7 +314,7 @@ void say_users(const struct view *v)
 
 void say_in_use(const struct ctl *c, const struct view *v)
 {
-        const char *free_it = _("To free it:");
+        const char *free_it = _("To free it:"), *key = free_it;
         _cleanup_(freeing_done) struct freeing_list list = {};
 
         say_users(v);
@@ -318,9 +322,8 @@ void say_in_use(const struct ctl *c, const struct view *v)
                 return;
         freeing_read(&c->client.roots, &v->disk, &list);
         for (size_t i = 0; i < list.n; i++) {
-                const char *key = i == 0 ? free_it : "";
-
                 log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "", list.commands[i]);
+                key = "";
         }
         for (size_t i = 0; i < list.n_left_out; i++)
                 log_info("%s", list.left_out[i]);
@@ -335,10 +338,12 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
         else
                 log_info("%s: not yet. %s", label, TRANSLATED(v->reason));
         say_in_use(c, v);
-        log_info(disk_has_root(&v->disk) ? N_("To cancel: uasctl cancel %s")
-                 : v->disk.n_users > 0   ? N_("uasd switches it as soon as it is free. To cancel: uasctl cancel %s")
-                                         : N_("uasd switches it by itself. To cancel: uasctl cancel %s"),
-                 v->disk.facts.interface);
+        if (disk_has_root(&v->disk))
+                log_info("To cancel: uasctl cancel %s", v->disk.facts.interface);
+        else if (v->disk.n_users > 0)
+                log_info("uasd switches it as soon as it is free. To cancel: uasctl cancel %s", v->disk.facts.interface);
+        else
+                log_info("uasd switches it by itself. To cancel: uasctl cancel %s", v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", TRANSLATED(remedy));
         if (*boot_next(c, v, !disk_has_root(&v->disk), text, sizeof(text)))

@@ -40,9 +40,9 @@ struct health {
 };
 
 /* Keeps pointers to the LUNs of v. */
-void health_read(const struct roots *r, const struct view *v, struct health *ret);
+void health_read(const struct roots *roots, const struct view *v, struct health *ret);
 /* Adds the answer of smartctl about its disks, or the reason for not asking. This may take seconds. root: as in struct ctl. */
-void health_ask(const struct roots *r, const char *root, const struct view *v, struct health *h);
+void health_ask(const struct roots *roots, const char *root, const struct view *v, struct health *h);
 void health_done(struct health *h);
 /* The fields about commands, TRIM and SMART. */
 void health_print(const struct health *h, const struct view *v);

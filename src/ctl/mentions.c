@@ -29,14 +29,16 @@ static bool read_once(struct mention_search *s)
 }
 
 /* "/dev/sda1", or an existing link. */
-static const struct block *resolve(const struct mention_search *s, const char *name)
+static const struct block *mention_resolve(const struct mention_search *s, const char *name)
 {
         const char *below = name + strlen("/dev/");
         char target[256];
 
         if (link_basename(s->roots->dev, below, target, sizeof(target)) > 0)
                 return luns_find(s->disk->luns, s->disk->n_luns, target);
-        return strchr(below, '/') ? NULL : luns_find(s->disk->luns, s->disk->n_luns, below);
+        if (strchr(below, '/'))
+                return NULL;
+        return luns_find(s->disk->luns, s->disk->n_luns, below);
 }
 
 /* A link that only the other driver makes. It belongs to this disk if it contains the serial number. */
@@ -48,7 +50,7 @@ static bool has_serial(const struct mention_search *s, const char *name)
 }
 
 /* The result of blkid, which is the same under both drivers; "": no result. b: NULL: the disk has no such device now. */
-static char *lasting_name(const struct roots *r, const struct block *b, char *ret, size_t size)
+static char *lasting_name(const struct roots *roots, const struct block *b, char *ret, size_t size)
 {
         static const struct {
                 const char *key, *prefix;
@@ -59,7 +61,7 @@ static char *lasting_name(const struct roots *r, const struct block *b, char *re
         if (b)
                 (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
         for (size_t i = 0; b && !*ret && i < ELEMENTSOF(names); i++)
-                if (udevdb_property(r, id, names[i].key, value, sizeof(value)) > 0)
+                if (udevdb_property(roots, id, names[i].key, value, sizeof(value)) > 0)
                         (void) snprintf(ret, size, "%s%s", names[i].prefix, value);
         return ret;
 }
@@ -72,7 +74,7 @@ static void look_at(struct mention_search *s, const char *file, const char *wher
 
         if (kind == DEVNAME_LASTS || !read_once(s))
                 return;
-        b = resolve(s, name);
+        b = mention_resolve(s, name);
         if (b || (kind == DEVNAME_DRIVER && has_serial(s, name)))
                 append(s->found, json_name(file, where, name, kind, lasting_name(s->roots, b, instead, sizeof(instead))));
 }
@@ -101,12 +103,12 @@ static void look_at_crypttab(struct mention_search *s)
         }
 }
 
-json_object *mentions_read(const struct roots *r, const char *interface)
+json_object *mentions_read(const struct roots *roots, const char *interface)
 {
         _cleanup_(usb_disk_done) struct usb_disk d = {};
-        struct mention_search s = {.roots = r, .interface = interface, .disk = &d, .found = json_list()};
+        struct mention_search s = {.roots = roots, .interface = interface, .disk = &d, .found = json_list()};
 
-        (void) mount_lines(r->etc, "fstab", TABLE_FSTAB, look_at_mount, &s);
+        (void) mount_lines(roots->etc, "fstab", TABLE_FSTAB, look_at_mount, &s);
         look_at_crypttab(&s);
         return s.found;
 }
@@ -116,9 +118,12 @@ void mentions_print(json_object *names)
         for (size_t i = 0; i < json_object_array_length(names); i++) {
                 json_object *one = json_object_array_get_idx(names, i);
                 const char *where = member(one, "where"), *instead = member(one, "instead");
+                const char *key = i == 0 ? N_("Names") : "", *comma = where ? ", " : "";
+                const char *file = member(one, "file"), *name = member(one, "name"), *why = _(member(one, "why"));
 
-                output_format(i == 0 ? N_("Names") : "", "", instead ? _("%s%s%s: %s %s. Better: %s") : "%s%s%s: %s %s.",
-                              member(one, "file"), where ? ", " : "", where ?: "", member(one, "name"), _(member(one, "why")),
-                              instead);
+                if (instead)
+                        output_format(key, "", _("%s%s%s: %s %s. Better: %s"), file, comma, where ?: "", name, why, instead);
+                else
+                        output_format(key, "", "%s%s%s: %s %s.", file, comma, where ?: "", name, why);
         }
 }

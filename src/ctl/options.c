@@ -51,8 +51,10 @@ static int next_option(int argc, char **argv, const char *letters)
 
         for (size_t i = 0; i < n_option_rows; i++) {
                 const char *argument = option_rows[i].argument;
-                int takes = !argument ? no_argument : *argument == '[' ? optional_argument : required_argument;
+                int takes = no_argument;
 
+                if (argument)
+                        takes = *argument == '[' ? optional_argument : required_argument;
                 options[i] = (struct option){option_rows[i].name, takes, NULL, FIRST + (int) i};
         }
         return getopt_long(argc, argv, letters, options, NULL);
@@ -120,15 +122,19 @@ static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
                 ago = 0;
         else if (parse_seconds(text + (*text == '-'), &ago) < 0)
                 return -EINVAL;
-        *ret_usec = ago < now_usec ? now_usec - ago : 0;
+        *ret_usec = 0;
+        if (ago < now_usec)
+                *ret_usec = now_usec - ago;
         return 0;
 }
 
 /* Fills in the other fields. Reports errors. Returns 0 or -EINVAL. */
-static int check(struct options *o)
+static int options_check(struct options *o)
 {
-        unsigned long long lines = o->given & OPTION_FOLLOW ? FOLLOW_LINES : UINT_MAX;
+        unsigned long long lines = UINT_MAX;
 
+        if (o->given & OPTION_FOLLOW)
+                lines = FOLLOW_LINES;
         o->json = o->given & OPTION_JSON;
         o->legend = !(o->given & OPTION_NO_LEGEND);
         o->pager = !(o->given & OPTION_NO_PAGER);
@@ -160,7 +166,7 @@ static int check(struct options *o)
 }
 
 /* Skips argv[0]. Returns as options_parse(). */
-static int parse(int argc, char **argv, const char *letters, struct options *o)
+static int options_getopt(int argc, char **argv, const char *letters, struct options *o)
 {
         int c;
 
@@ -196,18 +202,18 @@ int options_parse(int argc, char **argv, struct options *ret)
         if (argc > 0)
                 argv[0] = (char *) "uasctl"; /* getopt prints it, like all other messages */
         if (verb >= argc || !streq(argv[verb], VERB_INHIBIT)) {
-                first = parse(argc, argv, LETTERS, &o);
+                first = options_getopt(argc, argv, LETTERS, &o);
         } else {
                 /* Options before the verb, and between the verb and the command. */
-                first = parse(verb, argv, "+" LETTERS, &o);
+                first = options_getopt(verb, argv, "+" LETTERS, &o);
                 name = argv[verb];
                 argv[verb] = argv[0]; /* for the messages of getopt */
                 if (first >= 0)
-                        first = parse(argc - verb, argv + verb, "+" LETTERS, &o);
+                        first = options_getopt(argc - verb, argv + verb, "+" LETTERS, &o);
                 if (first > 0)
                         argv[first += verb - 1] = name;
         }
-        if (first < 0 || check(&o) < 0)
+        if (first < 0 || options_check(&o) < 0)
                 return -EINVAL;
         *ret = o;
         return first;

@@ -151,7 +151,7 @@ bool column_is_brief(enum column c)
         return rows[c].brief;
 }
 
-static int find(const char *name, size_t length)
+static int column_find(const char *name, size_t length)
 {
         for (int i = 0; i < _COLUMN_MAX; i++)
                 if (strlen(rows[i].name) == length && strncasecmp(rows[i].name, name, length) == 0)
@@ -170,11 +170,15 @@ static void tell_unknown(const char *name, size_t length)
 
 int columns_parse(const char *spec, struct columns *ret)
 {
-        struct columns c = !spec || *spec == '+' ? shown : (struct columns){};
+        struct columns c = {};
 
-        for (const char *at = spec ? spec + (*spec == '+') : NULL; at;) {
+        if (!spec || *spec == '+')
+                c = shown;
+        if (spec && *spec == '+')
+                spec++;
+        for (const char *at = spec; at;) {
                 size_t length = strcspn(at, ",");
-                int r = find(at, length);
+                int r = column_find(at, length);
 
                 if (r < 0) {
                         tell_unknown(at, length);
@@ -241,7 +245,7 @@ const char *column_text(enum column c, const struct view *v, char ret[static CEL
                 speed_text(f, ret);
                 break;
         case COLUMN_DRIVER:
-                return view_driver(v) ? make_harmless(view_driver(v), ret, CELL_MAX) : ret;
+                return make_harmless(view_driver(v) ?: "", ret, CELL_MAX);
         case COLUMN_TARGET:
                 return view_target(v) ?: ret;
         case COLUMN_STATE:

@@ -43,11 +43,13 @@ static void add_plugged_in(const struct views *views, struct kept_disks *kept)
         for (size_t i = 0; i < views->n; i++) {
                 const struct disk *d = &views->list[i].disk;
                 const struct facts *f = &d->facts;
-                enum policy policy = d->decision.reason == REASON_VERDICT_BAD ? POLICY_USB_STORAGE : kept_policy(f);
+                enum policy policy = kept_policy(f);
                 char name[HISTORY_KEY_MAX];
                 struct kept_disk *k;
                 bool twin = false;
 
+                if (d->decision.reason == REASON_VERDICT_BAD)
+                        policy = POLICY_USB_STORAGE;
                 for (size_t j = 0; j < views->n; j++)
                         twin = twin || facts_twins(f, &views->list[j].disk.facts);
                 if (policy != POLICY_AUTO) {
@@ -85,44 +87,63 @@ static bool keeps_entry(const struct lines *l, const char *base, const struct vi
 }
 
 /* Makes the line of one place from the lines that are there. */
-static int make(struct lines *l, enum quirk_source place, const struct views *views, const struct view *v, struct keepoff *ret)
+static int lines_make(struct lines *l, enum quirk_source place, const struct views *views, const struct view *v,
+                      struct keepoff *ret)
 {
         _cleanup_free_ char *base = need(quirks_at(&l->quirks, place));
         size_t n;
         _cleanup_free_ const struct facts **plugged = policy_plugged(views, v, &n);
-        enum driver target = !v ? DRIVER_NONE : keeps_entry(l, base, v) ? DRIVER_USB_STORAGE : v->disk.decision.target;
+        enum driver target = DRIVER_NONE;
 
-        return kernel_line_make(base, &l->kept, v ? &v->disk.facts : NULL, target, plugged, n, ret) < 0 ? UASD_EXIT_FAILED
-                                                                                                        : UASD_EXIT_OK;
+        if (v && keeps_entry(l, base, v))
+                target = DRIVER_USB_STORAGE;
+        else if (v)
+                target = v->disk.decision.target;
+        if (kernel_line_make(base, &l->kept, v ? &v->disk.facts : NULL, target, plugged, n, ret) < 0)
+                return UASD_EXIT_FAILED;
+        return UASD_EXIT_OK;
 }
 
-static int read_kept(const struct ctl *c, const struct views *views, struct lines *l)
+static int lines_read_files(const struct roots *roots, struct lines *l)
 {
         _cleanup_(config_done) struct config config;
         int r;
 
         config_init(&config);
-        r = conf_load(&c->client.roots, &config, NULL, NULL); /* the reader of the disks has reported errors in it */
-        if (r >= 0)
-                r = kept_disks_read(&c->client.roots, &config, NULL, &l->kept);
-        if (r >= 0)
-                r = quirk_facts_read(&c->client.roots, &l->quirks);
+        r = conf_load(roots, &config, NULL, NULL); /* the reader of the disks has reported errors in it */
+        if (r < 0)
+                return r;
+        r = kept_disks_read(roots, &config, NULL, &l->kept);
+        if (r < 0)
+                return r;
+        return quirk_facts_read(roots, &l->quirks);
+}
+
+static int kernel_lines_read(const struct ctl *c, const struct views *views, struct lines *l)
+{
+        int r = lines_read_files(&c->client.roots, l);
+
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read policies and history: %s", strerror(-r));
         add_plugged_in(views, &l->kept);
-        if (r >= 0)
-                return UASD_EXIT_OK;
-        return log_failure(UASD_EXIT_FAILED, "Cannot read policies and history: %s", strerror(-r));
+        return UASD_EXIT_OK;
 }
 
 /* Lists the disks whose entries do not fit. */
 static int say_left_out(const struct keepoff *line, bool modprobe)
 {
         for (size_t i = 0; i < line->n_left_out; i++)
-                log_error(
-                        modprobe
-                                ? N_("The quirks of usb-storage take %d characters, and there is no room for %s (%s) in modprobe.d: shorten the other entries.")
-                                : N_("The quirks of usb-storage take %d characters, and there is no room for %s (%s) on the kernel command line: shorten the other entries."),
-                        QUIRKS_MAX, line->left_out[i], line->left_out_disks[i]);
-        return line->n_left_out ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                if (modprobe)
+                        log_error(
+                                "The quirks of usb-storage take %d characters, and there is no room for %s (%s) in modprobe.d: shorten the other entries.",
+                                QUIRKS_MAX, line->left_out[i], line->left_out_disks[i]);
+                else
+                        log_error(
+                                "The quirks of usb-storage take %d characters, and there is no room for %s (%s) on the kernel command line: shorten the other entries.",
+                                QUIRKS_MAX, line->left_out[i], line->left_out_disks[i]);
+        if (line->n_left_out)
+                return UASD_EXIT_FAILED;
+        return UASD_EXIT_OK;
 }
 
 static bool speaks_uas_alone(const struct kept_disks *k, const struct kept_disk *d)
@@ -153,22 +174,21 @@ static void say_alike(const struct lines *l, const struct views *views, const st
                 policy_say_alike(views, one, one->disk.decision.target);
         for (size_t i = 0; !one && i < l->kept.n; i++) {
                 const struct kept_disk *d = l->kept.list + i;
-                bool alone;
 
                 if (d->policy != POLICY_USB_STORAGE || d->no_uas || keepoff_wanted(&l->kept, d->vid, d->pid))
                         continue;
-                alone = speaks_uas_alone(&l->kept, d);
-                log_warning(
-                        alone ? N_("%04x:%04x is left out, although %s should be on usb-storage: a plugged-in disk of this model speaks only UAS, and would have no driver.")
-                              : N_("%04x:%04x is left out, although %s should be on usb-storage: another disk of this model should not, and the kernel compares only VID:PID."),
-                        d->vid, d->pid,
-                        *d->name ? d->name
-                        : alone  ? _("every one")
-                                 : _("every other one"));
+                if (speaks_uas_alone(&l->kept, d))
+                        log_warning(
+                                "%04x:%04x is left out, although %s should be on usb-storage: a plugged-in disk of this model speaks only UAS, and would have no driver.",
+                                d->vid, d->pid, *d->name ? d->name : _("every one"));
+                else
+                        log_warning(
+                                "%04x:%04x is left out, although %s should be on usb-storage: another disk of this model should not, and the kernel compares only VID:PID.",
+                                d->vid, d->pid, *d->name ? d->name : _("every other one"));
         }
 }
 
-static size_t count(const struct lines *l, enum quirk_source source)
+static size_t lines_count(const struct lines *l, enum quirk_source source)
 {
         size_t n = 0;
 
@@ -188,16 +208,18 @@ static bool say_unused(const struct lines *l)
         for (size_t i = 0; i < lines->n; i++) {
                 const struct quirk_line *line = lines->list + i;
                 const struct quirk_word word = {.source = line->source, .line = line};
+                size_t length = strlen(line->value);
                 char who[400];
 
-                if (strlen(line->value) > QUIRKS_MAX) {
+                if (length > QUIRKS_MAX && l->quirks.built_in)
                         log_warning(
-                                l->quirks.built_in
-                                        ? N_("The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and uses none of these entries.")
-                                        : N_("The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and cannot load usb-storage."),
-                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), strlen(line->value), QUIRKS_MAX);
-                        mends = true;
-                }
+                                "The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and uses none of these entries.",
+                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), length, QUIRKS_MAX);
+                else if (length > QUIRKS_MAX)
+                        log_warning(
+                                "The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and cannot load usb-storage.",
+                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), length, QUIRKS_MAX);
+                mends = mends || length > QUIRKS_MAX;
                 if (line == last || (l->quirks.built_in && line->source == QUIRK_MODPROBE))
                         continue;
                 if (line->source == QUIRK_COMMAND_LINE) {
@@ -217,8 +239,11 @@ void policy_say_dropped(char *const *dropped)
 {
         char text[1024] = "";
 
-        for (size_t i = 0; dropped && dropped[i]; i++)
-                text_add(text, sizeof(text), "%s%s", i ? "," : "", dropped[i]);
+        for (size_t i = 0; dropped && dropped[i]; i++) {
+                if (i > 0)
+                        text_add(text, sizeof(text), ",");
+                text_add(text, sizeof(text), "%s", dropped[i]);
+        }
         if (*text)
                 log_warning("Left out, since the string is full: %s", text);
 }
@@ -229,7 +254,9 @@ void policy_say_dropped(char *const *dropped)
 static const char *kernel_word(const struct keepoff *made, char ret[static KERNEL_WORD_MAX])
 {
         (void) concat(ret, KERNEL_WORD_MAX, "usb-storage.quirks=", made->quirks);
-        return *made->quirks ? ret : NULL;
+        if (!*made->quirks)
+                return NULL;
+        return ret;
 }
 
 static void say_how(const struct ctl *c, const struct lines *l)
@@ -241,18 +268,19 @@ static void say_how(const struct ctl *c, const struct lines *l)
                 log_info("usb-storage is built into this kernel, so it reads only the kernel command line, not modprobe.d.");
                 return;
         }
-        if (count(l, QUIRK_COMMAND_LINE) > 0)
+        if (lines_count(l, QUIRK_COMMAND_LINE) > 0)
                 log_info("The kernel command line already has usb-storage.quirks=. Change it there: it overrules modprobe.d.");
         else
                 log_info("One of the two places is enough. The kernel command line overrules everything in modprobe.d.");
         if (boot_place_find(&c->client.roots))
                 log_info("%s", boot_place(c, kernel_word(&l->command_line, word), place, sizeof(place)));
-        log_info(command ? N_("After a change in modprobe.d, rebuild the initramfs, which has a copy: %s")
-                         : N_("After a change in modprobe.d, rebuild the initramfs, which has a copy."),
-                 command);
+        if (command)
+                log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy: %s", command);
+        else
+                log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy.");
 }
 
-static void print_text(const struct ctl *c, const struct lines *l)
+static void lines_print(const struct ctl *c, const struct lines *l)
 {
         const struct boot_place *place = boot_place_find(&c->client.roots);
         char word[KERNEL_WORD_MAX];
@@ -261,12 +289,11 @@ static void print_text(const struct ctl *c, const struct lines *l)
                 printf(_("# For the kernel command line, in %s:\n"), place ? place->path : _("the boot loader's configuration"));
         if (kernel_word(&l->command_line, word))
                 printf("%s\n", word);
-        if (!l->quirks.built_in && *l->modprobe.quirks)
-                printf("%soptions usb-storage quirks=%s\n",
-                       c->options->legend
-                               ? _("# Or for a file in /etc/modprobe.d, instead of a line for usb-storage that is there:\n")
-                               : "",
-                       l->modprobe.quirks);
+        if (l->quirks.built_in || !*l->modprobe.quirks)
+                return;
+        if (c->options->legend)
+                printf("%s", _("# Or for a file in /etc/modprobe.d, instead of a line for usb-storage that is there:\n"));
+        printf("options usb-storage quirks=%s\n", l->modprobe.quirks);
 }
 
 static void say_denied(const struct ctl *c, const struct lines *l)
@@ -279,30 +306,39 @@ int policy_refuse_entry(const struct view *v)
 {
         log_error("%s stays on its driver, with any entry: %s", VIEW_LABEL(v),
                   TRANSLATED(reason_sentence(v->disk.decision.reason)));
-        return v->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
+        if (v->disk.decision.rest == STATE_INCAPABLE)
+                return UASD_EXIT_INCAPABLE;
+        return UASD_EXIT_REFUSED;
 }
 
-static int choose(struct ctl *c, const char *what)
+static int lines_choose_disk(struct ctl *c, const char *what)
 {
         int r = ctl_select(c, what);
 
-        return r == UASD_EXIT_OK && c->v->disk.decision.target == DRIVER_NONE ? policy_refuse_entry(c->v) : r;
+        if (r == UASD_EXIT_OK && c->v->disk.decision.target == DRIVER_NONE)
+                return policy_refuse_entry(c->v);
+        return r;
 }
 
-static int make_both(struct ctl *c, const char *what, struct lines *l)
+static int lines_make_both(struct ctl *c, const char *what, struct lines *l)
 {
         int r = source_local(&c->client, false, &c->views);
 
+        if (r != UASD_EXIT_OK)
+                return r;
         policy_leave_out_overrides(&c->views);
-        if (r == UASD_EXIT_OK && what)
-                r = choose(c, what);
-        if (r == UASD_EXIT_OK)
-                r = read_kept(c, &c->views, l);
-        if (r == UASD_EXIT_OK)
-                r = make(l, QUIRK_COMMAND_LINE, &c->views, c->v, &l->command_line);
-        if (r == UASD_EXIT_OK)
-                r = make(l, QUIRK_MODPROBE, &c->views, c->v, &l->modprobe);
-        return r;
+        if (what) {
+                r = lines_choose_disk(c, what);
+                if (r != UASD_EXIT_OK)
+                        return r;
+        }
+        r = kernel_lines_read(c, &c->views, l);
+        if (r != UASD_EXIT_OK)
+                return r;
+        r = lines_make(l, QUIRK_COMMAND_LINE, &c->views, c->v, &l->command_line);
+        if (r != UASD_EXIT_OK)
+                return r;
+        return lines_make(l, QUIRK_MODPROBE, &c->views, c->v, &l->modprobe);
 }
 
 void policy_say_words(const struct ctl *c, const struct facts *f, enum driver target)
@@ -329,7 +365,7 @@ void policy_say_words(const struct ctl *c, const struct facts *f, enum driver ta
 int policy_kernel(struct ctl *c, const char *what)
 {
         _cleanup_(lines_done) struct lines lines = {};
-        int left_out, r = make_both(c, what, &lines);
+        int left_out, r = lines_make_both(c, what, &lines);
         bool mends;
 
         if (r != UASD_EXIT_OK)
@@ -344,14 +380,14 @@ int policy_kernel(struct ctl *c, const char *what)
         say_alike(&lines, &c->views, c->v);
         say_denied(c, &lines);
         /* The command line overrules modprobe.d, so an entry is not missing there. */
-        if (!*lines.command_line.own && (!*lines.modprobe.own || count(&lines, QUIRK_COMMAND_LINE) > 0) && !mends)
+        if (!*lines.command_line.own && (!*lines.modprobe.own || lines_count(&lines, QUIRK_COMMAND_LINE) > 0) && !mends)
                 log_info("There is no entry to add.");
         else
                 say_how(c, &lines);
         if (c->v && *lines.command_line.own)
                 say_trim_is_lost(c, c->v, c->v->disk.decision.target);
         if (!c->options->json)
-                print_text(c, &lines);
+                lines_print(c, &lines);
         else if (lines.quirks.built_in)
                 json_print(json_kernel(&lines.command_line, NULL, NULL));
         else

@@ -33,7 +33,7 @@ static void change_done(struct change *ch)
 }
 
 /* The message has the file, the reason, and what to do by hand. */
-static int refuse(const struct ctl *c, const struct change *ch, const char *path, const char *why)
+static int change_refuse(const struct ctl *c, const struct change *ch, const char *path, const char *why)
 {
         const struct facts *f = ch->facts;
 
@@ -49,29 +49,35 @@ static int refuse(const struct ctl *c, const struct change *ch, const char *path
 static int refuse_access(const char *path, int error)
 {
         /* uasd-boot-entry.service is root, but may not write to a folder of another user. */
-        log_error(error == -EACCES && geteuid() != 0 ? N_("Cannot change %s: %s. Run it as root.") : N_("Cannot change %s: %s."),
-                  path, strerror(-error));
-        return error == -EACCES || error == -EPERM ? UASD_EXIT_UNAUTHORIZED : UASD_EXIT_FAILED;
+        if (error == -EACCES && geteuid() != 0)
+                log_error("Cannot change %s: %s. Run it as root.", path, strerror(-error));
+        else
+                log_error("Cannot change %s: %s.", path, strerror(-error));
+        if (error == -EACCES || error == -EPERM)
+                return UASD_EXIT_UNAUTHORIZED;
+        return UASD_EXIT_FAILED;
 }
 
 static int read_place(const struct ctl *c, struct change *ch)
 {
         const struct boot_place *p = boot_place_find(&c->client.roots);
         const char *why;
-        int k;
+        int r;
 
         if (!p && ch->quirks.built_in)
-                return refuse(c, ch, N_("The kernel command line"),
-                              N_("uasctl does not know the file that this machine boots with"));
+                return change_refuse(c, ch, N_("The kernel command line"),
+                                     N_("uasctl does not know the file that this machine boots with"));
         if (!p)
                 p = &boot_place_modprobe;
-        k = boot_edit_read(&c->client.roots, p, false, &ch->file, &why);
-        if (k == -EUCLEAN)
-                return refuse(c, ch, p->path, why);
-        return k < 0 ? refuse_access(p->path, k) : UASD_EXIT_OK;
+        r = boot_edit_read(&c->client.roots, p, false, &ch->file, &why);
+        if (r == -EUCLEAN)
+                return change_refuse(c, ch, p->path, why);
+        if (r < 0)
+                return refuse_access(p->path, r);
+        return UASD_EXIT_OK;
 }
 
-static const struct quirk_line *line_of(const struct quirk_facts *q, enum quirk_source source, const char *but)
+static const struct quirk_line *change_find_line(const struct quirk_facts *q, enum quirk_source source, const char *but)
 {
         for (size_t i = q->lines.n; i > 0; i--) {
                 const struct quirk_line *line = &q->lines.list[i - 1];
@@ -83,22 +89,25 @@ static const struct quirk_line *line_of(const struct quirk_facts *q, enum quirk_
 }
 
 /* Returns the string that a boot gets from this file, or from modprobe.d if the file has none. */
-static const char *value_of(const struct change *ch, const struct boot_edit *file)
+static const char *change_value(const struct change *ch, const struct boot_edit *file)
 {
         bool ours = ch->file.place->form == BOOT_MODPROBE;
-        const struct quirk_line *line = line_of(&ch->quirks, QUIRK_MODPROBE, file == &ch->file ? NULL : ch->file.place->path);
+        const struct quirk_line *line =
+                change_find_line(&ch->quirks, QUIRK_MODPROBE, file == &ch->file ? NULL : ch->file.place->path);
 
         if (file->value && !ours)
                 return file->value;
-        return line && !ch->quirks.built_in ? line->value : "";
+        if (line && !ch->quirks.built_in)
+                return line->value;
+        return "";
 }
 
 /* ---- a driver ---- */
 
-static int make(const struct ctl *c, struct change *ch)
+static int change_make(const struct ctl *c, struct change *ch)
 {
-        const struct quirk_line *now = line_of(&ch->quirks, QUIRK_COMMAND_LINE, NULL);
-        const char *base = value_of(ch, &ch->file), *path = ch->file.place->path, *why;
+        const struct quirk_line *now = change_find_line(&ch->quirks, QUIRK_COMMAND_LINE, NULL);
+        const char *base = change_value(ch, &ch->file), *path = ch->file.place->path, *why;
         _cleanup_(keepoff_done) struct keepoff made = {};
         _cleanup_(boot_edit_done) struct boot_edit backup = {};
         size_t n;
@@ -106,16 +115,16 @@ static int make(const struct ctl *c, struct change *ch)
 
         why = boot_edit_not_booted(&c->client.roots, &ch->file);
         if (why)
-                return refuse(c, ch, path, why);
+                return change_refuse(c, ch, path, why);
         /* The file has none, and none by us was there: the boot loader adds the word itself, or it is in another file. */
         if (now && !ch->file.value && boot_edit_read(&c->client.roots, ch->file.place, true, &backup, &why) < 0)
-                return refuse(c, ch, path, N_("this boot has usb-storage.quirks= from another place"));
+                return change_refuse(c, ch, path, N_("this boot has usb-storage.quirks= from another place"));
         if (strspn(base, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") != strlen(base))
-                return refuse(c, ch, path, N_("the present entries have characters that uasctl does not know"));
+                return change_refuse(c, ch, path, N_("the present entries have characters that uasctl does not know"));
         if (kernel_line_make(base, NULL, ch->facts, ch->target, plugged, n, &made) < 0)
                 no_memory();
         if (made.n_left_out > 0)
-                return refuse(c, ch, path, N_("the kernel takes 127 characters, and there is no room for this entry"));
+                return change_refuse(c, ch, path, N_("the kernel takes 127 characters, and there is no room for this entry"));
         ch->same = streq(made.quirks, base) && ch->file.n_former == 0;
         ch->value = need(strdup(made.quirks));
         ch->dropped = TAKE_PTR(made.dropped);
@@ -140,34 +149,41 @@ static bool was_too_long(const struct ctl *c, const char *former, const char *no
 }
 
 /* Removes the entries for this bridge, and adds the one that was there before uasctl changed the file. */
-static int unmake(const struct ctl *c, struct change *ch)
+static int change_unmake(const struct ctl *c, struct change *ch)
 {
         const struct facts *f = ch->facts;
         const struct boot_place *p = ch->file.place;
         char others[QUIRKS_MAX + 1], former_others[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX], value[QUIRKS_MAX + 1] = "";
         const char *why, *first, *now = ch->file.value ?: "";
-        bool changed = p->form == BOOT_MODPROBE ? ch->file.value != NULL
-                                                : boot_edit_read(&c->client.roots, p, true, &ch->backup, &why) >= 0;
+        bool changed;
 
+        if (p->form == BOOT_MODPROBE)
+                changed = ch->file.value != NULL;
+        else
+                changed = boot_edit_read(&c->client.roots, p, true, &ch->backup, &why) >= 0;
         if (!changed) {
                 ch->same = true;
-                return quirks_entry_of(now, f->vid, f->pid, entry) == 0
-                               ? UASD_EXIT_OK
-                               : refuse(c, ch, p->path, N_("uasctl has not written the entry in it"));
+                if (quirks_entry_of(now, f->vid, f->pid, entry) == 0)
+                        return UASD_EXIT_OK;
+                return change_refuse(c, ch, p->path, N_("uasctl has not written the entry in it"));
         }
-        first = value_of(ch, &ch->backup);
+        first = change_value(ch, &ch->backup);
         if (strlen(now) > QUIRKS_MAX)
-                return refuse(c, ch, p->path, N_("the present entries are longer than the kernel takes"));
+                return change_refuse(c, ch, p->path, N_("the present entries are longer than the kernel takes"));
         quirks_drop(now, f->vid, f->pid, others);
         quirks_drop(first, f->vid, f->pid, former_others);
         (void) quirks_entry_of(now, f->vid, f->pid, entry);
-        ch->restored = strlen(first) <= QUIRKS_MAX ? streq(others, former_others) : was_too_long(c, first, now, entry);
+        if (strlen(first) <= QUIRKS_MAX)
+                ch->restored = streq(others, former_others);
+        else
+                ch->restored = was_too_long(c, first, now, entry);
         if (ch->restored)
                 ch->value = need(strdup(ch->backup.value ?: ""));
         else if (quirks_entry_of(first, f->vid, f->pid, entry) == 0 || strlen(first) > QUIRKS_MAX)
                 ch->value = need(strdup(others));
         else if (quirks_prepend(others, entry, value) < 0)
-                return refuse(c, ch, p->path, N_("the kernel takes 127 characters, and there is no room for the former entry"));
+                return change_refuse(c, ch, p->path,
+                                     N_("the kernel takes 127 characters, and there is no room for the former entry"));
         else
                 ch->value = need(strdup(value));
         ch->same = streq(ch->value, now) && !ch->restored;
@@ -192,10 +208,10 @@ static void say_done(const struct ctl *c, const struct change *ch, const char *p
         /* As long as the record blames the bridge, uasd would have it written again. */
         if (ch->by_itself)
                 log_info("To undo it: uasctl forget %s", c->v->disk.facts.interface);
-        if (!streq(policy, policy_to_string(POLICY_AUTO)))
-                log_info(ch->by_itself ? N_("and then: uasctl policy --kernel --write %s auto")
-                                       : N_("To undo it: uasctl policy --kernel --write %s auto"),
-                         c->v->disk.facts.interface);
+        if (!streq(policy, policy_to_string(POLICY_AUTO)) && ch->by_itself)
+                log_info("and then: uasctl policy --kernel --write %s auto", c->v->disk.facts.interface);
+        else if (!streq(policy, policy_to_string(POLICY_AUTO)))
+                log_info("To undo it: uasctl policy --kernel --write %s auto", c->v->disk.facts.interface);
         if (c->v && ch->target != DRIVER_NONE)
                 say_trim_is_lost(c, c->v, ch->target);
 }
@@ -209,13 +225,15 @@ static char *new_text(const struct change *ch)
                 if (streq(ours, ch->file.text))
                         return need(strdup(ch->backup.text));
         }
-        return boot_edit_text(&ch->file, *ch->value ? ch->value : NULL);
+        if (!*ch->value)
+                return boot_edit_text(&ch->file, NULL);
+        return boot_edit_text(&ch->file, ch->value);
 }
 
-static int carry_out(const struct ctl *c, const struct change *ch, const char *policy)
+static int change_carry_out(const struct ctl *c, const struct change *ch, const char *policy)
 {
         _cleanup_free_ char *text = NULL;
-        int k;
+        int r;
 
         if (ch->same)
                 return log_answer(UASD_EXIT_OK, "There is nothing to change in %s.", ch->file.place->path);
@@ -224,11 +242,11 @@ static int carry_out(const struct ctl *c, const struct change *ch, const char *p
         (void) fflush(stdout);
         if (c->options->given & OPTION_DRY_RUN)
                 return UASD_EXIT_OK;
-        k = boot_edit_write(&c->client.roots, &ch->file, text, ch->restored);
-        if (k == -ESTALE)
-                return refuse(c, ch, ch->file.place->path, N_("another program has changed it meanwhile"));
-        if (k < 0)
-                return refuse_access(ch->file.place->path, k);
+        r = boot_edit_write(&c->client.roots, &ch->file, text, ch->restored);
+        if (r == -ESTALE)
+                return change_refuse(c, ch, ch->file.place->path, N_("another program has changed it meanwhile"));
+        if (r < 0)
+                return refuse_access(ch->file.place->path, r);
         say_done(c, ch, policy);
         return UASD_EXIT_OK;
 }
@@ -260,38 +278,48 @@ static void say_written(const struct view *v, const char *path)
                    history_sentence(f, sentence, sizeof(sentence)));
 }
 
+/* For c->v. */
+static int write_failed_disk(const struct ctl *c)
+{
+        _cleanup_(change_done) struct change ch = {.target = DRIVER_USB_STORAGE, .by_itself = true, .facts = &c->v->disk.facts};
+        int r;
+
+        if (quirk_facts_read(&c->client.roots, &ch.quirks) < 0)
+                no_memory();
+        r = read_place(c, &ch);
+        if (r != UASD_EXIT_OK)
+                return r;
+        r = change_make(c, &ch);
+        if (r != UASD_EXIT_OK || ch.same)
+                return r;
+        if (boot_place_command(&c->client.roots, ch.file.place))
+                return change_refuse(c, &ch, ch.file.place->path, N_("a command must follow, which only a person runs"));
+        r = change_carry_out(c, &ch, driver_to_string(DRIVER_USB_STORAGE));
+        if (r == UASD_EXIT_OK && !(c->options->given & OPTION_DRY_RUN))
+                say_written(c->v, ch.file.place->path);
+        return r;
+}
+
 int policy_write_failed(struct ctl *c)
 {
-        int r = source_local(&c->client, true, &c->views), worst = UASD_EXIT_OK;
+        int r = source_local(&c->client, true, &c->views), last_failure = UASD_EXIT_OK;
         size_t n = 0;
 
+        if (r != UASD_EXIT_OK)
+                return r;
         policy_leave_out_overrides(&c->views);
-        for (size_t i = 0; r == UASD_EXIT_OK && i < c->views.n; i++) {
-                _cleanup_(change_done) struct change ch = {.target = DRIVER_USB_STORAGE, .by_itself = true};
-                int k;
-
+        for (size_t i = 0; i < c->views.n; i++) {
                 c->v = c->views.list + i;
                 if (!needs_entry(&c->v->disk))
                         continue;
                 n++;
-                ch.facts = &c->v->disk.facts;
-                if (quirk_facts_read(&c->client.roots, &ch.quirks) < 0)
-                        no_memory();
-                k = read_place(c, &ch);
-                if (k == UASD_EXIT_OK)
-                        k = make(c, &ch);
-                if (k == UASD_EXIT_OK && !ch.same && boot_place_command(&c->client.roots, ch.file.place))
-                        k = refuse(c, &ch, ch.file.place->path, N_("a command must follow, which only a person runs"));
-                if (k == UASD_EXIT_OK && !ch.same) {
-                        k = carry_out(c, &ch, driver_to_string(DRIVER_USB_STORAGE));
-                        if (k == UASD_EXIT_OK && !(c->options->given & OPTION_DRY_RUN))
-                                say_written(c->v, ch.file.place->path);
-                }
-                worst = k == UASD_EXIT_OK ? worst : k;
+                r = write_failed_disk(c);
+                if (r != UASD_EXIT_OK)
+                        last_failure = r;
         }
-        if (r == UASD_EXIT_OK && n == 0)
+        if (n == 0)
                 log_info("UAS has failed with no disk of the running system: there is nothing to write.");
-        return r == UASD_EXIT_OK ? worst : r;
+        return last_failure;
 }
 
 static int refuse_disk(const struct ctl *c, enum policy p)
@@ -301,9 +329,12 @@ static int refuse_disk(const struct ctl *c, enum policy p)
         if (p == POLICY_USB_STORAGE && c->v->disk.decision.rest == STATE_INCAPABLE)
                 return policy_refuse_entry(c->v);
         refuse_policy(&c->v->disk.facts, p, c->options->given & OPTION_FORCE, &refusal);
-        if (refusal.code != UASD_EXIT_OK)
-                log_error(refusal.force_helps ? N_("%s: %s --force overrides that.") : "%s: %s", VIEW_LABEL(c->v),
-                          TRANSLATED(refusal_text(&refusal)));
+        if (refusal.code == UASD_EXIT_OK)
+                return UASD_EXIT_OK;
+        if (refusal.force_helps)
+                log_error("%s: %s --force overrides that.", VIEW_LABEL(c->v), TRANSLATED(refusal_text(&refusal)));
+        else
+                log_error("%s: %s", VIEW_LABEL(c->v), TRANSLATED(refusal_text(&refusal)));
         return refusal.code;
 }
 
@@ -311,33 +342,44 @@ int policy_write(struct ctl *c, const char *what, const char *policy)
 {
         _cleanup_(change_done) struct change ch = {};
         int p = policy_from_string(policy), r;
-        enum driver target = p == POLICY_UAS ? DRIVER_UAS : DRIVER_USB_STORAGE;
+        enum driver target = DRIVER_USB_STORAGE;
         struct facts bridge = {};
 
+        if (p == POLICY_UAS)
+                target = DRIVER_UAS;
         if (p < 0 || p == POLICY_IGNORE)
                 return log_failure(UASD_EXIT_USAGE, "'%s' is no policy for the kernel: auto, uas or usb-storage.", policy);
         r = source_local(&c->client, false, &c->views);
+        if (r != UASD_EXIT_OK)
+                return r;
         policy_leave_out_overrides(&c->views);
         /* The disk of an entry may be away for good. */
-        if (r == UASD_EXIT_OK &&
-            (p != POLICY_AUTO || ctl_is_plugged_in(c, what) || !ctl_parse_bridge(what, &bridge.vid, &bridge.pid))) {
+        if (p != POLICY_AUTO || ctl_is_plugged_in(c, what) || !ctl_parse_bridge(what, &bridge.vid, &bridge.pid)) {
                 r = ctl_select(c, what);
                 if (r != UASD_EXIT_OK)
                         return r;
                 r = refuse_disk(c, (enum policy) p);
+                if (r != UASD_EXIT_OK)
+                        return r;
         }
-        ch.facts = c->v ? &c->v->disk.facts : &bridge;
-        ch.target = p == POLICY_AUTO ? DRIVER_NONE : target;
+        ch.facts = &bridge;
+        if (c->v)
+                ch.facts = &c->v->disk.facts;
+        if (p != POLICY_AUTO)
+                ch.target = target;
         if (quirk_facts_read(&c->client.roots, &ch.quirks) < 0)
                 no_memory();
-        if (r == UASD_EXIT_OK)
-                r = read_place(c, &ch);
-        if (r == UASD_EXIT_OK)
-                r = p == POLICY_AUTO ? unmake(c, &ch) : make(c, &ch);
+        r = read_place(c, &ch);
+        if (r != UASD_EXIT_OK)
+                return r;
+        if (p == POLICY_AUTO)
+                r = change_unmake(c, &ch);
+        else
+                r = change_make(c, &ch);
         if (r != UASD_EXIT_OK)
                 return r;
         if (p != POLICY_AUTO && !ch.same)
                 policy_say_alike(&c->views, c->v, target);
         policy_say_dropped(ch.dropped);
-        return carry_out(c, &ch, policy);
+        return change_carry_out(c, &ch, policy);
 }

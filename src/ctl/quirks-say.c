@@ -63,16 +63,24 @@ char *trim_lost(const struct ctl *c, const struct view *v, enum driver target, c
         if (c->client.host || f->driver != DRIVER_UAS || target != DRIVER_USB_STORAGE)
                 return ret;
         health_read(&c->client.roots, v, &h);
-        for (size_t i = 0; i < h.n_luns && !*ret; i++)
-                if (trim_ends(&h.luns[i].trim))
+        for (size_t i = 0; i < h.n_luns && !*ret; i++) {
+                const struct trim_facts *t = &h.luns[i].trim;
+
+                if (!trim_ends(t))
+                        continue;
+                if (t->offer == TRIM_OFFER_YES)
                         (void) snprintf(
                                 ret, size,
-                                h.luns[i].trim.offer == TRIM_OFFER_YES
-                                        ? _("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl trim %s on")
-                                : h.luns[i].trim.offer == TRIM_OFFER_UNKNOWN
-                                        ? _("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl --force trim %s on")
-                                        : _("Under usb-storage the kernel sends no TRIM by itself."),
+                                _("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl trim %s on"),
                                 f->interface);
+                else if (t->offer == TRIM_OFFER_UNKNOWN)
+                        (void) snprintf(
+                                ret, size,
+                                _("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl --force trim %s on"),
+                                f->interface);
+                else
+                        (void) copy_string(ret, size, _("Under usb-storage the kernel sends no TRIM by itself."));
+        }
         return ret;
 }
 

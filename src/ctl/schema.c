@@ -140,6 +140,23 @@ json_object *json_inhibitor(const char *disk, const char *who, const char *why)
         return json_make({"disk", new_string_or_null(disk)}, {"who", new_string(who)}, {"why", new_string(why)});
 }
 
+json_object *json_sign(const char *what, unsigned count, const char *blame)
+{
+        return json_make({"what", new_string(what)}, {"count", new_uint(count)}, {"blame", blame ? new_string(blame) : NULL});
+}
+
+json_object *json_lease(int code, const char *text, bool lost, const struct view *v, json_object *signs)
+{
+        json_object *users = json_list();
+        char user[512];
+
+        for (size_t i = 0; v && i < v->disk.n_users; i++)
+                append(users, new_string(user_text(&v->disk.users[i], user, sizeof(user))));
+        return json_make({"version", new_int(JSON_VERSION)}, {"code", new_int(code)}, {"text", new_string_or_null(text)},
+                         {"lost", new_bool(lost)}, {"label", v ? new_string(VIEW_LABEL(v)) : NULL}, {"users", users},
+                         {"signs", signs}, {"disk", v ? json_disk(v) : NULL});
+}
+
 json_object *json_commands(const struct health *h)
 {
         static const char *const keys[_SCSI_COUNT_MAX] = {
@@ -154,7 +171,10 @@ json_object *json_commands(const struct health *h)
                 json_object *o = json_make({"name", new_string(l->lun->disk.name)});
 
                 for (enum scsi_count c = 0; c < _SCSI_COUNT_MAX; c++)
-                        put(o, keys[c], l->counts.known[c] ? new_uint(l->counts.value[c]) : NULL);
+                        if (l->counts.known[c])
+                                put(o, keys[c], new_uint(l->counts.value[c]));
+                        else
+                                put(o, keys[c], NULL);
                 append(list, o);
         }
         return list;
@@ -270,19 +290,21 @@ json_object *json_policies(const struct policy_rows *p)
 static json_object *json_kernel_line(const char *before, const struct keepoff *k)
 {
         json_object *left_out = json_list();
-        char line[QUIRKS_MAX + 64];
+        char line[QUIRKS_MAX + 64] = "";
 
-        (void) snprintf(line, sizeof(line), "%s%s", before, k->quirks);
+        if (*k->quirks)
+                (void) snprintf(line, sizeof(line), "%s%s", before, k->quirks);
         for (size_t i = 0; i < k->n_left_out; i++)
                 append(left_out, json_make({"entry", new_string(k->left_out[i])}, {"disk", new_string(k->left_out_disks[i])}));
-        return json_make({"left_out", left_out}, {"line", *k->quirks ? new_string(line) : NULL},
-                         {"added", new_string_or_null(k->own)});
+        return json_make({"left_out", left_out}, {"line", new_string_or_null(line)}, {"added", new_string_or_null(k->own)});
 }
 
 json_object *json_kernel(const struct keepoff *command_line, const struct keepoff *modprobe, const char *initramfs)
 {
-        return json_document("kernel",
-                             json_make({"command_line", json_kernel_line("usb-storage.quirks=", command_line)},
-                                       {"modprobe", modprobe ? json_kernel_line("options usb-storage quirks=", modprobe) : NULL},
-                                       {"initramfs", new_string_or_null(initramfs)}));
+        json_object *options = NULL;
+
+        if (modprobe)
+                options = json_kernel_line("options usb-storage quirks=", modprobe);
+        return json_document("kernel", json_make({"command_line", json_kernel_line("usb-storage.quirks=", command_line)},
+                                                 {"modprobe", options}, {"initramfs", new_string_or_null(initramfs)}));
 }

@@ -21,6 +21,9 @@ json_object *json_slip(const struct quirk_slip *s);
 json_object *json_link(const struct link_facts *l);
 json_object *json_name(const char *file, const char *where, const char *name, enum devname kind, const char *instead);
 json_object *json_inhibitor(const char *disk, const char *who, const char *why);
+json_object *json_sign(const char *what, unsigned count, const char *blame);
+/* LEASE. v: NULL: it was unplugged. Takes ownership of signs. */
+json_object *json_lease(int code, const char *text, bool lost, const struct view *v, json_object *signs);
 json_object *json_commands(const struct health *h);
 json_object *json_smart(const struct health *h);
 json_object *json_trim(const struct health *h, enum driver driver);

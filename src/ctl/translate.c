@@ -30,22 +30,22 @@ static const char *conversion_end(const char *f)
 }
 
 /* Finds the values. Each ends where the own characters behind it begin first: so this takes no longer than the text is long. */
-static bool match(const char *f, const char *s, struct values *v)
+static bool format_match(const char *f, const char *s, struct values *v)
 {
         size_t own = strcspn(f, "%");
 
         if (strncmp(f, s, own) != 0)
                 return false;
         for (f += own, s += own; *f; f += own) {
-                const char *end;
+                const char *end = NULL;
                 size_t left = strlen(s);
 
                 f = conversion_end(f + 1);
                 own = strcspn(f, "%");
                 if (f[own])
                         end = memmem(s, left, f, own);
-                else
-                        end = left >= own && streq(s + left - own, f) ? s + left - own : NULL;
+                else if (left >= own && streq(s + left - own, f))
+                        end = s + left - own;
                 if (!end || v->n == VALUES_MAX)
                         return false;
                 if (f[-1] != 's' && strspn(s, "0123456789abcdef-") != (size_t) (end - s))
@@ -63,7 +63,7 @@ static bool is_known(const char *s)
         bool known = translated(s) != s;
 
         for (const char *f = formats; *f && !known; f += strlen(f) + 1)
-                known = match(f, s, &(struct values){});
+                known = format_match(f, s, &(struct values){});
         return known;
 }
 
@@ -85,7 +85,7 @@ static bool is_plausible(const char *f, const struct values *v)
 }
 
 /* The format with most own characters that fits s; NULL: none. */
-static const char *find(const char *s, struct values *ret)
+static const char *format_find(const char *s, struct values *ret)
 {
         const char *found = NULL;
         size_t most = 0;
@@ -94,7 +94,7 @@ static const char *find(const char *s, struct values *ret)
                 struct values v = {};
                 size_t own = strlen(s);
 
-                if (!match(f, s, &v) || !is_plausible(f, &v))
+                if (!format_match(f, s, &v) || !is_plausible(f, &v))
                         continue;
                 for (size_t k = 0; k < v.n; k++)
                         own -= v.length[k];
@@ -107,7 +107,7 @@ static const char *find(const char *s, struct values *ret)
         return found;
 }
 
-static void put_text(FILE *out, const char *s);
+static void put_translated(FILE *out, const char *s);
 
 /* Prints a translated format. Its conversions may have another order: "%2$s". */
 static void put_format(FILE *out, const char *f, const struct values *v)
@@ -127,7 +127,7 @@ static void put_format(FILE *out, const char *f, const struct values *v)
                 value = need(strndup(v->at[i], v->length[i]));
                 /* A name or a number: only clauses have blanks. */
                 if (strchr(value, ' '))
-                        put_text(out, value);
+                        put_translated(out, value);
                 else
                         (void) fputs(value, out);
         }
@@ -141,7 +141,7 @@ static bool put_known(FILE *out, const char *s)
 
         if (known != s)
                 return fputs(known, out) >= 0;
-        format = find(s, &v);
+        format = format_find(s, &v);
         if (format)
                 put_format(out, _(format), &v);
         return format;
@@ -151,13 +151,16 @@ static bool put_known(FILE *out, const char *s)
 static bool put_clauses(FILE *out, const char *s)
 {
         const char *second = strstr(s, "; ");
-        _cleanup_free_ char *first = second ? need(strndup(s, (size_t) (second - s))) : NULL;
+        _cleanup_free_ char *first = NULL;
 
-        if (!second || !is_known(first) || !is_known(second + 2))
+        if (!second)
                 return false;
-        put_text(out, first);
+        first = need(strndup(s, (size_t) (second - s)));
+        if (!is_known(first) || !is_known(second + 2))
+                return false;
+        put_translated(out, first);
         (void) fputs("; ", out);
-        put_text(out, second + 2);
+        put_translated(out, second + 2);
         return true;
 }
 
@@ -194,7 +197,7 @@ static const char *put_beginning(FILE *out, const char *s, const char *ends)
 }
 
 /* Prints its sentences and clauses as far as they are known, and the rest as it is. */
-static void put_text(FILE *out, const char *s)
+static void put_translated(FILE *out, const char *s)
 {
         const char *rest;
         size_t between;
@@ -214,7 +217,7 @@ static void put_text(FILE *out, const char *s)
         }
         between = strspn(rest, ":;, ");
         (void) fprintf(out, "%.*s", (int) between, rest);
-        put_text(out, rest + between);
+        put_translated(out, rest + between);
 }
 
 char *translate(const char *s, char *ret, size_t size)
@@ -229,7 +232,7 @@ char *translate(const char *s, char *ret, size_t size)
                 return ret;
         }
         out = need(open_memstream(&text, &length));
-        put_text(out, s);
+        put_translated(out, s);
         (void) copy_string(ret, size, fclose(out) == 0 ? text : s);
         return ret;
 }

@@ -13,7 +13,7 @@ struct known_bridge {
         char platform[PLATFORM_MAX];
 };
 
-static const char *why(const struct known_bridge *b, const struct db_word *w, bool any_firmware)
+static const char *verdict_why(const struct known_bridge *b, const struct db_word *w, bool any_firmware)
 {
         if (b->entry.ruled)
                 return N_("A local rule or hwdb file says so (UASD_VERDICT), and that goes before all statements.");
@@ -21,17 +21,19 @@ static const char *why(const struct known_bridge *b, const struct db_word *w, bo
                 return N_("The sources contradict each other.");
         if (w->kernel_alone)
                 return N_("No other source has a verdict, but the kernel's own table keeps this bridge off UAS.");
+        if (b->entry.n_says == 0 && b->bcd < 0)
+                return N_("The database does not know this bridge.");
         if (b->entry.n_says == 0)
-                return b->bcd < 0 ? N_("The database does not know this bridge.")
-                                  : N_("The database did not know this bridge when it was plugged in.");
+                return N_("The database did not know this bridge when it was plugged in.");
         if (!any_firmware)
                 return N_("The verdict depends on the firmware. uasctl status shows the firmware of a disk that is plugged in.");
-        return w->verdict == VERDICT_UNKNOWN ? N_("No statement settles it for this firmware and host.")
-                                             : N_("All that holds for this firmware and host says so.");
+        if (w->verdict == VERDICT_UNKNOWN)
+                return N_("No statement settles it for this firmware and host.");
+        return N_("All that holds for this firmware and host says so.");
 }
 
 /* Returns false if the verdict depends on the firmware. */
-static bool weigh(const struct known_bridge *b, const char *platform, struct db_word *ret)
+static bool bridge_weigh(const struct known_bridge *b, const char *platform, struct db_word *ret)
 {
         if (b->bcd < 0)
                 return db_weigh_all(&b->entry, platform, ret);
@@ -40,7 +42,7 @@ static bool weigh(const struct known_bridge *b, const char *platform, struct db_
 }
 
 /* The verdicts on other hosts, as far as statements name them. */
-static void elsewhere(const struct known_bridge *b, char *ret, size_t size)
+static void verdicts_elsewhere(const struct known_bridge *b, char *ret, size_t size)
 {
         const struct db_entry *e = &b->entry;
 
@@ -53,7 +55,7 @@ static void elsewhere(const struct known_bridge *b, char *ret, size_t size)
 
                 for (size_t j = 0; j < i && !told; j++)
                         told = streq(e->says[j].host, host);
-                (void) weigh(b, host, &word);
+                (void) bridge_weigh(b, host, &word);
                 if (!told && word.verdict != VERDICT_UNKNOWN)
                         (void) snprintf(ret + n, size - n, _("%s%s on %s"), n ? ", " : "", verdict_to_string(word.verdict), host);
         }
@@ -69,20 +71,27 @@ static const struct table_column says_columns[] = {
         {N_("NOTE"), .folds = FIT_CUT},
 };
 
+/* Whether the statement applies. bcd: the firmware, or -1 if it is not known. */
+static const char *says_holds(const struct db_says *s, int bcd, const char *platform)
+{
+        if (bcd >= 0 && !db_firmware_fits(s, (uint16_t) bcd))
+                return _("other firmware");
+        if (!db_host_fits(s, platform))
+                return _("other host");
+        if (bcd < 0 && !db_any_firmware(s))
+                return _("some firmware");
+        return _("yes");
+}
+
 static void add_says(struct libscols_table *t, const struct db_says *s, int bcd, const char *platform)
 {
-        bool known = bcd >= 0;
-        const char *holds = known && !db_firmware_fits(s, (uint16_t) bcd) ? _("other firmware")
-                            : !db_host_fits(s, platform)                  ? _("other host")
-                            : !known && !db_any_firmware(s)               ? _("some firmware")
-                                                                          : _("yes");
         char range[16];
 
-        if (!db_any_firmware(s))
-                (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff, s->bcd_max >> 8,
-                                s->bcd_max & 0xff);
+        (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff, s->bcd_max >> 8,
+                        s->bcd_max & 0xff);
         (void) table_row(t, NULL,
-                         (const char *const[]){holds, verdict_to_string(s->verdict), db_any_firmware(s) ? _("any") : range,
+                         (const char *const[]){says_holds(s, bcd, platform), verdict_to_string(s->verdict),
+                                               db_any_firmware(s) ? _("any") : range,
                                                streq(s->host, "*") ? _("any") : HARMLESS(s->host), HARMLESS(s->source),
                                                HARMLESS(s->date), HARMLESS(s->note)});
 }
@@ -97,20 +106,23 @@ static void print_says(const struct db_entry *e, int bcd, const char *platform, 
         table_print(t, says_columns, ELEMENTSOF(says_columns));
 }
 
-static void print_text(const struct ctl *c, const struct known_bridge *b)
+static void bridge_print(const struct ctl *c, const struct known_bridge *b)
 {
         char text[DB_SAYS_MAX * 48];
         struct db_word word;
-        bool any_firmware = weigh(b, b->platform, &word);
+        bool any_firmware = bridge_weigh(b, b->platform, &word);
 
         pager_open(c->options->pager);
-        output_format("Bridge", "", b->bcd >= 0 ? _("%04x:%04x, firmware %x.%02x") : "%04x:%04x", b->vid, b->pid,
-                      (unsigned) b->bcd >> 8, b->bcd & 0xff);
+        if (b->bcd >= 0)
+                output_format("Bridge", "", _("%04x:%04x, firmware %x.%02x"), b->vid, b->pid, (unsigned) b->bcd >> 8,
+                              b->bcd & 0xff);
+        else
+                output_format("Bridge", "", "%04x:%04x", b->vid, b->pid);
         output_field("Chip", b->entry.chip);
         output_field("Host", b->platform);
         output_field("Verdict", verdict_to_string(word.verdict));
-        output_sentence("Reason", why(b, &word, any_firmware));
-        elsewhere(b, text, sizeof(text));
+        output_sentence("Reason", verdict_why(b, &word, any_firmware));
+        verdicts_elsewhere(b, text, sizeof(text));
         output_field("Elsewhere", text);
         if (b->entry.n_says == 0)
                 return;
@@ -130,11 +142,11 @@ static int show_absent(const struct ctl *c, struct known_bridge *b)
         if (c->options->json)
                 json_print(json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));
         else
-                print_text(c, b);
+                bridge_print(c, b);
         return UASD_EXIT_OK;
 }
 
-static void show(struct ctl *c, struct known_bridge *b)
+static void bridges_show(struct ctl *c, struct known_bridge *b)
 {
         if (!ctl_json(c) && c->views.n == 0)
                 log_info("There are no USB disks. uasctl db VID:PID looks a bridge up.");
@@ -152,7 +164,7 @@ static void show(struct ctl *c, struct known_bridge *b)
                 }
                 if (i > 0)
                         putchar('\n');
-                print_text(c, b);
+                bridge_print(c, b);
         }
 }
 
@@ -168,6 +180,6 @@ int verb_db(struct ctl *c, char **args)
                 return show_absent(c, &b);
         r = ctl_choose(c, args);
         if (r == UASD_EXIT_OK)
-                show(c, &b);
+                bridges_show(c, &b);
         return r;
 }

@@ -33,15 +33,17 @@ static int read_config(int dirfd, const char *path)
  * Whether the running kernel is built with CONFIG_USB_UAS, by its configuration in /boot or /usr/lib/modules. Without it
  * usb-storage leaves no disk to uas. 1 or 0; -ENODATA: no such file.
  */
-static int kernel_config_uas(const struct roots *r)
+static int kernel_config_uas(const struct roots *roots)
 {
         char release[65];
-        int k;
+        int r;
 
-        if (attr_read(r->proc, "sys/kernel/osrelease", release, sizeof(release)) <= 0)
+        if (attr_read(roots->proc, "sys/kernel/osrelease", release, sizeof(release)) <= 0)
                 return -ENODATA;
-        k = read_config(r->etc, path_join("../boot/config-", release));
-        return k >= 0 ? k : read_config(r->lib, path_join("modules/", release, "/config"));
+        r = read_config(roots->etc, path_join("../boot/config-", release));
+        if (r == -ENODATA)
+                r = read_config(roots->lib, path_join("modules/", release, "/config"));
+        return r;
 }
 
 #define WORDS_MAX 32
@@ -92,7 +94,9 @@ static void print_letters(const struct quirk_word *w)
         const char *letters = strrchr(w->entry, ':');
         char text[160];
 
-        for (const char *p = letters ? letters + 1 : ""; *p; p++) {
+        if (!letters)
+                return;
+        for (const char *p = letters + 1; *p; p++) {
                 char letter = (char) tolower((unsigned char) *p);
 
                 if (letter == 'u')
@@ -142,9 +146,10 @@ static void print_answer(const struct view *v)
         const char *driver = view_driver(v), *target = view_target(v);
         char text[512];
 
-        if (!driver)
-                (void) snprintf(text, sizeof(text), target ? _("%s has no driver. It should be on %s.") : _("%s has no driver."),
-                                VIEW_LABEL(v), target);
+        if (!driver && target)
+                (void) snprintf(text, sizeof(text), _("%s has no driver. It should be on %s."), VIEW_LABEL(v), target);
+        else if (!driver)
+                (void) snprintf(text, sizeof(text), _("%s has no driver."), VIEW_LABEL(v));
         else if (!target || streq(driver, target))
                 (void) snprintf(text, sizeof(text), _("%s stays on %s."), VIEW_LABEL(v), driver);
         else
@@ -153,24 +158,28 @@ static void print_answer(const struct view *v)
 }
 
 /* The state, and its sentence up to the reason that follows in the next line. */
-static void print_state(const struct view *v, const char *means)
+static void explain_print_state(const struct view *v, const char *means)
 {
         const char *reason = strstr(v->reason, means);
-        int n = (int) (reason ? (size_t) (reason - v->reason) : strlen(v->reason));
-        char text[1200], said[1500];
+        size_t n = strlen(v->reason);
+        char text[1200], sentence[1500] = "";
 
+        if (reason)
+                n = (size_t) (reason - v->reason);
         if (n > 0 && v->reason[n - 1] == ' ')
                 n--;
-        (void) copy_part(text, sizeof(text), v->reason, (size_t) n);
-        (void) snprintf(said, sizeof(said), "%s%s%s", state_to_string(v->disk.state), n > 0 ? ". " : "", TRANSLATED(text));
-        output_sentence("State", said);
+        (void) copy_part(text, sizeof(text), v->reason, n);
+        text_add(sentence, sizeof(sentence), "%s", state_to_string(v->disk.state));
+        if (n > 0)
+                text_add(sentence, sizeof(sentence), ". %s", TRANSLATED(text));
+        output_sentence("State", sentence);
 }
 
 /* Answer, reason and remedy. */
 static void print_decision(const struct view *v, const struct explanation *t)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
-        const char *requested = row && row->reason == REASON_OVERRIDE ? view_target(v) : NULL;
+        const char *requested = NULL;
         char remedy[600], text[700];
 
         print_answer(v);
@@ -179,10 +188,12 @@ static void print_decision(const struct view *v, const struct explanation *t)
         output_sentence("Reason", row->means);
         output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy)) ?: TRANSLATED(row->remedy ?: ""),
                                                   v->disk.facts.interface, text, sizeof(text)));
+        if (row->reason == REASON_OVERRIDE)
+                requested = view_target(v);
         if (v->disk.state == STATE_FAILED)
                 output_format("Try again", "", "uasctl switch %s%s%s", v->disk.facts.interface, requested ? " " : "",
                               requested ?: "");
-        print_state(v, row->means);
+        explain_print_state(v, row->means);
         output_sentence("History", v->history);
         output_sentence("Diagnosis", v->diagnosis);
         output_sentence("Kernel", t->kernel);
@@ -192,15 +203,16 @@ static const struct table_column row_columns[] = {
         {""}, {N_("ROW"), .folds = FIT_NAMES}, {N_("FITS")}, {N_("FOUND"), .folds = FIT_CUT}};
 
 /* The rows that apply, or all. */
-static void print_rows(const struct ctl *c, const struct explanation *t)
+static void explain_print_rows(const struct ctl *c, const struct explanation *t)
 {
         bool all = c->options->given & OPTION_ALL;
         struct libscols_table *table = table_new(row_columns, ELEMENTSOF(row_columns), c->options->legend);
+        const char *arrow = style_utf8() ? "→" : "->";
         size_t left_out = 0;
 
         for (size_t i = 0; i < t->n_rows; i++) {
                 const struct explain_row *row = &t->rows[i];
-                const char *mark = !row->decides ? "" : style_utf8() ? "→" : "->", *fits = row->fits ? _("yes") : _("no");
+                const char *mark = row->decides ? arrow : "", *fits = row->fits ? _("yes") : _("no");
                 struct libscols_line *line;
 
                 if (!row->applies && !all) {
@@ -267,7 +279,7 @@ static void print_gentler(const struct ctl *c, const struct view *v)
 
 /* ---- all of it ---- */
 
-static void print_text(const struct ctl *c, const struct view *v, const struct explanation *t)
+static void explanation_print(const struct ctl *c, const struct view *v, const struct explanation *t)
 {
         pager_open(c->options->pager);
         if (v != c->views.list)
@@ -276,24 +288,26 @@ static void print_text(const struct ctl *c, const struct view *v, const struct e
         boot_next_print(c, v);
         print_gentler(c, v);
         putchar('\n');
-        print_rows(c, t);
+        explain_print_rows(c, t);
         print_quirks(t);
         quirk_slips_print(t->slips, t->n_slips, t->n_words == 0);
         print_advice(c, v->disk.facts.interface, t);
 }
 
 /* Keeps no pointer to v. */
-static void tell(const struct ctl *c, const struct view *v, struct explanation *ret)
+static void explanation_read(const struct ctl *c, const struct view *v, struct explanation *ret)
 {
         const struct facts *f = &v->disk.facts;
+        int error = 0;
 
         if (quirk_facts_read(&c->client.roots, &ret->quirks) < 0)
                 no_memory();
         ret->n_rows = explain(f, ret->rows, ELEMENTSOF(ret->rows));
         ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
         ret->n_slips = quirk_slips_for(&ret->quirks.lines, f, ret->slips);
-        (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->client.roots, f->interface) : 0, ret->unbound,
-                               sizeof(ret->unbound));
+        if (f->driver == DRIVER_NONE)
+                error = uas_probe_error(&c->client.roots, f->interface);
+        (void) explain_unbound(f, error, ret->unbound, sizeof(ret->unbound));
         (void) explain_kernel(f, ret->rows, ret->n_rows, kernel_config_uas(&c->client.roots), ret->kernel, sizeof(ret->kernel));
         (void) explain_initramfs(f, initramfs_command(&c->client.roots), ret->initramfs, sizeof(ret->initramfs));
         (void) smart_explain(f, ret->smart, sizeof(ret->smart));
@@ -333,12 +347,12 @@ int verb_explain(struct ctl *c, char **args)
                 _cleanup_(explanation_done) struct explanation told = {};
                 const struct view *v = &c->views.list[i];
 
-                tell(c, v, &told);
+                explanation_read(c, v, &told);
                 say_other_view(&c->client, v, &told);
                 if (ctl_json(c))
                         append(c->json, json_explanation(v, &told));
                 else
-                        print_text(c, v, &told);
+                        explanation_print(c, v, &told);
         }
         return UASD_EXIT_OK;
 }

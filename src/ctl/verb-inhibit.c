@@ -36,7 +36,7 @@ static void print_table(json_object *all, bool legend)
 
 /* uasctl inhibit: while a command runs, no switch begins. */
 
-__attribute__((noreturn)) static void in_child(char **command, pid_t parent, const sigset_t *mask)
+__attribute__((noreturn)) static void inhibit_child(char **command, pid_t parent, const sigset_t *mask)
 {
         /* The command relies on the inhibitor, so it must not outlive us. */
         (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -45,11 +45,13 @@ __attribute__((noreturn)) static void in_child(char **command, pid_t parent, con
         (void) sigprocmask(SIG_SETMASK, mask, NULL);
         (void) execvp(command[0], command);
         log_error("Cannot run %s: %s", command[0], strerror(errno));
-        _exit(errno == ENOENT ? UASD_EXIT_NOT_FOUND : UASD_EXIT_NOT_RUN);
+        if (errno == ENOENT)
+                _exit(UASD_EXIT_NOT_FOUND);
+        _exit(UASD_EXIT_NOT_RUN);
 }
 
 /* Waits until the command has ended. Signals from the terminal are for the command, which decides how to handle them. */
-static int wait_for(pid_t pid, int signals, int lock)
+static int inhibit_wait(pid_t pid, int signals, int lock)
 {
         struct pollfd p[] = {{signals, POLLIN, 0}, {lock, 0, 0}};
         struct signalfd_siginfo si;
@@ -72,15 +74,17 @@ static int wait_for(pid_t pid, int signals, int lock)
                 gone = waitpid(pid, &status, WNOHANG);
                 if (gone < 0)
                         return UASD_EXIT_FAILED;
+                if (gone > 0 && WIFEXITED(status))
+                        return WEXITSTATUS(status);
                 if (gone > 0)
-                        return WIFEXITED(status) ? WEXITSTATUS(status) : UASD_EXIT_BY_SIGNAL + WTERMSIG(status);
+                        return UASD_EXIT_BY_SIGNAL + WTERMSIG(status);
         }
 }
 
-static int run(char **command, int lock)
+static int inhibit_run(char **command, int lock)
 {
         _cleanup_close_ int signals = -1;
-        pid_t parent = getpid(), pid;
+        pid_t parent = getpid(), pid = -1;
         sigset_t mask, before;
 
         (void) sigemptyset(&mask);
@@ -91,34 +95,37 @@ static int run(char **command, int lock)
         (void) sigaddset(&mask, SIGHUP);
         (void) sigprocmask(SIG_BLOCK, &mask, &before);
         signals = signalfd(-1, &mask, SFD_CLOEXEC);
-        pid = signals < 0 ? -1 : fork();
+        if (signals >= 0)
+                pid = fork();
         if (pid == 0)
-                in_child(command, parent, &before);
+                inhibit_child(command, parent, &before);
         if (pid < 0)
                 return log_failure(UASD_EXIT_NOT_RUN, "Cannot run %s: %s", command[0], strerror(errno));
-        return wait_for(pid, signals, lock);
+        return inhibit_wait(pid, signals, lock);
 }
 
 /* Without uasd, ret_lock stays unchanged. */
-static int take(struct ctl *c, const char *command, int *ret_lock)
+static int inhibit_take(struct ctl *c, const char *command, int *ret_lock)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *slash = strrchr(command, '/'), *disk = c->options->disk;
-        struct remote_call call = {
-                .method = "Inhibit", .disk = "", .value = slash && slash[1] ? slash + 1 : command, .why = c->options->why ?: ""};
+        struct remote_call call = {.method = "Inhibit", .disk = "", .value = command, .why = c->options->why ?: ""};
         int fd, r = source_connect_if_running(&c->client, &c->remote, &c->views);
         bool without = r == UASD_EXIT_OK && !c->remote.bus;
 
+        if (slash && slash[1])
+                call.value = slash + 1;
         /* Without uasd there is nothing to inhibit. But a disk that is named must exist. */
         if (without && disk)
                 r = source_local(&c->client, false, &c->views);
         if (r == UASD_EXIT_OK && disk)
                 r = ctl_select(c, disk);
-        if (r == UASD_EXIT_OK && without)
-                log_info("uasd is not running: no switch begins unless uasd is started.");
-        if (r != UASD_EXIT_OK || without)
+        if (r != UASD_EXIT_OK)
                 return r;
-        call.disk = c->v ? c->v->disk.facts.interface : "";
+        if (without)
+                return log_answer(UASD_EXIT_OK, "uasd is not running: no switch begins unless uasd is started.");
+        if (c->v)
+                call.disk = c->v->disk.facts.interface;
         r = request_reply(&c->client, &c->remote, &call, &reply);
         if (r != UASD_EXIT_OK)
                 return r;
@@ -130,7 +137,7 @@ static int take(struct ctl *c, const char *command, int *ret_lock)
         return UASD_EXIT_OK;
 }
 
-static int list(struct ctl *c)
+static int inhibitors_list(struct ctl *c)
 {
         _cleanup_(json_putp) json_object *all = json_list();
         int r = ctl_read(c, FROM_DAEMON, NULL);
@@ -157,14 +164,16 @@ int verb_inhibit(struct ctl *c, char **args)
         bool listing = c->options->given & OPTION_LIST;
         int r;
 
-        if (listing != !args[0] || (listing && c->options->given & (OPTION_DISK | OPTION_WHY)))
-                return log_failure(UASD_EXIT_USAGE,
-                                   listing ? N_("--list takes no command, no --disk and no --why.")
-                                           : N_("Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list"));
+        if (listing && (args[0] || c->options->given & (OPTION_DISK | OPTION_WHY)))
+                return log_failure(UASD_EXIT_USAGE, "--list takes no command, no --disk and no --why.");
+        if (!listing && !args[0])
+                return log_failure(UASD_EXIT_USAGE, "Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list");
         if (listing)
-                return list(c);
+                return inhibitors_list(c);
         if (c->options->given & OPTION_JSON)
                 return log_failure(UASD_EXIT_USAGE, "--json works only with --list.");
-        r = take(c, args[0], &lock);
-        return r == UASD_EXIT_OK ? run(args, lock) : r;
+        r = inhibit_take(c, args[0], &lock);
+        if (r != UASD_EXIT_OK)
+                return r;
+        return inhibit_run(args, lock);
 }

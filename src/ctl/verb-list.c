@@ -42,7 +42,7 @@ static const char *hub_text(const struct hub *h, enum column c, char ret[static 
 
 static struct libscols_line *tree_above(struct tree *t, const char *port);
 
-static void add_node(struct tree *t, const char *name, struct libscols_line *above)
+static void tree_add_node(struct tree *t, const char *name, struct libscols_line *above)
 {
         char rooms[COLUMNS_MAX][CELL_MAX];
         const char *cells[COLUMNS_MAX];
@@ -56,12 +56,12 @@ static void add_node(struct tree *t, const char *name, struct libscols_line *abo
         need_push(t->nodes, t->n, node);
 }
 
-static struct libscols_line *line_of(struct tree *t, const char *name)
+static struct libscols_line *tree_line(struct tree *t, const char *name)
 {
         for (size_t i = 0; i < t->n; i++)
                 if (streq(t->nodes[i].name, name))
                         return t->nodes[i].line;
-        add_node(t, name, tree_above(t, name));
+        tree_add_node(t, name, tree_above(t, name));
         return t->nodes[t->n - 1].line;
 }
 
@@ -70,10 +70,12 @@ static struct libscols_line *tree_above(struct tree *t, const char *port)
 {
         char name[INTERFACE_NAME_MAX];
 
-        return hub_above(port, name) ? line_of(t, name) : NULL;
+        if (!hub_above(port, name))
+                return NULL;
+        return tree_line(t, name);
 }
 
-static void add_lun(struct tree *t, struct libscols_line *disk, const struct lun *l)
+static void add_lun_line(struct tree *t, struct libscols_line *disk, const struct lun *l)
 {
         const char *cells[COLUMNS_MAX];
         char size[16];
@@ -81,9 +83,11 @@ static void add_lun(struct tree *t, struct libscols_line *disk, const struct lun
         for (size_t i = 0; i < t->columns->n; i++) {
                 enum column c = t->columns->list[i];
 
-                cells[i] = c == COLUMN_ID || c == COLUMN_DISKS ? l->disk.name
-                           : c == COLUMN_SIZE                  ? size_text(l->size, size, sizeof(size))
-                                                               : "";
+                cells[i] = "";
+                if (c == COLUMN_ID || c == COLUMN_DISKS)
+                        cells[i] = l->disk.name;
+                else if (c == COLUMN_SIZE)
+                        cells[i] = size_text(l->size, size, sizeof(size));
         }
         (void) table_row(t->table, disk, cells);
 }
@@ -102,11 +106,15 @@ static bool is_marked(enum column c, const struct view *v)
 
 static const char *colour_of_cell(enum column c, const struct view *v)
 {
-        if (c == COLUMN_STATE && !is_marked(c, v))
-                return sgr_of_state[v->disk.state];
+        if (c == COLUMN_SPEED && facts_slow_link(&v->disk.facts))
+                return SGR_YELLOW;
+        if (is_marked(c, v) && c == COLUMN_DRIVER)
+                return SGR_YELLOW;
         if (is_marked(c, v))
-                return c == COLUMN_DRIVER ? SGR_YELLOW : SGR_RED;
-        return c == COLUMN_SPEED && facts_slow_link(&v->disk.facts) ? SGR_YELLOW : NULL;
+                return SGR_RED;
+        if (c == COLUMN_STATE)
+                return sgr_of_state[v->disk.state];
+        return NULL;
 }
 
 static void add_disk(struct tree *t, const struct view *v, bool tree)
@@ -114,22 +122,26 @@ static void add_disk(struct tree *t, const struct view *v, bool tree)
         const struct columns *c = t->columns;
         char rooms[COLUMNS_MAX][CELL_MAX];
         const char *cells[COLUMNS_MAX];
-        struct libscols_line *line;
+        struct libscols_line *line, *above = NULL;
 
         for (size_t i = 0; i < c->n; i++) {
                 char text[CELL_MAX];
                 const char *cell = column_text(c->list[i], v, text);
 
-                (void) snprintf(rooms[i], CELL_MAX, "%s%s", *cell ? cell : "-", is_marked(c->list[i], v) ? "!" : "");
+                (void) copy_string(rooms[i], CELL_MAX, *cell ? cell : "-");
+                if (is_marked(c->list[i], v))
+                        text_add(rooms[i], CELL_MAX, "!");
                 cells[i] = rooms[i];
         }
-        line = table_row(t->table, tree ? tree_above(t, v->disk.facts.port) : NULL, cells);
+        if (tree)
+                above = tree_above(t, v->disk.facts.port);
+        line = table_row(t->table, above, cells);
         for (size_t i = 0; i < c->n; i++)
                 (void) scols_cell_set_color(scols_line_get_cell(line, i), colour_of_cell(c->list[i], v));
         /* A disk with several LUNs has a line for each of them below its own. */
         for (size_t i = 0; tree && v->disk.n_luns > 1 && i < v->disk.n_luns; i++)
                 if (v->disk.luns[i].disk.name[0])
-                        add_lun(t, line, &v->disk.luns[i]);
+                        add_lun_line(t, line, &v->disk.luns[i]);
 }
 
 static void print_list(const struct ctl *ctl, const struct views *v, const struct columns *c)
@@ -158,7 +170,11 @@ static int read_for(const struct ctl *ctl, const struct columns *c, bool by_name
                 users = users || c->list[i] == COLUMN_BUSY;
                 brief = brief && column_is_brief(c->list[i]);
         }
-        return source_read(&ctl->client, users ? DETAIL_ALL : brief ? DETAIL_BRIEF : DETAIL_NO_USERS, ret);
+        if (users)
+                return source_read(&ctl->client, DETAIL_ALL, ret);
+        if (brief)
+                return source_read(&ctl->client, DETAIL_BRIEF, ret);
+        return source_read(&ctl->client, DETAIL_NO_USERS, ret);
 }
 
 int verb_list(struct ctl *c, char **args)

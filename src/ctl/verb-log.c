@@ -11,10 +11,12 @@
 static void print_event(const struct log_entry *e)
 {
         char clock[CLOCK_MAX], port[HISTORY_KEY_MAX] = "", text[2048];
-        const char *word = e->record ? _("on record") : e->values[EVENT_WORD];
+        const char *word = e->values[EVENT_WORD];
 
-        if (e->record)
+        if (e->record) {
+                word = _("on record");
                 (void) snprintf(port, sizeof(port), _("%s at %s: "), e->values[EVENT_USB_ID], e->values[EVENT_PORT]);
+        }
         (void) snprintf(text, sizeof(text), "%s%s", port, TRANSLATED(e->values[EVENT_TEXT] ?: ""));
         printf("%-*s  %s%*s  ", CLOCK_WIDTH, output_clock(e->usec, clock), word, fold_blanks(word, WORD_WIDTH), "");
         output_line(CLOCK_WIDTH + 2 + (int) fold_width(word) + fold_blanks(word, WORD_WIDTH) + 2, text);
@@ -24,10 +26,11 @@ static void say_what_is_missing(const struct events *e)
 {
         bool root = geteuid() == 0;
 
-        if (!e->journal)
+        if (!e->journal && root)
+                log_info("There is no journal: this is only the history.");
+        else if (!e->journal)
                 log_info(
-                        root ? N_("There is no journal: this is only the history.")
-                             : N_("There is no journal that this user may read (root and the group systemd-journal may): this is only the history."));
+                        "There is no journal that this user may read (root and the group systemd-journal may): this is only the history.");
         else if (!root && (e->n == 0 || e->list[0].record))
                 log_info("Root and the group systemd-journal see more of the journal.");
         if (e->n == 0)
@@ -35,20 +38,26 @@ static void say_what_is_missing(const struct events *e)
 }
 
 /* The disks that were named, to the filter. */
-static int choose(struct ctl *c, char **names, struct events_filter *filter)
+static int log_choose_disks(struct ctl *c, char **names, struct events_filter *filter)
 {
-        int r = *names ? ctl_read(c, FROM_KERNEL, NULL) : UASD_EXIT_OK;
+        int r;
 
-        for (; r == UASD_EXIT_OK && *names; names++) {
+        if (!*names)
+                return UASD_EXIT_OK;
+        r = ctl_read(c, FROM_KERNEL, NULL);
+        if (r != UASD_EXIT_OK)
+                return r;
+        for (; *names; names++) {
                 c->v = NULL;
                 r = ctl_select_recorded(c, *names);
-                if (r == UASD_EXIT_OK)
-                        events_filter_add(filter, c->v ? &c->v->disk.facts : NULL, c->id);
+                if (r != UASD_EXIT_OK)
+                        return r;
+                events_filter_add(filter, c->v ? &c->v->disk.facts : NULL, c->id);
         }
-        return r;
+        return UASD_EXIT_OK;
 }
 
-static void read_events(const struct ctl *c, const struct events_filter *filter, struct events *ret)
+static void log_read_events(const struct ctl *c, const struct events_filter *filter, struct events *ret)
 {
         int r = events_from_journal(c->root, filter, ret);
 
@@ -61,7 +70,7 @@ static void read_events(const struct ctl *c, const struct events_filter *filter,
         events_sort(ret);
 }
 
-static int follow(struct events *e, const struct events_filter *filter)
+static int log_follow(struct events *e, const struct events_filter *filter)
 {
         int r;
 
@@ -71,26 +80,29 @@ static int follow(struct events *e, const struct events_filter *filter)
                 return log_failure(UASD_EXIT_FAILED, "There is no journal to follow.");
         r = events_follow(e, filter, print_event);
         if (r < 0)
-                log_error("Cannot follow the journal: %s", strerror(-r));
-        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                return log_failure(UASD_EXIT_FAILED, "Cannot follow the journal: %s", strerror(-r));
+        return UASD_EXIT_OK;
 }
 
 int verb_log(struct ctl *c, char **args)
 {
         _cleanup_(events_filter_done) struct events_filter filter = {.since_usec = c->options->since_usec};
         _cleanup_(events_done) struct events events = {};
-        size_t first;
-        int r = choose(c, args, &filter);
+        size_t first = 0;
+        int r = log_choose_disks(c, args, &filter);
 
         if (r != UASD_EXIT_OK)
                 return r;
-        read_events(c, &filter, &events);
-        first = events.n > c->options->n_lines ? events.n - c->options->n_lines : 0;
+        log_read_events(c, &filter, &events);
+        if (events.n > c->options->n_lines)
+                first = events.n - c->options->n_lines;
         if (c->options->json)
                 json_print(json_events(&events, first));
         for (size_t i = first; !c->options->json && i < events.n; i++)
                 print_event(&events.list[i]);
-        return c->options->given & OPTION_FOLLOW ? follow(&events, &filter) : UASD_EXIT_OK;
+        if (c->options->given & OPTION_FOLLOW)
+                return log_follow(&events, &filter);
+        return UASD_EXIT_OK;
 }
 
 /* ---- in a report ---- */
@@ -104,8 +116,11 @@ static const char *event_line(const struct log_entry *e, char *ret, size_t size)
         char clock[CLOCK_MAX], text[2048] = "";
 
         for (enum event_value i = 0; i < _EVENT_VALUE_MAX; i++)
-                if (event_fields[i].before && !isempty(e->values[i]))
-                        text_add(text, sizeof(text), "%s%s", *text ? event_fields[i].before : "", e->values[i]);
+                if (event_fields[i].before && !isempty(e->values[i])) {
+                        if (*text)
+                                text_add(text, sizeof(text), "%s", event_fields[i].before);
+                        text_add(text, sizeof(text), "%s", e->values[i]);
+                }
         (void) snprintf(ret, size, "%s  %s", output_clock(e->usec, clock), SENTENCE(text));
         return ret;
 }

@@ -41,11 +41,14 @@ static void write_value(FILE *out, const char *value)
 {
         char harmless[2048]; /* no newline and valid UTF-8, which both formats require */
 
-        for (const char *s = make_harmless(value, harmless, sizeof(harmless)); *s; s++)
-                (void) fprintf(out, *s == '\\' || *s == '"' ? "\\%c" : "%c", *s);
+        for (const char *s = make_harmless(value, harmless, sizeof(harmless)); *s; s++) {
+                if (*s == '\\' || *s == '"')
+                        (void) fputc('\\', out);
+                (void) fputc(*s, out);
+        }
 }
 
-static void begin(struct metrics_writer *w, const struct metric_family *f)
+static void metrics_begin(struct metrics_writer *w, const struct metric_family *f)
 {
         if (w->family && streq(w->family, f->name))
                 return;
@@ -59,14 +62,18 @@ static void begin(struct metrics_writer *w, const struct metric_family *f)
 static void metrics_sample(struct metrics_writer *w, const struct metric_family *f, uint64_t value,
                            const struct metric_label *labels)
 {
-        begin(w, f);
+        char before = '{';
+
+        metrics_begin(w, f);
         (void) fputs(f->name, w->out);
-        for (const struct metric_label *l = labels; l && l->name; l++) {
-                (void) fprintf(w->out, "%s%s=\"", l == labels ? "{" : ",", l->name);
+        for (const struct metric_label *l = labels; l && l->name; l++, before = ',') {
+                (void) fprintf(w->out, "%c%s=\"", before, l->name);
                 write_value(w->out, l->value ?: "");
                 (void) fputc('"', w->out);
         }
-        (void) fprintf(w->out, "%s %" PRIu64 "\n", labels && labels->name ? "}" : "", value);
+        if (labels && labels->name)
+                (void) fputc('}', w->out);
+        (void) fprintf(w->out, " %" PRIu64 "\n", value);
 }
 
 /* ---- sources ---- */
@@ -179,7 +186,7 @@ static void write_count(struct metrics_writer *w, const struct measured *m, enum
         }
 }
 
-static void write_all(struct metrics_writer *w, const struct measured *m)
+static void metrics_write(struct metrics_writer *w, const struct measured *m)
 {
         write_machine(w, m);
         for (size_t i = 0; i < m->views->n; i++)
@@ -194,7 +201,7 @@ static void write_all(struct metrics_writer *w, const struct measured *m)
 }
 
 /* A user without access to the journal gets no such samples. Zeros would look as if nothing had happened. */
-static void read_events(const struct ctl *c, struct events *e)
+static void metrics_read_events(const struct ctl *c, struct events *e)
 {
         char boot[SD_ID128_STRING_MAX];
 
@@ -215,7 +222,7 @@ static int write_textfile(const struct measured *m, const char *folder)
         if (dir < 0)
                 return -errno;
         w.out = need(open_memstream(&text, &size));
-        write_all(&w, m);
+        metrics_write(&w, m);
         if (ferror(w.out) || fclose(w.out) != 0)
                 no_memory();
         /* By rename, from a name that node_exporter does not read. */
@@ -229,18 +236,18 @@ int verb_metrics(struct ctl *c, char **args)
         const char *folder = c->options->textfile;
         int r;
 
-        read_events(c, &events);
+        metrics_read_events(c, &events);
         if (!folder) {
-                write_all(&(struct metrics_writer){.out = stdout}, &m);
+                metrics_write(&(struct metrics_writer){.out = stdout}, &m);
                 return UASD_EXIT_OK;
         }
         r = write_textfile(&m, folder);
-        if (r >= 0)
-                return UASD_EXIT_OK;
-        return log_failure(UASD_EXIT_FAILED,
-                           r == -ENOENT || r == -ENOTDIR
-                                   ? N_("Cannot write %s/%s: %s. DIR is the directory that node_exporter reads.")
-                           : r == -EACCES ? N_("Cannot write %s/%s: %s. Run it as root.")
-                                          : N_("Cannot write %s/%s: %s"),
-                           folder, TEXTFILE, strerror(-r));
+        if (r == -ENOENT || r == -ENOTDIR)
+                return log_failure(UASD_EXIT_FAILED, "Cannot write %s/%s: %s. DIR is the directory that node_exporter reads.",
+                                   folder, TEXTFILE, strerror(-r));
+        if (r == -EACCES)
+                return log_failure(UASD_EXIT_FAILED, "Cannot write %s/%s: %s. Run it as root.", folder, TEXTFILE, strerror(-r));
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot write %s/%s: %s", folder, TEXTFILE, strerror(-r));
+        return UASD_EXIT_OK;
 }

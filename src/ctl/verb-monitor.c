@@ -41,10 +41,23 @@ struct snapshot {
         char text[_SHOWN_MAX][512];
 };
 
-static void snapshot(const struct view *v, struct snapshot *ret)
+static const char *outcome_word(int code)
+{
+        switch (code) {
+        case UASD_EXIT_OK:
+                return _("done");
+        case UASD_EXIT_ROLLED_BACK:
+                return _("rolled back");
+        default:
+                return _("failed");
+        }
+}
+
+static void snapshot_take(const struct view *v, struct snapshot *ret)
 {
         const struct outcome *o = &v->disk.outcome;
-        char room[CELL_MAX];
+        char room[CELL_MAX], *outcome;
+        const size_t size = sizeof(ret->text[SHOWN_OUTCOME]);
 
         (void) copy_string(ret->id, sizeof(ret->id), v->disk.facts.interface);
         for (enum shown i = 0; i < _SHOWN_MAX; i++) {
@@ -52,13 +65,11 @@ static void snapshot(const struct view *v, struct snapshot *ret)
 
                 (void) copy_string(ret->text[i], sizeof(ret->text[i]), *text ? text : "-");
         }
-        if (o->code >= 0)
-                (void) snprintf(ret->text[SHOWN_OUTCOME], sizeof(ret->text[SHOWN_OUTCOME]),
-                                o->code && o->step[0] ? _("%s in step %s") : "%s",
-                                o->code == UASD_EXIT_OK            ? _("done")
-                                : o->code == UASD_EXIT_ROLLED_BACK ? _("rolled back")
-                                                                   : _("failed"),
-                                o->step);
+        outcome = ret->text[SHOWN_OUTCOME];
+        if (o->code > 0 && o->step[0])
+                (void) snprintf(outcome, size, _("%s in step %s"), outcome_word(o->code), o->step);
+        else if (o->code >= 0)
+                (void) copy_string(outcome, size, outcome_word(o->code));
 }
 
 struct monitor {
@@ -89,29 +100,31 @@ static void tell_line(const struct view *v, const char *event, const struct snap
                       const bool changed[static _SHOWN_MAX])
 {
         char clock[CLOCK_MAX], text[4096];
-        bool reason = !before || changed[SHOWN_REASON];
         const char *label = VIEW_LABEL(v);
         const char *sep = ": ";
 
         (void) copy_string(text, sizeof(text), _(event));
         for (enum shown i = 0; i < SHOWN_REASON; i++) {
-                bool arrow = before && changed[i] && i != SHOWN_OUTCOME;
-
-                if (!(before ? changed[i] : i == SHOWN_STATE || i == SHOWN_DRIVER))
+                if (before && !changed[i])
                         continue;
-                text_add(text, sizeof(text), "%s%s %s%s%s", sep, _(shown[i].label ?: shown[i].name), arrow ? before->text[i] : "",
-                         arrow ? " -> " : "", now->text[i]);
+                if (!before && i != SHOWN_STATE && i != SHOWN_DRIVER)
+                        continue;
+                text_add(text, sizeof(text), "%s%s ", sep, _(shown[i].label ?: shown[i].name));
+                if (before && i != SHOWN_OUTCOME)
+                        text_add(text, sizeof(text), "%s -> ", before->text[i]);
+                text_add(text, sizeof(text), "%s", now->text[i]);
                 sep = ", ";
         }
-        text_add(text, sizeof(text), "%s%s", reason ? ". " : "", reason ? TRANSLATED(v->reason) : "");
+        if (!before || changed[SHOWN_REASON])
+                text_add(text, sizeof(text), ". %s", TRANSLATED(v->reason));
         (void) output_clock((uint64_t) time(NULL) * USEC_PER_SEC, clock);
         printf("%s  %s%s%s ", clock, colour(sgr_of_state[v->disk.state]), label, colour_end());
         output_line((int) (strlen(clock) + 3 + fold_width(label)), text);
 }
 
 /* before: what was printed last about it, or NULL. */
-static void tell(struct monitor *m, const struct view *v, const char *event, const struct snapshot *before,
-                 const struct snapshot *now)
+static void monitor_print(struct monitor *m, const struct view *v, const char *event, const struct snapshot *before,
+                          const struct snapshot *now)
 {
         bool changed[_SHOWN_MAX] = {}, any = !before;
 
@@ -149,23 +162,23 @@ static void on_disk(const struct view *v, enum disk_event e, void *data)
 
         if (m->deaf || (m->only && !views_find(m->only, v->disk.facts.interface)))
                 return;
-        snapshot(v, &now);
+        snapshot_take(v, &now);
         if (e == DISK_REMOVED) {
-                tell(m, v, N_("removed"), NULL, &now);
+                monitor_print(m, v, N_("removed"), NULL, &now);
                 if (before)
                         *before = m->told[--m->n_told];
         } else if (before) {
-                tell(m, v, N_("changed"), before, &now);
+                monitor_print(m, v, N_("changed"), before, &now);
                 *before = now;
         } else {
-                tell(m, v, e == DISK_PRESENT ? N_("present") : N_("added"), NULL, &now);
+                monitor_print(m, v, e == DISK_PRESENT ? N_("present") : N_("added"), NULL, &now);
                 need_push(m->told, m->n_told, now);
         }
 }
 
-static int follow(struct monitor *m, struct daemon_watch *w)
+static int monitor_follow(struct monitor *m, struct daemon_watch *w, struct remote *remote)
 {
-        int r = 0;
+        int r = daemon_watch_open(w, remote);
 
         while (r >= 0 && !m->deaf) {
                 r = daemon_watch_next(w, UINT64_MAX);
@@ -187,14 +200,17 @@ int verb_monitor(struct ctl *c, char **args)
 
         watch.on_disk = on_disk;
         watch.data = &m;
-        watch.disk = c->v ? c->v->disk.facts.interface : NULL;
+        if (c->v)
+                watch.disk = c->v->disk.facts.interface;
         watch.on_step = progress_show;
         watch.hangup_fd = STDOUT_FILENO; /* a hangup shows that the reader has gone */
-        r = daemon_watch_open(&watch, &c->remote);
-        if (r >= 0)
-                r = follow(&m, &watch);
+        r = monitor_follow(&m, &watch, &c->remote);
         daemon_watch_close(&watch);
         free(m.told);
+        if (m.deaf)
+                return UASD_EXIT_FAILED;
         /* A write error is reported at the end. It is not a failure if the reader has gone. */
-        return m.deaf ? UASD_EXIT_FAILED : r == -EPIPE ? UASD_EXIT_OK : source_lost(r);
+        if (r == -EPIPE)
+                return UASD_EXIT_OK;
+        return source_lost(r);
 }

@@ -9,7 +9,7 @@
 
 /* ---- sources ---- */
 
-static int read_row(sd_bus_message *m, struct policy_rows *rows)
+static int policies_read_row(sd_bus_message *m, struct policy_rows *rows)
 {
         const char *id, *policy, *source;
         struct policy_row *row;
@@ -23,14 +23,33 @@ static int read_row(sd_bus_message *m, struct policy_rows *rows)
                 return -EBADMSG;
         row = need(policy_rows_add(rows, id, (enum policy) p, forced, (enum policy_source) s));
         r = sd_bus_message_read_strv(m, &row->disks);
-        while (r >= 0 && row->disks && row->disks[row->n_disks])
+        if (r < 0)
+                return r;
+        while (row->disks && row->disks[row->n_disks])
                 row->n_disks++;
-        return r;
+        return 0;
 }
 
 static bool connection_failed(int r)
 {
         return r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE || r == -EHOSTUNREACH || r == -ETIMEDOUT;
+}
+
+static int policies_read_reply(sd_bus_message *m, struct policy_rows *rows)
+{
+        int r = sd_bus_message_enter_container(m, 'a', "(ssbsas)");
+
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(m, 'r', "ssbsas")) > 0) {
+                r = policies_read_row(m, rows);
+                if (r < 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+        }
+        return r;
 }
 
 static int read_remote(const struct ctl *c, struct remote *remote, struct policy_rows *ret)
@@ -41,18 +60,15 @@ static int read_remote(const struct ctl *c, struct remote *remote, struct policy
         if (r == -EBADR)
                 return source_lacks(remote, "ListPolicies");
         if (r >= 0)
-                r = sd_bus_message_enter_container(reply, 'a', "(ssbsas)");
-        while (r >= 0 && (r = sd_bus_message_enter_container(reply, 'r', "ssbsas")) > 0) {
-                r = read_row(reply, ret);
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(reply);
-        }
+                r = policies_read_reply(reply, ret);
         if (connection_failed(r))
                 return source_lost(r);
-        return r < 0 ? log_failure(UASD_EXIT_FAILED, "Cannot read the policies: %s", strerror(-r)) : UASD_EXIT_OK;
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read the policies: %s", strerror(-r));
+        return UASD_EXIT_OK;
 }
 
-static int read_files(const struct ctl *c, struct policy_rows *ret)
+static int policies_from_files(const struct roots *roots, struct policy_rows *ret)
 {
         _cleanup_free_ const struct facts **plugged = NULL;
         _cleanup_(views_done) struct views views = {};
@@ -60,20 +76,28 @@ static int read_files(const struct ctl *c, struct policy_rows *ret)
         int r;
 
         config_init(&config);
-        r = local_read(&c->client.roots, false, &views);
-        if (r >= 0)
-                r = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read() has reported errors in it */
+        r = local_read(roots, false, &views);
+        if (r < 0)
+                return r;
+        r = conf_load(roots, &config, NULL, NULL); /* local_read() has reported errors in it */
+        if (r < 0)
+                return r;
         plugged = need(calloc(views.n + 1, sizeof(*plugged)));
         for (size_t i = 0; i < views.n; i++)
                 plugged[i] = &views.list[i].disk.facts;
-        if (r >= 0)
-                r = policy_list(&c->client.roots, &config, plugged, views.n, ret);
-        if (r >= 0)
-                return UASD_EXIT_OK;
-        return log_failure(UASD_EXIT_FAILED, "Cannot read the policies: %s", strerror(-r));
+        return policy_list(roots, &config, plugged, views.n, ret);
 }
 
-static int read_all(const struct ctl *c, struct policy_rows *ret)
+static int read_files(const struct ctl *c, struct policy_rows *ret)
+{
+        int r = policies_from_files(&c->client.roots, ret);
+
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read the policies: %s", strerror(-r));
+        return UASD_EXIT_OK;
+}
+
+static int policies_read(const struct ctl *c, struct policy_rows *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views views = {};
@@ -83,7 +107,9 @@ static int read_all(const struct ctl *c, struct policy_rows *ret)
                 r = source_connect(&c->client, &remote, &views);
         else if (!source_ask(&c->client, REMOTE_ORDER, &remote, &views))
                 return read_files(c, ret);
-        return r == UASD_EXIT_OK ? read_remote(c, &remote, ret) : r;
+        if (r != UASD_EXIT_OK)
+                return r;
+        return read_remote(c, &remote, ret);
 }
 
 /* ---- output ---- */
@@ -97,13 +123,18 @@ static const char *const by[_POLICY_SOURCE_MAX] = {
         [POLICY_BY_USER] = "uasctl",
 };
 
-static void add_line(struct libscols_table *t, const struct policy_row *p)
+static void policies_add_line(struct libscols_table *t, const struct policy_row *p)
 {
         char policy[32], disks[512] = "";
 
-        for (size_t i = 0; i < p->n_disks; i++)
-                text_add(disks, sizeof(disks), "%s%s", i ? " " : "", p->disks[i]);
-        (void) snprintf(policy, sizeof(policy), p->forced ? _("%s, forced") : "%s", policy_to_string(p->policy));
+        for (size_t i = 0; i < p->n_disks; i++) {
+                if (i > 0)
+                        text_add(disks, sizeof(disks), " ");
+                text_add(disks, sizeof(disks), "%s", p->disks[i]);
+        }
+        (void) copy_string(policy, sizeof(policy), policy_to_string(p->policy));
+        if (p->forced)
+                (void) snprintf(policy, sizeof(policy), _("%s, forced"), policy_to_string(p->policy));
         (void) table_row(t, NULL, (const char *const[]){SENTENCE(p->id), policy, by[p->source], *disks ? disks : "-"});
 }
 
@@ -112,7 +143,7 @@ static int show_all(const struct ctl *c)
 {
         _cleanup_(policy_rows_done) struct policy_rows rows = {};
         struct libscols_table *t;
-        int r = read_all(c, &rows);
+        int r = policies_read(c, &rows);
 
         if (r != UASD_EXIT_OK)
                 return r;
@@ -124,7 +155,7 @@ static int show_all(const struct ctl *c)
                 return log_answer(UASD_EXIT_OK, "No policy is set: every disk gets the fastest driver known to be stable.");
         t = table_new(columns, ELEMENTSOF(columns), c->options->legend);
         for (size_t i = 0; i < rows.n; i++)
-                add_line(t, &rows.list[i]);
+                policies_add_line(t, &rows.list[i]);
         table_print(t, columns, ELEMENTSOF(columns));
         return UASD_EXIT_OK;
 }
@@ -134,7 +165,7 @@ static int show_id(const struct ctl *c, const char *id)
 {
         _cleanup_(policy_rows_done) struct policy_rows rows = {};
         const struct policy_row *one = NULL;
-        int r = read_all(c, &rows);
+        int r = policies_read(c, &rows);
 
         if (r != UASD_EXIT_OK)
                 return r;
@@ -150,7 +181,7 @@ static int show_id(const struct ctl *c, const char *id)
         return UASD_EXIT_OK;
 }
 
-static int show(struct ctl *c, const char *what)
+static int policy_show(struct ctl *c, const char *what)
 {
         int r = ctl_read(c, FROM_EITHER, NULL);
 
@@ -212,7 +243,7 @@ static bool is_model(const char *s)
         return strlen(s) == 9 && strspn(s, hex) == 4 && s[4] == ':' && strspn(s + 5, hex) == 4;
 }
 
-static int set(struct ctl *c, const char *what, const char *policy)
+static int policy_change(struct ctl *c, const char *what, const char *policy)
 {
         int r = ctl_read(c, FROM_DAEMON, NULL);
         char lost[TRIM_LOST_MAX] = "";
@@ -252,11 +283,13 @@ int verb_policy(struct ctl *c, char **args)
                 return policy_write(c, args[0], args[1]);
         if (write && kernel && !args[0])
                 return policy_write_failed(c);
-        if (write || c->options->given & OPTION_DRY_RUN)
+        if (write)
                 return log_failure(
                         UASD_EXIT_USAGE,
-                        write ? N_("--write takes --kernel, a disk and a policy: uasctl policy --kernel --write DISK auto|uas|usb-storage")
-                              : N_("--dry-run is for --write: uasctl policy --kernel --write DISK auto|uas|usb-storage"));
+                        "--write takes --kernel, a disk and a policy: uasctl policy --kernel --write DISK auto|uas|usb-storage");
+        if (c->options->given & OPTION_DRY_RUN)
+                return log_failure(UASD_EXIT_USAGE,
+                                   "--dry-run is for --write: uasctl policy --kernel --write DISK auto|uas|usb-storage");
         if (kernel && ((args[0] && args[1]) || force))
                 return log_failure(UASD_EXIT_USAGE,
                                    "--kernel prints, and sets nothing without --write: uasctl policy --kernel [DISK]");
@@ -267,6 +300,6 @@ int verb_policy(struct ctl *c, char **args)
         if (!args[0])
                 return show_all(c);
         if (!args[1])
-                return show(c, args[0]);
-        return set(c, args[0], args[1]);
+                return policy_show(c, args[0]);
+        return policy_change(c, args[0], args[1]);
 }

@@ -39,16 +39,16 @@ static void redact_serial(struct serials *known, char *serial, size_t size)
 }
 
 /* Takes ownership of by. */
-static void put_text(char **s, char *by)
+static void redact_by(char **s, char *by)
 {
         free(*s);
         *s = need(by);
 }
 
-static void redact(char **s)
+static void redact_string(char **s)
 {
         if (*s)
-                put_text(s, strdup(REDACTED));
+                redact_by(s, strdup(REDACTED));
 }
 
 static void redact_text(char *text, size_t size)
@@ -64,7 +64,7 @@ static void redact_from(char **s, size_t n)
 
         if (asprintf(&told, "%.*s" REDACTED, (int) n, *s) < 0)
                 no_memory();
-        put_text(s, told);
+        redact_by(s, told);
 }
 
 /* Sentences about the users of the disk, or about distrust, are formulated again. */
@@ -78,14 +78,14 @@ static void redact_disk(struct serials *known, struct view *v)
                 struct user *u = &d->users[i];
 
                 if (u->where && !streq(u->where, "/"))
-                        redact(&u->where);
-                redact(&u->unit);
-                redact(&u->command);
+                        redact_string(&u->where);
+                redact_string(&u->unit);
+                redact_string(&u->command);
         }
         redact_text(d->outcome.text, sizeof(d->outcome.text));
         redact_text(d->facts.distrust_reason, sizeof(d->facts.distrust_reason));
         d->facts.distrust_date[0] = d->facts.distrust_kernel[0] = '\0';
-        redact(&d->inhibited);
+        redact_string(&d->inhibited);
         redact_text(d->lease, sizeof(d->lease));
         (void) disk_history(d, v->history, sizeof(v->history));
         (void) disk_diagnosis(d, v->diagnosis, sizeof(v->diagnosis));
@@ -99,7 +99,7 @@ static void redact_words(struct log_entry *e)
         char **text = &e->values[EVENT_TEXT], *words;
 
         if (!e->record || !*text) {
-                redact(text);
+                redact_string(text);
                 return;
         }
         words = strstr(*text, ": ");
@@ -116,14 +116,15 @@ static void redact_event(struct serials *known, struct log_entry *e)
                 return;
         (void) copy_string(text, sizeof(text), *id);
         serial = strchr(text, ':');
-        serial = serial ? strchr(serial + 1, ':') : NULL;
+        if (serial)
+                serial = strchr(serial + 1, ':');
         if (!serial) {
-                redact(id);
+                redact_string(id);
                 return;
         }
         serial++;
         redact_serial(known, serial, sizeof(text) - (size_t) (serial - text));
-        put_text(id, strdup(text));
+        redact_by(id, strdup(text));
 }
 
 /* Removes names that the kernel has read from devices, also from others at that port; and serial numbers anywhere else. */
@@ -141,7 +142,7 @@ static void redact_line(const struct serials *known, char **text)
         }
         for (size_t i = 0; i < known->n; i++)
                 if (strlen(known->list[i]) >= SERIAL_MIN && strstr(*text, known->list[i]))
-                        redact(text);
+                        redact_string(text);
 }
 
 /* Before anything is printed. Serial numbers are replaced by numbers, so that equal ones remain equal. */
@@ -162,9 +163,12 @@ static void redact_all(struct views *views, struct events *events, struct events
 static void redact_quirks(struct quirk_facts *q)
 {
         for (size_t i = 0; i < q->lines.n; i++) {
-                char **file = &q->lines.list[i].file, *name = *file ? strrchr(*file, '/') : NULL;
+                char **file = &q->lines.list[i].file, *name;
 
-                if (name && !startswith(*file, PACKAGES))
+                if (!*file || startswith(*file, PACKAGES))
+                        continue;
+                name = strrchr(*file, '/');
+                if (name)
                         redact_from(file, (size_t) (name + 1 - *file));
         }
 }
@@ -174,34 +178,40 @@ static void redact_quirks(struct quirk_facts *q)
 #define OS_NAME "PRETTY_NAME="
 
 /* Prints the parameters of the kernel command line that concern USB disks. */
-static void print_command_line(const struct roots *r)
+static void print_command_line(const struct roots *roots)
 {
         static const char *const begins[] = {"uasd", "rd.uasd",  "usb-storage.",      "usb_storage.",
                                              "uas.", "usbcore.", "module_blacklist=", "modprobe.blacklist="};
         char line[4096], told[1024] = "", *rest = line;
 
-        if (r->proc < 0 || attr_read(r->proc, "cmdline", line, sizeof(line)) < 0)
+        if (roots->proc < 0 || attr_read(roots->proc, "cmdline", line, sizeof(line)) < 0)
                 return;
         for (char *word; (word = strsep(&rest, " "));)
                 for (size_t i = 0; i < ELEMENTSOF(begins); i++)
                         if (startswith(word, begins[i])) {
-                                text_add(told, sizeof(told), "%s%s", *told ? " " : "", word);
+                                if (*told)
+                                        text_add(told, sizeof(told), " ");
+                                text_add(told, sizeof(told), "%s", word);
                                 break;
                         }
-        output_field("Kernel", told[0] ? told : "(nothing about USB disks on its command line)");
+        if (!*told)
+                (void) copy_string(told, sizeof(told), "(nothing about USB disks on its command line)");
+        output_field("Kernel", told);
 }
 
 /* PRETTY_NAME of os-release(5). */
-static void print_distribution(const struct roots *r)
+static void print_distribution(const struct roots *roots)
 {
         _cleanup_free_ char *name = NULL;
         char text[4096];
         const char *at;
 
-        if ((r->etc < 0 || attr_read(r->etc, "os-release", text, sizeof(text)) <= 0) &&
-            (r->lib < 0 || attr_read(r->lib, "os-release", text, sizeof(text)) <= 0))
+        if ((roots->etc < 0 || attr_read(roots->etc, "os-release", text, sizeof(text)) <= 0) &&
+            (roots->lib < 0 || attr_read(roots->lib, "os-release", text, sizeof(text)) <= 0))
                 return;
-        at = startswith(text, OS_NAME) ? text : strstr(text, "\n" OS_NAME);
+        at = text;
+        if (!startswith(text, OS_NAME))
+                at = strstr(text, "\n" OS_NAME);
         if (!at)
                 return;
         at += strlen(OS_NAME) + (*at == '\n');
@@ -248,20 +258,23 @@ static void print_configuration(const struct ctl *c)
                 put_seconds(told, sizeof(told), "HoldSec", config.hold_usec);
         if (config.trial_usec != usual.trial_usec)
                 put_seconds(told, sizeof(told), "TrialSec", config.trial_usec);
-        output_field("Settings", told[0] ? told : "(as by default)");
+        if (!*told)
+                (void) copy_string(told, sizeof(told), "(as by default)");
+        output_field("Settings", told);
         for (size_t i = 0; i < config.n_rules; i++) {
                 const struct disk_rule *d = &config.rules[i];
+                const char *serial = c->options->given & OPTION_REDACT ? REDACTED : d->serial;
 
-                output_format("Settings", "", "[Disk %04x:%04x%s%s] Policy=%s", d->vid, d->pid, *d->serial ? ":" : "",
-                              !*d->serial                         ? ""
-                              : c->options->given & OPTION_REDACT ? REDACTED
-                                                                  : d->serial,
-                              policy_to_string(d->policy));
+                if (*d->serial)
+                        output_format("Settings", "", "[Disk %04x:%04x:%s] Policy=%s", d->vid, d->pid, serial,
+                                      policy_to_string(d->policy));
+                else
+                        output_format("Settings", "", "[Disk %04x:%04x] Policy=%s", d->vid, d->pid, policy_to_string(d->policy));
         }
 }
 
 /* The attribute ends with the newline of the last write, and often with the comma of an entry that was removed. */
-static const char *trimmed(char *quirks)
+static const char *quirks_trimmed(char *quirks)
 {
         for (size_t n = strlen(quirks); n > 0 && strchr(", \n", quirks[n - 1]); n--)
                 quirks[n - 1] = '\0';
@@ -284,7 +297,7 @@ static void report_machine(const struct ctl *c, bool daemon)
         output_field("Host", platform);
         print_command_line(&c->client.roots);
         if (attr_read(c->client.roots.sys, SYSFS_QUIRKS, quirks, sizeof(quirks)) >= 0)
-                output_field("Quirks", *trimmed(quirks) ? quirks : "(none)");
+                output_field("Quirks", *quirks_trimmed(quirks) ? quirks : "(none)");
         print_configuration(c);
 }
 
@@ -293,7 +306,7 @@ static void report_machine(const struct ctl *c, bool daemon)
 
 /* ---- the summary ---- */
 
-static void print_users(const struct disk *d)
+static void report_print_users(const struct disk *d)
 {
         char text[1024];
 
@@ -314,7 +327,7 @@ static void print_summary(const struct view *v, const struct health *h)
                       verdict_to_string(f->verdict));
         output_format("Driver", "", "%s, %s, %u Mbit/s", view_driver(v) ?: "none", state_to_string(v->disk.state), f->speed_mbps);
         output_sentence("Reason", v->reason);
-        print_users(&v->disk);
+        report_print_users(&v->disk);
         output_sentence("History", v->history);
         output_sentence("Diagnosis", v->diagnosis);
         output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
@@ -372,7 +385,9 @@ int verb_report(struct ctl *c, char **args)
         (void) setlocale(LC_MESSAGES, "C");
         if (c->options->hwdb) {
                 r = ctl_select(c, c->options->hwdb);
-                return r == UASD_EXIT_OK ? report_hwdb(c, c->v) : r;
+                if (r != UASD_EXIT_OK)
+                        return r;
+                return report_hwdb(c, c->v);
         }
         answers = ctl_ask_daemon(c);
         for (size_t i = 0; c->named && i < c->views.n; i++)

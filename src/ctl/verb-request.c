@@ -7,7 +7,7 @@
 
 /* Verbs that send one request: release, cancel, forget, eject, trim. */
 
-static int request(struct ctl *c, const char *method, const char *done)
+static int request_send(struct ctl *c, const char *method, const char *done)
 {
         int r = ctl_call(c, method, NULL);
 
@@ -18,12 +18,12 @@ static int request(struct ctl *c, const char *method, const char *done)
 
 int verb_release(struct ctl *c, char **args)
 {
-        return request(c, "Release", N_("released. No switch waits for it."));
+        return request_send(c, "Release", N_("released. No switch waits for it."));
 }
 
 int verb_cancel(struct ctl *c, char **args)
 {
-        return request(c, "Cancel", N_("no switch waits for it now."));
+        return request_send(c, "Cancel", N_("no switch waits for it now."));
 }
 
 int verb_forget(struct ctl *c, char **args)
@@ -37,7 +37,7 @@ int verb_forget(struct ctl *c, char **args)
         for (; *args; args++) {
                 c->v = NULL;
                 (void) ctl_select_or_id(c, *args);
-                r = request(c, c->v ? "Forget" : "ForgetOf", N_("its history is cleared."));
+                r = request_send(c, c->v ? "Forget" : "ForgetOf", N_("its history is cleared."));
                 ret = ret ?: r;
         }
         if (ret == UASD_EXIT_OK)
@@ -61,7 +61,9 @@ int verb_eject(struct ctl *c, char **args)
                 log_info("%s: ejected. You can unplug it.", VIEW_LABEL(v));
         if (!*call.ret_in_use)
                 return r;
-        v = remote_read(&c->remote, &now) < 0 ? NULL : views_find(&now, call.disk);
+        v = NULL;
+        if (remote_read(&c->remote, &now) >= 0)
+                v = views_find(&now, call.disk);
         if (v && v->disk.n_users > 0) {
                 log_error("%s: cannot be ejected, because it is in use:", VIEW_LABEL(v));
                 say_in_use(c, v);
@@ -104,7 +106,7 @@ static bool trim_is_on(const struct ctl *c)
 }
 
 /* uasd has told udev, and a rule of udev turns it on. The next command may be fstrim. */
-static void wait_for_udev(const struct ctl *c)
+static void trim_wait_for_udev(const struct ctl *c)
 {
         uint64_t end = now_boottime() + UDEV_USEC;
 
@@ -127,7 +129,7 @@ static int set_trim(struct ctl *c, const char *what, const char *word)
         if (r != UASD_EXIT_OK)
                 return r;
         if (streq(word, "on") && !c->client.host)
-                wait_for_udev(c);
+                trim_wait_for_udev(c);
         log_info("%s: TRIM is %s from now on.", VIEW_LABEL(c->v), word);
         if (streq(word, "on"))
                 log_info("Some bridges lose data on TRIM: make a backup before the first fstrim.");
@@ -138,5 +140,7 @@ int verb_trim(struct ctl *c, char **args)
 {
         if ((!args[1] || streq(args[1], "off")) && c->options->given & OPTION_FORCE)
                 return log_failure(UASD_EXIT_USAGE, "--force works only with: uasctl trim DISK on");
-        return args[1] ? set_trim(c, args[0], args[1]) : show_trim(c, args[0]);
+        if (!args[1])
+                return show_trim(c, args[0]);
+        return set_trim(c, args[0], args[1]);
 }

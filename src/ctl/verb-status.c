@@ -9,16 +9,18 @@ static void print_luns(const struct view *v)
 {
         for (size_t i = 0; i < v->disk.n_luns; i++) {
                 const struct lun *l = &v->disk.luns[i];
+                const char *name = l->disk.name;
                 char size[16];
 
-                output_format(i == 0 ? N_("Disks") : "", "", "%s %s, LUN %u",
-                              l->disk.name[0] ? l->disk.name : _("(no block device)"), size_text(l->size, size, sizeof(size)),
+                if (!*name)
+                        name = _("(no block device)");
+                output_format(i == 0 ? N_("Disks") : "", "", "%s %s, LUN %u", name, size_text(l->size, size, sizeof(size)),
                               l->lun);
         }
 }
 
 /* The users, and if they are in the way of a switch, the commands that end their uses. */
-static void print_users(const struct ctl *c, const struct view *v)
+static void status_print_users(const struct ctl *c, const struct view *v)
 {
         const char *driver = view_driver(v), *target = view_target(v);
         _cleanup_(freeing_done) struct freeing_list list = {};
@@ -34,7 +36,7 @@ static void print_users(const struct ctl *c, const struct view *v)
                 output_sentence(i == 0 && list.n == 0 ? "To free" : "", list.left_out[i]);
 }
 
-static void print_state(const struct ctl *c, const struct view *v)
+static void status_print_state(const struct ctl *c, const struct view *v)
 {
         char product[2 * USB_STRING_MAX];
 
@@ -42,30 +44,49 @@ static void print_state(const struct ctl *c, const struct view *v)
         output_field("Product", view_product(v, product, sizeof(product)));
         output_format("State", sgr_of_state[v->disk.state], "%s", state_to_string(v->disk.state));
         output_sentence("Reason", v->reason);
-        print_users(c, v);
+        status_print_users(c, v);
         boot_next_print(c, v);
+}
+
+static void print_driver(const struct view *v)
+{
+        const char *driver = view_driver(v) ?: _("none"), *host = v->disk.host;
+        bool slower = view_is_slower(v);
+
+        if (slower && *host)
+                output_format("Driver", SGR_YELLOW, _("%s on %s, slower than uas"), driver, host);
+        else if (slower)
+                output_format("Driver", SGR_YELLOW, _("%s, slower than uas"), driver);
+        else if (*host)
+                output_format("Driver", "", _("%s on %s"), driver, host);
+        else
+                output_format("Driver", "", "%s", driver);
+}
+
+static const char *offer_text(const struct view *v)
+{
+        if (v->disk.facts.driver == DRIVER_UAS)
+                return "UAS";
+        if (view_capable(v))
+                return _("offers UAS");
+        return _("does not offer UAS");
 }
 
 static void print_link(const struct view *v, const struct health *h)
 {
         const struct facts *f = &v->disk.facts;
         const char *driver = view_driver(v), *target = view_target(v);
-        bool slower = view_is_slower(v), slow = facts_slow_link(f);
         char text[1200];
 
-        output_format("Driver", slower ? SGR_YELLOW : "",
-                      !v->disk.host[0] ? slower ? _("%s, slower than uas") : "%s"
-                      : slower         ? _("%s on %s, slower than uas")
-                                       : _("%s on %s"),
-                      driver ?: _("none"), v->disk.host);
-        output_field("Target", target && driver && streq(driver, target) ? NULL : target);
-        output_format("Protocol", "", "%s%s%s", h->protocol, *h->protocol ? "; " : "",
-                      f->driver == DRIVER_UAS ? "UAS"
-                      : view_capable(v)       ? _("offers UAS")
-                                              : _("does not offer UAS"));
-        output_format("Speed", slow ? SGR_YELLOW : "",
-                      slow ? _("%u Mbit/s, USB %s; the device could do %u") : "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version,
-                      f->max_speed_mbps);
+        print_driver(v);
+        if (target && (!driver || !streq(driver, target)))
+                output_field("Target", target);
+        output_format("Protocol", "", "%s%s%s", h->protocol, *h->protocol ? "; " : "", offer_text(v));
+        if (facts_slow_link(f))
+                output_format("Speed", SGR_YELLOW, _("%u Mbit/s, USB %s; the device could do %u"), f->speed_mbps, f->usb_version,
+                              f->max_speed_mbps);
+        else
+                output_format("Speed", "", "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version);
         output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
 }
 
@@ -82,8 +103,10 @@ static void print_disk(const struct view *v)
         output_sentence("Policy", policy_text(f->policy, f->policy_source, text, sizeof(text)));
         output_sentence("History", v->history);
         output_sentence("Diagnosis", v->diagnosis);
-        if (disk_went_wrong(&v->disk))
-                output_format("Last", "", o->step[0] ? _("%s (step %s)") : "%s", TRANSLATED(o->text), o->step);
+        if (disk_went_wrong(&v->disk) && o->step[0])
+                output_format("Last", "", _("%s (step %s)"), TRANSLATED(o->text), o->step);
+        else if (disk_went_wrong(&v->disk))
+                output_format("Last", "", "%s", TRANSLATED(o->text));
 }
 
 static void print_one(const struct ctl *c, const struct view *v, const struct health *h, json_object *names)
@@ -91,14 +114,14 @@ static void print_one(const struct ctl *c, const struct view *v, const struct he
         pager_open(c->options->pager);
         if (v != c->views.list)
                 putchar('\n');
-        print_state(c, v);
+        status_print_state(c, v);
         print_link(v, h);
         print_disk(v);
         health_print(h, v);
         mentions_print(names);
 }
 
-static void tell(struct ctl *c, const struct view *v)
+static void status_print(struct ctl *c, const struct view *v)
 {
         _cleanup_(health_done) struct health h = {};
         _cleanup_(json_putp) json_object *names = mentions_read(&c->client.roots, v->disk.facts.interface);
@@ -119,6 +142,6 @@ int verb_status(struct ctl *c, char **args)
         if (!ctl_json(c) && c->views.n == 0)
                 log_info("There are no USB disks.");
         for (size_t i = 0; i < c->views.n; i++)
-                tell(c, &c->views.list[i]);
+                status_print(c, &c->views.list[i]);
         return UASD_EXIT_OK;
 }

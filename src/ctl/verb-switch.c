@@ -47,7 +47,7 @@ static void on_step(const char *disk, const char *step, void *data)
         progress_show(disk, step, NULL);
 }
 
-static int tell_plan(const struct view *v, const struct wish *w, const struct plan *p)
+static int switch_print_plan(const struct view *v, const struct wish *w, const struct plan *p)
 {
         const char *from = view_driver(v) ?: _("no driver"), *to = driver_to_string(p->decision.target), *label = VIEW_LABEL(v);
 
@@ -64,10 +64,10 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
         if (p->code == UASD_EXIT_FAILED)
                 return log_failure(p->code, "%s: would stay on %s. %s", label, from,
                                    TRANSLATED(reason_sentence(REASON_UAS_KEPT_AWAY)));
-        log_info(p->code == UASD_EXIT_DEFERRED
-                         ? N_("%s: would be switched from %s to %s as soon as nothing uses it or inhibits it.")
-                         : N_("%s: would be switched from %s to %s now."),
-                 label, from, to);
+        if (p->code == UASD_EXIT_DEFERRED)
+                log_info("%s: would be switched from %s to %s as soon as nothing uses it or inhibits it.", label, from, to);
+        else
+                log_info("%s: would be switched from %s to %s now.", label, from, to);
         if (p->quirk[0])
                 log_info("  uasd would add the quirk %s for that.", p->quirk);
         say_users(v);
@@ -96,7 +96,7 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
                                    TRANSLATED(told->disk.lease));
         if (told && told->disk.inhibited && plan.code == UASD_EXIT_OK && decision_wants_switch(&c->v->disk.facts, &plan.decision))
                 plan.code = UASD_EXIT_DEFERRED;
-        r = tell_plan(c->v, w, &plan);
+        r = switch_print_plan(c->v, w, &plan);
         if (r == UASD_EXIT_OK || r == UASD_EXIT_DEFERRED)
                 say_trim_is_lost(c, c->v, plan.decision.target);
         return r;
@@ -106,12 +106,15 @@ static int tell_outcome(const char *label, const struct outcome *o)
 {
         if (o->code == UASD_EXIT_OK)
                 log_info("%s: %s", label, o->text[0] ? TRANSLATED(o->text) : _("done."));
+        else if (o->step[0] && o->code == UASD_EXIT_ROLLED_BACK)
+                log_error("%s: rolled back: %s (step %s)", label, TRANSLATED(o->text), o->step);
         else if (o->step[0])
-                log_error(o->code == UASD_EXIT_ROLLED_BACK ? N_("%s: rolled back: %s (step %s)") : N_("%s: %s (step %s)"), label,
-                          TRANSLATED(o->text), o->step);
+                log_error("%s: %s (step %s)", label, TRANSLATED(o->text), o->step);
         else
                 log_error("%s: %s", label, o->text[0] ? TRANSLATED(o->text) : _("The switch failed."));
-        return o->code < 0 ? UASD_EXIT_FAILED : o->code;
+        if (o->code < 0)
+                return UASD_EXIT_FAILED;
+        return o->code;
 }
 
 static bool is_deferred(const struct view *v)
@@ -119,7 +122,7 @@ static bool is_deferred(const struct view *v)
         return v->disk.state == STATE_WAITING || v->disk.state == STATE_HELD;
 }
 
-static int gone(const char *label)
+static int log_disk_gone(const char *label)
 {
         return log_failure(UASD_EXIT_NO_DISK, "%s: the disk is gone.", label);
 }
@@ -129,13 +132,23 @@ static uint64_t end_after(uint64_t usec)
 {
         uint64_t now = now_boottime();
 
-        return usec < UINT64_MAX - now ? now + usec : UINT64_MAX;
+        if (usec >= UINT64_MAX - now)
+                return UINT64_MAX;
+        return now + usec;
+}
+
+/* The disk with its reason and its users, which no signal carries. NULL: it is gone, or uasd does not answer. */
+static const struct view *watch_refreshed(struct daemon_watch *watch, const char *id)
+{
+        if (daemon_watch_refresh(watch) < 0)
+                return NULL;
+        return views_find(&watch->disks, id);
 }
 
 static int tell_end(struct daemon_watch *watch, const char *id, const char *label)
 {
         /* The kernel may have given the disk another name. */
-        const struct view *v = daemon_watch_refresh(watch) < 0 ? NULL : views_find(&watch->disks, id);
+        const struct view *v = watch_refreshed(watch, id);
 
         return tell_outcome(v ? VIEW_LABEL(v) : label, &watch->outcome);
 }
@@ -146,7 +159,7 @@ static struct {
         volatile sig_atomic_t which;
 } interrupt = {-1, -1, 0};
 
-static void on_signal(int which)
+static void switch_on_signal(int which)
 {
         interrupt.which = which;
         (void) close(interrupt.writing);
@@ -154,7 +167,7 @@ static void on_signal(int which)
 
 static void watch_signals(struct daemon_watch *watch)
 {
-        const struct sigaction a = {.sa_handler = on_signal, .sa_flags = (int) SA_RESETHAND};
+        const struct sigaction a = {.sa_handler = switch_on_signal, .sa_flags = (int) SA_RESETHAND};
         int ends[2];
 
         if (pipe2(ends, O_CLOEXEC) < 0)
@@ -167,29 +180,35 @@ static void watch_signals(struct daemon_watch *watch)
 /* Says that the request stays, and how to end it. */
 static int tell_pending(struct ctl *c, struct daemon_watch *watch, const char *id, const char *label)
 {
-        /* No signal carries the reason and the users. */
-        const struct view *v = daemon_watch_refresh(watch) < 0 ? NULL : views_find(&watch->disks, id);
+        const struct view *v = watch_refreshed(watch, id);
 
         if (!v)
-                return gone(label);
+                return log_disk_gone(label);
         log_info("%s: still %s. The request stays.", label, state_to_string(v->disk.state));
-        return is_deferred(v) ? tell_deferred(c, label, v) : UASD_EXIT_DEFERRED;
+        if (is_deferred(v))
+                return tell_deferred(c, label, v);
+        return UASD_EXIT_DEFERRED;
 }
 
 /*
  * Waits for the end of the job. With --wait it also waits while the disk is in use. Without it, only for a switch that has begun.
  */
-static int follow(struct ctl *c, struct daemon_watch *watch, struct wish *w)
+static int switch_follow(struct ctl *c, struct daemon_watch *watch, struct wish *w)
 {
         const char *id = w->disk->disk.facts.interface, *label = VIEW_LABEL(w->disk);
-        uint64_t begin = end_after(BEGIN_USEC), end = end_after(w->wait ? w->wait_usec : WORK_USEC);
+        uint64_t begin = end_after(BEGIN_USEC), end = end_after(WORK_USEC);
         bool pending = false;
 
+        if (w->wait)
+                end = end_after(w->wait_usec);
         for (;;) {
+                uint64_t until = end;
                 const struct view *v;
                 int r;
 
-                r = daemon_watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
+                if (!w->wait && !pending && begin < end)
+                        until = begin;
+                r = daemon_watch_next(watch, until);
                 watch->changed = false;
                 if (watch->ended) {
                         tell_wish(w);
@@ -199,11 +218,13 @@ static int follow(struct ctl *c, struct daemon_watch *watch, struct wish *w)
                         (void) tell_pending(c, watch, id, label);
                         (void) raise(interrupt.which); /* uasctl ends by it, as its caller expects */
                 }
-                if (watch->gone || (r < 0 && r != -ETIMEDOUT))
-                        return source_lost(watch->gone ? -ENOTCONN : r);
+                if (watch->gone)
+                        return source_lost(-ENOTCONN);
+                if (r < 0 && r != -ETIMEDOUT)
+                        return source_lost(r);
                 v = views_find(&watch->disks, id);
                 if (!v)
-                        return gone(label);
+                        return log_disk_gone(label);
                 if (now_boottime() >= end)
                         return tell_pending(c, watch, id, label);
                 if (w->wait || now_boottime() < begin)
@@ -222,17 +243,18 @@ static int follow(struct ctl *c, struct daemon_watch *watch, struct wish *w)
         }
 }
 
-static int request(struct ctl *c, const char *what, struct wish *w)
+static int switch_request(struct ctl *c, const char *what, struct wish *w)
 {
         _cleanup_(daemon_watch_close) struct daemon_watch watch = DAEMON_WATCH_NULL;
         _cleanup_free_ char *job = NULL;
         char lost[TRIM_LOST_MAX];
-        struct remote_call call = {
-                .method = "Switch", .value = w->target == DRIVER_NONE ? "" : driver_to_string(w->target), .force = w->force};
+        struct remote_call call = {.method = "Switch", .value = "", .force = w->force};
         int r = ctl_read(c, FROM_DAEMON, what);
 
         if (r != UASD_EXIT_OK)
                 return r;
+        if (w->target != DRIVER_NONE)
+                call.value = driver_to_string(w->target);
         call.disk = watch.disk = c->v->disk.facts.interface;
         w->disk = c->v;
         watch.on_step = on_step;
@@ -250,7 +272,7 @@ static int request(struct ctl *c, const char *what, struct wish *w)
         watch.job = job; /* if the job has ended already, its signal is still in the queue */
         if (w->wait || w->target == DRIVER_NONE)
                 tell_wish(w);
-        return follow(c, &watch, w);
+        return switch_follow(c, &watch, w);
 }
 
 int verb_switch(struct ctl *c, char **args)
@@ -261,9 +283,13 @@ int verb_switch(struct ctl *c, char **args)
                 .wait_usec = c->options->wait_usec,
         };
 
-        if (args[1])
-                w.target = streq(args[1], DRIVER_NAME_UAS) ? DRIVER_UAS : DRIVER_USB_STORAGE;
-        return c->options->given & OPTION_DRY_RUN ? dry_run(c, args[0], &w) : request(c, args[0], &w);
+        if (args[1] && streq(args[1], DRIVER_NAME_UAS))
+                w.target = DRIVER_UAS;
+        else if (args[1])
+                w.target = DRIVER_USB_STORAGE;
+        if (c->options->given & OPTION_DRY_RUN)
+                return dry_run(c, args[0], &w);
+        return switch_request(c, args[0], &w);
 }
 
 /* ---- wait ---- */
@@ -291,10 +317,12 @@ static int wait_remote(struct ctl *c, const char *id, uint64_t end)
                 if (late && (r >= 0 || r == -ETIMEDOUT)) /* for the present reason */
                         r = daemon_watch_refresh(&watch);
                 v = views_find(&watch.disks, id);
-                if ((r < 0 && r != -ETIMEDOUT) || watch.gone)
-                        return source_lost(r < 0 ? r : -ENOTCONN);
+                if (r < 0 && (r != -ETIMEDOUT || watch.gone))
+                        return source_lost(r);
+                if (watch.gone)
+                        return source_lost(-ENOTCONN);
                 if (!v)
-                        return gone(id);
+                        return log_disk_gone(id);
                 if (!state_is_pending(v->disk.state))
                         return UASD_EXIT_OK;
                 if (late)
@@ -316,7 +344,7 @@ static int wait_local(struct ctl *c, const char *id, uint64_t end)
                         return r;
                 v = views_find(&views, id);
                 if (!v)
-                        return gone(id);
+                        return log_disk_gone(id);
                 if (!state_is_pending(v->disk.state) && v->disk.unattended) {
                         log_info("%s: uasd would switch it to %s, but is not running.", id,
                                  driver_to_string(v->disk.decision.target));

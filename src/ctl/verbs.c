@@ -31,6 +31,7 @@ const struct verb verbs[] = {
         {"eject", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Stop a disk and remove it, so that you can unplug it"), verb_eject, .each = true},
         {"inhibit", 0, ANY, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, FROM_NOWHERE, "[COMMAND...]",
          N_("Run a command during which no switch begins"), verb_inhibit},
+        {"lease", 1, 2, 0, FROM_NOWHERE, "DISK [kernel]", N_("Take a disk for one program, which gives orders on the standard input"), verb_lease},
         {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, FROM_NOWHERE, "DISK [on|off]", N_("Show or set whether the kernel uses TRIM on a disk"), verb_trim, 1},
 
         {"bench", 0, ANY, 0, FROM_NOWHERE, "[DISK]", N_("Measure a disk, and compare its drivers"), NULL, .group = N_("Measure and report")},
@@ -60,8 +61,10 @@ static void print_option(const struct ctl_option *o, bool with_verbs)
 {
         char left[64], text[512] = "";
 
-        (void) snprintf(left, sizeof(left), o->letter ? "-%c, --%s%s" : "%c   --%s%s", o->letter ?: ' ', o->name,
-                        o->argument ?: "");
+        if (o->letter)
+                (void) snprintf(left, sizeof(left), "-%c, --%s%s", o->letter, o->name, o->argument ?: "");
+        else
+                (void) snprintf(left, sizeof(left), "    --%s%s", o->name, o->argument ?: "");
         for (size_t i = 0; with_verbs && i < n_verbs; i++)
                 if (verbs[i].takes & o->bit & ~(OPTION_JSON | OPTION_HOST))
                         text_join(text, sizeof(text), "%s", verbs[i].name);
@@ -114,13 +117,15 @@ static void help_all(void)
 
 /* The words and options of a command line, against the table of verbs. */
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned mistakes_least(unsigned a, unsigned b)
 {
-        return a < b ? a : b;
+        if (a < b)
+                return a;
+        return b;
 }
 
 /* The number of characters to insert, delete, replace or exchange with the next one; more than `most`: at least so many. */
-static unsigned mistakes(const char *a, const char *b, unsigned most)
+static unsigned mistakes_count(const char *a, const char *b, unsigned most)
 {
         const char *next_a, *next_b;
         unsigned n;
@@ -131,20 +136,23 @@ static unsigned mistakes(const char *a, const char *b, unsigned most)
                 return *a || *b;
         next_a = a + (*a != '\0');
         next_b = b + (*b != '\0');
-        n = least(mistakes(next_a, next_b, most - 1), least(mistakes(next_a, b, most - 1), mistakes(a, next_b, most - 1)));
+        n = mistakes_least(mistakes_count(next_a, next_b, most - 1),
+                           mistakes_least(mistakes_count(next_a, b, most - 1), mistakes_count(a, next_b, most - 1)));
         if (*a && *b && *a == b[1] && a[1] == *b)
-                n = least(n, mistakes(a + 2, b + 2, most - 1));
+                n = mistakes_least(n, mistakes_count(a + 2, b + 2, most - 1));
         return n + 1;
 }
 
 /* The verb that was probably meant; NULL: none is near. */
 static const char *near_verb(const char *word)
 {
-        unsigned fewest = strlen(word) > 3 ? 3 : 2;
+        unsigned fewest = 2;
         const char *found = NULL;
 
+        if (strlen(word) > 3)
+                fewest = 3;
         for (size_t i = 0; fewest > 0 && i < n_verbs; i++) {
-                unsigned n = mistakes(word, verbs[i].name, fewest - 1);
+                unsigned n = mistakes_count(word, verbs[i].name, fewest - 1);
 
                 if (n < fewest) {
                         fewest = n;
@@ -178,8 +186,12 @@ static void tell_unknown_verb(const char *word)
 static bool fits_host(const struct options *o, const struct verb *v)
 {
         unsigned local = o->given & (OPTION_DRY_RUN | OPTION_KERNEL);
-        const char *with = local & OPTION_DRY_RUN ? " --dry-run" : local ? " --kernel" : "";
+        const char *with = "";
 
+        if (local & OPTION_DRY_RUN)
+                with = " --dry-run";
+        else if (local)
+                with = " --kernel";
         if (!o->host || (v->takes & OPTION_HOST && !local))
                 return true;
         return log_failure(false, "'%s%s' reads the machine it runs on. For the other one: ssh %s uasctl %s%s ...", v->name, with,
@@ -226,19 +238,20 @@ const struct verb *verb_check(const struct options *o, char **words)
 {
         const char *verb = words[0] ?: "list";
         const struct verb *v = verb_find(verb);
-        const char *refused;
+        const char *refused, *blank;
         unsigned n = 0;
 
         if (!v) {
                 tell_unknown_verb(verb);
                 return NULL;
         }
+        blank = *v->arguments ? " " : "";
         while (words[0] && words[n + 1])
                 n++;
-        if (n < v->min_args || n > v->max_args)
-                return log_failure(
-                        NULL, n < v->min_args ? N_("Too few arguments: uasctl %s%s%s") : N_("Too many arguments: uasctl %s%s%s"),
-                        v->name, *v->arguments ? " " : "", v->arguments);
+        if (n < v->min_args)
+                return log_failure(NULL, "Too few arguments: uasctl %s%s%s", v->name, blank, v->arguments);
+        if (n > v->max_args)
+                return log_failure(NULL, "Too many arguments: uasctl %s%s%s", v->name, blank, v->arguments);
         if (n == 2 && !fits_value(v, words[1], words[2]))
                 return NULL;
         if (!fits_host(o, v))
@@ -247,12 +260,11 @@ const struct verb *verb_check(const struct options *o, char **words)
         if (refused)
                 return log_failure(NULL, "'%s' does not take --%s.", v->name, refused);
         /* Every verb accepts this option, but other output must not pass for JSON. */
-        if ((o->given & OPTION_JSON) && (!(v->takes & OPTION_JSON) || (v->shows && n > v->shows)))
-                return log_failure(NULL,
-                                   v->shows ? N_("'%s' prints no JSON when it changes something: leave out --json.")
-                                            : N_("'%s' prints no JSON: leave out --json."),
-                                   v->name);
-        return v;
+        if (!(o->given & OPTION_JSON) || (v->takes & OPTION_JSON && (!v->shows || n <= v->shows)))
+                return v;
+        if (v->shows)
+                return log_failure(NULL, "'%s' prints no JSON when it changes something: leave out --json.", v->name);
+        return log_failure(NULL, "'%s' prints no JSON: leave out --json.", v->name);
 }
 
 static int run_each(const struct verb *v, struct ctl *c, char **args)
@@ -275,8 +287,10 @@ int verb_run(const struct verb *v, struct ctl *c, char **args)
 
         if (r == UASD_EXIT_OK && v->disks != FROM_NOWHERE)
                 r = ctl_choose(c, args);
-        if (r == UASD_EXIT_OK)
-                r = v->each ? run_each(v, c, args) : v->run(c, args);
+        if (r == UASD_EXIT_OK && v->each)
+                r = run_each(v, c, args);
+        else if (r == UASD_EXIT_OK)
+                r = v->run(c, args);
         if (r == UASD_EXIT_OK && c->json)
                 json_print(json_document("disks", json_object_get(c->json)));
         json_putp(&c->json);
@@ -286,18 +300,20 @@ int verb_run(const struct verb *v, struct ctl *c, char **args)
 }
 
 /* Prints the help of a verb, or that of uasctl if name is NULL. */
-static int help(const char *name)
+static int verbs_help(const char *name)
 {
-        const struct verb *v = name ? verb_find(name) : NULL;
+        const struct verb *v;
 
-        if (name && !v) {
+        if (!name) {
+                help_all();
+                return UASD_EXIT_OK;
+        }
+        v = verb_find(name);
+        if (!v) {
                 tell_unknown_verb(name);
                 return UASD_EXIT_USAGE;
         }
-        if (v)
-                help_verb(v);
-        else
-                help_all();
+        help_verb(v);
         return UASD_EXIT_OK;
 }
 
@@ -345,7 +361,7 @@ int uasctl_run(int argc, char **argv, const char *root)
         if (first < 0)
                 return UASD_EXIT_USAGE;
         if (o.given & OPTION_HELP)
-                return help(argv[first]);
+                return verbs_help(argv[first]);
         if (o.given & OPTION_VERSION) {
                 printf("uasctl %s\n", UASD_VERSION);
                 return UASD_EXIT_OK;
@@ -357,11 +373,13 @@ int uasctl_run(int argc, char **argv, const char *root)
         if (!verb)
                 return UASD_EXIT_USAGE;
         if (streq(verb->name, VERB_HELP))
-                return help(argv[first + (first < argc)]);
+                return verbs_help(argv[first + (first < argc)]);
         /* With --host nothing of this machine is read. */
-        r = o.host ? 0 : roots_open(&roots, root);
-        if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot open /sys: %s", strerror(-r));
+        if (!o.host) {
+                r = roots_open(&roots, root);
+                if (r < 0)
+                        return log_failure(UASD_EXIT_FAILED, "Cannot open /sys: %s", strerror(-r));
+        }
         return verb_run(verb,
                         &(struct ctl){.options = &o,
                                       .client = {roots, o.host, !(o.given & OPTION_NO_ASK_PASSWORD), translate},

@@ -10,7 +10,7 @@
 #include "sys/udev/udevdb.h"
 #include "sys/users/users.h"
 
-static int on_timer(sd_event_source *s, usec_t usec, void *data)
+static int entry_on_timer(sd_event_source *s, usec_t usec, void *data)
 {
         struct entry *e = data;
 
@@ -21,24 +21,33 @@ static int on_timer(sd_event_source *s, usec_t usec, void *data)
         return 0;
 }
 
-static void set_timer(struct entry *e, usec_t usec)
+static void entry_set_timer(struct entry *e, usec_t usec)
 {
-        int r = 0;
+        int r;
 
         e->timer = sd_event_source_disable_unref(e->timer);
-        if (usec != USEC_INFINITY)
-                r = sd_event_add_time(e->manager->event, &e->timer, CLOCK_BOOTTIME, usec, 10 * USEC_PER_MSEC, on_timer, e);
+        if (usec == USEC_INFINITY)
+                return;
+        r = sd_event_add_time(e->manager->event, &e->timer, CLOCK_BOOTTIME, usec, 10 * USEC_PER_MSEC, entry_on_timer, e);
         if (r < 0)
                 log_warning("%s: no timer: %s", e->life.disk.facts.interface, strerror(-r));
 }
 
-static void release_now(struct entry *e)
+static int entry_end_hold(struct entry *e)
 {
-        struct manager *m = e->manager;
-        int r = hold_release(&m->roots, &e->life.disk.facts);
+        const struct roots *roots = &e->manager->roots;
+        const struct disk *d = &e->life.disk;
+        int r = hold_release(roots, &d->facts);
 
-        if (r >= 0)
-                r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
+        if (r < 0)
+                return r;
+        return trigger_add(roots, d->luns, d->n_luns);
+}
+
+static void entry_release(struct entry *e)
+{
+        int r = entry_end_hold(e);
+
         if (r < 0)
                 log_warning("%s: release: %s", e->life.disk.facts.interface, strerror(-r));
         report_release(e);
@@ -60,7 +69,7 @@ void entry_look(struct entry *e)
         queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = r != 0, .told = r == 1});
 }
 
-static void act(struct entry *e, const struct action *a, enum state before)
+static void action_perform(struct entry *e, const struct action *a, enum state before)
 {
         switch (a->type) {
         case ACTION_SWITCH:
@@ -68,7 +77,7 @@ static void act(struct entry *e, const struct action *a, enum state before)
                         switch_begin(e, a);
                 break;
         case ACTION_RELEASE:
-                release_now(e);
+                entry_release(e);
                 break;
         case ACTION_WATCH:
                 use_watch_add(e);
@@ -80,7 +89,7 @@ static void act(struct entry *e, const struct action *a, enum state before)
                 entry_look(e);
                 break;
         case ACTION_TIMER:
-                set_timer(e, a->deadline);
+                entry_set_timer(e, a->deadline);
                 break;
         case ACTION_PASSED:
                 trouble_trial_over(e);
@@ -120,11 +129,11 @@ void entry_step(struct entry *e, const struct event *event)
          */
         for (size_t i = 0; i < actions.n; i++)
                 if (actions.list[i].type == ACTION_SWITCH)
-                        act(e, &actions.list[i], before);
+                        action_perform(e, &actions.list[i], before);
         for (size_t i = 0; i < actions.n; i++)
                 if (actions.list[i].type != ACTION_SWITCH)
-                        act(e, &actions.list[i], before);
-        lease_settle(e);
+                        action_perform(e, &actions.list[i], before);
+        lease_follow(e);
         request_settle(e);
         if (event->type == EVENT_USERS && e->life.use.busy != in_use)
                 bus_disk_changed(e);

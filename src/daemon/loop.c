@@ -16,7 +16,7 @@
 
 struct watchdog {
         usec_t period_usec; /* WatchdogSec=; 0: PID 1 does not watch */
-        usec_t told_at;     /* CLOCK_MONOTONIC in usec of the last message; 0: the message said that uasd is at rest */
+        usec_t notified_at; /* CLOCK_MONOTONIC in usec of the last message; 0: the message said that uasd is at rest */
 };
 
 /* Called before an event is handled. If that takes longer than the period, PID 1 ends uasd and starts another one. */
@@ -24,21 +24,21 @@ static void watchdog_work(struct watchdog *w)
 {
         usec_t now = now_monotonic();
 
-        if (w->period_usec == 0 || (w->told_at > 0 && now - w->told_at < w->period_usec / 4))
+        if (w->period_usec == 0 || (w->notified_at > 0 && now - w->notified_at < w->period_usec / 4))
                 return;
         (void) sd_notifyf(0, "WATCHDOG_USEC=%" PRIu64 "\nWATCHDOG=1", w->period_usec);
-        w->told_at = now;
+        w->notified_at = now;
 }
 
 static void watchdog_rest(struct watchdog *w)
 {
         (void) sd_notify(0, "WATCHDOG_USEC=0");
-        w->told_at = 0;
+        w->notified_at = 0;
 }
 
 int loop_run(sd_event *event)
 {
-        struct watchdog w = {.told_at = now_monotonic()}; /* PID 1 watches from READY=1 on */
+        struct watchdog w = {.notified_at = now_monotonic()}; /* PID 1 watches from READY=1 on */
         int r = sd_watchdog_enabled(true, &w.period_usec);
 
         if (r <= 0)
@@ -46,8 +46,8 @@ int loop_run(sd_event *event)
         while (sd_event_get_state(event) != SD_EVENT_FINISHED) {
                 r = sd_event_prepare(event);
                 if (r == 0)
-                        r = sd_event_wait(event, w.told_at > 0 ? REST_USEC : UINT64_MAX);
-                if (r == 0 && w.told_at > 0)
+                        r = sd_event_wait(event, w.notified_at > 0 ? REST_USEC : UINT64_MAX);
+                if (r == 0 && w.notified_at > 0)
                         watchdog_rest(&w);
                 if (r > 0) {
                         watchdog_work(&w);

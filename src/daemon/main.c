@@ -9,31 +9,34 @@
 #include "daemon/manager.h"
 #include "sys/io/boot.h"
 
-static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
+static int uasd_on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
 {
         (void) sd_notify(0, "STOPPING=1");
         manager_end(data); /* now, because an event loop that has ended takes no child for the last records */
         return sd_event_exit(sd_event_source_get_event(s), 0);
 }
 
-static int run(struct manager *m)
+static int uasd_run(struct manager *m)
 {
         sd_event_source *term;
-        int r = sd_event_add_signal(m->event, &term, SIGTERM, on_stop, m);
+        int r;
 
+        r = sd_event_add_signal(m->event, &term, SIGTERM, uasd_on_stop, m);
+        if (r < 0)
+                return r;
         /* A signal to stop goes before all events that are ready at the same moment, such as an unmounted disk. */
-        if (r >= 0)
-                r = sd_event_source_set_priority(term, SD_EVENT_PRIORITY_IMPORTANT - 10);
-        if (r >= 0)
-                r = sd_event_add_signal(m->event, NULL, SIGINT, on_stop, m);
-        if (r >= 0)
-                r = manager_start(m);
-        if (r >= 0) {
-                (void) sd_notify(0, "READY=1\nSTATUS=Looking after USB disks");
-                (void) malloc_trim(0); /* what the first look at all disks needed once */
-                r = loop_run(m->event);
-        }
-        return r;
+        r = sd_event_source_set_priority(term, SD_EVENT_PRIORITY_IMPORTANT - 10);
+        if (r < 0)
+                return r;
+        r = sd_event_add_signal(m->event, NULL, SIGINT, uasd_on_stop, m);
+        if (r < 0)
+                return r;
+        r = manager_start(m);
+        if (r < 0)
+                return r;
+        (void) sd_notify(0, "READY=1\nSTATUS=Looking after USB disks");
+        (void) malloc_trim(0); /* what the first look at all disks needed once */
+        return loop_run(m->event);
 }
 
 int main(int argc, char *argv[])
@@ -59,15 +62,18 @@ int main(int argc, char *argv[])
         (void) signal(SIGPIPE, SIG_IGN);
 
         r = manager_new(NULL, &m);
-        if (r >= 0 && cmdline_has(&m->roots, CMDLINE_OFF)) {
+        if (r < 0) {
+                log_error("cannot go on: %s", strerror(-r));
+                return 1;
+        }
+        if (cmdline_has(&m->roots, CMDLINE_OFF)) {
                 log_notice(CMDLINE_OFF " on the kernel command line: doing nothing");
                 (void) sd_notify(0, "READY=1\nSTATUS=Switched off on the kernel command line");
                 return 0;
         }
-        if (r >= 0)
-                r = run(m);
+        r = uasd_run(m);
         if (r < 0)
                 log_error("cannot go on: %s", strerror(-r));
         manager_end(m);
-        return r < 0 ? 1 : 0;
+        return r < 0;
 }

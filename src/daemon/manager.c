@@ -14,23 +14,23 @@
 
 /* ---- the queue ---- */
 
-static void step_all(struct manager *m)
+static void manager_step_all(struct manager *m)
 {
         FOREACH_ENTRY (e, m)
                 entry_step(e, &(struct event){.type = EVENT_ENVIRONMENT});
 }
 
-static void booted(struct manager *m)
+static void manager_booted(struct manager *m)
 {
         m->env.booted = true;
         roots_reopen_var(&m->roots, m->root); /* /var may have been mounted meanwhile */
         log_debug("the boot is over");
         keepoff_schedule(m);
         (void) keepoff_review(m, NULL);
-        step_all(m);
+        manager_step_all(m);
 }
 
-static void lost(struct manager *m)
+static void manager_lost(struct manager *m)
 {
         (void) attachments_prune(&m->roots, NULL);
         rescan_all(m);
@@ -38,7 +38,7 @@ static void lost(struct manager *m)
 }
 
 /* A hold has ended by its timer, or a foreign uasd-switch has removed its record. */
-static void mark_changed(struct entry *e)
+static void manager_mark_changed(struct entry *e)
 {
         if (e->life.attempt.running && !e->job && !switch_foreign_runs(e))
                 return; /* its end is posted, with a rescan */
@@ -46,7 +46,7 @@ static void mark_changed(struct entry *e)
         queue_rescan(e->manager, e->life.disk.facts.interface);
 }
 
-static void tell_request(struct entry *e)
+static void manager_pass_request(struct entry *e)
 {
         if (!e->request.pending) /* cancelled */
                 return;
@@ -56,24 +56,24 @@ static void tell_request(struct entry *e)
                                       .force = e->request.force});
 }
 
-static void carry_out(struct manager *m, const struct post *p)
+static void manager_carry_out(struct manager *m, const struct post *p)
 {
         switch (p->type) {
         case POST_RESCAN:
-                rescan(m, p->interface);
+                rescan_disk(m, p->interface);
                 break;
         case POST_RESCAN_ALL:
                 rescan_all(m);
                 break;
         case POST_LOST:
-                lost(m);
+                manager_lost(m);
                 break;
         case POST_BOOTED:
-                booted(m);
+                manager_booted(m);
                 break;
         case POST_ENVIRONMENT:
                 trouble_sleep(m);
-                step_all(m);
+                manager_step_all(m);
                 break;
         case POST_USES:
                 use_watch_changed(&m->uses);
@@ -82,13 +82,13 @@ static void carry_out(struct manager *m, const struct post *p)
                 entry_look(p->entry);
                 break;
         case POST_MARK:
-                mark_changed(p->entry);
+                manager_mark_changed(p->entry);
                 break;
         case POST_AGAIN:
                 rescan_again(p->entry);
                 break;
         case POST_REQUEST:
-                tell_request(p->entry);
+                manager_pass_request(p->entry);
                 break;
         case POST_EVENT:
                 entry_step(p->entry, &p->event);
@@ -123,14 +123,14 @@ static bool standby_wanted(const struct manager *m)
         return waits;
 }
 
-static void drained(struct manager *m)
+static void manager_drained(struct manager *m)
 {
         child_standby(m, standby_wanted(m));
 }
 
 /* ---- start and stop ---- */
 
-static void complain(const char *file, int line, const char *what, void *data)
+static void manager_complain(const char *file, int line, const char *what, void *data)
 {
         log_warning("%s:%i: %s", file, line, what);
 }
@@ -147,12 +147,15 @@ int manager_new(const char *root, struct manager **ret)
         m->roots = ROOTS_NULL;
         config_init(&m->config);
         r = roots_open(&m->roots, root);
-        if (r >= 0)
-                r = conf_load(&m->roots, &m->config, complain, NULL);
-        if (r >= 0)
-                r = sd_event_new(&m->event);
-        if (r >= 0)
-                r = queue_new(m, carry_out, drained);
+        if (r < 0)
+                return r;
+        r = conf_load(&m->roots, &m->config, manager_complain, NULL);
+        if (r < 0)
+                return r;
+        r = sd_event_new(&m->event);
+        if (r < 0)
+                return r;
+        r = queue_new(m, manager_carry_out, manager_drained);
         if (r < 0)
                 return r;
         TAILQ_INIT(&m->entries);
@@ -176,18 +179,21 @@ static int lock_machine(struct manager *m)
                 return -errno;
         if (fcntl(m->lock, F_SETLK, &(struct flock){.l_type = F_WRLCK}) >= 0)
                 return 0;
-        return errno == EAGAIN ? -EALREADY : -errno;
+        if (errno == EAGAIN)
+                return -EALREADY;
+        return -errno;
 }
 
 int manager_start(struct manager *m)
 {
         int r = lock_machine(m);
 
-        if (r == -EALREADY)
+        if (r == -EALREADY) {
                 log_error("another uasd is at work already");
+                return r;
+        }
         /* A full or read-only /run does not stop uasd: disks may be waiting for it. */
-        if (r != -EALREADY)
-                r = use_watch_start(m);
+        r = use_watch_start(m);
         if (r < 0)
                 return r;
         bus_start(m);

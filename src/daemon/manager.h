@@ -20,11 +20,11 @@ struct disk_request {
         bool pending;    /* not passed to the machine yet */
         bool of_lease;   /* of the holder of the lease */
         bool force;
-        enum driver from, to;   /* to: DRIVER_NONE: the driver of its policy */
-        char step[24];          /* present or last step of the switch */
-        int code;               /* an exit status; -1: not ended */
-        const char *told;       /* the last state that was reported */
-        enum driver overridden; /* the override before the request */
+        enum driver from, to;       /* to: DRIVER_NONE: the driver of its policy */
+        char step[24];              /* present or last step of the switch */
+        int code;                   /* an exit status; -1: not ended */
+        const char *reported_state; /* the last state that was reported */
+        enum driver overridden;     /* the override before the request */
         bool overridden_forced;
 };
 
@@ -34,7 +34,7 @@ struct entry {
         struct manager *manager;
         struct life life;
         bool announced;              /* on the bus */
-        bool trim_told;              /* feature/requests.c: the setting for another medium is in the journal */
+        bool trim_reported;          /* feature/requests.c: the setting for another medium is in the journal */
         bool module_looked;          /* rescan.c: for uas, before the disk had a driver */
         uint8_t n_trims;             /* TRIM_LUNS_MAX at most */
         enum uas_module module_seen; /* what was found then; UAS_MODULE_UNKNOWN: nothing, or it has been used */

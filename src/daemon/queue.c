@@ -31,7 +31,7 @@ void queue_drain(struct manager *m)
         q->drained(m);
 }
 
-static int on_drain(sd_event_source *s, void *data)
+static int queue_on_drain(sd_event_source *s, void *data)
 {
         queue_drain(data);
         return 0;
@@ -45,10 +45,13 @@ int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const stru
         q->carry_out = carry_out;
         q->drained = drained;
         TAILQ_INIT(&q->posts);
-        r = sd_event_add_defer(m->event, &q->drain, on_drain, m);
-        if (r >= 0)
-                r = sd_event_source_set_priority(q->drain, DRAIN_PRIORITY);
-        return r < 0 ? r : sd_event_source_set_enabled(q->drain, SD_EVENT_OFF);
+        r = sd_event_add_defer(m->event, &q->drain, queue_on_drain, m);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_priority(q->drain, DRAIN_PRIORITY);
+        if (r < 0)
+                return r;
+        return sd_event_source_set_enabled(q->drain, SD_EVENT_OFF);
 }
 
 void queue_forget(struct entry *e)
@@ -64,19 +67,19 @@ void queue_forget(struct entry *e)
         }
 }
 
-static bool same(const struct post *a, const struct post *b)
+static bool post_same(const struct post *a, const struct post *b)
 {
         return a->type == b->type && a->type != POST_EVENT && a->type != POST_REPLY && a->entry == b->entry &&
                a->call == b->call && streq(a->interface, b->interface);
 }
 
-static void add(struct manager *m, const struct post *template)
+static void queue_add(struct manager *m, const struct post *template)
 {
         struct queue *q = &m->queue;
         struct post *p;
 
         TAILQ_FOREACH (p, &q->posts, link)
-                if (same(p, template))
+                if (post_same(p, template))
                         return;
         p = malloc(sizeof(*p));
         if (!p) { /* PID 1 starts uasd again, which then reads everything again */
@@ -94,7 +97,7 @@ static void add(struct manager *m, const struct post *template)
 
 void queue_post(struct manager *m, enum post_type type)
 {
-        add(m, &(struct post){.type = type});
+        queue_add(m, &(struct post){.type = type});
 }
 
 void queue_rescan(struct manager *m, const char *interface)
@@ -102,27 +105,27 @@ void queue_rescan(struct manager *m, const char *interface)
         struct post p = {.type = POST_RESCAN};
 
         if (copy_string(p.interface, sizeof(p.interface), interface))
-                add(m, &p);
+                queue_add(m, &p);
 }
 
 void queue_entry(struct entry *e, enum post_type type)
 {
-        add(e->manager, &(struct post){.type = type, .entry = e});
+        queue_add(e->manager, &(struct post){.type = type, .entry = e});
 }
 
 void queue_event(struct entry *e, const struct event *event)
 {
-        add(e->manager, &(struct post){.type = POST_EVENT, .entry = e, .event = *event});
+        queue_add(e->manager, &(struct post){.type = POST_EVENT, .entry = e, .event = *event});
 }
 
 void queue_call(struct manager *m, queue_call_fn call)
 {
-        add(m, &(struct post){.type = POST_CALL, .call = call});
+        queue_add(m, &(struct post){.type = POST_CALL, .call = call});
 }
 
 void queue_reply(struct manager *m, sd_bus_message *reply)
 {
-        add(m, &(struct post){.type = POST_REPLY, .message = reply});
+        queue_add(m, &(struct post){.type = POST_REPLY, .message = reply});
 }
 
 int queue_answer(struct manager *m, sd_bus_message *call)

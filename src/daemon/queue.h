@@ -82,7 +82,7 @@ void entry_step(struct entry *e, const struct event *event);
 void entry_look(struct entry *e);
 
 /* These may free entries: only manager.c calls them, for the queue. */
-void rescan(struct manager *m, const char *interface);
+void rescan_disk(struct manager *m, const char *interface);
 void rescan_all(struct manager *m);
 /* The same with EVENT_AGAIN: one step for what was read and for the wish. */
 void rescan_again(struct entry *e);

@@ -72,7 +72,7 @@ static void entry_gone(struct entry *e)
         kmsg_arm(m);
 }
 
-static int on_unbound(sd_event_source *s, usec_t usec, void *data)
+static int entry_on_unbound(sd_event_source *s, usec_t usec, void *data)
 {
         const struct entry *e = data;
 
@@ -84,14 +84,14 @@ static int on_unbound(sd_event_source *s, usec_t usec, void *data)
  * libkmod loads libcrypto, which takes as long as all else up to a switch. On a slow machine that is a large part of delay_use.
  * At the first plug-in udev loads usb-storage, and the new interface has no driver yet. So the module is looked for then, once.
  */
-static void look_ahead(struct entry *e)
+static void module_look_ahead(struct entry *e)
 {
         if (!e->module_looked && uas_module_state(&e->manager->roots, &e->module_seen) < 0)
                 e->module_seen = UAS_MODULE_UNKNOWN;
         e->module_looked = true;
 }
 
-static void complete_module(struct entry *e, struct facts *f)
+static void module_complete(struct entry *e, struct facts *f)
 {
         enum uas_module ahead = e->module_seen;
 
@@ -103,25 +103,26 @@ static void complete_module(struct entry *e, struct facts *f)
                 facts_complete_module(&e->manager->roots, f);
 }
 
-static void note_unbound(struct entry *e, struct facts *f)
+static void entry_note_unbound(struct entry *e, struct facts *f)
 {
         usec_t now = now_boottime(), until = 0;
 
         if (f->driver != DRIVER_NONE)
                 e->unbound = sd_event_source_disable_unref(e->unbound);
         else if (!e->unbound)
-                (void) sd_event_add_time(e->manager->event, &e->unbound, CLOCK_BOOTTIME, now + UNBOUND_USEC, 0, on_unbound, e);
+                (void) sd_event_add_time(e->manager->event, &e->unbound, CLOCK_BOOTTIME, now + UNBOUND_USEC, 0, entry_on_unbound,
+                                         e);
         if (e->unbound)
                 (void) sd_event_source_get_time(e->unbound, &until);
         if (now < until) {
                 f->just_unbound = true;
                 if (f->caps.uas && f->caps.bot)
-                        look_ahead(e);
+                        module_look_ahead(e);
         } else if (f->driver == DRIVER_NONE || f->driver == DRIVER_USB_STORAGE)
-                complete_module(e, f);
+                module_complete(e, f);
 }
 
-static void take_disk(struct entry *e, struct usb_disk *d, struct attachment_mark *ret_mark)
+static void entry_take_disk(struct entry *e, struct usb_disk *d, struct attachment_mark *ret_mark)
 {
         struct manager *m = e->manager;
         struct disk *disk = &e->life.disk;
@@ -134,7 +135,7 @@ static void take_disk(struct entry *e, struct usb_disk *d, struct attachment_mar
         if (m->looked && keepoff_review(m, &d->facts)) /* at the start once for all disks */
                 facts_complete(&m->roots, &m->config, &d->facts);
         trouble_judge(e, &d->facts);
-        note_unbound(e, &d->facts);
+        entry_note_unbound(e, &d->facts);
         disk->facts = d->facts;
         memcpy(disk->host, d->host, sizeof(disk->host));
         luns_free(disk->luns, disk->n_luns);
@@ -148,7 +149,7 @@ static void take_disk(struct entry *e, struct usb_disk *d, struct attachment_mar
         }
 }
 
-static void learn_hold(struct entry *e)
+static void entry_learn_hold(struct entry *e)
 {
         struct event hold = {.type = EVENT_HOLD};
         usec_t now = now_boottime();
@@ -165,7 +166,7 @@ static void learn_hold(struct entry *e)
 
 /* Writes the facts whose change makes a signal on the bus: a rescan for every uevent must not wake all clients. */
 #define SNAPSHOT_MAX 512
-static void take_snapshot(const struct disk *d, char ret[static SNAPSHOT_MAX])
+static void disk_take_snapshot(const struct disk *d, char ret[static SNAPSHOT_MAX])
 {
         char names[SNAPSHOT_MAX / 2];
 
@@ -174,7 +175,7 @@ static void take_snapshot(const struct disk *d, char ret[static SNAPSHOT_MAX])
 }
 
 /* The machine of a new disk is stepped once, when all of this is known. */
-static void adopt(struct entry *e, const struct attachment_mark *mark)
+static void entry_adopt(struct entry *e, const struct attachment_mark *mark)
 {
         inhibit_adopt(e);
         switch_adopt(e, mark->untold);
@@ -183,7 +184,7 @@ static void adopt(struct entry *e, const struct attachment_mark *mark)
 }
 
 /* how: EVENT_SCANNED or EVENT_AGAIN */
-static void scan(struct manager *m, const char *name, enum event_type how)
+static void rescan_how(struct manager *m, const char *name, enum event_type how)
 {
         char interface[INTERFACE_NAME_MAX]; /* a copy: the name may be in the entry, which may be freed */
         struct entry *e = disk_find(m, name);
@@ -215,19 +216,19 @@ static void scan(struct manager *m, const char *name, enum event_type how)
         if (new && !(e = entry_new(m)))
                 return;
         if (!new) {
-                take_snapshot(&e->life.disk, before);
+                disk_take_snapshot(&e->life.disk, before);
                 /* Read once and kept as long as the device is there: while the disk hangs, the device does not answer. */
                 facts_copy_strings(&e->life.disk.facts, &d.facts);
         }
-        take_disk(e, &d, &mark);
+        entry_take_disk(e, &d, &mark);
         if (e->life.watched) /* a new partition table has brought new nodes */
                 use_watch_nodes(e);
         if (new)
-                adopt(e, &mark);
+                entry_adopt(e, &mark);
         kmsg_arm(m);
-        learn_hold(e);
+        entry_learn_hold(e);
         entry_step(e, &(struct event){.type = new ? EVENT_SCANNED : how});
-        take_snapshot(&e->life.disk, after);
+        disk_take_snapshot(&e->life.disk, after);
         if (new || !streq(before, after))
                 request_trim_look(e);
         if (new) {
@@ -237,14 +238,14 @@ static void scan(struct manager *m, const char *name, enum event_type how)
                 bus_disk_changed(e);
 }
 
-void rescan(struct manager *m, const char *interface)
+void rescan_disk(struct manager *m, const char *interface)
 {
-        scan(m, interface, EVENT_SCANNED);
+        rescan_how(m, interface, EVENT_SCANNED);
 }
 
 void rescan_again(struct entry *e)
 {
-        scan(e->manager, e->life.disk.facts.interface, EVENT_AGAIN);
+        rescan_how(e->manager, e->life.disk.facts.interface, EVENT_AGAIN);
 }
 
 void rescan_all(struct manager *m)
@@ -254,10 +255,10 @@ void rescan_all(struct manager *m)
         /* Backwards: a device that has replaced another one is behind them. */
         for (struct entry *e = TAILQ_LAST(&m->entries, entry_list), *before; e; e = before) {
                 before = TAILQ_PREV(e, entry_list, link);
-                rescan(m, e->life.disk.facts.interface);
+                rescan_disk(m, e->life.disk.facts.interface);
         }
         if (usb_disk_enumerate(&m->roots, &names) >= 0)
                 for (char **n = names; n && *n; n++)
                         if (!disk_find(m, *n))
-                                rescan(m, *n);
+                                rescan_disk(m, *n);
 }

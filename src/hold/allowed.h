@@ -23,14 +23,14 @@ struct hold_limits {
 /* Writes the drop-in, then the link, into the generator's output directory. Returns 0 or -errno. */
 int limits_write(int dirfd, const struct hold_limits *l);
 /* Returns 0, -ENOENT if holding is not allowed, -EBADMSG, or another -errno. */
-int limits_read(const struct roots *r, struct hold_limits *ret);
+int limits_read(const struct roots *roots, struct hold_limits *ret);
 
 /* Returns true if a unit wants uasd.service and it is not masked, according to unit files and the command line. */
-bool service_enabled(const struct roots *r);
+bool service_enabled(const struct roots *roots);
 
 /*
  * Finds the shortest time that a boot may wait for a device. The sources are x-systemd.device-timeout= of fstab and crypttab,
  * keyfile-timeout= of crypttab, and PID 1's own default from system.conf and the kernel command line. Where a hold begins, PID 1
  * itself is asked too (ask-pid1.c). Returns 0, -EBADMSG if one of them cannot be read and the time is unknown, or another -errno.
  */
-int smallest_device_timeout(const struct roots *r, usec_t *ret_usec);
+int smallest_device_timeout(const struct roots *roots, usec_t *ret_usec);

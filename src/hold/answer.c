@@ -16,7 +16,9 @@ int die_in(time_t seconds)
         if (!made && timer_create(CLOCK_MONOTONIC, &kill, &timer) < 0)
                 return -errno;
         made = true;
-        return timer_settime(timer, 0, &(struct itimerspec){.it_value.tv_sec = seconds}, NULL) < 0 ? -errno : 0;
+        if (timer_settime(timer, 0, &(struct itimerspec){.it_value.tv_sec = seconds}, NULL) < 0)
+                return -errno;
+        return 0;
 }
 
 static void print_trim(const struct trim_answer *t)
@@ -47,25 +49,31 @@ int answer_print(const struct hold_answer *a)
         if (a->no_auto)
                 (void) puts("UDISKS_AUTO=0");
         print_trim(&a->trim);
-        return fflush(stdout) == EOF ? -errno : 0;
+        if (fflush(stdout) == EOF)
+                return -errno;
+        return 0;
+}
+
+static int hold_verb_start(const struct hold_verb *verb, char **args)
+{
+        _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
+        int r;
+
+        if (verb->seconds) {
+                r = die_in(verb->seconds);
+                if (r < 0)
+                        return r;
+        }
+        r = roots_open(&roots, NULL);
+        if (r < 0)
+                return r;
+        return verb->run(&roots, args);
 }
 
 int hold_verb_run(const struct hold_verb *verbs, size_t n, int argc, char **argv)
 {
-        for (size_t i = 0; argc >= 2 && i < n; i++) {
-                struct roots r;
-                int k;
-
-                if (!streq(argv[1], verbs[i].name) || argc != verbs[i].argc)
-                        continue;
-                k = verbs[i].seconds ? die_in(verbs[i].seconds) : 0;
-                if (k >= 0)
-                        k = roots_open(&r, NULL);
-                if (k >= 0) {
-                        k = verbs[i].run(&r, argv + 2);
-                        roots_close(&r);
-                }
-                return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-        }
+        for (size_t i = 0; argc >= 2 && i < n; i++)
+                if (streq(argv[1], verbs[i].name) && argc == verbs[i].argc)
+                        return hold_verb_start(verbs + i, argv + 2) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         return -1;
 }

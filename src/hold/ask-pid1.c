@@ -38,9 +38,11 @@ static int take_timeout(sd_bus *pid1, struct awake deadline, const struct unit *
         usec_t timeout = 0;
         int r = pid1_get_usec(pid1, deadline, u->path, PID1_SYSTEMD ".Unit", property, &timeout);
 
-        if (r >= 0 && timeout > 0 && timeout < *limit)
+        if (r < 0)
+                return r;
+        if (timeout > 0 && timeout < *limit)
                 *limit = timeout;
-        return r;
+        return 0;
 }
 
 /*
@@ -56,16 +58,26 @@ static int take_jobs(sd_bus *pid1, struct awake deadline, usec_t *limit)
 
         r = pid1_call(pid1, deadline, &units, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns", "asas", 2, "inactive", "activating",
                       4, "*.device", "*.mount", "*.swap", "*.target");
-        if (r >= 0)
-                r = sd_bus_message_enter_container(units, 'a', "(ssssssouso)");
-        while (r >= 0 && (r = unit_next(units, &u)) > 0) {
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(units, 'a', "(ssssssouso)");
+        if (r < 0)
+                return r;
+        for (;;) {
+                r = unit_next(units, &u);
+                if (r <= 0)
+                        return r;
                 if (u.job == 0)
                         continue;
                 r = take_timeout(pid1, deadline, &u, "JobTimeoutUSec", limit);
-                if (r >= 0 && endswith(u.name, ".device"))
-                        r = take_timeout(pid1, deadline, &u, "JobRunningTimeoutUSec", limit);
+                if (r < 0)
+                        return r;
+                if (!endswith(u.name, ".device"))
+                        continue;
+                r = take_timeout(pid1, deadline, &u, "JobRunningTimeoutUSec", limit);
+                if (r < 0)
+                        return r;
         }
-        return r;
 }
 
 /*
@@ -76,13 +88,15 @@ static int take_jobs(sd_bus *pid1, struct awake deadline, usec_t *limit)
  */
 static int fits_the_jobs(sd_bus *pid1, struct awake deadline, const struct hold_limits *l, bool boot)
 {
-        usec_t began = 0, limit = boot ? l->device_timeout : UINT64_MAX;
-        int r = 0;
+        usec_t began = 0, limit = UINT64_MAX;
+        int r;
 
-        if (boot)
+        if (boot) {
                 r = pid1_get_usec(pid1, deadline, PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &began);
-        if (r >= 0)
-                r = take_jobs(pid1, deadline, &limit);
+                if (r < 0)
+                        return r;
+        }
+        r = take_jobs(pid1, deadline, &limit);
         if (r < 0)
                 return r;
         return l->hold <= limit / 2 && now_monotonic() - began + l->hold + MARGIN_USEC <= limit ? 0 : -ETIME;
@@ -99,16 +113,23 @@ static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hol
         now = now_monotonic();
         r = pid1_call(pid1, deadline, &timers, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns", "asas", 1, "active", 1,
                       "mdadm-last-resort@*.timer");
-        if (r >= 0)
-                r = sd_bus_message_enter_container(timers, 'a', "(ssssssouso)");
-        while (r >= 0 && (r = unit_next(timers, &u)) > 0) {
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(timers, 'a', "(ssssssouso)");
+        if (r < 0)
+                return r;
+        for (;;) {
                 usec_t end = 0;
 
+                r = unit_next(timers, &u);
+                if (r <= 0)
+                        return r;
                 r = pid1_get_usec(pid1, deadline, u.path, PID1_SYSTEMD ".Timer", "NextElapseUSecMonotonic", &end);
-                if (r >= 0 && end > now && now + l->hold + MARGIN_USEC > end)
+                if (r < 0)
+                        return r;
+                if (end > now && now + l->hold + MARGIN_USEC > end)
                         return -ETIME;
         }
-        return r;
 }
 
 /*
@@ -139,52 +160,63 @@ static int timer_arm(const struct roots *roots, const char *interface, struct aw
         return pid1_arm_release(pid1, deadline, interface);
 }
 
-static int ask_hold(const struct roots *r, const char *interface)
+static int ask_hold(const struct roots *roots, const char *interface)
 {
         struct hold_limits limits;
-        int k = limits_read(r, &limits);
+        int r = limits_read(roots, &limits);
 
-        return k < 0 ? k : timer_arm(r, interface, awake_in(TIMER_BUDGET), &limits);
+        if (r < 0)
+                return r;
+        return timer_arm(roots, interface, awake_in(TIMER_BUDGET), &limits);
 }
 
-static int state_over(int (*open)(const struct roots *r, sd_bus **ret), const struct roots *r, usec_t budget)
+static int state_over(int (*open)(const struct roots *roots, sd_bus **ret), const struct roots *roots, usec_t budget)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
         enum pid1_state state;
-        int k = open(r, &pid1);
+        int r = open(roots, &pid1);
 
-        if (k >= 0)
-                k = pid1_state(pid1, awake_in(budget), &state);
-        return k < 0 ? k : (int) state;
+        if (r < 0)
+                return r;
+        r = pid1_state(pid1, awake_in(budget), &state);
+        if (r < 0)
+                return r;
+        return (int) state;
 }
 
 /* A switch waits for this answer. D-Bus may not run yet, or no more. */
-static int ask_state(const struct roots *r, const char *unused)
+static int ask_state(const struct roots *roots, const char *unused)
 {
-        bool private = pid1_has_socket(r);
-        int k = state_over(pid1_open_bus, r, private ? BUS_BUDGET : LONGEST);
+        int r;
 
-        return k < 0 && private ? state_over(pid1_open, r, LONGEST) : k;
+        if (!pid1_has_socket(roots))
+                return state_over(pid1_open_bus, roots, LONGEST);
+        r = state_over(pid1_open_bus, roots, BUS_BUDGET);
+        if (r < 0)
+                return state_over(pid1_open, roots, LONGEST);
+        return r;
 }
 
-static int ask_release(const struct roots *r, const char *interface)
+static int ask_release(const struct roots *roots, const char *interface)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
-        int k = pid1_open(r, &pid1);
+        int r = pid1_open(roots, &pid1);
 
-        return k < 0 ? k : pid1_arm_release(pid1, awake_in(LONGEST), interface);
+        if (r < 0)
+                return r;
+        return pid1_arm_release(pid1, awake_in(LONGEST), interface);
 }
 
-static int ask_load(const struct roots *r, const char *module)
+static int ask_load(const struct roots *roots, const char *module)
 {
-        return pid1_load_module(r, module, awake_in(LONGEST));
+        return pid1_load_module(roots, module, awake_in(LONGEST));
 }
 
 static const struct question {
         const char *verb;
         int argc;
         bool interface; /* the last argument is the name of one */
-        int (*ask)(const struct roots *r, const char *what);
+        int (*ask)(const struct roots *roots, const char *what);
 } questions[] = {
         /* clang-format off */
         {PID1_ASK_STATE,   2, false, ask_state},
@@ -207,8 +239,8 @@ static const struct question *question_find(int argc, char **argv)
 int main(int argc, char **argv)
 {
         const struct question *q = question_find(argc, argv);
-        struct roots r;
-        int k;
+        _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
+        int r;
 
         log_open("uasd-pid1", LOG_INFO);
         if (!q) {
@@ -217,12 +249,10 @@ int main(int argc, char **argv)
                              stderr);
                 return 2;
         }
-        k = roots_open(&r, NULL);
-        if (k >= 0) {
-                k = q->ask(&r, argc > 2 ? argv[2] : NULL);
-                roots_close(&r);
-        } else
-                k = -ECANCELED; /* -ENOENT is the answer that systemd is not PID 1 */
-        (void) printf("%i\n", k);
-        return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        if (roots_open(&roots, NULL) < 0)
+                r = -ECANCELED; /* -ENOENT is the answer that systemd is not PID 1 */
+        else
+                r = q->ask(&roots, argc > 2 ? argv[2] : NULL);
+        (void) printf("%i\n", r);
+        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -17,15 +17,15 @@
 #define ON "unmap"
 
 /* udev's record disappears with the block device, so a disk that comes back is new, on either driver. */
-static bool set_before(const struct roots *r, const struct block *b)
+static bool trim_set_before(const struct roots *roots, const struct block *b)
 {
         char id[32], set[8];
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
-        return udevdb_property(r, id, PROP_TRIM_SET, set, sizeof(set)) > 0 && streq(set, "1");
+        return udevdb_property(roots, id, PROP_TRIM_SET, set, sizeof(set)) > 0 && streq(set, "1");
 }
 
-void trim_ask(const struct roots *r, const struct usb_disk *d, const struct lun *l, struct trim_answer *ret)
+void trim_ask(const struct roots *roots, const struct usb_disk *d, const struct lun *l, struct trim_answer *ret)
 {
         struct trim_answer a = {};
         char now[TRIM_MODE_MAX];
@@ -33,41 +33,44 @@ void trim_ask(const struct roots *r, const struct usb_disk *d, const struct lun 
 
         *ret = a;
         /* TRIM is not needed in an initramfs, and the root file system's udev asks again. */
-        if (in_initramfs(r) || cmdline_has(r, CMDLINE_OFF))
+        if (in_initramfs(roots) || cmdline_has(roots, CMDLINE_OFF))
                 return;
-        a.on = trims_lookup(r, &d->facts, l->lun, l->disk.name, &max) == TRIM_KEPT;
-        a.set = set_before(r, &l->disk);
+        a.on = trims_lookup(roots, &d->facts, l->lun, l->disk.name, &max) == TRIM_KEPT;
+        a.set = trim_set_before(roots, &l->disk);
         if (!a.on && !a.set)
                 return;
-        trim_read_mode(r, l->disk.name, now);
+        trim_read_mode(roots, l->disk.name, now);
         if (a.on && streq(now, OFF)) {
                 a.mode = ON;
                 a.max_bytes = max;
                 a.set = true;
         } else if (!a.on) {
-                a.mode = streq(now, ON) ? OFF : NULL;
+                if (streq(now, ON))
+                        a.mode = OFF;
                 a.set = false;
         }
         *ret = a;
 }
 
-enum told hold_told(const struct roots *r, const struct block *b)
+enum known_as block_known_as(const struct roots *roots, const struct block *b)
 {
         _cleanup_free_ char *record = NULL;
         char id[32], hold[8];
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
-        record = udevdb_read(r, id);
+        record = udevdb_read(roots, id);
         if (!udevdb_has_tag(record, "systemd"))
-                return TOLD_NOTHING;
-        return udevdb_get(record, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1") ? TOLD_HELD : TOLD_READY;
+                return KNOWN_AS_NOTHING;
+        if (udevdb_get(record, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1"))
+                return KNOWN_AS_HELD;
+        return KNOWN_AS_READY;
 }
 
 /*
  * Policy depends on the serial, and one of the kernel's rules on names. Reading the attributes takes the device lock, and a disk
  * that hangs would hang udev. So they come from udev's record of the USB device.
  */
-void strings_from_udev(const struct roots *r, struct facts *f)
+void strings_from_udev(const struct roots *roots, struct facts *f)
 {
         const struct {
                 const char *key;
@@ -80,9 +83,9 @@ void strings_from_udev(const struct roots *r, struct facts *f)
         _cleanup_free_ char *record = NULL;
         char id[UDEVDB_ID_MAX];
 
-        if (!udevdb_usb_id(r, f->port, id))
+        if (!udevdb_usb_id(roots, f->port, id))
                 return;
-        record = udevdb_read(r, id);
+        record = udevdb_read(roots, id);
         for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
                 if (udevdb_get(record, strings[i].key, strings[i].to, USB_STRING_MAX) > 0)
                         unescape(strings[i].to);
@@ -91,26 +94,26 @@ void strings_from_udev(const struct roots *r, struct facts *f)
         }
 }
 
-static bool adds_disk(const struct block_event *e)
+static bool event_adds_disk(const struct block_event *e)
 {
         return e->action && streq(e->action, "add") && e->devtype && streq(e->devtype, "disk");
 }
 
-bool hold_forbidden(const struct roots *r)
+bool hold_forbidden(const struct roots *roots)
 {
-        return cmdline_has(r, CMDLINE_OFF) || cmdline_has(r, CMDLINE_NO_HOLD);
+        return cmdline_has(roots, CMDLINE_OFF) || cmdline_has(roots, CMDLINE_NO_HOLD);
 }
 
 /*
  * If uasd-switch has just moved a disk, its first event waits until it has been tried. So all programs see the disk only once, in
  * its final state. A disk that PID 1 already knows does not wait.
  */
-static bool must_wait(const struct roots *r, const struct block_event *e, const struct usb_disk *d)
+static bool event_must_wait(const struct roots *roots, const struct block_event *e, const struct usb_disk *d)
 {
         const struct block *this = luns_find(d->luns, d->n_luns, e->block);
 
-        return adds_disk(e) && this && switch_awaited(r, d->facts.interface) && !hold_forbidden(r) &&
-               hold_told(r, this) == TOLD_NOTHING;
+        return event_adds_disk(e) && this && switch_awaited(roots, d->facts.interface) && !hold_forbidden(roots) &&
+               block_known_as(roots, this) == KNOWN_AS_NOTHING;
 }
 
 /*
@@ -121,51 +124,54 @@ static bool must_wait(const struct roots *r, const struct block_event *e, const 
  * The initramfs has no PID 1 that could keep a timer, so a hold leaves nothing behind there: it is decided again at every event.
  * It ends when the initramfs waits for a device (early_let_go()), and in any case with the initramfs.
  */
-static enum hold_open held(const struct roots *r, const struct block_event *e, const struct usb_disk *d, bool *ret)
+static enum hold_open hold_open_part(const struct roots *roots, const struct block_event *e, const struct usb_disk *d, bool *ret)
 {
         const struct block *this = luns_find(d->luns, d->n_luns, e->block);
 
-        if (!this || hold_told(r, this) == TOLD_READY || hold_forbidden(r))
+        if (!this || block_known_as(roots, this) == KNOWN_AS_READY || hold_forbidden(roots))
                 return HOLD_ANSWERED;
-        if (in_initramfs(r))
-                return faccessat(r->run, RUN_WAITED_FOR, F_OK, 0) < 0 && errno == ENOENT && attachment_fresh(r, &d->facts)
-                               ? HOLD_MAY_BEGIN
-                               : HOLD_ANSWERED;
-        if (adds_disk(e) && attachment_fresh(r, &d->facts))
+        if (in_initramfs(roots)) {
+                if (faccessat(roots->run, RUN_WAITED_FOR, F_OK, 0) < 0 && errno == ENOENT && attachment_fresh(roots, &d->facts))
+                        return HOLD_MAY_BEGIN;
+                return HOLD_ANSWERED;
+        }
+        if (event_adds_disk(e) && attachment_fresh(roots, &d->facts))
                 return HOLD_MAY_BEGIN;
         /* It began before, perhaps just now by the event of another LUN. */
-        *ret = hold_in_force(r, &d->facts, now_boottime(), NULL);
+        *ret = hold_in_force(roots, &d->facts, now_boottime(), NULL);
         return HOLD_ANSWERED;
 }
 
-int hold_ask(const struct roots *r, const struct block_event *e, bool waited, struct usb_disk *d, struct hold_answer *ret)
+int hold_ask(const struct roots *roots, const struct block_event *e, bool waited, struct usb_disk *d, struct hold_answer *ret)
 {
         struct attachment_mark a = {.override_target = DRIVER_NONE};
         struct hold_answer answer = {.verdict = VERDICT_UNKNOWN};
         char interface[INTERFACE_NAME_MAX];
         enum hold_open open = HOLD_ANSWERED;
-        int k;
+        int r;
 
-        k = usb_disk_of_block(r, e->block, interface);
-        if (k < 0)
-                return k;
-        k = usb_disk_read(r, interface, false, d);
-        if (k <= 0)
-                return k < 0 ? k : -ENODEV;
-        if (!waited && must_wait(r, e, d))
+        r = usb_disk_of_block(roots, e->block, interface);
+        if (r < 0)
+                return r;
+        r = usb_disk_read(roots, interface, false, d);
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return -ENODEV;
+        if (!waited && event_must_wait(roots, e, d))
                 return HOLD_MUST_WAIT;
-        strings_from_udev(r, &d->facts);
-        facts_judge(r, &d->facts);
+        strings_from_udev(roots, &d->facts);
+        facts_judge(roots, &d->facts);
         answer.capable = d->facts.caps_error == 0 && d->facts.caps.bot && facts_offer_uas(&d->facts);
         answer.verdict = d->facts.verdict;
-        answer.no_auto = attachment_read(r, &d->facts, &a) >= 0 && a.no_auto;
+        answer.no_auto = attachment_read(roots, &d->facts, &a) >= 0 && a.no_auto;
 
         for (size_t i = 0; i < d->n_luns; i++)
                 if (streq(d->luns[i].disk.name, e->block))
-                        trim_ask(r, d, d->luns + i, &answer.trim);
+                        trim_ask(roots, d, d->luns + i, &answer.trim);
 
         if (answer.capable)
-                open = held(r, e, d, &answer.hold);
+                open = hold_open_part(roots, e, d, &answer.hold);
         *ret = answer;
         return open;
 }

@@ -19,30 +19,34 @@
 #define SETTLE_SEC 65
 _Static_assert(TIMER_BUDGET < ANSWER_SEC * USEC_PER_SEC, "PID 1 has less time: without its answer udev gets the rest of ours");
 
-static int arm_in_time(const char *interface)
+static int decide_arm(const char *interface)
 {
-        int k = pid1_ask_and_wait(PID1_ASK_HOLD, interface, awake_in(TIMER_BUDGET));
+        int r = pid1_ask_and_wait(PID1_ASK_HOLD, interface, awake_in(TIMER_BUDGET));
 
-        return k < 0 ? k : die_in(ARMED_SEC);
+        if (r < 0)
+                return r;
+        return die_in(ARMED_SEC);
 }
 
-static int verb_udev(const struct roots *r, char **args)
+static int decide_verb_udev(const struct roots *roots, char **args)
 {
         const struct block_event e = event_of_udev(args[0]);
         struct hold_answer a;
-        int k = hold_decide(r, &e, arm_in_time, &a);
+        int r = hold_decide(roots, &e, decide_arm, &a);
 
-        return k < 0 ? k : answer_print(&a);
+        if (r < 0)
+                return r;
+        return answer_print(&a);
 }
 
 /* Reports the release, with the names of the disk that can be read. After the release, since no process waits for it. */
-static void tell_release(const struct roots *r, const char *interface, bool expired)
+static void log_release(const struct roots *roots, const char *interface, bool expired)
 {
         struct usb_disk d = {};
         char names[256], usb_id[USB_ID_MAX] = "";
 
-        if (usb_disk_read(r, interface, false, &d) > 0) {
-                strings_from_udev(r, &d.facts);
+        if (usb_disk_read(roots, interface, false, &d) > 0) {
+                strings_from_udev(roots, &d.facts);
                 (void) history_usb_id(&d.facts, usb_id, sizeof(usb_id));
         }
         (void) luns_names(d.luns, d.n_luns, names, sizeof(names));
@@ -57,63 +61,65 @@ static void tell_release(const struct roots *r, const char *interface, bool expi
                 log_ending(LOG_NOTICE, MESSAGE_RELEASED, fields, ELEMENTSOF(fields), "Released the mounts of %s.", interface);
 }
 
-static int verb_release(const struct roots *r, char **args)
+static int decide_verb_release(const struct roots *roots, char **args)
 {
         const char *interface = args[0];
         bool expired = false;
-        int k = hold_end(r, interface, &expired);
+        int r = hold_end(roots, interface, &expired);
 
-        if (k < 0)
-                log_error("Cannot release the mounts of %s: %s", interface, strerror(-k));
-        else if (k > 0)
-                tell_release(r, interface, expired);
-        return k;
+        if (r < 0)
+                log_error("Cannot release the mounts of %s: %s", interface, strerror(-r));
+        else if (r > 0)
+                log_release(roots, interface, expired);
+        return r;
 }
 
-static int verb_end_trials(const struct roots *r, char **args)
+static int decide_verb_end_trials(const struct roots *roots, char **args)
 {
-        int k = history_end_trials(r, NULL);
+        int r = history_end_trials(roots, NULL);
 
-        if (k < 0)
-                log_error("Cannot end the trials of this boot: %s. The next boot counts them as failed.", strerror(-k));
-        return k;
+        if (r < 0)
+                log_error("Cannot end the trials of this boot: %s. The next boot counts them as failed.", strerror(-r));
+        return r;
 }
 
-static int verb_interface(const struct roots *r, char **args)
+static int decide_verb_interface(const struct roots *roots, char **args)
 {
-        return early_interface(r, args[0], &(struct runner){run_switch, run_modprobe});
+        return early_interface(roots, args[0], &(struct runner){run_switch, run_modprobe});
 }
 
-static int verb_let_go(const struct roots *r, char **args)
+static int decide_verb_let_go(const struct roots *roots, char **args)
 {
-        return early_let_go(r);
+        return early_let_go(roots);
 }
 
 /* In the initramfs, the exit status is the answer: 0 if a disk was tried. */
-static int verb_settle(const struct roots *r, char **args)
+static int decide_verb_settle(const struct roots *roots, char **args)
 {
-        bool initramfs = in_initramfs(r);
-        int k = hold_settle(r, initramfs ? SETTLE_BUDGET : SETTLE_BOOT_BUDGET);
+        bool initramfs = in_initramfs(roots);
+        int r = hold_settle(roots, initramfs ? SETTLE_BUDGET : SETTLE_BOOT_BUDGET);
 
-        return k == 0 && initramfs ? -ENOENT : k;
+        if (r == 0 && initramfs)
+                return -ENOENT;
+        return r;
 }
 
-static int verb_quirks(const struct roots *r, char **args)
+static int decide_verb_quirks(const struct roots *roots, char **args)
 {
-        return hold_quirks(r, args[0], args[1]);
+        return hold_quirks(roots, args[0], args[1]);
 }
 
 int main(int argc, char **argv)
 {
         static const struct hold_verb verbs[] = {
                 /* clang-format off */
-                {"udev", 3, ANSWER_SEC, verb_udev},
-                {"interface", 3, INTERFACE_SEC, verb_interface},
-                {"let-go", 2, ANSWER_SEC, verb_let_go},
-                {"settle", 2, SETTLE_SEC, verb_settle},
-                {"release", 3, 0, verb_release},
-                {"end-trials", 2, 0, verb_end_trials},
-                {"quirks", 4, 0, verb_quirks},
+                {"udev", 3, ANSWER_SEC, decide_verb_udev},
+                {"interface", 3, INTERFACE_SEC, decide_verb_interface},
+                {"let-go", 2, ANSWER_SEC, decide_verb_let_go},
+                {"settle", 2, SETTLE_SEC, decide_verb_settle},
+                {"release", 3, 0, decide_verb_release},
+                {"end-trials", 2, 0, decide_verb_end_trials},
+                {"quirks", 4, 0, decide_verb_quirks},
                 /* clang-format on */
         };
         int status;

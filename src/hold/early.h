@@ -22,10 +22,10 @@ struct runner {
  * it. In the root file system this is only for coldplug, and for a disk that has passed its trial and that udev has not announced
  * yet. Returns 1 if uasd-switch was run, 0, or -errno.
  */
-int early_interface(const struct roots *r, const char *interface, const struct runner *run);
+int early_interface(const struct roots *roots, const char *interface, const struct runner *run);
 
 /* Called when the initramfs waits for a device: ends all holds there. Returns 0 or -errno. */
-int early_let_go(const struct roots *r);
+int early_let_go(const struct roots *roots);
 
 /* run.c */
 int run_switch(const struct facts *f, enum driver target, usec_t deadline);
@@ -42,7 +42,7 @@ void run_modprobe(const char *module);
  */
 #define SETTLE_BUDGET (30 * USEC_PER_SEC)      /* before root is mounted */
 #define SETTLE_BOOT_BUDGET (60 * USEC_PER_SEC) /* no hold of a boot is longer: half of 90 s */
-int hold_settle(const struct roots *r, usec_t budget);
+int hold_settle(const struct roots *roots, usec_t budget);
 
 /* ---- quirks.c ---- */
 
@@ -50,4 +50,4 @@ int hold_settle(const struct roots *r, usec_t budget);
  * Keeps disks off uas in the initramfs of `kernel`, which is built in `dir`, before a driver sees them. These are the disks that
  * belong on usb-storage by policy or distrust. etc/modprobe.d gets the whole parameter, etc/uasd/quirks our part of it.
  */
-int hold_quirks(const struct roots *r, const char *kernel, const char *dir);
+int hold_quirks(const struct roots *roots, const char *kernel, const char *dir);

@@ -15,46 +15,57 @@
 /* A shorter hold has no use. */
 #define HOLD_MIN_USEC USEC_PER_SEC
 
-static int generate(const struct roots *r, int dirfd)
+static int limits_generate(const struct roots *roots, int dirfd)
 {
         struct hold_limits l;
         struct config c;
-        int k;
+        int r;
 
-        if (cmdline_has(r, CMDLINE_OFF) || cmdline_has(r, CMDLINE_NO_HOLD) || !service_enabled(r))
+        if (cmdline_has(roots, CMDLINE_OFF) || cmdline_has(roots, CMDLINE_NO_HOLD) || !service_enabled(roots))
                 return 0;
-        k = conf_load(r, &c, NULL, NULL);
-        if (k < 0)
-                return k;
+        r = conf_load(roots, &c, NULL, NULL);
+        if (r < 0)
+                return r;
         l.hold = c.hold_usec;
         config_done(&c);
-        k = smallest_device_timeout(r, &l.device_timeout);
-        if (k < 0)
-                return k;
+        r = smallest_device_timeout(roots, &l.device_timeout);
+        if (r < 0)
+                return r;
         /* The other half is for the events after a release, and for units that wait for the disk. */
         if (l.hold > l.device_timeout / 2)
                 l.hold = l.device_timeout / 2;
-        return l.hold < HOLD_MIN_USEC ? 0 : limits_write(dirfd, &l);
+        if (l.hold < HOLD_MIN_USEC)
+                return 0;
+        return limits_write(dirfd, &l);
+}
+
+static int limits_generate_in(const char *dir)
+{
+        _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
+        _cleanup_close_ int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int r;
+
+        if (dirfd < 0)
+                return -errno;
+        r = roots_open(&roots, NULL);
+        if (r < 0)
+                return r;
+        return limits_generate(&roots, dirfd);
 }
 
 int main(int argc, char **argv)
 {
-        _cleanup_close_ int dirfd = -1;
-        struct roots r;
-        int k;
+        int r;
 
         log_open("uasd-generator", LOG_INFO);
         if (argc != 4) {
                 (void) fputs("usage: uasd-generator NORMAL-DIR EARLY-DIR LATE-DIR\n", stderr);
                 return 2;
         }
-        dirfd = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        k = dirfd < 0 ? -errno : roots_open(&r, NULL);
-        if (k >= 0) {
-                k = generate(&r, dirfd);
-                roots_close(&r);
+        r = limits_generate_in(argv[1]);
+        if (r < 0) {
+                log_warning("No mounts will be held: %s", r == -EBADMSG ? "a device timeout cannot be read" : strerror(-r));
+                return EXIT_FAILURE;
         }
-        if (k < 0)
-                log_warning("No mounts will be held: %s", k == -EBADMSG ? "a device timeout cannot be read" : strerror(-k));
-        return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return EXIT_SUCCESS;
 }

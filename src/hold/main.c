@@ -10,38 +10,40 @@
 static char **arguments;
 
 /* The same question again, with its time from the beginning. Returns only if that fails. */
-static void leave(void)
+static void hold_exec_decide(void)
 {
         (void) execv(PROGRAM_DECIDE, arguments);
 }
 
-static int verb_udev(const struct roots *r, char **args)
+static int hold_verb_udev(const struct roots *roots, char **args)
 {
         const struct block_event e = event_of_udev(args[0]);
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
         struct hold_answer a;
-        int k = hold_ask(r, &e, false, &d, &a);
+        int r = hold_ask(roots, &e, false, &d, &a);
 
-        if (k > 0)
-                leave();
+        if (r > 0)
+                hold_exec_decide();
         /* Without that program no disk is held, and udev does not wait for a switch. The rest of the answer counts. */
-        if (k == HOLD_MUST_WAIT) {
+        if (r == HOLD_MUST_WAIT) {
                 usb_disk_done(&d);
-                k = hold_ask(r, &e, true, &d, &a);
+                r = hold_ask(roots, &e, true, &d, &a);
         }
-        return k < 0 ? k : answer_print(&a);
+        if (r < 0)
+                return r;
+        return answer_print(&a);
 }
 
 int main(int argc, char **argv)
 {
-        static const struct hold_verb verbs[] = {{"udev", 3, ANSWER_SEC, verb_udev}};
+        static const struct hold_verb verbs[] = {{"udev", 3, ANSWER_SEC, hold_verb_udev}};
         int status;
 
         arguments = argv;
         status = hold_verb_run(verbs, ELEMENTSOF(verbs), argc, argv);
         if (status >= 0)
                 return status;
-        leave();
+        hold_exec_decide();
         warn("Cannot run " PROGRAM_DECIDE);
         return EXIT_FAILURE;
 }

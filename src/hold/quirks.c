@@ -10,7 +10,7 @@
 #include "sys/quirks/quirks.h"
 #include "sys/state/conf.h"
 
-static int write_files(const char *dir, const struct keepoff *k)
+static int hold_quirks_write(const char *dir, const struct keepoff *k)
 {
         _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char text[QUIRKS_MAX + 128];
@@ -27,34 +27,47 @@ static int write_files(const char *dir, const struct keepoff *k)
         return state_write(fd, "etc/" RUN_QUIRKS, text, false);
 }
 
-int hold_quirks(const struct roots *r, const char *kernel, const char *dir)
+static int hold_quirks_make(const struct roots *roots, const char *kernel, const char *dir)
 {
         _cleanup_(kept_disks_done) struct kept_disks kept = {0};
         _cleanup_(keepoff_done) struct keepoff made = {0};
         _cleanup_(config_done) struct config c;
         char others[QUIRKS_MAX + 1];
-        int k;
+        int r;
 
         config_init(&c);
-        k = conf_load(r, &c, NULL, NULL);
-        if (k >= 0)
-                k = kept_disks_read(r, &c, kernel, &kept);
-        if (k >= 0)
-                k = kept_disks_read_plugged(r, &kept);
-        if (k >= 0)
-                k = modprobe_quirks(r, others);
-        if (k == -ENOSPC) {
+        r = conf_load(roots, &c, NULL, NULL);
+        if (r < 0)
+                return r;
+        r = kept_disks_read(roots, &c, kernel, &kept);
+        if (r < 0)
+                return r;
+        r = kept_disks_read_plugged(roots, &kept);
+        if (r < 0)
+                return r;
+        r = modprobe_quirks(roots, others);
+        if (r == -ENOSPC) {
                 log_warning("The quirks of usb-storage in modprobe.d are longer than the kernel takes: none is added to them.");
                 return 0;
         }
-        if (k >= 0)
-                k = keepoff_entries(&kept, others, false, &made);
-        for (size_t i = 0; k >= 0 && i < made.n_left_out; i++)
+        if (r < 0)
+                return r;
+        r = keepoff_entries(&kept, others, false, &made);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < made.n_left_out; i++)
                 log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
                             made.left_out[i], made.left_out_disks[i]);
-        if (k >= 0 && made.own[0])
-                k = write_files(dir, &made);
-        if (k < 0)
-                log_error("Cannot keep disks off uas in the initramfs: %s", strerror(-k));
-        return k;
+        if (!made.own[0])
+                return 0;
+        return hold_quirks_write(dir, &made);
+}
+
+int hold_quirks(const struct roots *roots, const char *kernel, const char *dir)
+{
+        int r = hold_quirks_make(roots, kernel, dir);
+
+        if (r < 0)
+                log_error("Cannot keep disks off uas in the initramfs: %s", strerror(-r));
+        return r;
 }

@@ -16,7 +16,7 @@
 #define MODPROBE_BUDGET (10 * USEC_PER_SEC)
 #define PROGRAM_MODPROBE "/sbin/modprobe"
 
-static void child(char *const argv[], const sigset_t *mask)
+static void run_exec(char *const argv[], const sigset_t *mask)
 {
         int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 
@@ -31,7 +31,7 @@ static void child(char *const argv[], const sigset_t *mask)
 }
 
 /* A child that hangs in the kernel is not waited for: it ends as soon as it wakes up. */
-static int run(char *const argv[], usec_t end)
+static int run_program(char *const argv[], usec_t end)
 {
         sigset_t sigchld, before;
         int status = 0;
@@ -44,7 +44,7 @@ static int run(char *const argv[], usec_t end)
         if (pid < 0)
                 return -errno;
         if (pid == 0)
-                child(argv, &before);
+                run_exec(argv, &before);
         for (;;) {
                 usec_t now = now_boottime();
                 struct timespec left;
@@ -77,12 +77,12 @@ int run_switch(const struct facts *f, enum driver target, usec_t deadline)
         char *recover[] = {(char *) PROGRAM_SWITCH, (char *) "--no-udev", (char *) "--recover", (char *) f->interface, NULL};
 
         (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) deadline);
-        return run(target == DRIVER_NONE ? recover : move, deadline + (target == DRIVER_NONE ? 0 : GRACE));
+        return run_program(target == DRIVER_NONE ? recover : move, deadline + (target == DRIVER_NONE ? 0 : GRACE));
 }
 
 void run_modprobe(const char *module)
 {
         char *argv[] = {(char *) PROGRAM_MODPROBE, (char *) "-q", (char *) module, NULL};
 
-        (void) run(argv, now_boottime() + MODPROBE_BUDGET);
+        (void) run_program(argv, now_boottime() + MODPROBE_BUDGET);
 }

@@ -25,62 +25,66 @@ enum progress {
  * A disk without a mark in the record of its interface may have its event before it. With a driver it is not moved before that. A
  * disk that never gets a driver has no block device, and root is on another one.
  */
-static enum progress progress_in_initramfs(const struct roots *r, const struct usb_disk *d)
+static enum progress settle_progress_in_initramfs(const struct roots *roots, const struct usb_disk *d)
 {
         struct attachment_mark m = {};
         char asked[8];
 
-        if (switch_recorded(r, d->facts.interface))
+        if (switch_recorded(roots, d->facts.interface))
                 return PROGRESS_OPEN;
         if (d->facts.driver != DRIVER_NONE &&
-            udevdb_property(r, path_join("+usb:", d->facts.interface), PROP_ASKED, asked, sizeof(asked)) <= 0)
+            udevdb_property(roots, path_join("+usb:", d->facts.interface), PROP_ASKED, asked, sizeof(asked)) <= 0)
                 return PROGRESS_OPEN;
-        return attachment_read(r, &d->facts, &m) >= 0 && m.early ? PROGRESS_TRIED : PROGRESS_STAYS;
+        return attachment_read(roots, &d->facts, &m) >= 0 && m.early ? PROGRESS_TRIED : PROGRESS_STAYS;
 }
 
 /* After a hold or a switch, udev has to announce the disk before it has its links. */
-static enum progress progress_in_boot(const struct roots *r, const struct usb_disk *d)
+static enum progress settle_progress_in_boot(const struct roots *roots, const struct usb_disk *d)
 {
-        if (switch_at_work(r, d->facts.interface) || hold_in_force(r, &d->facts, now_boottime(), NULL))
+        if (switch_at_work(roots, d->facts.interface) || hold_in_force(roots, &d->facts, now_boottime(), NULL))
                 return PROGRESS_OPEN;
         for (size_t i = 0; i < d->n_luns; i++)
                 FOREACH_NODE (b, d->luns + i)
-                        if (hold_told(r, b) != TOLD_READY)
+                        if (block_known_as(roots, b) != KNOWN_AS_READY)
                                 return PROGRESS_OPEN;
         return PROGRESS_STAYS;
 }
 
 /* Returns the progress of the disk that is not ready for the longest time; or -errno. */
-static int progress(const struct roots *r)
+static int settle_progress(const struct roots *roots)
 {
         _cleanup_strv_ char **interfaces = NULL;
-        int n = usb_disk_enumerate(r, &interfaces), all = PROGRESS_STAYS;
-        bool initramfs = in_initramfs(r);
+        int n = usb_disk_enumerate(roots, &interfaces), all = PROGRESS_STAYS;
+        bool initramfs = in_initramfs(roots);
 
+        if (n < 0)
+                return n;
         for (int i = 0; i < n; i++) {
                 _cleanup_(usb_disk_done) struct usb_disk d = {0};
                 enum progress p;
 
-                if (usb_disk_read(r, interfaces[i], false, &d) <= 0 || !d.facts.caps.bot || !d.facts.caps.uas)
+                if (usb_disk_read(roots, interfaces[i], false, &d) <= 0 || !d.facts.caps.bot || !d.facts.caps.uas)
                         continue;
-                p = initramfs ? progress_in_initramfs(r, &d) : progress_in_boot(r, &d);
+                p = initramfs ? settle_progress_in_initramfs(roots, &d) : settle_progress_in_boot(roots, &d);
                 if ((int) p > all)
                         all = (int) p;
         }
-        return n < 0 ? n : all;
+        return all;
 }
 
-int hold_settle(const struct roots *r, usec_t budget)
+int hold_settle(const struct roots *roots, usec_t budget)
 {
         usec_t end = now_boottime() + budget;
-        int k;
+        int r;
 
-        if (hold_forbidden(r))
+        if (hold_forbidden(roots))
                 return 0;
-        while ((k = progress(r)) == PROGRESS_OPEN) {
+        while ((r = settle_progress(roots)) == PROGRESS_OPEN) {
                 if (now_boottime() >= end)
                         return -ETIMEDOUT;
                 (void) usleep(PAUSE_USEC);
         }
-        return k < 0 ? k : k == PROGRESS_TRIED;
+        if (r < 0)
+                return r;
+        return r == PROGRESS_TRIED;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/param.h>
 
 #include "common/gettext.h"
 #include "common/names.h"
@@ -16,7 +17,7 @@
 #define DELAY_MOST_USEC (120 * USEC_PER_SEC) /* a longer wait for a disk is no use */
 #define BEHIND_USEC (2 * USEC_PER_SEC)       /* in this time `ahead` is rolled back, and the kernel continues with this disk */
 
-static bool somebody_tells(const struct transaction *t)
+static bool events_expected(const struct transaction *t)
 {
         return t->events && (t->awaited || faccessat(t->roots.run, "udev/control", F_OK, 0) == 0);
 }
@@ -29,7 +30,7 @@ struct announced {
 };
 
 /* udev's record is of this instance if it is younger than the switch: the record of the former instance was removed with it. */
-static bool recorded(const struct transaction *t, const struct block *b)
+static bool block_is_recorded(const struct transaction *t, const struct block *b)
 {
         usec_t usec;
         char id[32];
@@ -38,17 +39,17 @@ static bool recorded(const struct transaction *t, const struct block *b)
         return udevdb_initialized(&t->roots, id, &usec) > 0 && usec >= t->began.usec;
 }
 
-static bool was_told(const struct transaction *t, const struct announced *told, const struct block *b)
+static bool announced_has(const struct transaction *t, const struct announced *announced, const struct block *b)
 {
-        for (size_t i = 0; i < told->n; i++)
-                if (streq(told->names[i], b->name))
+        for (size_t i = 0; i < announced->n; i++)
+                if (streq(announced->names[i], b->name))
                         return true;
         /* The kernel has no record of its announcements. But a device that sysfs shows can be opened soon. */
-        return told->lost && (t->awaited || recorded(t, b));
+        return announced->lost && (t->awaited || block_is_recorded(t, b));
 }
 
-/* Waits at most `msec` for events and adds them to `told`. */
-static void listen(struct transaction *t, int msec, struct announced *told)
+/* Waits at most `msec` for events and adds them to `announced`. */
+static void announced_listen(struct transaction *t, int msec, struct announced *announced)
 {
         struct uevent e;
         int r;
@@ -57,18 +58,18 @@ static void listen(struct transaction *t, int msec, struct announced *told)
         while (t->events && (r = uevents_next(t->events, &e)) != 0) {
                 if (r < 0 && r != -ENOBUFS)
                         break;
-                if (r < 0 || told->n == ELEMENTSOF(told->names)) {
-                        told->lost = true;
+                if (r < 0 || announced->n == ELEMENTSOF(announced->names)) {
+                        announced->lost = true;
                         continue;
                 }
                 if (!streq(e.interface, t->interface) || !streq(e.subsystem, "block"))
                         continue;
                 if (streq(e.action, "remove")) { /* an earlier disk of that name */
-                        for (size_t i = 0; i < told->n; i++)
-                                if (streq(told->names[i], e.name))
-                                        told->names[i][0] = '\0';
+                        for (size_t i = 0; i < announced->n; i++)
+                                if (streq(announced->names[i], e.name))
+                                        announced->names[i][0] = '\0';
                 } else
-                        (void) copy_string(told->names[told->n++], BLOCK_NAME_MAX, e.name);
+                        (void) copy_string(announced->names[announced->n++], BLOCK_NAME_MAX, e.name);
         }
 }
 
@@ -81,7 +82,7 @@ static const struct lun *lun_numbered(const struct usb_disk *d, unsigned number)
 }
 
 /* Returns true if the LUN was there all along: no event announces it again. */
-static bool never_went(const struct transaction *t, const struct lun *l)
+static bool lun_stayed(const struct transaction *t, const struct lun *l)
 {
         const struct lun *old = lun_numbered(&t->disk, l->lun);
 
@@ -116,14 +117,14 @@ static bool partitions_back(const struct transaction *t, const struct lun *l)
         return !old || l->n_parts >= old->n_parts;
 }
 
-static bool all_told(const struct transaction *t, const struct usb_disk *now, const struct announced *told)
+static bool all_announced(const struct transaction *t, const struct usb_disk *now, const struct announced *announced)
 {
-        for (size_t k = 0; somebody_tells(t) && k < now->n_luns; k++) {
+        for (size_t k = 0; events_expected(t) && k < now->n_luns; k++) {
                 const struct lun *l = &now->luns[k];
 
-                if (!l->disk.name[0] || never_went(t, l))
+                if (!l->disk.name[0] || lun_stayed(t, l))
                         continue;
-                if (!was_told(t, told, &l->disk) || (told->lost && !partitions_back(t, l)))
+                if (!announced_has(t, announced, &l->disk) || (announced->lost && !partitions_back(t, l)))
                         return false;
         }
         return true;
@@ -173,23 +174,25 @@ usec_t scan_delay(const struct transaction *t, enum driver d)
                 return 0;
         delay = strtoul(text, &unit, 10);
         delay *= streq(unit, "ms") ? USEC_PER_MSEC : USEC_PER_SEC;
-        return delay < DELAY_MOST_USEC ? delay : DELAY_MOST_USEC;
+        return MIN(delay, DELAY_MOST_USEC);
 }
 
 /* Returns the rest of a budget, usec. *haste: the end of a shorter budget, which begins when a signal is first seen to wait. */
-static usec_t left(struct awake deadline, struct awake *haste)
+static usec_t appear_left(struct awake deadline, struct awake *haste)
 {
         usec_t usec = awake_left(deadline), less;
 
         if (haste->usec == 0 && signal_waits())
                 *haste = awake_in(HASTE_BUDGET);
-        less = haste->usec ? awake_left(*haste) : usec;
-        return less < usec ? less : usec;
+        if (haste->usec == 0)
+                return usec;
+        less = awake_left(*haste);
+        return MIN(less, usec);
 }
 
 int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(struct transaction *t))
 {
-        struct announced told = {.n = 0};
+        struct announced announced = {.n = 0};
         struct awake haste = {0};
 
         for (;;) {
@@ -207,27 +210,27 @@ int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(st
                 }
                 back = r > 0 && all_back(t, &now);
                 t->answered = t->answered || back;
-                if (back && all_told(t, &now, &told))
+                if (back && all_announced(t, &now, &announced))
                         return 0;
-                if (left(deadline, &haste) == 0)
+                if (appear_left(deadline, &haste) == 0)
                         return back ? -EINPROGRESS : -ETIMEDOUT;
                 if (usb_disk_driver(&t->roots, t->interface) == DRIVER_NONE)
                         return -ENODEV;
                 if (idle)
                         idle(t);
-                listen(t, LOOK_AGAIN_MSEC, &told);
+                announced_listen(t, LOOK_AGAIN_MSEC, &announced);
         }
 }
 
-static bool told_of_all(const struct transaction *t, const struct usb_disk *now, const struct announced *told)
+static bool all_announced_with_parts(const struct transaction *t, const struct usb_disk *now, const struct announced *announced)
 {
         for (size_t i = 0; i < now->n_luns; i++) {
                 if (!now->luns[i].disk.name[0])
                         continue;
-                if (!was_told(t, told, &now->luns[i].disk))
+                if (!announced_has(t, announced, &now->luns[i].disk))
                         return false;
                 for (size_t p = 0; p < now->luns[i].n_parts; p++)
-                        if (!was_told(t, told, &now->luns[i].parts[p]))
+                        if (!announced_has(t, announced, &now->luns[i].parts[p]))
                                 return false;
         }
         return true;
@@ -235,13 +238,13 @@ static bool told_of_all(const struct transaction *t, const struct usb_disk *now,
 
 void wait_for_udev(struct transaction *t, struct awake deadline)
 {
-        struct announced told = {.n = 0};
-        bool done = !somebody_tells(t);
+        struct announced announced = {.n = 0};
+        bool done = !events_expected(t);
 
         while (!done && awake_left(deadline) > 0) {
                 _cleanup_(usb_disk_done) struct usb_disk now = {0};
 
-                listen(t, LOOK_AGAIN_MSEC, &told);
-                done = usb_disk_read(&t->roots, t->interface, false, &now) <= 0 || told_of_all(t, &now, &told);
+                announced_listen(t, LOOK_AGAIN_MSEC, &announced);
+                done = usb_disk_read(&t->roots, t->interface, false, &now) <= 0 || all_announced_with_parts(t, &now, &announced);
         }
 }

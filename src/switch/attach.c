@@ -55,7 +55,9 @@ static int entry_needed(const struct transaction *t, enum driver d, char ret[sta
 
         facts_bridge(&t->disk.facts, &b);
         r = quirks_param_read(&t->roots, now);
-        return r < 0 ? r : quirks_entry(now, &b, d, ret);
+        if (r < 0)
+                return r;
+        return quirks_entry(now, &b, d, ret);
 }
 
 /* Adds the entry that the bind needs; the caller has the lock. Returns 0 also if it needs none. */
@@ -64,7 +66,9 @@ static int entry_push(struct transaction *t, enum driver d)
         char entry[QUIRK_ENTRY_MAX];
         int r = entry_needed(t, d, entry);
 
-        return r <= 0 ? r : quirks_bind_begin(&t->roots, entry);
+        if (r <= 0)
+                return r;
+        return quirks_bind_begin(&t->roots, entry);
 }
 
 static void entry_pop(struct transaction *t)
@@ -75,28 +79,43 @@ static void entry_pop(struct transaction *t)
                 log_warning("%s: our entry for the bind is still in the quirks parameter: %s", t->interface, strerror(-r));
 }
 
+/*
+ * Binds, and checks the link: a probe that declined may have returned success, and another
+ * program may have bound it.
+ */
+static int bind_and_check(struct transaction *t, enum driver d)
+{
+        int r = driver_bind(t, d);
+
+        if (r < 0 && r != -EBUSY)
+                return r;
+        if (driver_now(t) == d)
+                return 0;
+        return r == -EBUSY ? r : -ENODEV;
+}
+
 int attach(struct transaction *t, enum driver d)
 {
         _cleanup_close_ int lock = lock_for_bind(t);
         char lost[QUIRK_ENTRY_MAX];
+        int entry_error = lock, r;
         bool changed;
-        int r, k;
 
         assert(t->lock >= 0);   /* only one switch of an interface at a time */
         if (driver_now(t) == d) /* a driver that was just loaded binds every interface that has none */
                 return 0;
-        r = lock < 0 ? lock : entry_push(t, d);
+        if (lock >= 0)
+                entry_error = entry_push(t, d);
         /* The bind is tried also without the entry: a driver that should not have the disk declines. */
-        k = driver_bind(t, d);
-        /* Check the link: a probe that declined may have returned success, and another program may have bound it. */
-        if (k >= 0 || k == -EBUSY)
-                k = driver_now(t) == d ? 0 : k == -EBUSY ? k : -ENODEV;
+        r = bind_and_check(t, d);
         /* Without the entry a driver declines a good disk. A program that writes the parameter, too, knows no lock. */
-        changed = k < 0 && lock >= 0 && entry_needed(t, d, lost) != 0;
+        changed = r < 0 && lock >= 0 && entry_needed(t, d, lost) != 0;
         if (lock >= 0)
                 entry_pop(t);
-        t->to_blame = k < 0 && r >= 0 && !changed && !error_is_ours(k);
-        return k < 0 && r < 0 ? r : k;
+        t->to_blame = r < 0 && entry_error >= 0 && !changed && !error_is_ours(r);
+        if (r < 0 && entry_error < 0)
+                return entry_error;
+        return r;
 }
 
 /*
@@ -107,7 +126,9 @@ static int disks_back(struct transaction *t)
 {
         int r = wait_for_disks(t, awake_in(BACK_BUDGET + scan_delay(t, driver_now(t))), NULL);
 
-        return r == -EINPROGRESS || (r < 0 && signal_waits()) ? 0 : r;
+        if (r == -EINPROGRESS || (r < 0 && signal_waits()))
+                return 0;
+        return r;
 }
 
 /* Any driver is better than none. This needs neither quirks nor the name of a driver. */
@@ -115,36 +136,39 @@ static int attach_to_any(struct transaction *t)
 {
         int r = record_check(t);
 
-        if (r >= 0)
-                r = attr_write(t->roots.sys, SYSFS_DRIVERS_PROBE, t->interface);
-        if (r >= 0)
-                r = disks_back(t);
-        return r;
+        if (r < 0)
+                return r;
+        r = attr_write(t->roots.sys, SYSFS_DRIVERS_PROBE, t->interface);
+        if (r < 0)
+                return r;
+        return disks_back(t);
 }
 
 /*
  * Unbinds the driver without deleting the LUNs: if a disk does not answer, `delete` waits a minute. On -errno the disk stays on
  * its driver: it is in use (-EBUSY), or that cannot be known.
  */
-static int detach(struct transaction *t)
+static int unbind_claimed(struct transaction *t)
 {
         enum driver now = driver_now(t);
-        int r, k;
+        int r;
 
         if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE)
                 return 0;
         r = undo_claim_begin(t);
         if (r < 0)
                 return r;
-        k = driver_unbind(t, now);
-        undo_claim_end(t, k >= 0);
-        if (k < 0 && k != -EBUSY)
-                log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now), strerror(-k));
-        return k == -EBUSY ? k : 0;
+        r = driver_unbind(t, now);
+        undo_claim_end(t, r >= 0);
+        if (r == -EBUSY)
+                return r;
+        if (r < 0)
+                log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now), strerror(-r));
+        return 0;
 }
 
 /* The disk is not on its former driver, so "rolled back" would be wrong. */
-static void stays(struct transaction *t, const char *why)
+static void disk_stays(struct transaction *t, const char *why)
 {
         if (t->code == UASD_EXIT_ROLLED_BACK)
                 t->code = UASD_EXIT_FAILED;
@@ -152,8 +176,27 @@ static void stays(struct transaction *t, const char *why)
         log_warning("%s: on %s: %s", t->interface, driver_to_string(driver_now(t)), why);
 }
 
+/* The reason for disk_stays(). used: the result of unbind_claimed(). */
+static const char *why_not_back(int used)
+{
+        if (used == -EBUSY)
+                return N_("it is in use already, and stays");
+        if (used < 0)
+                return N_("whether it is in use cannot be found out, so it stays");
+        return N_("it did not go back");
+}
+
+static int attach_and_wait(struct transaction *t, enum driver d)
+{
+        int r = attach(t, d);
+
+        if (r < 0)
+                return r;
+        return disks_back(t);
+}
+
 /* Brings deleted LUNs back without another bind. */
-static bool rescan(struct transaction *t)
+static bool host_rescan(struct transaction *t)
 {
         struct usb_disk now = {0};
         char path[64];
@@ -174,17 +217,15 @@ void attach_back(struct transaction *t)
 
         if (record_check(t) < 0)
                 return;
-        if (driver_now(t) == t->from && t->from != DRIVER_NONE && rescan(t))
+        if (driver_now(t) == t->from && t->from != DRIVER_NONE && host_rescan(t))
                 r = disks_back(t);
         for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
-                used = detach(t);
+                used = unbind_claimed(t);
                 if (used < 0) /* no roll-back while a process uses the disk */
                         break;
                 if (order[i] == DRIVER_USB_STORAGE && !t->disk.facts.caps.bot)
                         continue;
-                r = attach(t, order[i]);
-                if (r >= 0)
-                        r = disks_back(t);
+                r = attach_and_wait(t, order[i]);
                 if (!attachment_there(t)) { /* the disk was unplugged */
                         t->moved = false;
                         return;
@@ -195,8 +236,6 @@ void attach_back(struct transaction *t)
         if (driver_now(t) == DRIVER_NONE)
                 (void) attach_to_any(t);
         if (driver_now(t) != t->from && t->from != DRIVER_NONE)
-                stays(t, used == -EBUSY ? N_("it is in use already, and stays")
-                         : used < 0     ? N_("whether it is in use cannot be found out, so it stays")
-                                        : N_("it did not go back"));
+                disk_stays(t, why_not_back(used));
         t->moved = false;
 }

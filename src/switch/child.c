@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/param.h>
 #include <sys/prctl.h>
 
 #include "common/log.h"
@@ -47,11 +48,12 @@ bool child_answers(int fd, struct awake deadline)
         int msec = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC), haste = HASTE_BUDGET / USEC_PER_MSEC, n;
 
         do {
-                n = msec < LOOK_AGAIN_MSEC ? msec : LOOK_AGAIN_MSEC;
+                n = MIN(msec, LOOK_AGAIN_MSEC);
                 if (poll(&(struct pollfd){fd, POLLIN, 0}, 1, n) > 0)
                         return true;
                 msec -= n;
-                haste -= signal_waits() ? n : 0;
+                if (signal_waits())
+                        haste -= n;
         } while (msec > 0 && haste > 0);
         return false;
 }

@@ -7,14 +7,16 @@
  * sick disk may hang. The claim ends with the process that wanted it, which closes our stdin.
  */
 
-static int take(struct transaction *t)
+static int claim_only_take(struct transaction *t)
 {
         char busy[BLOCK_NAME_MAX] = "";
         int r = claim_take(&t->roots, t->disk.luns, t->disk.n_luns, &t->claim, busy);
 
         if (r == -EBUSY)
                 return refuse_claimed(t, busy);
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r)) : 0;
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r));
+        return 0;
 }
 
 /* A process that has the disk open without a claim is a user, too. Exempt are the processes that only this claim let in. */
@@ -22,11 +24,28 @@ static int take_if_free(struct transaction *t)
 {
         int r = look_for_users(t, true);
 
-        if (r >= 0)
-                r = take(t);
-        if (r >= 0) /* users that opened it before the claim */
-                r = look_for_users(t, true);
-        return r < 0 ? r : look_for_strangers(t);
+        if (r < 0)
+                return r;
+        r = claim_only_take(t);
+        if (r < 0)
+                return r;
+        r = look_for_users(t, true); /* users that opened it before the claim */
+        if (r < 0)
+                return r;
+        return look_for_strangers(t);
+}
+
+static int claim_only_begin(struct transaction *t, bool again)
+{
+        int r = tx_identify(t, false);
+
+        if (r < 0)
+                return r;
+        if (t->n_disks == 0)
+                return tx_fail(t, UASD_EXIT_FAILED, -ENODEV, "it has no block device");
+        if (again)
+                return claim_only_take(t);
+        return take_if_free(t);
 }
 
 static void wait_for_end(void)
@@ -41,16 +60,9 @@ static void wait_for_end(void)
 
 int transaction_claim(struct transaction *t, bool again)
 {
-        int r;
-
         (void) copy_string(t->step, sizeof(t->step), "claim");
         report_step(t);
-        r = tx_identify(t, false);
-        if (r >= 0 && t->n_disks == 0)
-                r = tx_fail(t, UASD_EXIT_FAILED, -ENODEV, "it has no block device");
-        if (r >= 0)
-                r = again ? take(t) : take_if_free(t);
-        if (r >= 0) {
+        if (claim_only_begin(t, again) >= 0) {
                 claim_keep(&t->claim);
                 report_claim(t);
                 wait_for_end();

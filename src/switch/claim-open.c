@@ -23,7 +23,9 @@ static int open_online(struct transaction *t, struct awake deadline, char ret_bu
                         t->offline = true;
                 else
                         online[n++] = t->disk.luns[i];
-        return n == 0 ? 0 : claim_prepare(&t->roots, online, n, t->from, deadline, &t->claim, ret_busy);
+        if (n == 0)
+                return 0;
+        return claim_prepare(&t->roots, online, n, t->from, deadline, &t->claim, ret_busy);
 }
 
 /* The kernel shows a disk in sysfs a moment before it can be opened. */
@@ -62,21 +64,31 @@ static int wait_for_probes(struct transaction *t, struct awake deadline)
         }
 }
 
+static int claim_try(struct transaction *t, struct awake probed, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
+{
+        int r;
+
+        claim_drop(&t->claim);
+        r = wait_for_probes(t, probed);
+        if (r < 0)
+                return r;
+        if (t->n_disks == 0)
+                return -EAGAIN;
+        r = open_until(t, deadline, ret_busy);
+        if (r < 0)
+                return r;
+        return look_for_media(t);
+}
+
 int claim_online(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
 {
         struct awake probed = awake_in(PROBE_BUDGET);
         int r = -ESTALE;
 
+        if (deadline.usec < probed.usec)
+                probed = deadline;
         /* A card or partition that appears during the opens is opened as well. */
-        for (int tries = 0; r == -ESTALE && tries < CLAIM_TRIES; tries++) {
-                claim_drop(&t->claim);
-                r = wait_for_probes(t, deadline.usec < probed.usec ? deadline : probed);
-                if (r >= 0 && t->n_disks == 0)
-                        r = -EAGAIN;
-                if (r >= 0)
-                        r = open_until(t, deadline, ret_busy);
-                if (r >= 0)
-                        r = look_for_media(t);
-        }
+        for (int tries = 0; r == -ESTALE && tries < CLAIM_TRIES; tries++)
+                r = claim_try(t, probed, deadline, ret_busy);
         return r;
 }

@@ -34,14 +34,14 @@ static bool lun_leaves(const struct claim_releaser *d, const struct lun *l)
         return r == -ENOENT || r == -ENODEV || (r > 0 && (streq(state, "cancel") || streq(state, "deleted")));
 }
 
-static void await(sem_t *s)
+static void sem_await(sem_t *s)
 {
         while (sem_wait(s) < 0 && errno == EINTR)
                 ;
 }
 
 /* Returns true if no claim is left. */
-static bool let_go(struct claim_releaser *d)
+static bool releaser_let_go(struct claim_releaser *d)
 {
         size_t begun = atomic_load(&d->begun);
         bool left = begun < d->t->disk.n_luns;
@@ -65,8 +65,8 @@ static void *let_claims_go(void *data)
         struct claim_releaser *d = data;
 
         (void) sem_post(&d->runs);
-        await(&d->go);
-        while (!atomic_load(&d->over) && !let_go(d))
+        sem_await(&d->go);
+        while (!atomic_load(&d->over) && !releaser_let_go(d))
                 (void) usleep(LOOK_AGAIN_USEC);
         return NULL;
 }
@@ -86,7 +86,7 @@ static void claim_releaser_begin(struct claim_releaser *d)
         (void) sem_init(&d->go, 0, 0);
         d->there = pthread_create(&d->thread, NULL, let_claims_go, d) == 0;
         if (d->there)
-                await(&d->runs);
+                sem_await(&d->runs);
 }
 
 /* The deletes begin. */
@@ -128,6 +128,17 @@ static int delete_all(struct transaction *t, struct claim_releaser *d)
         return 0;
 }
 
+static int claim_and_delete(struct transaction *t, struct claim_releaser *d)
+{
+        int r = close_door(t);
+
+        if (r < 0)
+                return r;
+        t->moved = true;
+        claim_releaser_go(d);
+        return delete_all(t, d);
+}
+
 /*
  * All slow work comes before close_door(): every open between the claim and its end fails. The deletes use the directory of the
  * interface: when the disk is unplugged, it is dead, while another disk may get the same host number at once.
@@ -141,12 +152,7 @@ int luns_delete(struct transaction *t)
         if (dir < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, dir, "the disk is no longer the one that was looked at");
         claim_releaser_begin(&d);
-        r = close_door(t);
-        if (r >= 0) {
-                t->moved = true;
-                claim_releaser_go(&d);
-                r = delete_all(t, &d);
-        }
+        r = claim_and_delete(t, &d);
         claim_releaser_end(&d);
         return r;
 }

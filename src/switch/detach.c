@@ -46,8 +46,9 @@ int step_detach(struct transaction *t)
         if (t->disk.n_luns > 0 || t->from == DRIVER_NONE)
                 return 0;
         r = may_begin(t);
-        if (r >= 0)
-                r = before_uas_comes(t);
+        if (r < 0)
+                return r;
+        r = before_uas_comes(t);
         if (r < 0)
                 return r;
         listen_for_disks(t);
@@ -57,6 +58,9 @@ int step_detach(struct transaction *t)
                 return r;
         t->moved = t->detached = true;
         r = driver_unbind(t, t->from);
+        /* In a probe that declines the disk the driver only seems to have it. */
+        if (r == -ENODEV && attachment_there(t) && usb_disk_driver(&t->roots, t->interface) == DRIVER_NONE)
+                return 0;
         if (r == -EBUSY) {
                 t->moved = t->detached = false;
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "its disk appeared before it could be switched");

@@ -25,7 +25,7 @@ static int eject_identify(struct transaction *t)
 }
 
 /* Called with the lock: during a switch the disk may have no driver and no LUN. */
-static int may_go(struct transaction *t)
+static int eject_may_go(struct transaction *t)
 {
         _cleanup_strv_ char **interfaces = NULL;
         char of_device[INTERFACE_NAME_MAX];
@@ -63,16 +63,19 @@ static int eject_begin(struct transaction *t)
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record: %s", strerror(-r));
         r = eject_identify(t);
-        return r < 0 ? r : may_go(t);
+        if (r < 0)
+                return r;
+        return eject_may_go(t);
 }
 
 static int eject_sync(struct transaction *t)
 {
         int r = step_sync(t);
 
-        if (r >= 0)
-                t->written = claim_written(&t->roots, &t->claim);
-        return r;
+        if (r < 0)
+                return r;
+        t->written = claim_written(&t->roots, &t->claim);
+        return 0;
 }
 
 /* From here on the disk is claimed: no process can open it for itself. */
@@ -80,14 +83,15 @@ static int eject_stop(struct transaction *t)
 {
         int r = close_door(t);
 
-        for (size_t i = 0; r >= 0 && i < t->claim.n; i++) {
-                int k = claim_stop(&t->claim, i);
-
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < t->claim.n; i++) {
+                r = claim_stop(&t->claim, i);
                 /* Its cache is flushed. A drive that cannot be stopped loses nothing. */
-                if (k < 0)
-                        log_info("%s: %s does not stop: %s", t->interface, t->claim.nodes[i].name, strerror(-k));
+                if (r < 0)
+                        log_info("%s: %s does not stop: %s", t->interface, t->claim.nodes[i].name, strerror(-r));
         }
-        return r;
+        return 0;
 }
 
 static int eject_remove(struct transaction *t)
@@ -96,7 +100,9 @@ static int eject_remove(struct transaction *t)
 
         if (r == -EBUSY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, NOT_CLAIMED);
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "the kernel does not remove it: %s", strerror(-r)) : 0;
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "the kernel does not remove it: %s", strerror(-r));
+        return 0;
 }
 
 static bool is_udev(const struct transaction *t, const struct user *u)
@@ -147,10 +153,10 @@ int transaction_eject(struct transaction *t)
                         i = 0; /* with the claim */
                 }
         }
-        if (r >= 0)
-                (void) copy_string(t->text, sizeof(t->text), "ejected");
-        else
+        if (r < 0)
                 settle_unplugged(t);
+        else
+                (void) copy_string(t->text, sizeof(t->text), "ejected");
         claim_drop(&t->claim);
         record_end(t);
         return t->code;

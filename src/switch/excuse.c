@@ -61,7 +61,7 @@ static struct reports read_reports(const struct transaction *t, int log, usec_t 
 const char *machine_excuses(const struct transaction *t)
 {
         _cleanup_close_ int whole = open_log(t);
-        usec_t began = t->began.usec ? t->began.usec : now_awake().usec, asleep;
+        usec_t began = t->began.usec ?: now_awake().usec, asleep;
         struct reports before = read_reports(t, whole, began > EXCUSE_USEC ? began - EXCUSE_USEC : 0),
                        since = read_reports(t, t->log, 0);
 
@@ -72,5 +72,7 @@ const char *machine_excuses(const struct transaction *t)
         if (since.excuse || before.excuse)
                 return since.excuse ?: before.excuse;
         /* The kernel itself unbinds uas only after a reset that has failed. */
-        return t->taken_off && t->log >= 0 && !since.fault ? N_("another program has taken it off uas") : NULL;
+        if (t->taken_off && t->log >= 0 && !since.fault)
+                return N_("another program has taken it off uas");
+        return NULL;
 }

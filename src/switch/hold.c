@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
+#include <sys/param.h>
 
 #include "common/names.h"
 #include "switch/transaction.h"
@@ -20,29 +21,31 @@ struct awake undo_deadline(const struct transaction *t)
 {
         usec_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
 
-        return (struct awake){end - (third < UNDO_BUDGET ? third : UNDO_BUDGET)};
+        return (struct awake){end - MIN(third, UNDO_BUDGET)};
 }
 
 struct awake step_deadline(const struct transaction *t, usec_t budget)
 {
         struct awake end = awake_in(budget);
 
-        return t->hold_deadline && undo_deadline(t).usec < end.usec ? undo_deadline(t) : end;
+        if (t->hold_deadline && undo_deadline(t).usec < end.usec)
+                return undo_deadline(t);
+        return end;
 }
 
-static usec_t length(const struct transaction *t)
+static usec_t hold_length(const struct transaction *t)
 {
-        return t->config.hold_usec < HOLD_MAX_USEC ? t->config.hold_usec : HOLD_MAX_USEC;
+        return MIN(t->config.hold_usec, HOLD_MAX_USEC);
 }
 
 /* Starts the timer, unless it was started a moment ago. After a failure PID 1 is not asked again: a switch waits only once. */
-static int arm(struct transaction *t)
+static int hold_arm(struct transaction *t)
 {
         usec_t now = now_boottime();
 
-        if (length(t) == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD))
+        if (hold_length(t) == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD))
                 return -ECANCELED;
-        if (t->armed && now < t->armed + length(t) / 2)
+        if (t->armed && now < t->armed + hold_length(t) / 2)
                 return 0;
         if (t->pid1_error >= 0)
                 t->pid1_error = pid1_ask_and_wait(PID1_ASK_RELEASE, t->interface,
@@ -55,20 +58,22 @@ static int arm(struct transaction *t)
 
 int switch_hold_prepare(struct transaction *t)
 {
-        return !t->hold_deadline && (t->plugged || t->no_udev) ? arm(t) : 0;
+        if (t->hold_deadline || (!t->plugged && !t->no_udev))
+                return 0;
+        return hold_arm(t);
 }
 
 /* Without a timer there is no hold. It is not needed either: without PID 1 no process mounts the disk meanwhile. */
-static void hold(struct transaction *t)
+static void hold_set(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
         struct hold_mark m = {.attachment = facts_attachment_id(f)};
 
-        if (t->holding || arm(t) < 0)
+        if (t->holding || hold_arm(t) < 0)
                 return;
         /* A mark "released" belongs to an earlier hold on this attachment. This hold is our own, and short. */
         (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){.released = false});
-        m.deadline = t->armed + length(t);
+        m.deadline = t->armed + hold_length(t);
         assert(t->armed != 0 && m.deadline > t->armed); /* every hold has a deadline, and a timer that ends it */
         t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
         /* A boot or a user waits for this disk: its time is that of the hold. */
@@ -86,9 +91,13 @@ void switch_hold_await(struct transaction *t)
 
 void switch_hold_begin(struct transaction *t)
 {
-        unsigned fields = MARK_SWITCHED | (t->automatic ? MARK_TRIED : 0) | (t->plugged ? 0 : MARK_NO_AUTO);
         const struct attachment_mark mark = {.tried = true, .no_auto = true, .switched_to = t->to};
+        unsigned fields = MARK_SWITCHED;
 
+        if (t->automatic)
+                fields |= MARK_TRIED;
+        if (!t->plugged)
+                fields |= MARK_NO_AUTO;
         /* Written before the bind: the rule never begins another hold on this attachment. */
         (void) attachment_change(&t->roots, &t->disk.facts, fields, &mark);
         t->holding = t->hold_deadline != 0;
@@ -97,7 +106,7 @@ void switch_hold_begin(struct transaction *t)
         if (t->awaited && record_write(t, t->step) < 0)
                 t->awaited = false;
         if (t->plugged || !t->awaited) /* a boot or a user waits for it: if this process dies, PID 1 ends the hold */
-                hold(t);
+                hold_set(t);
 }
 
 int switch_hold_if_long_left(const struct transaction *t)
@@ -106,13 +115,15 @@ int switch_hold_if_long_left(const struct transaction *t)
 
         if (!t->awaited || t->holding)
                 return -1;
-        return left > 0 ? (int) (left / USEC_PER_MSEC) + 1 : 0;
+        if (left == 0)
+                return 0;
+        return (int) (left / USEC_PER_MSEC) + 1;
 }
 
 void switch_hold_if_long(struct transaction *t)
 {
         if (switch_hold_if_long_left(t) == 0)
-                hold(t);
+                hold_set(t);
 }
 
 /*
@@ -130,7 +141,7 @@ void switch_hold_for_undo(struct transaction *t, bool known)
         if (!t->awaited)
                 return;
         if (known)
-                hold(t);
+                hold_set(t);
         t->awaited = false;
         (void) record_write(t, t->step);
         if (known)

@@ -20,7 +20,7 @@ enum task {
         TASK_STANDBY,
 };
 
-static void help(void)
+static void switch_help(void)
 {
         (void) printf("uasd-switch [OPTION...] INTERFACE uas|usb-storage\n"
                       "uasd-switch --recover|--claim|--claim-again|--eject INTERFACE\n"
@@ -43,14 +43,14 @@ static void help(void)
                       "                           run with them. At its end: exit\n");
 }
 
-static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
+static int arguments_parse(int argc, char *argv[], struct transaction *t, int *ret_task)
 {
         enum {
                 OPT_VERSION = 256,
                 OPT_HOLD,
                 OPT_ATTACHMENT,
         };
-        int automatic = 0, plugged = 0, no_udev = 0, machine = 0, c, target;
+        int automatic = 0, plugged = 0, no_udev = 0, machine = 0, operands, c, target;
         const struct option options[] = {
                 {"help", no_argument, NULL, 'h'},
                 {"version", no_argument, NULL, OPT_VERSION},
@@ -75,7 +75,7 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
                 case 0: /* one of those that set a variable */
                         break;
                 case 'h':
-                        help();
+                        switch_help();
                         return 0;
                 case OPT_VERSION:
                         (void) printf("uasd-switch %s\n", UASD_VERSION);
@@ -102,7 +102,8 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
         t->machine = machine;
         if (*ret_task == TASK_STANDBY && argc == optind)
                 return 1;
-        if (argc - optind != (*ret_task != TASK_SWITCH ? 1 : 2)) {
+        operands = *ret_task == TASK_SWITCH ? 2 : 1;
+        if (argc - optind != operands) {
                 log_error("INTERFACE%s expected; see --help", *ret_task != TASK_SWITCH ? "" : " and driver");
                 return -EINVAL;
         }
@@ -122,33 +123,52 @@ static int parse(int argc, char *argv[], struct transaction *t, int *ret_task)
         return 1;
 }
 
+#define JOB_ARGUMENTS_MAX 16
+
+/* Splits a job into arguments, behind the name of the program. Returns their number, or -EINVAL. */
+static int job_split(char *job, ssize_t n, char *argv[static JOB_ARGUMENTS_MAX])
+{
+        int argc = 1;
+
+        if (n > SWITCH_JOB_MAX || job[n - 1] != '\0')
+                return -EINVAL;
+        for (ssize_t at = 0; at < n; at += (ssize_t) strlen(job + at) + 1) {
+                if (argc + 1 >= JOB_ARGUMENTS_MAX)
+                        return -EINVAL;
+                argv[argc++] = job + at;
+        }
+        return argc;
+}
+
+static int job_parse(char *job, ssize_t n, struct transaction *t, int *ret_task)
+{
+        char *argv[JOB_ARGUMENTS_MAX] = {(char *) "uasd-switch"};
+        int argc = job_split(job, n, argv), r;
+
+        if (argc < 0)
+                return argc;
+        *ret_task = TASK_SWITCH;
+        r = arguments_parse(argc, argv, t, ret_task);
+        if (r > 0 && *ret_task == TASK_STANDBY)
+                return -EINVAL;
+        return r;
+}
+
 /*
  * The standby has loaded what it needs before a disk becomes free, and read nothing that may change until then. Returns 1, 0 if
  * there is no job, or -EINVAL. The transaction keeps pointers into `job`.
  */
-static int await_job(char job[static SWITCH_JOB_MAX + 1], struct transaction *t, int *ret_task)
+static int standby_job(char job[static SWITCH_JOB_MAX + 1], struct transaction *t, int *ret_task)
 {
-        char *argv[16] = {(char *) "uasd-switch"};
-        int argc = 1, r = 0;
         ssize_t n;
+        int r;
 
         do
                 n = read(STDIN_FILENO, job, SWITCH_JOB_MAX + 1);
         while (n < 0 && errno == EINTR);
         if (n <= 0)
                 return 0;
-        if (n > SWITCH_JOB_MAX || job[n - 1] != '\0')
-                r = -EINVAL;
-        for (ssize_t at = 0; r >= 0 && at < n; at += (ssize_t) strlen(job + at) + 1)
-                if (argc + 1 < (int) ELEMENTSOF(argv))
-                        argv[argc++] = job + at;
-                else
-                        r = -EINVAL;
-        *ret_task = TASK_SWITCH;
-        if (r >= 0)
-                r = parse(argc, argv, t, ret_task);
-        if (r > 0 && *ret_task == TASK_STANDBY)
-                r = -EINVAL;
+        r = job_parse(job, n, t, ret_task);
         if (r < 0)
                 log_error("--standby: not the arguments of a job");
         return r;
@@ -173,11 +193,13 @@ int main(int argc, char *argv[])
         int task = TASK_SWITCH, r;
 
         log_open("uasd-switch", LOG_INFO);
-        r = parse(argc, argv, &t, &task);
+        r = arguments_parse(argc, argv, &t, &task);
         if (r > 0 && task == TASK_STANDBY)
-                r = await_job(job, &t, &task);
-        if (r <= 0)
-                return r < 0 ? UASD_EXIT_USAGE : UASD_EXIT_OK;
+                r = standby_job(job, &t, &task);
+        if (r < 0)
+                return UASD_EXIT_USAGE;
+        if (r == 0)
+                return UASD_EXIT_OK;
         if (t.machine)
                 log_for(getppid());
         (void) signal(SIGPIPE, SIG_IGN); /* the reader of our output may die; the switch continues */

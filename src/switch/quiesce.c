@@ -7,19 +7,28 @@
 
 /* Finds the users of a disk while it is synced and read, up to the claim. */
 
+static int refuse_user(struct transaction *t, const struct user *u)
+{
+        const char *kind = user_kind_to_string(u->kind);
+
+        if (u->where)
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s at %s", kind, u->device, u->where);
+        if (u->command)
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s by %s", kind, u->device, u->command);
+        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s", kind, u->device);
+}
+
 /* Reports the users and ends the switch before the disk was touched. */
 static int refuse_users(struct transaction *t, struct user *users, size_t n)
 {
+        int r = 0;
+
         for (size_t i = 0; i < n; i++)
                 report_user(t, &users[i]);
-        if (n)
-                (void) tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY,
-                               users[0].where     ? N_("in use: %s of %s at %s")
-                               : users[0].command ? N_("in use: %s of %s by %s")
-                                                  : N_("in use: %s of %s"),
-                               user_kind_to_string(users[0].kind), users[0].device, users[0].where ?: users[0].command);
+        if (n > 0)
+                r = refuse_user(t, &users[0]);
         users_free(users, n);
-        return n ? -EBUSY : 0;
+        return r;
 }
 
 int look_for_users(struct transaction *t, bool deep)
@@ -53,7 +62,9 @@ int count_exempt(const struct transaction *t, const struct usb_disk *d,
         for (size_t i = 0; i < n; i++)
                 *ret += exempt(t, &users[i]);
         users_free(users, n);
-        return r < 0 ? r : n > *ret ? -EBUSY : 0;
+        if (r < 0)
+                return r;
+        return n > *ret ? -EBUSY : 0;
 }
 
 /* A new node or medium may have users, and was neither watched nor synced. The next try has to begin with it. */
@@ -63,7 +74,9 @@ static int same_media(struct transaction *t)
 
         if (r == -ESTALE)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "a medium was put in or taken out, or partitions were read again");
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r)) : 0;
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
+        return 0;
 }
 
 int look_for_strangers(struct transaction *t)
@@ -85,25 +98,30 @@ int sync_nodes(struct transaction *t)
         char node[BLOCK_NAME_MAX] = "";
         int r = claim_sync(&t->claim, node);
 
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r)) : 0;
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r));
+        return 0;
 }
 
 /* Repeats search and sync until no process has touched the disk meanwhile. */
 int undisturbed(struct transaction *t)
 {
         enum disturbance d;
-        int r = 0;
+        int r;
 
         for (int tries = 0; tries < 5 && (d = claim_disturbed(&t->claim)) != DISTURBANCE_NONE; tries++) {
                 r = look_for_users(t, true);
-                if (r >= 0 && d == DISTURBANCE_WRITTEN)
-                        r = sync_nodes(t);
+                if (r < 0)
+                        return r;
+                if (d != DISTURBANCE_WRITTEN)
+                        continue;
+                r = sync_nodes(t);
                 if (r < 0)
                         return r;
         }
-        return claim_disturbed(&t->claim) == DISTURBANCE_NONE
-                       ? 0
-                       : tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "a program keeps opening the disk");
+        if (claim_disturbed(&t->claim) != DISTURBANCE_NONE)
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "a program keeps opening the disk");
+        return 0;
 }
 
 int take_fingerprint(struct transaction *t)
@@ -117,7 +135,55 @@ int take_fingerprint(struct transaction *t)
         free(TAKE_PTR(t->fingerprint));
         /* If a disk cannot be read under uas, that is a reason to leave uas. */
         r = fingerprint_read(&t->claim, t->from == DRIVER_UAS, &t->fingerprint, NULL);
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r)) : 0;
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r));
+        return 0;
+}
+
+/*
+ * All work that may be slow, immediately before a claim. changed: another process has written to
+ * the disk. ret_opens: the opens of all disks of the driver, or -errno.
+ */
+static int door_prepare(struct transaction *t, bool first, bool changed, int *ret_opens)
+{
+        enum disturbance d = claim_disturbed(&t->claim);
+        int n = (int) t->claim.n, r;
+
+        /* Counted before the search by name. If all opens that the driver counts are ours, the search is not needed. */
+        *ret_opens = driver_opens(&t->roots, t->from);
+        if (d != DISTURBANCE_NONE || !first || *ret_opens != n) {
+                r = look_for_users(t, true);
+                if (r < 0)
+                        return r;
+        }
+        if (*ret_opens > n) {
+                r = look_for_strangers(t);
+                if (r < 0)
+                        return r;
+        }
+        if (changed || d == DISTURBANCE_WRITTEN) {
+                r = sync_nodes(t);
+                if (r < 0)
+                        return r;
+                r = take_fingerprint(t);
+                if (r < 0)
+                        return r;
+        }
+        return same_media(t);
+}
+
+static int door_refused(struct transaction *t, int error, const char *busy)
+{
+        switch (error) {
+        case -EBUSY:
+                return refuse_claimed(t, busy);
+        case -EAGAIN:
+                return tx_fail(t, UASD_EXIT_DEFERRED, error, "a program keeps opening the disk");
+        case -ESTALE:
+                return tx_fail(t, UASD_EXIT_DEFERRED, error, "a program keeps writing to the disk");
+        default:
+                return tx_fail(t, UASD_EXIT_FAILED, error, "cannot claim %s: %s", busy, strerror(-error));
+        }
 }
 
 /*
@@ -134,36 +200,19 @@ int close_door(struct transaction *t)
                 return 0;
         claim_close_partitions(&t->claim);
         for (int tries = 0; tries < 5; tries++) {
-                enum disturbance d = claim_disturbed(&t->claim);
-                bool stale = r == -ESTALE || d == DISTURBANCE_WRITTEN;
-
-                /* Counted before the search by name. If all opens that the driver counts are ours, the search is not needed. */
-                opens = driver_opens(&t->roots, t->from);
-                r = d == DISTURBANCE_NONE && tries == 0 && opens == (int) t->claim.n ? 0 : look_for_users(t, true);
-                if (r >= 0 && opens > (int) t->claim.n)
-                        r = look_for_strangers(t);
-                if (r >= 0 && stale)
-                        r = sync_nodes(t);
-                if (r >= 0 && stale)
-                        r = take_fingerprint(t);
-                if (r >= 0)
-                        r = same_media(t);
+                r = door_prepare(t, tries == 0, r == -ESTALE, &opens);
                 if (r < 0)
                         return r;
                 r = claim_close_door(&t->roots, t->from, opens, &t->claim, busy);
                 if (r != -EAGAIN && r != -ESTALE)
                         break;
         }
+        if (r < 0)
+                return door_refused(t, r, busy);
         /* Without a count, an open in the last moment has not been noticed yet. */
-        if (r >= 0 && opens < 0 && look_for_users(t, true) < 0)
+        if (opens < 0 && look_for_users(t, true) < 0)
                 return -EBUSY;
-        if (r >= 0 && claim_written(&t->roots, &t->claim) != t->written)
-                r = -ESTALE;
-        if (r == -EBUSY)
-                return refuse_claimed(t, busy);
-        if (r == -EAGAIN)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps opening the disk");
-        if (r == -ESTALE)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps writing to the disk");
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r)) : 0;
+        if (claim_written(&t->roots, &t->claim) != t->written)
+                return door_refused(t, -ESTALE, busy);
+        return 0;
 }

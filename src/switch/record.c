@@ -30,7 +30,11 @@ static int record_is_ours(const struct transaction *t)
         struct switch_record record;
         int r = switch_record_read(&t->roots, t->interface, &record);
 
-        return r < 0 ? r : r > 0 && record.pid == getpid() ? 0 : -ESTALE;
+        if (r < 0)
+                return r;
+        if (r == 0 || record.pid != getpid())
+                return -ESTALE;
+        return 0;
 }
 
 int record_write(struct transaction *t, const char *step)
@@ -46,31 +50,40 @@ int record_write(struct transaction *t, const char *step)
                 .holding = t->holding,
                 .awaited = t->awaited,
         };
-        /* hold_rescue() removes the record and gives the disk to another driver: a switch that wakes up late must stop. */
-        int r = t->recorded ? record_is_ours(t) : 0;
+        int r;
 
-        if (r < 0)
-                return r;
+        /* hold_rescue() removes the record and gives the disk to another driver: a switch that wakes up late must stop. */
+        if (t->recorded) {
+                r = record_is_ours(t);
+                if (r < 0)
+                        return r;
+        }
         (void) copy_string(record.step, sizeof(record.step), step);
         if (t->failed && t->has_unread)
                 (void) unread_text(&t->unread, record.unread);
         r = switch_record_write(&t->roots, t->interface, &record);
-        t->recorded = t->recorded || r >= 0;
-        return r;
+        if (r < 0)
+                return r;
+        t->recorded = true;
+        return 0;
 }
 
 int record_begin(struct transaction *t)
 {
         int r = take_lock(t);
 
-        return r < 0 ? r : record_write(t, "record");
+        if (r < 0)
+                return r;
+        return record_write(t, "record");
 }
 
 int record_check(struct transaction *t)
 {
         int r = record_is_ours(t);
 
-        return r < 0 ? r : attachment_there(t) ? 0 : -ESTALE;
+        if (r < 0)
+                return r;
+        return attachment_there(t) ? 0 : -ESTALE;
 }
 
 void record_end(struct transaction *t)

@@ -18,6 +18,40 @@ static void keep_what_has_it(struct transaction *t, enum driver now)
                 t->from = now;
 }
 
+static void recover_disk(struct transaction *t)
+{
+        enum driver now = t->disk.facts.driver, to = t->to;
+        bool back = t->failed && now == t->to && t->from != DRIVER_NONE;
+
+        if (!t->no_udev)
+                (void) uevents_open(UEVENTS_PROCESSED, &t->events);
+        /* true: its LUNs have appeared since it failed, so it was already back */
+        t->answered = now == t->from && t->disk.n_luns > 0 && luns_with_disk(t->disk.luns, t->disk.n_luns) >= t->n_disks;
+        if (t->moved && now != DRIVER_OTHER) {
+                if (!back)
+                        keep_what_has_it(t, now);
+                (void) record_write(t, "recover");
+                if (back || t->disk.n_luns == 0 || luns_with_disk(t->disk.luns, t->disk.n_luns) < t->n_disks)
+                        attach_back(t);
+        }
+        if (t->failed)
+                (void) snprintf(t->text, sizeof(t->text), "under %s it did not pass; uasd-switch was killed on the way back",
+                                driver_to_string(to));
+        t->to = to;
+        reread(t);
+        /* Also a hold that began after the last change of the record. But a hold of the next attachment is not ours. */
+        if (!t->replugged)
+                t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
+        if (t->holding)
+                switch_hold_end(t);
+        uevents_close(t->events);
+        history_recall(&t->roots, &t->disk.facts);
+        if (t->failed)
+                undo_trial(t);
+        trial_leave(t);
+        verify_end(t);
+}
+
 /*
  * The record shows the step of the switch, the kernel shows the present driver. The disk stays on that driver, unless it has
  * failed there. A disk without a driver goes back to its former one. Never called while the lock is held.
@@ -35,38 +69,8 @@ int transaction_recover(struct transaction *t)
         children_end(t); /* otherwise their claims would look like those of another process */
         quirks_in_order(t);
         r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
-        if (r > 0) {
-                enum driver now = t->disk.facts.driver, to = t->to;
-                bool back = t->failed && now == t->to && t->from != DRIVER_NONE;
-
-                if (!t->no_udev)
-                        (void) uevents_open(UEVENTS_PROCESSED, &t->events);
-                /* true: its LUNs have appeared since it failed, so it was already back */
-                t->answered = now == t->from && t->disk.n_luns > 0 && luns_with_disk(t->disk.luns, t->disk.n_luns) >= t->n_disks;
-                if (t->moved && now != DRIVER_OTHER) {
-                        if (!back)
-                                keep_what_has_it(t, now);
-                        (void) record_write(t, "recover");
-                        if (back || t->disk.n_luns == 0 || luns_with_disk(t->disk.luns, t->disk.n_luns) < t->n_disks)
-                                attach_back(t);
-                }
-                if (t->failed)
-                        (void) snprintf(t->text, sizeof(t->text),
-                                        "under %s it did not pass; uasd-switch was killed on the way back", driver_to_string(to));
-                t->to = to;
-                reread(t);
-                /* Also a hold that began after the last change of the record. But a hold of the next attachment is not ours. */
-                if (!t->replugged)
-                        t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
-                if (t->holding)
-                        switch_hold_end(t);
-                uevents_close(t->events);
-                history_recall(&t->roots, &t->disk.facts);
-                if (t->failed)
-                        undo_trial(t);
-                trial_leave(t);
-                verify_end(t);
-        }
+        if (r > 0)
+                recover_disk(t);
         record_end(t);
         return 0;
 }

@@ -28,27 +28,28 @@ static bool given_up(const struct transaction *t, const struct lun *l)
         return false;
 }
 
-static bool claimed(const struct transaction *t, const struct lun *l)
+static bool lun_claimed(const struct transaction *t, const struct lun *l)
 {
         size_t i;
 
-        return t->undo.active ? undo_claim_has(t, l)
-                              : lun_among(l, t->disk.luns, t->disk.n_luns, &i) && claim_has(&t->claim, l->lun);
+        if (t->undo.active)
+                return undo_claim_has(t, l);
+        return lun_among(l, t->disk.luns, t->disk.n_luns, &i) && claim_has(&t->claim, l->lun);
 }
 
-static bool may_go(const struct transaction *t, const char *host, const struct lun *l)
+static bool lun_may_go(const struct transaction *t, const char *host, const struct lun *l)
 {
         /* step_claim() and undo_claim_begin() have searched for users of a disk that is offline. */
         bool looked = t->offline || t->undo.active;
 
         if (l->disk.name[0])
-                return claimed(t, l) || (looked && lun_offline(t, host, l));
+                return lun_claimed(t, l) || (looked && lun_offline(t, host, l));
         /* On the way back wait_for_disks() has given the LUN its time. */
         return !lun_awaited(l) || t->undo.active || given_up(t, l);
 }
 
 /* Applies the rule to the present devices. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if it has gone. */
-static int rule(const struct transaction *t, int dir)
+static int rule_check(const struct transaction *t, int dir)
 {
         struct lun *luns = NULL;
         char host[16];
@@ -58,25 +59,31 @@ static int rule(const struct transaction *t, int dir)
         if (r < 0)
                 return -EBUSY;
         for (size_t i = 0; i < n && r >= 0; i++)
-                r = may_go(t, host, &luns[i]) ? 0 : -EBUSY;
+                r = lun_may_go(t, host, &luns[i]) ? 0 : -EBUSY;
         luns_free(luns, n);
+        if (r < 0)
+                return r;
         /* The directory of an interface that has gone is empty, and another disk may be at its port. */
-        return r >= 0 && faccessat(dir, "bInterfaceClass", F_OK, 0) < 0 ? -ENODEV : r;
+        return faccessat(dir, "bInterfaceClass", F_OK, 0) < 0 ? -ENODEV : 0;
 }
 
 int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *begun)
 {
         const struct lun *l = &t->disk.luns[i];
         char path[128];
-        int r = rule(t, dir);
+        int r = rule_check(t, dir);
 
+        if (r == -ENODEV)
+                return 0;
         if (r < 0)
-                return r == -ENODEV ? 0 : r;
+                return r;
         assert(t->moved && t->recorded && !t->undo.active);
         assert(!l->disk.name[0] || claim_has(&t->claim, l->lun));
         atomic_store(begun, i + 1);
         r = attr_write(dir, lun_attribute(t->disk.host, l, "delete", path, sizeof(path)), "1");
-        return r == -ENOENT || r == -ENODEV ? 0 : r;
+        if (r == -ENOENT || r == -ENODEV)
+                return 0;
+        return r;
 }
 
 int interface_open(struct transaction *t)
@@ -90,16 +97,23 @@ int interface_open(struct transaction *t)
         if (dir < 0)
                 return errno == ENOENT ? -ENODEV : -errno;
         r = record_check(t); /* the name does not say whose interface it is */
-        return r < 0 ? r : TAKE_FD(dir);
+        if (r < 0)
+                return r;
+        return TAKE_FD(dir);
 }
 
 /* Opens the directory of the interface, and applies the rule. */
 static int interface_may_go(struct transaction *t)
 {
         _cleanup_close_ int dir = interface_open(t);
-        int r = dir < 0 ? dir : rule(t, dir);
+        int r;
 
-        return r < 0 ? r : TAKE_FD(dir);
+        if (dir < 0)
+                return dir;
+        r = rule_check(t, dir);
+        if (r < 0)
+                return r;
+        return TAKE_FD(dir);
 }
 
 static int driver_write(struct transaction *t, enum driver d, const char *file, int (*check)(struct transaction *t))
@@ -138,6 +152,8 @@ int device_remove(struct transaction *t)
 
         assert(t->recorded && t->lock >= 0);
         dir = interface_may_go(t);
+        if (dir < 0)
+                return dir;
         /* Relative to the interface that was checked: another device may be at its port by now. */
-        return dir < 0 ? dir : attr_write(dir, "../remove", "1");
+        return attr_write(dir, "../remove", "1");
 }

@@ -26,9 +26,11 @@ void report_user(const struct transaction *t, const struct user *u)
                         (void) printf("OPENED %s\n", u->device);
                 return;
         }
-        (void) fprintf(stderr, "%s %s%s%s%s%s", user_kind_to_string(u->kind), u->device, u->where ? " at " : "",
-                       make_harmless(u->where ? u->where : "", where, sizeof(where)), u->command ? " by " : "",
-                       make_harmless(u->command ? u->command : "", command, sizeof(command)));
+        (void) fprintf(stderr, "%s %s", user_kind_to_string(u->kind), u->device);
+        if (u->where)
+                (void) fprintf(stderr, " at %s", make_harmless(u->where, where, sizeof(where)));
+        if (u->command)
+                (void) fprintf(stderr, " by %s", make_harmless(u->command, command, sizeof(command)));
         if (u->pid)
                 (void) fprintf(stderr, " (pid %i)", (int) u->pid);
         (void) fputc('\n', stderr);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/wait.h>
 
 #include "common/gettext.h"
@@ -42,24 +43,33 @@ static void name_disk(const struct usb_disk *now, struct reread *s)
                         (void) copy_string(s->name, sizeof(s->name), now->luns[i].disk.name);
 }
 
-static void in_child(struct transaction *t, struct reread *s, int out)
+static void reread_places(struct transaction *t, struct claim *c, struct reread *s)
 {
-        struct claim c = CLAIM_NULL;
         struct usb_disk now = {0};
         unsigned lun = s->unread.lun;
 
-        s->error = examiner_open(t, &c, &now);
-        s->ready = s->error >= 0;
-        if (s->ready) {
-                name_disk(&now, s);
-                s->error = unread_control(&c, lun);
-                s->begun = s->error >= 0;
-        }
-        if (s->begun) {
-                s->error = s->unread.samples ? read_samples(&c, &s->unread) : unread_again(&c, &s->unread);
-                s->done = true;
-                s->alive = s->error >= 0 || unread_control(&c, lun) >= 0;
-        }
+        s->error = examiner_open(t, c, &now);
+        if (s->error < 0)
+                return;
+        s->ready = true;
+        name_disk(&now, s);
+        s->error = unread_control(c, lun);
+        if (s->error < 0)
+                return;
+        s->begun = true;
+        if (s->unread.samples)
+                s->error = read_samples(c, &s->unread);
+        else
+                s->error = unread_again(c, &s->unread);
+        s->done = true;
+        s->alive = s->error >= 0 || unread_control(c, lun) >= 0;
+}
+
+static void reread_in_child(struct transaction *t, struct reread *s, int out)
+{
+        struct claim c = CLAIM_NULL;
+
+        reread_places(t, &c, s);
         (void) !write(out, "", 1);
         examiner_end(&c, out);
 }
@@ -78,12 +88,12 @@ static bool run_child(struct transaction *t, struct reread *s)
         pid = fork();
         if (pid == 0) {
                 child_begin(t, self, pipe_fd[0]);
-                in_child(t, s, pipe_fd[1]);
+                reread_in_child(t, s, pipe_fd[1]);
         }
         (void) close(pipe_fd[1]);
         if (t->hold_deadline && t->hold_until.usec < end.usec)
                 end = t->hold_until;
-        t->examiner.pid = pid > 0 ? pid : 0;
+        t->examiner.pid = MAX(pid, 0);
         t->examiner.closed =
                 pid > 0 && child_answers(pipe_fd[0], end) && read(pipe_fd[0], &word, 1) == 1 && child_answers(pipe_fd[0], end);
         (void) close(pipe_fd[0]);
@@ -92,7 +102,7 @@ static bool run_child(struct transaction *t, struct reread *s)
         return pid > 0;
 }
 
-static void say(struct transaction *t, const struct reread *s)
+static void reread_report(struct transaction *t, const struct reread *s)
 {
         const char *name = s->name[0] ? s->name : N_("the disk");
         struct unread open;
@@ -116,7 +126,7 @@ static void say(struct transaction *t, const struct reread *s)
  * If even the beginning fails, although it could be read before the switch, uas has left the bridge broken: the disk is
  * distrusted. If it was never read before, the disk as a whole fails.
  */
-static void judge(struct transaction *t, const struct reread *s)
+static void reread_judge(struct transaction *t, const struct reread *s)
 {
         bool well = s->done && s->error >= 0, ours = s->error < 0 && error_is_ours(s->error),
              broken = s->ready && !s->begun && s->error < 0 && t->fingerprint;
@@ -127,7 +137,7 @@ static void judge(struct transaction *t, const struct reread *s)
         if (!s->ready || ours)
                 text_add(t->text, sizeof(t->text), "; %s", N_("whether usb-storage reads it is not known"));
         else if (t->acquitted)
-                say(t, s);
+                reread_report(t, s);
 }
 
 /* Without a place to read, or if the disk is not on usb-storage, nothing can be compared. */
@@ -139,11 +149,13 @@ void reread(struct transaction *t)
             usb_disk_driver(&t->roots, t->interface) != DRIVER_USB_STORAGE)
                 return;
         t->acquitted = true;
-        s = signal_waits() ? MAP_FAILED : mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (signal_waits())
+                return;
+        s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (s == MAP_FAILED)
                 return;
         s->unread = t->unread;
         if (run_child(t, s))
-                judge(t, s);
+                reread_judge(t, s);
         (void) munmap(s, sizeof(*s));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
+#include <sys/param.h>
 
 #include "common/gettext.h"
 #include "common/log.h"
@@ -48,7 +49,9 @@ static int step_record(struct transaction *t)
         t->pid1_error = t->hold_deadline ? -ENOENT : pid1_there(&t->roots);
         if (r == -EALREADY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record of the switch: %s", strerror(-r)) : 0;
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record of the switch: %s", strerror(-r));
+        return 0;
 }
 
 static void undo_record(struct transaction *t)
@@ -115,7 +118,9 @@ int step_claim(struct transaction *t)
         if (t->claim.alone)
                 return 0;
         r = look_for_users(t, true);
-        return r < 0 ? r : look_for_strangers(t);
+        if (r < 0)
+                return r;
+        return look_for_strangers(t);
 }
 
 static void undo_claim(struct transaction *t)
@@ -127,47 +132,81 @@ int step_sync(struct transaction *t)
 {
         int r = sync_nodes(t);
 
-        return r < 0 ? r : undisturbed(t); /* the sync may have taken minutes */
+        if (r < 0)
+                return r;
+        return undisturbed(t); /* the sync may have taken minutes */
+}
+
+static const char *why_no_module(int error)
+{
+        switch (error) {
+        case -ENOENT:
+                return N_("this kernel has none");
+        case -EPERM:
+                return N_("modprobe.d has an install line for it");
+        case -EACCES:
+                return N_("modprobe.d blacklists it: load it by hand, or remove that");
+        default:
+                return strerror(-error);
+        }
+}
+
+/* Reads the quirks parameter. ret_left: the entry of an earlier bind that is still in it, or "". */
+static int read_quirks_locked(struct transaction *t, char ret_left[static QUIRK_ENTRY_MAX])
+{
+        /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried before the disk is moved. */
+        _cleanup_close_ int lock = quirks_lock(&t->roots, awake_left(step_deadline(t, LOCK_BUDGET)));
+        int r;
+
+        t->lock_kept = lock == -ETIMEDOUT;
+        if (t->lock_kept)
+                return tx_fail(t, UASD_EXIT_DEFERRED, lock, "a program keeps the lock of the quirks parameter");
+        if (lock < 0)
+                return lock;
+        r = quirks_param_read(&t->roots, t->disk.facts.quirks);
+        if (r < 0)
+                return r;
+        return quirks_bind_read(&t->roots, ret_left);
+}
+
+/* Returns 0 if the quirks parameter has room for the entry of the bind, or if that needs none. */
+static int check_quirks_room(struct transaction *t)
+{
+        const struct facts *f = &t->disk.facts;
+        char wanted[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX], left[QUIRK_ENTRY_MAX] = "";
+        struct bridge b;
+        int r = read_quirks_locked(t, left);
+
+        if (r < 0)
+                return r;
+        facts_bridge(f, &b);
+        r = quirks_entry(f->quirks, &b, t->to, entry);
+        if (r <= 0)
+                return r;
+        if (left[0])
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY,
+                               "the entry %s of an earlier bind cannot be taken out of the quirks parameter", left);
+        r = quirks_prepend(f->quirks, entry, wanted);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "the quirks parameter of usb_storage has no room for %s", entry);
+        return 0;
 }
 
 static int step_prepare(struct transaction *t)
 {
-        struct facts *f = &t->disk.facts;
-        struct bridge b;
-        char wanted[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX], left[QUIRK_ENTRY_MAX] = "";
-        int lock, r = 0;
+        int r;
 
-        facts_bridge(f, &b);
-        if (t->from == DRIVER_NONE)
+        if (t->from == DRIVER_NONE) {
                 r = before_uas_comes(t);
-        if (r < 0)
-                return r;
-        if (t->to == DRIVER_UAS)
+                if (r < 0)
+                        return r;
+        }
+        if (t->to == DRIVER_UAS) {
                 r = uas_module_load(&t->roots);
-        if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "the module uas cannot be loaded: %s",
-                               r == -ENOENT   ? N_("this kernel has none")
-                               : r == -EPERM  ? N_("modprobe.d has an install line for it")
-                               : r == -EACCES ? N_("modprobe.d blacklists it: load it by hand, or remove that")
-                                              : strerror(-r));
-        /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried before the disk is moved. */
-        lock = quirks_lock(&t->roots, awake_left(step_deadline(t, LOCK_BUDGET)));
-        t->lock_kept = lock == -ETIMEDOUT;
-        if (t->lock_kept)
-                return tx_fail(t, UASD_EXIT_DEFERRED, lock, "a program keeps the lock of the quirks parameter");
-        r = lock < 0 ? lock : quirks_param_read(&t->roots, f->quirks);
-        if (r >= 0)
-                r = quirks_bind_read(&t->roots, left);
-        (void) close_keep_errno(lock);
-        if (r >= 0)
-                r = quirks_entry(f->quirks, &b, t->to, entry);
-        if (r > 0 && left[0])
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY,
-                               "the entry %s of an earlier bind cannot be taken out of the quirks parameter", left);
-        if (r > 0)
-                r = quirks_prepend(f->quirks, entry, wanted);
-        if (r == -ENOSPC)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "the quirks parameter of usb_storage has no room for %s", entry);
+                if (r < 0)
+                        return tx_fail(t, UASD_EXIT_FAILED, r, "the module uas cannot be loaded: %s", why_no_module(r));
+        }
+        r = check_quirks_room(t);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s", strerror(-r));
         listen_for_disks(t);
@@ -184,12 +223,14 @@ static int machine_stops(struct transaction *t)
 
         if (t->stopping.pid) {
                 state = pid1_answer(&t->stopping, awake_in(PID1_USEC));
-                t->pid1_error = state < 0 ? state : 0;
+                t->pid1_error = MIN(state, 0);
         }
         if (t->n_disks > 0 && t->pid1_error < 0 && t->pid1_error != -ENOENT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, t->pid1_error, "PID 1 does not say whether the machine is going down: %s",
                                strerror(-t->pid1_error));
-        return state == PID1_STOPPING ? tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down") : 0;
+        if (state == PID1_STOPPING)
+                return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
+        return 0;
 }
 
 /* From here on the disk moves: undo brings it back to a driver. */
@@ -198,8 +239,9 @@ static int step_delete(struct transaction *t)
         int r;
 
         r = machine_stops(t);
-        if (r >= 0)
-                r = may_begin(t);
+        if (r < 0)
+                return r;
+        r = may_begin(t);
         if (r < 0)
                 return r;
         r = switch_hold_prepare(t);
@@ -208,7 +250,9 @@ static int step_delete(struct transaction *t)
         if (t->detached)
                 return 0;
         r = will_move(t);
-        return r < 0 ? r : luns_delete(t);
+        if (r < 0)
+                return r;
+        return luns_delete(t);
 }
 
 static int step_unbind(struct transaction *t)
@@ -227,6 +271,16 @@ static int step_unbind(struct transaction *t)
         return 0;
 }
 
+static int attach_if_ours(struct transaction *t)
+{
+        int r = record_check(t);
+
+        if (r < 0)
+                return r;
+        t->bound = true;
+        return attach(t, t->to);
+}
+
 static int step_bind(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
@@ -236,10 +290,7 @@ static int step_bind(struct transaction *t)
         assert(t->moved && t->claim.n == 0);
         assert(t->to != DRIVER_UAS || t->on_trial || f->trial_passed || f->trial_open || facts_uas_alone(f));
         switch_hold_begin(t);
-        r = record_check(t);
-        t->bound = r >= 0;
-        if (r >= 0)
-                r = attach(t, t->to);
+        r = attach_if_ours(t);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not take it: %s", driver_to_string(t->to), strerror(-r));
         t->bound_at = now_awake();
@@ -251,12 +302,14 @@ static int step_bind(struct transaction *t)
 static int step_appear(struct transaction *t)
 {
         int r = wait_for_disks(t, step_deadline(t, APPEAR_BUDGET + scan_delay(t, t->to)), switch_hold_if_long);
-        const char *why = r == -ETIMEDOUT ? why_late(t) : NULL;
+        const char *why = NULL;
 
+        if (r == -ETIMEDOUT)
+                why = why_late(t);
         t->to_blame = r < 0 && r != -EINPROGRESS && !why;
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time%s%s", driver_to_string(t->to),
-                               why ? ": " : "", why ? why : "");
+                               why ? ": " : "", why ?: "");
         if (r == -EINPROGRESS)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "udev was not done with the disk under %s in time",
                                driver_to_string(t->to));
@@ -337,10 +390,46 @@ void settle_unplugged(struct transaction *t)
         (void) attachments_prune(&t->roots, t->disk.facts.port); /* also the marks of that attachment */
 }
 
+/* Returns the result of the step. */
+static int step_run(struct transaction *t, const struct switch_step *step)
+{
+        int r;
+
+        (void) copy_string(t->step, sizeof(t->step), step->name);
+        report_step(t);
+        if (t->lock >= 0) {
+                r = record_write(t, t->step);
+                if (r == -ESTALE)
+                        return tx_fail(t, UASD_EXIT_FAILED, r,
+                                       "it took too long, and the disk was given to any driver meanwhile");
+                if (r < 0)
+                        return r;
+        }
+        if (step->at_once && !t->moved)
+                signals_allow(t);
+        r = step->run(t);
+        signals_block();
+        return r;
+}
+
+/* Undoes the first `n` steps. error: the result of the last one. */
+static void steps_undo(struct transaction *t, size_t n, int error)
+{
+        (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, error, "%s: %s", t->step, strerror(-error));
+        t->failed = t->moved && t->to_blame && !signal_waits() && driver_registered(t) && attachment_there(t);
+        t->taken_off = t->bound_at.usec && usb_disk_driver(&t->roots, t->interface) != t->to;
+        t->answered = false;
+        if (t->failed) /* otherwise a recovery would take the switch for a success */
+                (void) record_write(t, t->step);
+        while (n-- > 0)
+                if (steps[n].undo)
+                        steps[n].undo(t);
+}
+
 int transaction_run(struct transaction *t)
 {
-        size_t i;
-        int r = 0;
+        size_t n = 0;
+        int r;
 
         finish_earlier(t);
         t->began = now_awake();
@@ -350,31 +439,11 @@ int transaction_run(struct transaction *t)
 
                 t->hold_until = awake_in(t->hold_deadline > now ? t->hold_deadline - now : 0);
         }
-        for (i = 0; i < ELEMENTSOF(steps); i++) {
-                (void) copy_string(t->step, sizeof(t->step), steps[i].name);
-                report_step(t);
-                if (t->lock >= 0 && (r = record_write(t, t->step)) == -ESTALE)
-                        (void) tx_fail(t, UASD_EXIT_FAILED, r,
-                                       "it took too long, and the disk was given to any driver meanwhile");
-                if (r >= 0 && steps[i].at_once && !t->moved)
-                        signals_allow(t);
-                if (r >= 0)
-                        r = steps[i].run(t);
-                signals_block();
-                if (r != 0)
-                        break;
-        }
-        if (r < 0) {
-                (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
-                t->failed = t->moved && t->to_blame && !signal_waits() && driver_registered(t) && attachment_there(t);
-                t->taken_off = t->bound_at.usec && usb_disk_driver(&t->roots, t->interface) != t->to;
-                t->answered = false;
-                if (t->failed) /* otherwise a recovery would take the switch for a success */
-                        (void) record_write(t, t->step);
-                for (i = i < ELEMENTSOF(steps) ? i + 1 : i; i-- > 0;)
-                        if (steps[i].undo)
-                                steps[i].undo(t);
-        }
+        do
+                r = step_run(t, &steps[n++]);
+        while (r == 0 && n < ELEMENTSOF(steps));
+        if (r < 0)
+                steps_undo(t, n, r);
         uevents_close(TAKE_PTR(t->events));
         settle_unplugged(t);
         claim_drop(&t->claim);

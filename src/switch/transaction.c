@@ -69,8 +69,10 @@ int look_for_media(struct transaction *t)
         struct lun *before = t->disk.luns;
         size_t n = t->disk.n_luns;
 
-        if (r <= 0)
-                return r < 0 ? r : -ENODEV;
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return -ENODEV;
         r = luns_same(before, n, now.luns, now.n_luns) ? 0 : -ESTALE;
         t->disk.luns = now.luns;
         t->disk.n_luns = now.n_luns;

@@ -43,7 +43,7 @@ int step_trial(struct transaction *t)
         return 0;
 }
 
-static void complain(const struct transaction *t, int r)
+static void trial_warn(const struct transaction *t, int r)
 {
         if (r < 0)
                 log_warning("%s: the end of its trial cannot be put on record: %s", t->interface, strerror(-r));
@@ -67,7 +67,7 @@ static bool still_there(const struct transaction *t)
 }
 
 /* Ends the trial that this switch has begun: without a result, or as if it had not begun if nothing was tried. */
-static int end_trial(const struct transaction *t)
+static int trial_end(const struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
 
@@ -81,12 +81,13 @@ void undo_trial(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
         struct history h = {.state = HISTORY_DISTRUSTED, .failed = true};
-        const char *excuse;
+        const char *excuse = NULL;
         int r = 0;
 
         if (t->to != DRIVER_UAS)
                 return;
-        excuse = t->failed ? machine_excuses(t) : NULL;
+        if (t->failed)
+                excuse = machine_excuses(t);
         if (excuse)
                 text_add(t->text, sizeof(t->text), "; %s", excuse);
         if (t->failed && !excuse && still_there(t) && !t->acquitted && record_check(t) >= 0) {
@@ -95,13 +96,13 @@ void undo_trial(struct transaction *t)
                 /* The override was tried. If the disk could not be rolled back, it must not stay on uas because of it. */
                 (void) attachment_drop_override(&t->roots, f, DRIVER_UAS);
         } else if (t->on_trial)
-                r = end_trial(t);
+                r = trial_end(t);
         t->on_trial = false;
-        complain(t, r);
+        trial_warn(t, r);
 }
 
 /* Returns true if uasd runs, which would end a trial. */
-static bool watched(const struct transaction *t)
+static bool uasd_runs(const struct transaction *t)
 {
         struct flock lock = {.l_type = F_RDLCK};
         _cleanup_close_ int fd = openat(t->roots.run, RUN_DAEMON_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -118,6 +119,6 @@ void trial_leave(struct transaction *t)
         enum driver now = usb_disk_driver(&t->roots, t->interface);
 
         if ((t->on_trial || t->disk.facts.trial_open) &&
-            (now == DRIVER_USB_STORAGE || (now == DRIVER_UAS && (signal_waits() || !watched(t))) || !attachment_there(t)))
-                complain(t, end_trial(t));
+            (now == DRIVER_USB_STORAGE || (now == DRIVER_UAS && (signal_waits() || !uasd_runs(t))) || !attachment_there(t)))
+                trial_warn(t, trial_end(t));
 }

@@ -65,12 +65,12 @@ static bool is_reader(const struct transaction *t, const struct user *u)
 }
 
 /* Counts the processes that do not count as users. Returns 0, -EBUSY, or -errno if unknown. */
-static int look(const struct transaction *t, size_t *ret_readers)
+static int count_readers(const struct transaction *t, size_t *ret_readers)
 {
         return count_exempt(t, &t->undo.disk, is_reader, ret_readers);
 }
 
-static void dismiss(struct undo_claim_child *c, bool wait)
+static void undo_child_dismiss(struct undo_claim_child *c, bool wait)
 {
         if (c->pid > 0) {
                 (void) kill(c->pid, SIGKILL);
@@ -88,7 +88,7 @@ static bool is_answered(const struct undo_claim_child *c, int msec)
 }
 
 /* Returns -ECANCELED if the child was killed. */
-static int read_answer(const struct undo_claim_child *c)
+static int child_read_answer(const struct undo_claim_child *c)
 {
         int r;
 
@@ -96,7 +96,7 @@ static int read_answer(const struct undo_claim_child *c)
 }
 
 /* The claim of a child that is dead is gone: the OOM killer has killed it, or its open has failed late. */
-static bool lives(const struct undo_claim_child *c)
+static bool undo_child_lives(const struct undo_claim_child *c)
 {
         struct pollfd p = {.fd = c->fd};
 
@@ -110,10 +110,15 @@ static bool lives(const struct undo_claim_child *c)
  */
 static int await_claim(struct undo_claim_child *c, int *msec)
 {
-        int r = is_answered(c, START_MSEC) ? read_answer(c) : -ECANCELED;
+        int r;
 
-        if (r < 0 || is_answered(c, *msec))
-                return r < 0 ? r : read_answer(c);
+        if (!is_answered(c, START_MSEC))
+                return -ECANCELED;
+        r = child_read_answer(c);
+        if (r < 0)
+                return r;
+        if (is_answered(c, *msec))
+                return child_read_answer(c);
         *msec = HASTE_MSEC;
         c->hangs = true;
         return 0;
@@ -123,36 +128,39 @@ static int claim_lun(struct transaction *t, size_t i, int *msec)
 {
         struct undo_claim_child *c = &t->undo.children[i];
         const struct lun *l = &t->undo.disk.luns[i];
+        _cleanup_close_ int ours = -1, theirs = -1;
         pid_t self = getpid();
         int fds[2], r;
 
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
                 return -errno;
+        ours = fds[0];
+        theirs = fds[1];
         c->pid = fork();
+        if (c->pid < 0)
+                return -errno;
         if (c->pid == 0) {
-                child_begin(t, self, fds[0]);
-                hold_claim(t, l, fds[1]);
+                child_begin(t, self, ours);
+                hold_claim(t, l, theirs);
         }
-        r = c->pid < 0 ? -errno : 0;
-        (void) close(fds[1]);
-        c->fd = fds[0];
-        if (r < 0) {
-                (void) close(fds[0]);
-                return r;
-        }
+        theirs = close_keep_errno(theirs); /* otherwise the death of the child would not show */
+        c->fd = TAKE_FD(ours);
         r = await_claim(c, msec);
         if (r < 0)
-                dismiss(c, true);
-        return r < 0 && r != -EBUSY && lun_offline(t, t->undo.disk.host, l) ? 0 : r;
+                undo_child_dismiss(c, true);
+        if (r < 0 && r != -EBUSY && lun_offline(t, t->undo.disk.host, l))
+                return 0;
+        return r;
 }
 
-static uint64_t written(const struct transaction *t)
+static uint64_t luns_written(const struct transaction *t)
 {
         const struct usb_disk *d = &t->undo.disk;
         uint64_t sum = 0;
 
         for (size_t i = 0; i < d->n_luns; i++)
-                sum += d->luns[i].disk.name[0] ? sectors_written(&t->roots, d->luns[i].disk.name) : 0;
+                if (d->luns[i].disk.name[0])
+                        sum += sectors_written(&t->roots, d->luns[i].disk.name);
         return sum;
 }
 
@@ -173,7 +181,7 @@ static int await_syncs(const struct transaction *t, int msec)
                         continue;
                 }
                 c->syncs = false;
-                if (read_answer(c) == -ECANCELED)
+                if (child_read_answer(c) == -ECANCELED)
                         return -ECANCELED;
         }
         return waiting;
@@ -184,7 +192,9 @@ static struct awake sync_deadline(const struct transaction *t)
 {
         struct awake end = awake_in(SYNC_BUDGET);
 
-        return t->hold_deadline && t->hold_until.usec < end.usec ? t->hold_until : end;
+        if (t->hold_deadline && t->hold_until.usec < end.usec)
+                return t->hold_until;
+        return end;
 }
 
 /*
@@ -194,7 +204,7 @@ static struct awake sync_deadline(const struct transaction *t)
  */
 static int sync_luns(const struct transaction *t, struct awake deadline)
 {
-        uint64_t before, now = written(t);
+        uint64_t before, now = luns_written(t);
         int go = 0, r;
 
         for (size_t i = 0; i < t->undo.disk.n_luns; i++) {
@@ -206,7 +216,7 @@ static int sync_luns(const struct transaction *t, struct awake deadline)
         }
         while ((r = await_syncs(t, FLOW_MSEC)) > 0) {
                 before = now;
-                now = written(t);
+                now = luns_written(t);
                 if (now == before)
                         return 0;
                 if (signal_waits() || awake_left(deadline) == 0)
@@ -215,7 +225,7 @@ static int sync_luns(const struct transaction *t, struct awake deadline)
         return r;
 }
 
-static int take(struct transaction *t)
+static int undo_claim_take(struct transaction *t)
 {
         struct undo_claim *g = &t->undo;
         int r = usb_disk_read(&t->roots, t->interface, false, &g->disk), msec = UNDO_CLAIM_MSEC;
@@ -229,14 +239,21 @@ static int take(struct transaction *t)
         g->children = calloc(g->disk.n_luns + 1, sizeof(*g->children));
         if (!g->children)
                 return -ENOMEM;
-        r = look(t, &g->readers);
-        for (size_t i = 0; r >= 0 && i < g->disk.n_luns; i++)
-                if (g->disk.luns[i].disk.name[0])
-                        r = claim_lun(t, i, &msec);
+        r = count_readers(t, &g->readers);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < g->disk.n_luns; i++) {
+                if (!g->disk.luns[i].disk.name[0])
+                        continue;
+                r = claim_lun(t, i, &msec);
+                if (r < 0)
+                        return r;
+        }
         /* A process may have opened it before it was claimed, or while the open of another LUN was waited for. */
-        if (r >= 0)
-                r = look(t, &g->readers);
-        return r < 0 ? r : sync_luns(t, sync_deadline(t));
+        r = count_readers(t, &g->readers);
+        if (r < 0)
+                return r;
+        return sync_luns(t, sync_deadline(t));
 }
 
 int undo_claim_begin(struct transaction *t)
@@ -245,7 +262,7 @@ int undo_claim_begin(struct transaction *t)
 
         /* A failure of uasd-switch itself is not the fault of the disk: it is tried again. */
         for (int tries = 0; tries < UNDO_CLAIM_TRIES && r < 0 && r != -EBUSY; tries++) {
-                r = take(t);
+                r = undo_claim_take(t);
                 if (r < 0)
                         undo_claim_end(t, false);
         }
@@ -258,7 +275,7 @@ bool undo_claim_has(const struct transaction *t, const struct lun *l)
         const struct undo_claim *g = &t->undo;
         size_t i;
 
-        return lun_among(l, g->disk.luns, g->disk.n_luns, &i) && lives(&g->children[i]);
+        return lun_among(l, g->disk.luns, g->disk.n_luns, &i) && undo_child_lives(&g->children[i]);
 }
 
 void undo_claim_end(struct transaction *t, bool unbound)
@@ -268,11 +285,11 @@ void undo_claim_end(struct transaction *t, bool unbound)
 
         /* A child that hangs is waited for only if the unbind has ended its open. */
         for (size_t i = 0; g->children && i < g->disk.n_luns; i++)
-                dismiss(&g->children[i], unbound || !g->children[i].hangs);
+                undo_child_dismiss(&g->children[i], unbound || !g->children[i].hangs);
         deadline = awake_in(LET_GO_BUDGET);
         while (unbound && g->readers > 0 && awake_left(deadline) > 0) {
                 (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
-                (void) look(t, &g->readers);
+                (void) count_readers(t, &g->readers);
         }
         free(g->children);
         usb_disk_done(&g->disk);

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/wait.h>
 
 #include "common/gettext.h"
@@ -30,8 +31,8 @@ static void answer_with(struct verify_answer *a, int error, const char *text)
         (void) copy_string(a->text, sizeof(a->text), text);
 }
 
-static void compare(struct transaction *t, const struct claim *c, struct awake deadline, struct unread *unread,
-                    struct verify_answer *a)
+static void verify_compare(struct transaction *t, const struct claim *c, struct awake deadline, struct unread *unread,
+                           struct verify_answer *a)
 {
         _cleanup_free_ char *now = NULL;
         char difference[160];
@@ -55,7 +56,7 @@ static void compare(struct transaction *t, const struct claim *c, struct awake d
 }
 
 /* Returns true if a process has written to the disk since it appeared. */
-static bool is_written(const struct transaction *t, const struct claim *c)
+static bool verify_is_written(const struct transaction *t, const struct claim *c)
 {
         return claim_written(&t->roots, c) > 0 || claim_disturbed(c) == DISTURBANCE_WRITTEN;
 }
@@ -81,7 +82,8 @@ int examiner_open(struct transaction *t, struct claim *c, struct usb_disk *ret)
  * uasd-switch. A difference that such a process may have written does not prove a fault of the driver: the disk stays. Its size
  * cannot be written: the switch is rolled back. If the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
  */
-static void examine(struct transaction *t, struct awake deadline, struct unread *unread, struct claim *c, struct verify_answer *a)
+static void verify_examine(struct transaction *t, struct awake deadline, struct unread *unread, struct claim *c,
+                           struct verify_answer *a)
 {
         struct usb_disk now = {0};
         int r = examiner_open(t, c, &now);
@@ -91,8 +93,8 @@ static void examine(struct transaction *t, struct awake deadline, struct unread 
         else if (r < 0)
                 answer_with(a, r, "the disk cannot be opened");
         else
-                compare(t, c, deadline, unread, a);
-        if (a->error == -EUCLEAN && !a->resized && is_written(t, c))
+                verify_compare(t, c, deadline, unread, a);
+        if (a->error == -EUCLEAN && !a->resized && verify_is_written(t, c))
                 a->error = -EBUSY;
 }
 
@@ -108,44 +110,55 @@ void examiner_end(struct claim *c, int out)
         _exit(0);
 }
 
-static void in_child(struct transaction *t, struct awake deadline, struct unread *unread, int out)
+static void verify_in_child(struct transaction *t, struct awake deadline, struct unread *unread, int out)
 {
         struct claim c = CLAIM_NULL;
         struct verify_answer a = {0};
 
-        examine(t, deadline, unread, &c, &a);
+        verify_examine(t, deadline, unread, &c, &a);
         (void) !write(out, &a, sizeof(a));
         if (a.error == -ETIMEDOUT)
                 _exit(0);
         examiner_end(&c, out);
 }
 
-/* Counts the commands that the disk has not answered yet, and the others. Returns -errno if the kernel does not count them. */
-static int owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_done)
+/* Adds the commands of a LUN that it was sent, and those that it has answered. */
+static int commands_add(const struct transaction *t, const char *name, uint64_t *sent, uint64_t *done)
 {
-        struct usb_disk now = {0};
+        uint64_t n, m;
+        int r = scsi_count_read(&t->roots, name, SCSI_COUNT_DONE, &m);
+
+        if (r < 0)
+                return r;
+        r = scsi_count_read(&t->roots, name, SCSI_COUNT_REQUESTS, &n);
+        if (r < 0)
+                return r;
+        *sent += n;
+        *done += m;
+        return 0;
+}
+
+/* Counts the commands that the disk has not answered yet, and the others. Returns -errno if the kernel does not count them. */
+static int commands_owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_done)
+{
+        _cleanup_(usb_disk_done) struct usb_disk now = {0};
         uint64_t sent = 0, done = 0;
         int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
-        for (size_t i = 0; r > 0 && i < now.n_luns; i++) {
-                const char *name = now.luns[i].disk.name;
-                uint64_t n, m;
-
-                if (!name[0])
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return -ENODEV;
+        for (size_t i = 0; i < now.n_luns; i++) {
+                if (!now.luns[i].disk.name[0])
                         continue;
-                r = scsi_count_read(&t->roots, name, SCSI_COUNT_DONE, &m);
-                if (r >= 0)
-                        r = scsi_count_read(&t->roots, name, SCSI_COUNT_REQUESTS, &n);
-                if (r >= 0) {
-                        sent += n;
-                        done += m;
-                        r = 1;
-                }
+                r = commands_add(t, now.luns[i].disk.name, &sent, &done);
+                if (r < 0)
+                        return r;
         }
-        usb_disk_done(&now);
         *ret_owed = sent > done ? sent - done : 0;
         *ret_done = done;
-        return r > 0 ? 0 : r < 0 ? r : -ENODEV;
+        return 0;
 }
 
 /* Returns true if the disk answers. A machine that stood still also causes a timeout, but no command stays open for long. */
@@ -153,12 +166,12 @@ static bool disk_answers(const struct transaction *t)
 {
         uint64_t before, owes, after;
 
-        if (owed(t, &owes, &before) < 0)
+        if (commands_owed(t, &owes, &before) < 0)
                 return false;
         if (owes == 0)
                 return true;
         (void) poll(NULL, 0, ANSWER_MSEC);
-        return owed(t, &owes, &after) >= 0 && (owes == 0 || after != before);
+        return commands_owed(t, &owes, &after) >= 0 && (owes == 0 || after != before);
 }
 
 /*
@@ -180,7 +193,7 @@ int verify(struct transaction *t, struct awake deadline)
         pid = fork();
         if (pid == 0) {
                 child_begin(t, self, pipe_fd[0]);
-                in_child(t, deadline, unread, pipe_fd[1]);
+                verify_in_child(t, deadline, unread, pipe_fd[1]);
         }
         (void) close(pipe_fd[1]);
         alone = switch_hold_if_long_left(t);
@@ -194,10 +207,13 @@ int verify(struct transaction *t, struct awake deadline)
         if (n != sizeof(a) && a.error == 0)
                 answer_with(&a, -ECANCELED, "its examination was killed");
         /* Another program's data may delay its close, which says nothing about the disk. Then no process waits for its exit. */
-        t->examiner.pid = pid > 0 ? pid : 0;
+        t->examiner.pid = MAX(pid, 0);
         t->examiner.closed = a.error != -ETIMEDOUT && child_answers(pipe_fd[0], deadline);
         (void) close(pipe_fd[0]);
-        t->to_blame = a.error == -ETIMEDOUT ? !signal_waits() && !disk_answers(t) : a.error < 0 && !error_is_ours(a.error);
+        if (a.error == -ETIMEDOUT)
+                t->to_blame = !signal_waits() && !disk_answers(t);
+        else
+                t->to_blame = a.error < 0 && !error_is_ours(a.error);
         if (!t->to_blame && a.error == -ETIMEDOUT)
                 answer_with(&a, a.error, "this machine was too slow to tell");
         if (pid > 0)

@@ -10,39 +10,41 @@
 #include "sys/state/switch-record.h"
 #include "sys/udev/udevdb.h"
 
-void facts_judge(const struct roots *r, struct facts *f)
+void facts_judge(const struct roots *roots, struct facts *f)
 {
         struct db_entry entry;
 
         f->verdict = VERDICT_UNKNOWN;
         f->verdict_by_past = f->verdict_disputed = false;
-        if (bridgedb_read(r, f->port, &entry) > 0) {
+        if (bridgedb_read(roots, f->port, &entry) > 0) {
                 char platform[PLATFORM_MAX];
                 struct db_word word;
 
-                platform_read(r, platform);
+                platform_read(roots, platform);
                 db_weigh(&entry, f->bcd, platform, &word);
                 f->verdict = word.verdict;
                 f->verdict_disputed = word.conflict;
         }
-        history_recall(r, f);
+        history_recall(roots, f);
 }
 
 /* A kept policy goes before that of udev's rules, and that before the configuration. */
-static void read_policy(const struct roots *r, const struct config *c, struct facts *f)
+static void facts_read_policy(const struct roots *roots, const struct config *c, struct facts *f)
 {
         char id[UDEVDB_ID_MAX], value[32];
         int v;
 
         f->policy = config_policy(c, f->vid, f->pid, f->serial);
-        f->policy_source = f->policy != POLICY_AUTO ? POLICY_BY_CONFIG : POLICY_BY_NOBODY;
+        f->policy_source = POLICY_BY_NOBODY;
+        if (f->policy != POLICY_AUTO)
+                f->policy_source = POLICY_BY_CONFIG;
         f->policy_forced = false;
-        if (udevdb_usb_id(r, f->port, id) && udevdb_property(r, id, PROP_POLICY, value, sizeof(value)) > 0 &&
+        if (udevdb_usb_id(roots, f->port, id) && udevdb_property(roots, id, PROP_POLICY, value, sizeof(value)) > 0 &&
             (v = policy_from_string(value)) >= 0) {
                 f->policy = (enum policy) v;
                 f->policy_source = POLICY_BY_UDEV;
         }
-        if (policy_lookup(r, f, &f->policy, &f->policy_forced) > 0)
+        if (policy_lookup(roots, f, &f->policy, &f->policy_forced) > 0)
                 f->policy_source = POLICY_BY_USER;
 }
 
@@ -50,17 +52,17 @@ static void read_policy(const struct roots *r, const struct config *c, struct fa
  * Reads the quirks parameter without the entry that uasd-switch adds for a bind. It names this disk, or a like one, and is no
  * statement about either.
  */
-static void read_quirks(const struct roots *r, struct facts *f)
+static void facts_read_quirks(const struct roots *roots, struct facts *f)
 {
         char letters[QUIRK_ENTRY_MAX], bind[QUIRK_ENTRY_MAX];
 
         /* The entry goes before its record. Between the two reads both may have gone: then the second round reads neither. */
         for (int round = 0; round < 2; round++) {
-                if (quirks_param_read(r, f->quirks) < 0)
+                if (quirks_param_read(roots, f->quirks) < 0)
                         f->quirks[0] = '\0';
                 if (quirks_find(f->quirks, f->vid, f->pid, letters) <= 0)
                         return;
-                if (quirks_bind_read(r, bind) > 0) {
+                if (quirks_bind_read(roots, bind) > 0) {
                         (void) quirks_remove(f->quirks, bind, f->quirks);
                         return;
                 }
@@ -68,33 +70,36 @@ static void read_quirks(const struct roots *r, struct facts *f)
 }
 
 /* The mark's text is "CAUSE WHAT". */
-static void read_trouble(const char *text, struct facts *f)
+static void facts_read_trouble(const char *text, struct facts *f)
 {
         const char *what = strchr(text, ' ');
         char word[16];
         int cause;
 
-        f->trouble = what ? sign_what(what + 1) : NULL;
+        f->trouble = NULL;
         f->trouble_cause = BLAME_NONE;
+        if (what)
+                f->trouble = sign_what(what + 1);
         if (!f->trouble)
                 return;
         (void) copy_part(word, sizeof(word), text, (size_t) (what - text));
         cause = blame_from_string(word);
-        f->trouble_cause = cause > 0 ? (enum blame) cause : BLAME_NONE;
+        if (cause > 0)
+                f->trouble_cause = (enum blame) cause;
 }
 
-void facts_complete(const struct roots *r, const struct config *c, struct facts *f)
+void facts_complete(const struct roots *roots, const struct config *c, struct facts *f)
 {
         struct attachment_mark a = {};
 
-        read_quirks(r, f);
-        keepoff_own(r, f->vid, f->pid, f->quirks_own);
+        facts_read_quirks(roots, f);
+        keepoff_own(roots, f->vid, f->pid, f->quirks_own);
         f->unknown_target = c->unknown_target;
-        f->just_unbound = f->driver == DRIVER_NONE && switch_at_work(r, f->interface);
-        read_policy(r, c, f);
-        facts_judge(r, f);
-        (void) attachment_read(r, f, &a);
+        f->just_unbound = f->driver == DRIVER_NONE && switch_at_work(roots, f->interface);
+        facts_read_policy(roots, c, f);
+        facts_judge(roots, f);
+        (void) attachment_read(roots, f, &a);
         f->override_target = a.override_target;
         f->override_forced = a.override_forced;
-        read_trouble(a.trouble, f);
+        facts_read_trouble(a.trouble, f);
 }

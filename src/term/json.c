@@ -40,7 +40,9 @@ json_object *new_string(const char *s)
 
 json_object *new_string_or_null(const char *s)
 {
-        return isempty(s) ? NULL : new_string(s);
+        if (isempty(s))
+                return NULL;
+        return new_string(s);
 }
 
 json_object *new_hex(uint16_t value)
@@ -81,7 +83,7 @@ json_object *json_document(const char *key, json_object *value)
         return json_make({"version", new_int(JSON_VERSION)}, {key, value});
 }
 
-static char *text_of(json_object *o, int flags)
+static char *json_text_of(json_object *o, int flags)
 {
         const char *text = need(
                 (void *) json_object_to_json_string_ext(o, flags | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -105,7 +107,7 @@ static char *text_of(json_object *o, int flags)
 
 char *json_text(json_object *o)
 {
-        return text_of(o, JSON_C_TO_STRING_PRETTY);
+        return json_text_of(o, JSON_C_TO_STRING_PRETTY);
 }
 
 static const char *form;
@@ -118,20 +120,23 @@ int json_open(const char *f)
         return 0;
 }
 
-static void print(json_object *o, bool pretty)
+static void json_print_as(json_object *o, bool pretty)
 {
-        _cleanup_free_ char *text = text_of(o, (form ? streq(form, "pretty") : pretty) ? JSON_C_TO_STRING_PRETTY : 0);
+        _cleanup_free_ char *text = NULL;
 
+        if (form)
+                pretty = streq(form, "pretty");
+        text = json_text_of(o, pretty ? JSON_C_TO_STRING_PRETTY : 0);
         puts(text);
         json_object_put(o);
 }
 
 void json_print(json_object *o)
 {
-        print(o, true);
+        json_print_as(o, true);
 }
 
 void json_print_line(json_object *o)
 {
-        print(o, false);
+        json_print_as(o, false);
 }

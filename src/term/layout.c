@@ -2,6 +2,7 @@
 #include "term/layout.h"
 
 #include <assert.h>
+#include <sys/param.h>
 #include <wchar.h>
 
 #include "common/gettext.h"
@@ -12,7 +13,7 @@
 #define READABLE 20 /* the minimum width: below it a line has hardly two words */
 #define INDENT 6    /* of a text that has no room behind what stands before it */
 
-static unsigned width_of(const char *s, size_t length)
+static unsigned text_width(const char *s, size_t length)
 {
         mbstate_t state = {};
         unsigned width = 0;
@@ -27,29 +28,34 @@ static unsigned width_of(const char *s, size_t length)
                 n = mbrtowc(&c, s, length, &state);
                 if (n == 0 || n > length) /* invalid: a cell for each byte */
                         return width + (unsigned) length;
-                width += wcwidth(c) > 0 ? (unsigned) wcwidth(c) : 0;
+                width += (unsigned) MAX(wcwidth(c), 0);
         }
         return width;
 }
 
 unsigned fold_width(const char *s)
 {
-        return width_of(s, strlen(s));
+        return text_width(s, strlen(s));
 }
 
 int fold_blanks(const char *s, unsigned width)
 {
         unsigned used = fold_width(s);
 
-        return used < width ? (int) (width - used) : 0;
+        if (used >= width)
+                return 0;
+        return (int) (width - used);
 }
 
 /* Length of the next piece of a line: to a blank, or, if dashes may end a piece, to the first dash. */
-static size_t piece(const char *s, bool dashes)
+static size_t fold_piece(const char *s, bool dashes)
 {
-        size_t word = strcspn(s, " "), dash = dashes ? strcspn(s, "-") + 1 : word;
+        size_t word = strcspn(s, " "), dash;
 
-        return dash < word ? dash : word;
+        if (!dashes)
+                return word;
+        dash = strcspn(s, "-") + 1;
+        return MIN(dash, word);
 }
 
 unsigned fold_longest(const char *s, bool dashes)
@@ -59,9 +65,9 @@ unsigned fold_longest(const char *s, bool dashes)
         for (size_t n; *(s += strspn(s, " ")); s += n) {
                 unsigned width;
 
-                n = piece(s, dashes);
-                width = width_of(s, n);
-                longest = width > longest ? width : longest;
+                n = fold_piece(s, dashes);
+                width = text_width(s, n);
+                longest = MAX(longest, width);
         }
         return longest;
 }
@@ -69,18 +75,19 @@ unsigned fold_longest(const char *s, bool dashes)
 /* All lines but the first begin with `indent` blanks, which do not count. */
 static char *fold_at(const char *s, unsigned width, unsigned indent, bool dashes, bool cut)
 {
-        /* Each piece may get a mark and an additional end of line. */
-        char *ret = need(width > 0 ? malloc(strlen(s) * (MARK_ROOM + 1 + indent) + MARK_ROOM) : strdup(s)), *to = ret;
         unsigned used = 0;
+        char *ret, *to;
 
         if (width == 0)
-                return ret;
+                return need(strdup(s));
+        /* Each piece may get a mark and an additional end of line. */
+        ret = to = need(malloc(strlen(s) * (MARK_ROOM + 1 + indent) + MARK_ROOM));
         *to = '\0';
         for (size_t n, blanks; blanks = strspn(s, " "), *(s += blanks); s += n) {
                 unsigned word;
 
-                n = piece(s, dashes);
-                word = width_of(s, n);
+                n = fold_piece(s, dashes);
+                word = text_width(s, n);
                 if (to > ret && used + blanks + word > width) {
                         to += sprintf(to, "\n%*s", (int) indent, "");
                         used = 0;
@@ -93,7 +100,7 @@ static char *fold_at(const char *s, unsigned width, unsigned indent, bool dashes
                 to[n] = '\0';
                 if (word > width && cut)
                         style_shorten(to, width);
-                used += width_of(to, strlen(to));
+                used += text_width(to, strlen(to));
                 to += strlen(to);
         }
         return ret;
@@ -104,16 +111,20 @@ char *fold(const char *s, unsigned width)
         return fold_at(s, width, 0, fold_longest(s, false) > width, true);
 }
 
-static char *indented(const char *s, unsigned width, unsigned indent)
+static char *fold_lines(const char *s, unsigned width, unsigned indent)
 {
-        unsigned room = width == 0 ? 0 : width > indent + READABLE ? width - indent : READABLE;
+        unsigned room = READABLE;
 
+        if (width == 0)
+                room = 0;
+        else if (width > indent + READABLE)
+                room = width - indent;
         return fold_at(s, room, indent, false, false);
 }
 
 char *fold_indented(const char *s, unsigned indent)
 {
-        return indented(s, style_width(), indent);
+        return fold_lines(s, style_width(), indent);
 }
 
 void fold_print(FILE *out, const char *s, unsigned indent)
@@ -141,7 +152,7 @@ static unsigned help_width(void)
 
 void fold_paragraph(const char *s)
 {
-        _cleanup_free_ char *lines = indented(s, help_width(), 0);
+        _cleanup_free_ char *lines = fold_lines(s, help_width(), 0);
 
         puts(lines);
 }
@@ -150,10 +161,15 @@ void fold_row(const char *left, const char *text)
 {
         unsigned width = help_width(), at = width < TWO_COLUMNS ? INDENT : HELP_COLUMN, used = fold_width(left) + 2;
         /* Blanks in front of the left text stay as long as it fits. */
-        _cleanup_free_ char *first = used <= width ? need(strdup(left)) : indented(left, width, INDENT);
-        _cleanup_free_ char *second = indented(text, width, at);
+        _cleanup_free_ char *first = used <= width ? need(strdup(left)) : fold_lines(left, width, INDENT);
+        _cleanup_free_ char *second = fold_lines(text, width, at);
 
-        printf("  %s%s%*s%s\n", first, used < at ? "" : "\n", (int) (used < at ? at - used : at), "", second);
+        printf("  %s", first);
+        if (used >= at) {
+                puts("");
+                used = 0;
+        }
+        printf("%*s%s\n", (int) (at - used), "", second);
 }
 
 /* ---- tables ---- */
@@ -203,13 +219,13 @@ struct table_widths {
         unsigned width[COLUMNS_MAX];
 };
 
-static void widen(unsigned *width, unsigned to)
+static void width_widen(unsigned *width, unsigned to)
 {
-        *width = to > *width ? to : *width;
+        *width = MAX(*width, to);
 }
 
 /* The tree to the left of the text in the first column: two cells for each line above. */
-static unsigned branches(struct libscols_table *t, struct libscols_line *line, size_t i)
+static unsigned tree_width(struct libscols_table *t, struct libscols_line *line, size_t i)
 {
         unsigned width = 0;
 
@@ -218,7 +234,7 @@ static unsigned branches(struct libscols_table *t, struct libscols_line *line, s
         return width;
 }
 
-static const char *heading(struct libscols_table *t, size_t i)
+static const char *column_heading(struct libscols_table *t, size_t i)
 {
         return scols_cell_get_data(scols_column_get_header(scols_table_get_column(t, i))) ?: "";
 }
@@ -226,64 +242,66 @@ static const char *heading(struct libscols_table *t, size_t i)
 static void measure_cell(struct table_widths *l, size_t i, const char *text, unsigned left)
 {
         unsigned whole = fold_width(text), words = fold_longest(text, false), parts = fold_longest(text, true);
-        unsigned cut = words < NARROW ? words : NARROW;
+        unsigned cut = MIN(words, NARROW);
         const unsigned least[] = {
                 [FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_CUT] = cut, [FIT_NAMES] = parts, [FIT_LAST] = parts};
         const unsigned usual[] = {
                 [FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_CUT] = cut, [FIT_NAMES] = words, [FIT_LAST] = whole};
 
-        widen(&l->whole[i], left + whole);
-        widen(&l->usual[i], left + usual[l->columns[i].folds]);
-        widen(&l->least[i], left + least[l->columns[i].folds]);
+        width_widen(&l->whole[i], left + whole);
+        width_widen(&l->usual[i], left + usual[l->columns[i].folds]);
+        width_widen(&l->least[i], left + least[l->columns[i].folds]);
 }
 
-static void measure(struct libscols_table *t, struct table_widths *l)
+static void widths_measure(struct libscols_table *t, struct table_widths *l)
 {
         for (size_t i = 0; i < l->n; i++) {
                 struct libscols_column *c = scols_table_get_column(t, i);
 
                 l->shown[i] = true;
                 if (!scols_table_is_noheadings(t))
-                        measure_cell(l, i, heading(t, i), 0);
+                        measure_cell(l, i, column_heading(t, i), 0);
                 for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
                         struct libscols_line *line = scols_table_get_line(t, row);
                         const char *text = scols_cell_get_data(scols_line_get_column_cell(line, c));
 
                         if (text)
-                                measure_cell(l, i, text, branches(t, line, i));
+                                measure_cell(l, i, text, tree_width(t, line, i));
                 }
         }
 }
 
 /* The sum of all columns, with the blank before each except the first. */
-static unsigned sum(const struct table_widths *l, const unsigned widths[static COLUMNS_MAX])
+static unsigned widths_sum(const struct table_widths *l, const unsigned widths[static COLUMNS_MAX])
 {
         unsigned all = 0, shown = 0;
 
-        for (size_t i = 0; i < l->n; i++)
-                if (l->shown[i]) {
-                        all += widths[i];
-                        shown++;
-                }
-        return all + (shown > 0 ? shown - 1 : 0);
+        for (size_t i = 0; i < l->n; i++) {
+                if (!l->shown[i])
+                        continue;
+                all += widths[i];
+                if (shown++ > 0)
+                        all++;
+        }
+        return all;
 }
 
-static void leave_out(struct table_widths *l, unsigned room)
+static void widths_leave_out(struct table_widths *l, unsigned room)
 {
-        for (unsigned turn = 1; turn <= l->n && sum(l, l->usual) > room; turn++)
+        for (unsigned turn = 1; turn <= l->n && widths_sum(l, l->usual) > room; turn++)
                 for (size_t i = 0; i < l->n; i++)
                         if (l->columns[i].goes == turn)
                                 l->shown[i] = false;
 }
 
 /* Distributes the remaining room to the columns, from the left. */
-static void grow(struct table_widths *l, unsigned room, const unsigned to[static COLUMNS_MAX])
+static void widths_grow(struct table_widths *l, unsigned room, const unsigned to[static COLUMNS_MAX])
 {
         for (size_t i = 0; i < l->n; i++) {
-                unsigned used = sum(l, l->width), left = used < room ? room - used : 0, lacks = to[i] - l->width[i];
+                unsigned used = widths_sum(l, l->width), left = room - MIN(used, room), lacks = to[i] - l->width[i];
 
                 if (l->shown[i])
-                        l->width[i] += lacks < left ? lacks : left;
+                        l->width[i] += MIN(lacks, left);
         }
 }
 
@@ -298,21 +316,22 @@ static void fold_cells(struct libscols_table *t, struct libscols_column *c, unsi
                 struct libscols_cell *cell = scols_line_get_column_cell(scols_table_get_line(t, row), c);
                 const char *text = scols_cell_get_data(cell);
 
-                r = text ? scols_cell_refer_data(cell, fold(text, width)) : 0;
+                if (text)
+                        r = scols_cell_refer_data(cell, fold(text, width));
         }
         if (r < 0)
                 no_memory();
 }
 
 /* Prints each row as lines "HEADING: text". */
-static void print_rows(struct libscols_table *t)
+static void table_print_rows(struct libscols_table *t)
 {
         FILE *out = scols_table_get_stream(t);
         size_t n = scols_table_get_ncols(t);
         unsigned keys = 0;
 
         for (size_t i = 0; i < n; i++)
-                widen(&keys, fold_width(heading(t, i)));
+                width_widen(&keys, fold_width(column_heading(t, i)));
         for (size_t k = 0; k < n * scols_table_get_nlines(t); k++) {
                 struct libscols_cell *cell = scols_line_get_cell(scols_table_get_line(t, k / n), k % n);
                 const char *text = scols_cell_get_data(cell), *sgr = scols_cell_get_color(cell) ?: "";
@@ -321,14 +340,16 @@ static void print_rows(struct libscols_table *t)
                         (void) fputc('\n', out);
                 if (isempty(text))
                         continue;
-                (void) fprintf(out, "%*s%s: %s", fold_blanks(heading(t, k % n), keys), "", heading(t, k % n), colour(sgr));
+                (void) fprintf(out, "%*s%s: %s", fold_blanks(column_heading(t, k % n), keys), "", column_heading(t, k % n),
+                               colour(sgr));
                 fold_print(out, text, keys + 2);
-                (void) fputs(*sgr ? colour_end() : "", out);
+                if (*sgr)
+                        (void) fputs(colour_end(), out);
         }
 }
 
 /* Returns false if the table is too wide, whatever is left out or folded. */
-static bool fit(struct libscols_table *t, const struct table_column *columns, size_t n)
+static bool table_fit(struct libscols_table *t, const struct table_column *columns, size_t n)
 {
         struct table_widths l = {.columns = columns, .n = n};
         unsigned room = style_width();
@@ -336,13 +357,13 @@ static bool fit(struct libscols_table *t, const struct table_column *columns, si
         assert(n <= COLUMNS_MAX);
         if (room == 0)
                 return true;
-        measure(t, &l);
-        leave_out(&l, room);
-        if (sum(&l, l.least) > room && !scols_table_is_noheadings(t) && !scols_table_is_tree(t))
+        widths_measure(t, &l);
+        widths_leave_out(&l, room);
+        if (widths_sum(&l, l.least) > room && !scols_table_is_noheadings(t) && !scols_table_is_tree(t))
                 return false;
         memcpy(l.width, l.least, sizeof(l.width));
-        grow(&l, room, l.usual);
-        grow(&l, room, l.whole);
+        widths_grow(&l, room, l.usual);
+        widths_grow(&l, room, l.whole);
         for (size_t i = 0; i < n; i++) {
                 struct libscols_column *c = scols_table_get_column(t, i);
 
@@ -356,8 +377,8 @@ static bool fit(struct libscols_table *t, const struct table_column *columns, si
 
 void table_print(struct libscols_table *t, const struct table_column *columns, size_t n)
 {
-        if (!fit(t, columns, n))
-                print_rows(t);
+        if (!table_fit(t, columns, n))
+                table_print_rows(t);
         else if (scols_print_table(t) < 0)
                 no_memory();
         scols_unref_table(t);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/param.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <wchar.h>
@@ -55,11 +56,13 @@ bool style_colours(void)
         return found;
 }
 
-static unsigned width_of(int fd)
+static unsigned terminal_width(int fd)
 {
         struct winsize w;
 
-        return ioctl(fd, TIOCGWINSZ, &w) >= 0 && w.ws_col > 0 ? w.ws_col : WIDTH_DEFAULT;
+        if (ioctl(fd, TIOCGWINSZ, &w) < 0 || w.ws_col == 0)
+                return WIDTH_DEFAULT;
+        return w.ws_col;
 }
 
 static unsigned find_width(void)
@@ -71,7 +74,7 @@ static unsigned find_width(void)
                 return 0;
         if (asked && parse_uint(asked, 10, USHRT_MAX, &columns) >= 0 && columns > 0)
                 return (unsigned) columns;
-        return width_of(STDOUT_FILENO);
+        return terminal_width(STDOUT_FILENO);
 }
 
 unsigned style_width(void)
@@ -95,7 +98,7 @@ void style_shorten(char *s, unsigned width)
                 n = mbrtowc(&c, at, left, &state);
                 if (n == 0 || n > left) /* invalid, and shown as it is */
                         return;
-                used += wcwidth(c) > 0 ? (unsigned) wcwidth(c) : 0;
+                used += (unsigned) MAX(wcwidth(c), 0);
                 if (used < width)
                         cut = at + n;
                 else if (used > width) {
@@ -109,12 +112,14 @@ void style_shorten(char *s, unsigned width)
 
 const char *colour(const char *sgr)
 {
-        return style_colours() ? sgr : "";
+        if (!style_colours())
+                return "";
+        return sgr;
 }
 
 const char *colour_end(void)
 {
-        return style_colours() ? SGR_END : "";
+        return colour(SGR_END);
 }
 
 /* ---- the progress line ---- */
@@ -143,8 +148,8 @@ void progress_line(const char *text)
         if (!line_wanted)
                 return;
         (void) make_harmless(text, line, LINE_WIDTH_MAX);
-        style_shorten(line, width_of(STDERR_FILENO) - 1); /* stdout may go elsewhere */
-        (void) fprintf(stderr, "\r%s\033[K", line);       /* erases the rest of a longer line last, to avoid flicker */
+        style_shorten(line, terminal_width(STDERR_FILENO) - 1); /* stdout may go elsewhere */
+        (void) fprintf(stderr, "\r%s\033[K", line);             /* erases the rest of a longer line last, to avoid flicker */
         (void) fflush(stderr);
         line_shown = true;
 }
@@ -174,7 +179,9 @@ static void exec_words(const char *words)
         char *copy = strdup(words), *argv[WORDS_MAX + 1] = {}, *save = NULL;
         size_t n = 0;
 
-        for (char *w = copy ? strtok_r(copy, " \t\n", &save) : NULL; w && n < WORDS_MAX; w = strtok_r(NULL, " \t\n", &save))
+        if (!copy)
+                return;
+        for (char *w = strtok_r(copy, " \t\n", &save); w && n < WORDS_MAX; w = strtok_r(NULL, " \t\n", &save))
                 argv[n++] = w;
         if (n > 0)
                 (void) execvp(argv[0], argv);

@@ -71,7 +71,7 @@ int main(void)
                  {.offer = TRIM_OFFER_YES, .mode = "full"},
                  {.told = true, .type = "sat", .passed = 1, .temperature = 34}},
                 {.lun = &lun, .smart = {.told = true, .why_not = "it is distrusted", .passed = -1, .temperature = INT_MIN}}};
-        json_object *names = json_list(), *inhibitors = json_list();
+        json_object *names = json_list(), *inhibitors = json_list(), *signs = json_list();
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
         struct log_entry happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
@@ -94,6 +94,10 @@ int main(void)
         ended.disk.outcome = (struct outcome){0, "", "Done."};
         r |= db_says_parse("bad;0100-0210;*;List one;2026-10;slow", &known.says[0]);
         r |= db_says_parse("good;*;x86;List two;2026-11", &known.says[1]);
+        append(signs, json_sign("commands were not answered in time", 2, NULL));
+        append(signs, json_sign("the power failed", 1, "the power supply"));
+        json_print_line(json_lease(UASD_EXIT_OK, "", false, &f, signs));
+        json_print_line(json_lease(UASD_EXIT_FAILED, "It is gone.", true, NULL, json_list()));
         json_print_line(sample_json(&f, NULL, NULL));
         json_print_line(sample_json(&l, NULL, NULL));
         json_print_line(sample_json(&ended, NULL, NULL));

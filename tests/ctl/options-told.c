@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/program.h"
 #include "ctl/ctl.h"
 
 /*
@@ -21,19 +20,13 @@ int main(void)
                 return 1;
         while (fgets(line, sizeof(line), stdin)) {
                 char *argv[WORDS_MAX + 2] = {(char *) "uasctl"}, *rest = line;
-                struct bench_options bench;
                 struct options o;
                 int argc = 1, first;
 
                 while (argc <= WORDS_MAX && (argv[argc] = strtok_r(rest, " \n", &rest)))
                         argc++;
                 argv[argc] = NULL;
-                first = options_first_word(argc, argv);
-                if (first < argc && strcmp(argv[first], VERB_BENCH) == 0) {
-                        (void) bench_options_parse(argc, argv, &bench);
-                        first = -1;
-                } else
-                        first = options_parse(argc, argv, &o);
+                first = options_parse(argc, argv, &o);
                 if (first >= 0)
                         (void) verb_check(&o, argv + first);
                 puts(".");

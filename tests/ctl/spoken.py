@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The verbs, arguments and options of uasctl: from --help, and from its errors for each option at each verb."""
 
+import contextlib
+import os
 import re
 import string
 import subprocess
+import sys
+import tempfile
 
 from patience import patience
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src'))
+from bench import exits, options as bench_options  # noqa: E402
 
 VALUES = {'--textfile': '=/', '--json': '=short', '--lines': '=5', '--since': '=1h', '--output': '=driver', '-o': 'driver', '--hwdb': '=sdz',
           '--host': '=x', '-H': 'x', '--disk': '=sda', '--why': '=x', '-n': '5', '--size': '=1G', '--driver': '=uas', '--sweep': '=depth',
@@ -16,6 +23,19 @@ VALUES = {'--textfile': '=/', '--json': '=short', '--lines': '=5', '--since': '=
 def verbs_of(text):
     """verb -> its arguments: "DISK [uas|usb-storage]"."""
     return {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+(?:\.\.\.)?\]?| \[[A-Z|:]+\]| \[[a-z|-]+\])*)(?:  .*)?$', text)}
+
+
+def bench_says(line):
+    """The errors of uasctl-bench, which gets all words but the verb."""
+    stderr = os.dup(2)
+    with tempfile.TemporaryFile('w+') as said:
+        os.dup2(said.fileno(), 2)
+        with contextlib.suppress(exits.Ended):
+            bench_options.parse([word for word in line if word != 'bench'])
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        said.seek(0)
+        return said.read()
 
 
 class Spoken:
@@ -36,7 +56,7 @@ class Spoken:
                            timeout=patience(60), check=True)
         answers = re.split(r'(?m)^\.\n', p.stdout)[:-1]
         assert len(answers) == len(lines), p.stdout
-        return answers
+        return [bench_says(line) if 'bench' in line else answer for line, answer in zip(lines, answers)]
 
     def options_in_code(self):
         """The options of getopt, and the verbs that accept them."""

@@ -174,12 +174,14 @@ static void hostile_strings(void **state)
                  "e",
                  "Gr\xc3\xb6\xc3\x9f"
                  "e"},
-                {"\xf0\x9f\x92\xbe", "\xf0\x9f\x92\xbe"},                 /* more than 16 bits: a pair */
-                {"\x7f\xc2\x9b", "\x7f\xc2\x9b"},                         /* DEL and CSI */
-                {"a\xff\xfe", "a\xef\xbf\xbd\xef\xbf\xbd"},               /* not UTF-8 */
-                {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* overlong */
-                {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* half a pair */
-                {"\xf0\x9f", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* cut short */
+                {"\xf0\x9f\x92\xbe", "\xf0\x9f\x92\xbe"},                         /* more than 16 bits: a pair */
+                {"\xef\xbf\xbf\xf0\x90\x80\x80", "\xef\xbf\xbf\xf0\x90\x80\x80"}, /* the last without, and the first with one */
+                {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},                         /* the last of all */
+                {"\x7f\xc2\x9b", "\x7f\xc2\x9b"},                                 /* DEL and CSI */
+                {"a\xff\xfe", "a\xef\xbf\xbd\xef\xbf\xbd"},                       /* not UTF-8 */
+                {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                         /* overlong */
+                {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},         /* half a pair */
+                {"\xf0\x9f", "\xef\xbf\xbd\xef\xbf\xbd"},                         /* cut short */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {

@@ -270,10 +270,14 @@ static void nobody(void **state)
         assert_int_equal(remote_open(NULL, NULL, REMOTE_ORDER, USEC_PER_SEC, &r, &views), -ENETDOWN);
 }
 
+static const char *version; /* of the other side; NULL: it has none */
+
 static int answer(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 
+        if (version && sd_bus_message_is_method_call(m, "org.freedesktop.DBus.Properties", "Get"))
+                return sd_bus_reply_method_return(m, "v", "s", version);
         if (sd_bus_message_is_method_call(m, UASD_BUS_MANAGER, "ListDisks"))
                 return sd_bus_reply_method_errorf(m, SD_BUS_ERROR_UNKNOWN_METHOD, "no");
         if (!sd_bus_message_is_method_call(m, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"))
@@ -349,6 +353,35 @@ static void older_daemon(void **state)
         (void) rmdir(dir);
 }
 
+/* remote_ask_version() asks a daemon without a bus whose answer was not understood. It may report none. */
+static void version_of(void **state)
+{
+        static const char *const rows[] = {"0.0.1", "", NULL};
+        char theirs[REMOTE_VERSION_MAX];
+
+        assert_false(remote_ask_version(NULL, theirs));
+        assert_false(remote_ask_version("/nonexistent/private", theirs));
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                char dir[] = "/tmp/ctl-remote-XXXXXX", path[64];
+                _cleanup_close_ int fd = listen_at(dir, path, sizeof(path));
+                pid_t pid;
+
+                version = rows[i];
+                pid = fork();
+                assert_true(pid >= 0);
+                if (pid == 0)
+                        serve(fd);
+                assert_int_equal(remote_ask_version(path, theirs), i == 0);
+                if (i == 0)
+                        assert_string_equal(theirs, rows[i]);
+                (void) kill(pid, SIGKILL);
+                (void) waitpid(pid, NULL, 0);
+                (void) unlink(path);
+                (void) rmdir(dir);
+        }
+        version = NULL;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -364,6 +397,7 @@ int main(void)
                 cmocka_unit_test(nobody),
                 cmocka_unit_test(peer_to_peer),
                 cmocka_unit_test(older_daemon),
+                cmocka_unit_test(version_of),
         };
 
         /* No test connects to the bus of this machine. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "client/client.h"
 
@@ -39,6 +40,24 @@ static void add_view(struct fixture *f, const char *interface, const char *block
 
         v.disk.facts.pid = pid;
         views_add(&f->views, &v);
+}
+
+/* dm-10 is on sdc, and each of the next eight is on the one before it. */
+static void add_tower(int dir)
+{
+        for (int i = 10; i <= 18; i++) {
+                char name[64], slave[128], below[64] = "../../../../usb2/2-2/2-2:1.0/host1/block/sdc";
+
+                if (i > 10)
+                        (void) snprintf(below, sizeof(below), "../../dm-%i", i - 1);
+                (void) snprintf(slave, sizeof(slave), "devices/virtual/block/dm-%i/slaves", i);
+                make_dir(dir, slave);
+                (void) snprintf(slave, sizeof(slave), "devices/virtual/block/dm-%i/slaves/%s", i, strrchr(below, '/') + 1);
+                link_to(dir, below, slave);
+                (void) snprintf(below, sizeof(below), "../../devices/virtual/block/dm-%i", i);
+                (void) snprintf(name, sizeof(name), "class/block/dm-%i", i);
+                link_to(dir, below, name);
+        }
 }
 
 static int setup(void **state)
@@ -78,6 +97,13 @@ static int setup(void **state)
         (void) copy_string(f->views.list[1].disk.facts.product, USB_STRING_MAX, "sdq disk x");
         make_dir(dir, "devices/virtual/block/vda/slaves");
         link_to(dir, "../../devices/virtual/block/vda", "class/block/vda");
+        make_dir(dir, "devices/virtual/block/loop0/loop/backing_file");
+        link_to(dir, "../../devices/virtual/block/loop0", "class/block/loop0");
+        make_dir(dir, "devices/virtual/block/dm-2/slaves");
+        link_to(dir, "../../devices/virtual/block/dm-2", "class/block/dm-2");
+        link_to(dir, "../../vda", "devices/virtual/block/dm-2/slaves/vda");
+        link_to(dir, "../../dm-0", "devices/virtual/block/dm-2/slaves/dm-0");
+        add_tower(dir);
         *state = f;
         return 0;
 }

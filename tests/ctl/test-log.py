@@ -106,6 +106,8 @@ class Log(unittest.TestCase):
             shown, status = terminal.run([PROGRAM, self.tree.top, 'log', '-q'], dict(os.environ, TERM='xterm', LC_ALL='C.UTF-8', TZ='UTC'), width)
             self.assertEqual((status, shown.split()), (0, words))
             self.assertLessEqual(max(map(len, shown.splitlines())), width, shown)
+            # Below the text, or below the word if there is no room.
+            self.assertEqual({len(line) - len(line.lstrip()) for line in shown.splitlines()[1:]}, {35 if width >= 55 else 6}, shown)
 
     def test_hostile_record(self):
         self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:\x1b[31m@p', 'passed', '\x1b[31m', '\x1b[31m\x07'))

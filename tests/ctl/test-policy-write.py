@@ -194,6 +194,7 @@ class PolicyWrite(unittest.TestCase):
                           (f'{LINE}\0\n', 'control'), (f'{LINE} a="b\n', 'not closed'), (f'{LINE} -- quiet\n', 'behind --'),
                           (f'# {LINE}\n', 'begins with #'),
                           (f'usb-storage.quirks=1209:5a5b:u # {LINE}\n', 'begins with #'),
+                          (f'usb-storage.quirks=#:1:u # {LINE}\n', 'begins with #'),
                           (f'{LINE} usb-storage.quirks="1209:5a5b:u"\n', 'quoted'),
                           (f'{LINE} "usb-storage.quirks=1209:5a5b:u"\n', 'quoted'), ('x' * 70000, 'too long'),
                           (f'{LINE} usb-storage.quirks=1209:5a5b:u;x\n', 'characters'),
@@ -333,8 +334,12 @@ class PolicyWrite(unittest.TestCase):
             self.policy('sda', 'auto')
             self.assertIn(said, self.tree.run('switch', '--dry-run', 'sda', 'usb-storage').stderr)
             self.assertNotIn('TRIM', self.tree.run('switch', '--dry-run', 'sda', 'uas').stderr)
-        self.assertIn('To keep TRIM: uasctl trim 2-1:1.0 on\n', self.tree.run('policy', '--kernel', 'sda').stderr + self.policy('sda', 'auto').stderr +
-                      self.policy('sda', 'usb-storage').stderr)
+        # Only with an entry to add.
+        kept = 'To keep TRIM: uasctl trim 2-1:1.0 on\n'
+        self.assertNotIn(kept, self.tree.run('policy', '--kernel', 'sda').stderr)
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
+        self.assertIn(kept, self.tree.run('policy', '--kernel', 'sda').stderr)
+        self.assertNotIn(kept, self.tree.run('policy', '--kernel').stderr)
 
     def test_failed(self):
         """Without a disk, as uasd has it run: an entry for the disk with the system with which UAS has failed, and for no other."""

@@ -214,13 +214,24 @@ class Freeing(unittest.TestCase):
         top = self.tree.path('mnt')
         self.tree.write('mnt/swap file', '')
         self.tree.write('swap', '')
-        self.tree.write('proc/swaps', f'Filename Type Size Used Priority\n{top}/swap\\040file file 1 0 -2\n{self.tree.path("swap")} file 1 0 -3\n'
-                        '/usr/share/doc file 1 0 -4\n')
+        swaps = (f'Filename Type Size Used Priority\n{top}/swap\\040file file 1 0 -2\n{self.tree.path("swap")} file 1 0 -3\n'
+                 '/usr/share/doc file 1 0 -4\n')
+        self.tree.write('proc/swaps', swaps)
         self.mounted(b'/usr/share')
         self.assertEqual(self.to_free(), ['swapoff /usr/share/doc', 'umount /usr/share'])
+        # One of another disk, which is mounted below it.
+        self.assertNotEqual(os.stat('/dev').st_dev, os.stat('/dev/pts').st_dev)
+        self.tree.write('proc/swaps', f'{swaps}/dev/pts file 1 0 -5\n')
+        self.mounted(b'/dev')
+        self.assertEqual(self.to_free(), ['umount /dev'])
         # Its folder is in one in which others write.
         self.mounted(top.encode())
         self.assertEqual(self.to_free(), ['umount /dev/sda', f'No command is known that frees {top}/swap file.'])
+
+    def test_root(self):
+        """The running system is on it: nothing frees that."""
+        self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n31 20 8:0 / /mnt rw - ext4 /dev/sda rw\n')
+        self.assertEqual(self.to_free(), [])
 
     def test_path_of_another(self):
         """A user who may change a folder above the mount point leads the path elsewhere: the device is named, if that is unambiguous."""
@@ -244,6 +255,14 @@ class Freeing(unittest.TestCase):
                                      (theirs % ('/mnt', '/dev/sdy') + ours % '/mnt', '/mnt', ['umount %s'])):
             self.tree.write('proc/1/mountinfo', ROOT + table)
             self.assertEqual(self.to_free(), [line % where for line in wanted], table)
+        # Of a partition: the one on top has the number of its disk.
+        self.tree.write('sys/block/sda/sda1/dev', '8:1\n')
+        self.tree.write('sys/block/sda/sda1/partition', '1\n')
+        os.symlink('../../block/sda/sda1', self.tree.path('sys/class/block/sda1'))
+        of_part, of_disk = '31 20 8:1 / /mnt rw - ext4 /dev/sda1 rw\n', '32 20 8:0 / /mnt rw - ext4 /dev/sda rw\n'
+        for table, wanted in (of_part + of_disk, [none[0] % '/mnt', 'umount /mnt']), (of_disk + of_part, ['umount /mnt', none[0] % '/mnt']):
+            self.tree.write('proc/1/mountinfo', ROOT + table)
+            self.assertEqual(sorted(self.to_free()), sorted(wanted), table)
 
     def volume(self, number, uuid, name, below):
         self.tree.write(f'sys/class/block/dm-{number}/dev', f'253:{number}\n')

@@ -62,6 +62,18 @@ class Report(unittest.TestCase):
                              (5000, [d['disks'][0]['name']], [d['disks'][0]['name']]))
         self.assertEqual([re.search(r'passed, (\S+) at ', e)[1] for e in events], [f'1209:5a5a:PRIVATE{i}' for i in (2, 3, 1)])
 
+    def test_users(self):
+        """The summary has three of them. It says how many more there are."""
+        for n, more in (3, None), (5, 'and 2 more'):
+            self.tree.write('proc/1/mountinfo', '20 1 8:2 / / rw - ext4 /dev/sdz2 rw\n' + ''.join(
+                f'{30 + i} 20 8:0 / /mnt/{i} rw - ext4 /dev/sda rw\n' for i in range(n)))
+            self.report()
+            lines = [line[12:] for line in self.summaries[0].splitlines()]
+            first = next(i for i, line in enumerate(lines) if line.startswith('mounted on '))
+            self.assertEqual([line.split()[0] for line in lines[first:first + 3]], ['mounted'] * 3)
+            self.assertEqual([line for line in lines if 'more' in line], [more] if more else [])
+            self.assertIn(more, (None, lines[first + 3]))
+
     def test_of_disks(self):
         """Only some disks, with their events."""
         for args, disks, serials in (['sdb'], ['2-2:1.0'], ['PRIVATE2']), (['sdb', 'sda'], ['2-2:1.0', '2-1:1.0'], ['PRIVATE2', 'PRIVATE1']):
@@ -223,7 +235,7 @@ class Report(unittest.TestCase):
 
     def test_hwdb_hostile(self):
         """No name ends a line, a string or a comment."""
-        self.tree.disk('2-4', 'sdd', serial='S4', product=b'a\x1b";#\\\xc3\xa9*/')
+        self.tree.disk('2-4', 'sdd', serial='S4', product=b'a\x1b";#\\\xc3\x80*/')
         self.history(('S4@0000:00:14.0/ss/4', 'state=distrusted firmware=0214 kernel=6.1.0 boot=- date=- reason='))
         p = self.tree.run('report', '--hwdb', 'sdd')
         self.assertEqual((p.returncode, p.stderr), (0, ''))

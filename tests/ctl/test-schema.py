@@ -63,7 +63,7 @@ def check(where, value, said):
 
 lines = [json.loads(line) for line in subprocess.run(sys.argv[1], capture_output=True, check=True).stdout.splitlines()]
 for line in lines:
-    check('', line, 'EVENT' if 'event' in line else 'LOG OUTPUT' if 'events' in line else 'KERNEL OUTPUT' if 'kernel' in line else
+    check('', line, 'EVENT' if 'event' in line else 'LOG OUTPUT' if 'events' in line else 'LEASE' if 'lost' in line else 'KERNEL OUTPUT' if 'kernel' in line else
           'INHIBITORS OUTPUT' if 'inhibitors' in line else 'POLICIES OUTPUT' if 'policies' in line else 'BRIDGES OUTPUT' if 'bridges' in line else 'DIFF OUTPUT' if 'comparisons' in line else 'OUTPUT')
 for section, members in SCHEMA.items():
     for member, (_, null, missing) in members.items():

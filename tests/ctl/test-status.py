@@ -211,6 +211,12 @@ class Status(unittest.TestCase):
         for verb in 'status', 'list', 'db':
             p = self.tree.run(verb, '--json')
             self.assertEqual((p.returncode, json.loads(p.stdout)), (0, {'version': 1, 'disks': []}))
+            self.assertNotIn('There are no USB disks.', p.stderr)
+            p = self.tree.run(verb)
+            self.assertEqual((p.returncode, p.stdout), (0, ''))
+            self.assertIn('There are no USB disks.', p.stderr)
+            p = self.tree.run(verb, 'sda')
+            self.assertEqual((p.returncode, p.stdout), (4, ''))
 
 
 unittest.main(argv=sys.argv[:1])

@@ -196,6 +196,11 @@ class Uasctl(unittest.TestCase):
         self.assertIn('~', self.on_terminal(width=80, LC_ALL='C'))
         self.assertLessEqual(max(map(len, self.on_terminal(NO_COLOR='1', COLUMNS='80').splitlines())), 80)
         self.assertIn(product, self.run_ctl().stdout)
+        # Neither column can be folded.
+        plain = self.run_ctl('-o', 'ID,DRIVER').stdout.splitlines()
+        width = max(map(len, plain))
+        for less, first in (0, plain[0].rstrip()), (1, '    ID:'):
+            self.assertEqual(self.on_terminal('-o', 'ID,DRIVER', width=width - less, NO_COLOR='1').splitlines()[0].rstrip(), first)
         # No table fits there.
         named = self.on_terminal('-o', 'REASON,PRODUCT,STATE,DRIVER', width=20, NO_COLOR='1')
         self.assertEqual(re.findall('(?m)^ *([A-Z]+): ', named), ['REASON', 'PRODUCT', 'STATE', 'DRIVER'] * 9)
@@ -251,6 +256,8 @@ class Uasctl(unittest.TestCase):
         self.assertLessEqual(max(len(re.sub('\033[^m]*m', '', line)) for line in lines[5:]), 120)
         self.assertIn('\033[32msettled', lines[5])
         self.assertEqual(paged(SYSTEMD_PAGER=ours, PAGER='/nonexistent', SYSTEMD_LESS='X')[0], 'X')
+        self.assertEqual(paged(PAGER=' '.join([ours, *'abcdefghijklmnopqrst']))[3], 'a b c d e f g h i j k l m n o')  # 16 words are enough
+        self.assertEqual(paged(PAGER=ours, LC_ALL='C')[2], '')
         self.assertIn('     State: settled', '\n'.join(paged('status', PAGER=ours, NO_COLOR='1')))
         tree = self.tree()
         for verb, row in ('explain', 'unknown-bridge'), ('db', 'Verdict: unknown'):
@@ -508,6 +515,15 @@ class Uasctl(unittest.TestCase):
             self.outage(p)
         self.resumes(p)
 
+    def test_full(self):
+        """A result that could not be written is no success."""
+        self.start()
+        full = 'uasctl: Cannot write to the standard output: No space left on device\n'
+        for args in ['list'], ['status', 'sda', '--json'], ['--help']:
+            with open('/dev/full', 'w') as out:
+                p = subprocess.run([UASCTL, *args], env=self.env, stdout=out, stderr=subprocess.PIPE, text=True, timeout=patience())
+            self.assertEqual((p.returncode, p.stderr), (1, full), args)
+
     def test_monitor_full(self):
         """A full disk is reported once, with the true reason. A reader that has gone is no error, and is noticed without an
         event."""
@@ -611,7 +627,8 @@ class Uasctl(unittest.TestCase):
     def test_no_bus(self):
         self.bus.kill()
         self.bus.wait()
-        self.assertIn('uasd is not running', self.run_ctl('list').stderr)
+        # Another user has no other way to uasd.
+        self.assertIn('uasd is not running' if os.geteuid() == 0 else 'the system bus (D-Bus) does not answer', self.run_ctl('list').stderr)
 
     @unittest.skipIf(os.geteuid(), 'not root')
     def test_no_bus_for_a_user(self):

@@ -41,8 +41,8 @@ class Tree:
         self.write('proc/sys/kernel/osrelease', '6.1.0-test\n')
         self.write('proc/sys/kernel/random/boot_id', BOOT + '\n')
         # The tree contains its own uasctl-bench.
-        self.write('usr/lib/uasd/uasctl-bench',
-                   f'#!/bin/sh\nexec {os.path.join(os.path.dirname(program), "../uasctl-bench/bench-in-tree")} {self.top} "$@"\n')
+        bench = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../uasctl-bench/bench-in-tree.py')
+        self.write('usr/lib/uasd/uasctl-bench', f'#!/bin/sh\nUASCTL_IN_TREE={os.path.abspath(program)} exec {bench} {self.top} "$@"\n')
         os.chmod(self.path('usr/lib/uasd/uasctl-bench'), 0o755)
         self.programs('umount', 'swapoff', 'losetup', 'zpool', 'lvchange', 'cryptsetup', 'veritysetup', 'integritysetup', 'multipath',
                       'dmsetup', 'mdadm', folder='usr/sbin')

@@ -228,7 +228,9 @@ class Daemon(Machine):
     def test_progress(self):
         "A terminal shows the step on one line, which is erased at the end. No other output has it, and -q disables it."
         self.both()
-        self.assertNotIn('\033', self.ctl('switch', 'sdz', 'usb-storage').stderr)
+        said = self.ctl('switch', 'sdz', 'usb-storage').stderr
+        self.assertNotIn('\033', said)
+        self.assertEqual(said.count('from uas to usb-storage'), 1)  # once for all steps
         client, screen = self.on_terminal('switch', 'sdz', 'uas')
         said = self.read_until(screen, b'It is moved.\r\n')
         self.assertIn(b'\r2-1:1.0: identify\033[K\r2-1:1.0: claim\033[K\r2-1:1.0: sync\033[K\r2-1:1.0: bind\033[K\r\033[K', said)

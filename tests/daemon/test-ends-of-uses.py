@@ -88,6 +88,29 @@ class Uses(Machine):
         self.event('remove block dm-9')
         self.driver_is('usb-storage')
 
+    def watches(self, daemon):
+        """Files that uasd watches for the end of their uses."""
+        count = 0
+        for fd in os.listdir(f'/proc/{daemon.pid}/fdinfo'):
+            try:
+                with open(f'/proc/{daemon.pid}/fdinfo/{fd}') as info:
+                    count += len(re.findall('(?m)^inotify wd:', info.read()))
+            except FileNotFoundError:
+                pass
+        return count
+
+    def test_watches_end(self):
+        "uasd watches a disk while it waits, and not longer: twice the same."
+        daemon = self.both()
+        before = self.watches(daemon)
+        for target in 'usb-storage', 'uas':
+            self.use(True)
+            self.ctl('switch', 'sdz', target, code=3)
+            self.assertGreater(self.watches(daemon), before)
+            self.use(False)
+            self.driver_is(target)
+            until(lambda: self.watches(daemon) == before, 'it watches none')
+
     def first_change(self):
         "It is looked at, whatever the count is."
         self.references(7)

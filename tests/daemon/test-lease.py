@@ -51,10 +51,10 @@ class Lease(Machine):
         [disk] = self.managed_disks()
         return disk[name]
 
-    def holder(self, *what):
+    def holder(self, *what, comm='fio'):
         p = self.start(['sh', '-c', 'read -r go && exec "$@"', 'sh', sys.executable, HOLDER, self.tree.path('run/uasd/private'), *what],
                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.tree.write(f'proc/{p.pid}/comm', 'fio\n')
+        self.tree.write(f'proc/{p.pid}/comm', comm + '\n')
         p.stdin.write('go\n')
         p.stdin.flush()
         return p
@@ -133,6 +133,22 @@ class Lease(Machine):
         self.assertEqual(p.wait(patience()), 7)
         self.driver_is('usb-storage')
         self.assertIn('No program inhibits', self.ctl('inhibit', '--list').stderr)
+
+    def test_inhibit_plugged_in_meanwhile(self):
+        "An inhibitor for all disks also protects one that is plugged in later."
+        self.hears()
+        self.both()
+        go = self.tree.path('go')
+        p = self.start_ctl('inhibit', 'sh', '-c', f'echo begun; while [ ! -e {go} ]; do sleep 0.02; done', stdout=subprocess.PIPE)
+        self.assertEqual(p.stdout.readline(), 'begun\n')
+        self.pull()
+        self.tree.write('etc/uasd/policy', '# \ngeneration=1\n1209:5a5a:S1=usb-storage\n')
+        self.put_back(6)
+        self.assertEqual(self.disk()['reason'], 'Waits for usb-storage: inhibited by sh.')
+        self.assertEqual(self.disk()['state'], 'waiting')
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+        self.tree.write('go', '')
+        self.driver_is('usb-storage')
 
     def test_inhibit_killed(self):
         "The client is killed: the command gets SIGTERM, and the switch goes on, whatever processes the command leaves."
@@ -254,6 +270,14 @@ class Lease(Machine):
         until(lambda: not self.record() and self.property('Lease') == '', 'there is no lease any more')
         self.assertFalse(self.claimed())
         self.ctl('switch', 'sdz', 'usb-storage')
+
+    def test_lease_odd_name(self):
+        "A process chooses its name."
+        self.both()
+        holder = self.holder('lease', '2-1:1.0', comm='f\x1b[31mio')
+        self.assertEqual(self.told(holder), 'taken')
+        self.assertEqual(self.property('Lease'), f'f\\x1b[31mio ({holder.pid}) has it for itself.')
+        self.assertIn(f': f\\x1b[31mio ({holder.pid})', self.told(self.holder('lease', '2-1:1.0')))
 
     def test_lease_smart(self):
         "The disk may be under measurement: smartctl is not called, even if only the daemon knows the lease."

@@ -7,7 +7,7 @@ import fcntl
 import os
 import time
 
-from machine import Machine, main, patience, until
+from machine import Machine, let_pass, main, patience, until
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 
@@ -67,12 +67,13 @@ class Records(Machine):
         until(lambda: 'state=distrusted' in self.history() and 'state=distrusted' in self.history('var/lib/uasd'), 'it is on record')
 
     def test_lock(self):
-        "The same if another process has the lock. uasd writes the record when the lock is free."
+        "The same if another process has the lock, for longer than one try waits. uasd writes the record when the lock is free."
         self.warns('DISTRUSTED')
         lock = self.locks()
         self.both()
         self.fails_on_uas()
         self.driver_is('usb-storage')
+        let_pass(11)
         self.assertEqual(self.history(), '')
         fcntl.flock(lock, fcntl.LOCK_UN)
         until(lambda: 'state=distrusted' in self.history(), 'it is on record')

@@ -11,7 +11,7 @@ import sys
 import termios
 import time
 
-from machine import BUS, Machine, let_pass, main, patience, until
+from machine import BUS, Machine, SWITCH, let_pass, main, patience, until
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 NOTED = 'not yet held against it: commands were not answered in time'
@@ -283,6 +283,19 @@ class Trouble(Machine):
         self.noted(0)
         self.ctl('switch', 'sdz', 'uas')
         self.noted(1)
+
+    def test_read_after_a_switch(self):
+        "The kernel has said it before the end of the switch, and uasd reads it after that: uasd-switch has judged it already."
+        said = f'6,2,{int(self.now * 1000000)},-;{ABORT}\\n SUBSYSTEM=scsi\\n DEVICE=+scsi:3:0:0:0\\n'
+        self.play(SWITCH.replace('echo "END 0', f'[ $target = usb-storage ] || printf "{said}" >"$TREE/dev/kmsg"\necho "END 0'))
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.says(1, 0, 'usb 9-9: no disk of ours', device='')
+        self.is_read()  # without a disk on uas the next time is in ten seconds
+        self.times_out(0)
+        self.ctl('switch', 'sdz', 'uas')
+        self.is_read()
+        self.noted(0)
 
     def test_drops_off(self):
         "A disk that has just failed may drop off the bus, and the cable is not blamed. Later drops count."

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 
-from machine import Machine, main, patience, until
+from machine import Machine, let_pass, main, patience, until
 
 
 class Look(Machine):
@@ -76,6 +76,9 @@ class Look(Machine):
         self.assertEqual([one[0] for one in before['Busy']], ['holder'])
         listener = self.listen()
         self.table_hangs()
+        let_pass(0.6)  # the users found last are too old then
+        self.ctl('list')  # a table that has no users does not ask for them
+        self.assertIsNone(self.opens_table())
 
         def asks():
             self.managed_disks()
@@ -85,6 +88,39 @@ class Look(Machine):
         os.close(end)
         until(lambda: 'PropertiesChanged' in listener.readline(), 'the bus hears of it')
         self.assertEqual([one[0] for one in self.managed_disks()[0]['Busy']], ['holder'])
+
+    def test_first_walk_hangs(self):
+        "The first walk takes long: the journal and the bus name at once the users that the tables show."
+        self.both()
+        self.table_hangs()
+        self.use(True)
+        self.switch()
+        end = until(self.opens_table, 'a process reads the table')
+        self.addCleanup(lambda: os.close(end))
+        self.assertEqual([user[:3] for user in self.managed_disks()[0]['Busy']], [['holder', 'sdz', 'dm-9']])
+        self.assertIn('dm-9', self.disk()['reason'])
+        self.assertRegex(self.journal(), 'Waits for usb-storage until nothing uses it: dm-9')
+
+    def test_beside_settled(self):
+        "One call asks about a disk that waits and about others: only tables are read for the others, and all processes for it."
+        for port, name in ('2-2', 'sdy'), ('2-3', 'sdx'):
+            self.tree.disk(port, name, 'uas', serial=name)
+        self.both()
+        with open(self.tree.path('sys/class/block/sdy/dev')) as dev:
+            number = dev.read().strip()
+        self.tree.write('proc/77/mountinfo', f'30 1 {number} / /mnt/other rw - ext4 /dev/sdy rw\n')
+        os.makedirs(self.tree.path('proc/77/ns'))
+        os.symlink('mnt:[77]', self.tree.path('proc/77/ns/mnt'))
+        self.plays_switch('echo "END 3 claim in use: a mount or a program has claimed sdy"', 'exit 3')
+        self.ctl('switch', 'sdy', 'usb-storage', code=3)
+
+        def uses():
+            return {one['Interface'][:3]: [user[2] for user in one['Busy']] for one in self.managed_disks()}
+        named = {'2-1': [], '2-2': ['/mnt/other'], '2-3': []}
+        until(lambda: uses() == named, 'its mount is named')
+        for _ in range(3):
+            let_pass(0.6)  # the users found last are too old then
+            self.assertEqual(uses(), named)
 
     def test_settled(self):
         "The users of a disk that does not wait are only read from tables: uasd looks at no process."

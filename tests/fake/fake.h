@@ -10,9 +10,9 @@
 
 /*
  * A kernel in a temporary folder, for uasd-switch. It moves links and directories, lets disks appear and disappear, grants
- * claims, and counts every written byte. It reacts as the real kernel does (REACTIONS); tests/vm/cases/reactions_*.py run the
- * same calls in a guest. Its state lies in shared memory, so it outlives a child that is killed, as the state of a real kernel
- * does.
+ * claims, and counts every written byte. It reacts as the real kernel and the real udev do (REACTIONS).
+ * tests/vm/cases/reactions_*.py run the same calls in a guest. Its state lies in shared memory, so it outlives a child that is
+ * killed, as the state of a real kernel does.
  */
 
 #define FAKE_USB 2
@@ -143,10 +143,13 @@ struct fake_hook {
 /* An uevent of a node: the kernel's at once, udev's when udev has processed it. */
 struct fake_event {
         unsigned number;
-        uint64_t due, diskseq, asked;
-        bool processed, remove, told;
+        uint64_t due, diskseq;
+        uint64_t asked; /* the kernel announced it; a worker began with it; or it tries again, because the disk is locked */
+        bool processed, remove, triggered, told, recorded;
+        bool open;  /* its worker opened the disk, and has it open until `due` */
         bool waits; /* udev's helper waits for the end of the switch */
         int letter;
+        unsigned minor;
         char name[16], interface[24];
 };
 
@@ -173,12 +176,13 @@ struct fake {
         const char *unit;      /* of the uasd-switch that hangs on a disk; NULL: none */
         uint64_t delay_use;    /* of usb-storage, usec; 0: the default */
         uint64_t udev_usec;    /* time that udev needs for an event */
-        bool udev_deaf;        /* udev processes no event: its queue is stopped */
+        bool udev_deaf;        /* udev processes no event, and no monitor receives one */
         bool lost_events;      /* no monitor receives udev's events; only udev's database shows what udev did */
         unsigned timers;       /* dead man's timers armed */
         uint64_t signalled_at; /* by HOOK_SIGNAL; 0: not yet */
         uint64_t files_at;     /* uas is being registered: when its files appear; it has its disk before that */
         bool no_sockets;       /* socketpair(2) fails: the process has too many files */
+        bool no_pipes;         /* pipe2(2) fails in the same way */
         bool udev_locks;       /* a udev worker keeps the flock of every disk */
         bool reader_stays;     /* who hangs on the disk (fakesys_hang_on()) does not close it when it is unbound */
         /* what a switch must not cause */
@@ -198,6 +202,7 @@ struct fake {
         bool unwatched;      /* by HOOK_OPEN_SG: only the count and /proc show it */
         pid_t switcher;      /* uasd-switch itself, among its children */
         bool someone;        /* HOOK_OPEN has the disk open */
+        bool unnamed;        /* /proc does not show it: the process is in another PID namespace */
         unsigned udevs;      /* it is udev's worker, and closes at the wait with this number from here; 0: another process */
         uint64_t someones;   /* diskseq of the disk that HOOK_OPEN opened */
         unsigned opened_at;  /* number of operations before a hook opened, wrote or mounted */
@@ -277,12 +282,15 @@ void kernel_names(struct fake_lun *l, unsigned n_nodes);
 struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);
 
 /* udev.c */
-void udev_adds(const struct fake_usb *u, struct fake_lun *l);
+void udev_adds(const struct fake_usb *u, const struct fake_lun *l);
 void udev_removes(const struct fake_usb *u, const struct fake_lun *l);
+void udev_triggers(const struct fake_usb *u, const struct fake_lun *l, const struct fake_node *n);
 void udev_passes(void);
 bool udev_has_open(int letter); /* whether udev has a disk open that is gone */
+bool udev_has_lock(const char *name);
 bool udev_not_announced(void);
-bool udev_has_finished(const struct fake_lun *l); /* with all its nodes */
+bool udev_has_finished(const struct fake_lun *l); /* with the whole disk, since it appeared */
+void udev_settles(void);                          /* the time passes that udev needs for all events, at most a minute */
 struct fake_event *udev_due(bool processed, uint64_t since);
 
 /* nodes.c: the node that a descriptor is open on. `stale`: its disk is gone. */

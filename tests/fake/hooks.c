@@ -20,12 +20,15 @@ void fake_break(const char *oath, const char *name)
                 (void) snprintf(fake->broken, sizeof(fake->broken), "%s %s", oath, name);
 }
 
+/* Children of uasd-switch sync several disks at once, on several processors. */
 static bool meant(struct fake_hook *h, const char *op)
 {
+        unsigned seen;
+
         if (h->what == HOOK_NONE || (h->op && strncmp(op, h->op, strlen(h->op)) != 0))
                 return false;
-        h->seen++;
-        return h->seen == h->nth || h->nth == 0 || (h->on && h->seen > h->nth);
+        seen = __atomic_add_fetch(&h->seen, 1, __ATOMIC_RELAXED);
+        return seen == h->nth || h->nth == 0 || (h->on && seen > h->nth);
 }
 
 /* The first disk that is there. */
@@ -77,7 +80,7 @@ void fake_someone_is_at(const struct fake_lun *l, const char *node, int fd)
         fake->someones = l->diskseq;
         someone = fd;
         fake_no_claim(fd);
-        fakesys_open_table(node);
+        fakesys_open_table(fake->unnamed ? NULL : node);
 }
 
 /* Opens the whole disk. inotify reports it, and /proc shows it while it stays open. */
@@ -177,9 +180,11 @@ int op_begin(const char *format, ...)
         va_start(ap, format);
         (void) vsnprintf(op, sizeof(op), format, ap);
         va_end(ap);
-        if (fake->n_ops < ELEMENTSOF(fake->ops)) {
-                fake->of_child[fake->n_ops] = getpid() != fake->switcher;
-                memcpy(fake->ops[fake->n_ops++], op, sizeof(op));
+        if (fake->n_ops < ELEMENTSOF(fake->ops) - FAKE_LUNS) {
+                unsigned at = __atomic_fetch_add(&fake->n_ops, 1, __ATOMIC_RELAXED);
+
+                fake->of_child[at] = getpid() != fake->switcher;
+                memcpy(fake->ops[at], op, sizeof(op));
         }
         for (size_t i = 0; i < ELEMENTSOF(fake->hooks); i++) {
                 struct fake_hook *h = &fake->hooks[i];

@@ -611,11 +611,12 @@ void kernel_umount(const char *node)
 int kernel_trigger(const char *block)
 {
         struct fake_usb *u;
-        struct fake_node *n = kernel_node(block, &u, NULL);
+        struct fake_lun *l;
+        const struct fake_node *n = kernel_node(block, &u, &l);
 
         if (!n)
                 return -ENOENT;
-        n->held = rule_holds(u);
+        udev_triggers(u, l, n);
         return 0;
 }
 
@@ -781,7 +782,8 @@ void kernel_sleeps(uint64_t usec)
         for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++) {
                 struct fake_event *e = &fake->events[i];
 
-                e->asked += usec;
+                if (e->due == UINT64_MAX)
+                        e->asked += usec;
                 if (e->due != UINT64_MAX && e->due + usec > fake->clock)
                         e->due += usec;
         }

@@ -187,7 +187,7 @@ int __wrap_flock(int fd, int operation)
         if (strstr(path, RUN_QUIRKS_LOCK))
                 (void) copy_string(name, sizeof(name), "quirks");
         r = op_begin("lock%s%s", name[0] ? " " : "", name);
-        if (r == 0 && node && fake->udev_locks) {
+        if (r == 0 && node && (fake->udev_locks || (!stale && udev_has_lock(name)))) {
                 if (!(operation & LOCK_NB)) /* only the caller's own timer can end this */
                         kernel_pass(60 * USEC_PER_SEC);
                 r = (operation & LOCK_NB) ? -EWOULDBLOCK : -EINTR;
@@ -265,7 +265,7 @@ int __wrap_inotify_init1(int flags)
                 return fail_with(r);
         fake_inotify_end();
         n_watched = 0;
-        if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        if (__real_pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
                 return -1;
         inotify_out = fds[1];
         r = op_end("inotify", fds[0]);

@@ -240,6 +240,7 @@ const char *scene_held(void)
         const struct fake_usb *u = &fake->usb[0];
 
         kernel_pass(1);
+        udev_settles(); /* the events that release a hold */
         for (unsigned l = 0; l < u->n_luns; l++)
                 for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++)
                         if (u->luns[l].nodes[i].held)
@@ -255,6 +256,7 @@ static const char *disk_wrong(const struct fake_usb *u)
                 return NULL;
         if (u->driver != DRIVER_UAS && u->driver != DRIVER_USB_STORAGE)
                 return "it was left without a driver";
+        udev_settles();
         for (unsigned l = 0; l < u->n_luns; l++) {
                 if (!u->luns[l].there) {
                         (void) snprintf(text, sizeof(text), "LUN %u is missing", l);

@@ -167,6 +167,24 @@ static void test_no_claim_on_the_way_back(void **state)
         scene_remove();
 }
 
+/* The disk cannot be read when the way back begins. It is read again. */
+static void test_unreadable_on_the_way_back(void **state)
+{
+        struct scene s = {BOT, UAS, .partitions = 1, .prepare = stalls};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        s.hooks[0] = (struct fake_hook){.op = "read disk", .what = HOOK_FAIL, .error = EIO};
+        s.hooks[0].nth = count("read disk", 0) - count("read disk", first("unbind uas"));
+        scene_remove();
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
 /* ---- users ---- */
 
 /* The driver is built into the kernel and counts no opens. The search by name finds who came at the last moment. */
@@ -551,6 +569,21 @@ static void hold_never_and_stalls(struct fake_usb *u)
         stalls(u);
 }
 
+/* PID 1 starts no timer: nothing would end a hold. */
+static void test_not_held_without_a_timer(void **state)
+{
+        static const struct scene s = {BOT, UAS, .partitions = 1, .plugged = true,
+                                       .hooks = {{.op = "arm timer", .on = true, .what = HOOK_FAIL, .error = EIO}}};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(count("write hold", 0), 0);
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
 /* HoldSec=0 and uasd.hold=0 apply to uasd-switch as well. */
 static void test_hold_never(void **state)
 {
@@ -751,6 +784,7 @@ int main(void)
                 cmocka_unit_test(test_time),
                 cmocka_unit_test(test_opens_hang),
                 cmocka_unit_test(test_no_claim_on_the_way_back),
+                cmocka_unit_test(test_unreadable_on_the_way_back),
                 cmocka_unit_test(test_last_moment),
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_first_failure),
@@ -766,6 +800,7 @@ int main(void)
                 cmocka_unit_test(test_slow_udev),
                 cmocka_unit_test(test_length_of_a_hold),
                 cmocka_unit_test(test_hold_never),
+                cmocka_unit_test(test_not_held_without_a_timer),
                 cmocka_unit_test(test_held_without_a_record),
                 cmocka_unit_test(test_marks),
                 cmocka_unit_test(test_any_driver),

@@ -222,6 +222,7 @@ static void test_waits(void **state)
         scene_switch(&s, &r);
         assert_int_equal(r.code, UASD_EXIT_DEFERRED);
         assert_string_equal(r.step, "begin");
+        assert_string_equal(r.text, "another switch of this disk is under way");
         assert_true(fake->clock - before >= 120 * USEC_PER_SEC);
         assert_int_equal(fake->usb[0].touched, 0);
         (void) close(fd);

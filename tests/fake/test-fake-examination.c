@@ -48,6 +48,13 @@ static void test_slow_sync(void **state)
              DRIVER_USB_STORAGE, "another disk shows");
 }
 
+/* A child that dies in the sync has not synced: another one does. */
+static void test_killed_in_the_sync(void **state)
+{
+        play((struct fake_hook){.nth = last("sync sda"), .what = HOOK_KILL}, UASD_EXIT_ROLLED_BACK, DRIVER_USB_STORAGE,
+             "another disk shows");
+}
+
 /* A child that has not even begun has no claim. It does not count as one that hangs in the open. */
 static void test_not_begun(void **state)
 {
@@ -75,8 +82,8 @@ static void test_slow_close(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_slow_sync), cmocka_unit_test(test_not_begun),
-                                           cmocka_unit_test(test_slow_close)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_slow_sync), cmocka_unit_test(test_killed_in_the_sync),
+                                           cmocka_unit_test(test_not_begun), cmocka_unit_test(test_slow_close)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,15 @@
 #include <stdint.h>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <cmocka.h>
 
 #include "play.h"
 #include "sys/block/claim.h"
 #include "sys/block/counts.h"
+#include "sys/io/sysfs.h"
+#include "sys/state/attachment.h"
 
 /* Each reaction in REACTIONS has its test here, and its case on a real kernel. */
 
@@ -377,7 +380,7 @@ static void plain_open_is_no_claim(void)
         char busy[BLOCK_NAME_MAX];
         struct claim c = CLAIM_NULL;
         struct lun l = {.disk = {"sda", 8, 0}};
-        struct inotify_event told[2];
+        struct inotify_event events[2];
 
         disk(BOT, 1);
         fake->hooks[0] = (struct fake_hook){.op = "open sda", .nth = 1, .what = HOOK_OPEN};
@@ -391,7 +394,7 @@ static void plain_open_is_no_claim(void)
         assert_int_equal(claim_disturbed(&c), DISTURBANCE_WRITTEN);
         fake_inotify_tell("sda", IN_OPEN);
         fake_inotify_tell("sda", IN_OPEN);
-        assert_int_equal(read(c.inotify, told, sizeof(told)), sizeof(told[0]));
+        assert_int_equal(read(c.inotify, events, sizeof(events)), sizeof(events[0]));
         claim_drop(&c);
 }
 
@@ -427,6 +430,191 @@ static void counts_opens(void)
         assert_int_equal(driver_opens(&fake->roots, UAS), 0);
         (void) close(fd[0]);
         assert_int_equal(driver_opens(&fake->roots, BOT), 0);
+}
+
+/* ---- udev ---- */
+
+/* The events since then, one word each: "+sda" is an addition, "-sda" a removal. */
+static const char *told(bool processed, uint64_t since)
+{
+        static char text[256];
+        struct fake_event *e;
+        size_t n = 0;
+
+        text[0] = '\0';
+        while ((e = udev_due(processed, since))) {
+                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%c%s", n ? " " : "", e->remove ? '-' : '+', e->name);
+                e->told = true;
+        }
+        return text;
+}
+
+/* A disk whose block device has just appeared. Returns the time before. */
+static uint64_t appears(void)
+{
+        uint64_t before;
+
+        disk(DRIVER_NONE, 1);
+        before = fake->clock;
+        assert_int_equal(kernel_bind(UAS, IF), 0);
+        while (!sda->there)
+                kernel_pass(USEC_PER_MSEC);
+        return before;
+}
+
+static int opens(const char *node)
+{
+        int fd = openat(fake->roots.dev, node, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -errno : 0;
+
+        (void) close_keep_errno(fd);
+        return r;
+}
+
+static void announced_when_ready(void)
+{
+        uint64_t before = appears();
+
+        assert_int_equal(opens("sda"), -ENXIO);
+        assert_string_equal(told(false, before), "");
+        kernel_pass(5 * USEC_PER_MSEC);
+        assert_string_equal(told(false, before), "+sda +sda1");
+        assert_true(opens("sda") == 0 && opens("sda1") == 0);
+        assert_int_equal(kernel_unbind(UAS, IF), 0);
+        assert_string_equal(told(false, before), "-sda1 -sda");
+}
+
+static void udev_announces_last(void)
+{
+        uint64_t before;
+
+        fake->udev_usec = USEC_PER_SEC;
+        before = appears();
+        kernel_pass(900 * USEC_PER_MSEC);
+        assert_string_equal(told(false, before), "+sda +sda1");
+        assert_string_equal(told(true, before), "");
+        kernel_pass(USEC_PER_SEC);
+        assert_string_equal(told(true, before), "+sda");
+        kernel_pass(USEC_PER_SEC);
+        assert_string_equal(told(true, before), "+sda1");
+}
+
+static void udev_keeps_order(void)
+{
+        uint64_t before;
+
+        fake->udev_usec = 2 * USEC_PER_SEC;
+        before = appears();
+        assert_int_equal(kernel_unbind(UAS, IF), 0);
+        kernel_pass(USEC_PER_SEC);
+        assert_string_equal(told(false, before), "+sda +sda1 -sda1 -sda");
+        assert_string_equal(told(true, before), "");
+        kernel_pass(10 * USEC_PER_SEC);
+        assert_string_equal(told(true, before), "+sda +sda1 -sda1 -sda");
+}
+
+static void udev_records_first(void)
+{
+        static const char record[] = "run/udev/data/b8:0";
+        unsigned long long usec;
+        uint64_t before;
+        char text[64];
+
+        fake->lost_events = true;
+        before = appears();
+        assert_false(tree_exists(record));
+        while (!udev_due(true, before)) {
+                assert_false(tree_exists(record));
+                kernel_pass(USEC_PER_MSEC);
+        }
+        assert_true(attr_read(fake->roots.run, "udev/data/b8:0", text, sizeof(text)) > 0);
+        assert_int_equal(sscanf(text, "I:%llu", &usec), 1);
+        assert_in_range(usec, before, fake->clock);
+        udev_settles();
+        (void) told(true, before);
+        assert_int_equal(kernel_unbind(UAS, IF), 0);
+        udev_settles();
+        assert_string_equal(told(true, before), "-sda1 -sda");
+        assert_false(tree_exists(record));
+}
+
+static void udev_keeps_open(void)
+{
+        fake->udev_usec = 2 * USEC_PER_SEC;
+        (void) appears();
+        for (int tries = 0; tries < 2; tries++) {
+                assert_int_equal(kernel_unbind(UAS, IF), 0);
+                assert_int_equal(kernel_bind(UAS, IF), 0);
+                kernel_pass(USEC_PER_SEC);
+                assert_string_equal(sda->nodes[0].name, tries ? "sda" : "sdb");
+                udev_settles();
+        }
+}
+
+static void udev_keeps_lock(void)
+{
+        int fd;
+
+        fake->udev_usec = USEC_PER_SEC;
+        (void) appears();
+        kernel_pass(100 * USEC_PER_MSEC);
+        fd = openat(fake->roots.dev, "sda", O_RDONLY | O_CLOEXEC);
+        assert_true(flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EAGAIN);
+        kernel_pass(USEC_PER_SEC); /* only the event of the partition is left */
+        assert_true(flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EAGAIN);
+        udev_settles();
+        assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+        (void) close(fd);
+}
+
+static void udev_waits_for_lock(void)
+{
+        uint64_t before;
+        int fd;
+
+        disk(UAS, 1);
+        before = fake->clock;
+        fd = openat(fake->roots.dev, "sda", O_RDONLY | O_CLOEXEC);
+        assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+        assert_int_equal(kernel_trigger("sda"), 0);
+        assert_int_equal(kernel_trigger("sda1"), 0);
+        kernel_pass(10 * USEC_PER_SEC);
+        assert_string_equal(told(false, before), "+sda +sda1");
+        assert_string_equal(told(true, before), "");
+        assert_int_equal(flock(fd, LOCK_UN), 0);
+        udev_settles();
+        assert_string_equal(told(true, before), "+sda +sda1");
+        assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+        assert_int_equal(kernel_unbind(UAS, IF), 0);
+        udev_settles();
+        assert_string_equal(told(true, before), "-sda1 -sda");
+        (void) close(fd);
+}
+
+static void trigger_runs_rules(void)
+{
+        struct hold_mark m;
+        uint64_t before;
+        struct facts f;
+
+        disk(DRIVER_NONE, 1);
+        fake_facts(u, &f);
+        m = (struct hold_mark){facts_attachment_id(&f), fake->clock + 20 * USEC_PER_SEC};
+        assert_int_equal(hold_write(&fake->roots, IF, &m), 0);
+        assert_int_equal(kernel_bind(UAS, IF), 0);
+        while (!sda->there)
+                kernel_pass(USEC_PER_MSEC);
+        udev_settles();
+        assert_true(sda->nodes[0].held && sda->nodes[1].held);
+        assert_int_equal(hold_remove(&fake->roots, IF), 0);
+        kernel_pass(2 * USEC_PER_SEC);
+        assert_true(sda->nodes[0].held && sda->nodes[1].held);
+        before = fake->clock;
+        assert_int_equal(kernel_trigger("sda"), 0);
+        assert_int_equal(kernel_trigger("sda1"), 0);
+        udev_settles();
+        assert_false(sda->nodes[0].held || sda->nodes[1].held);
+        assert_string_equal(told(false, before), "+sda +sda1");
+        assert_string_equal(told(true, before), "+sda +sda1");
 }
 
 #define REACTION(name)                                                                                                           \
@@ -471,6 +659,14 @@ static const struct {
         REACTION(plain_open_is_no_claim),
         REACTION(counts_opens),
         REACTION(last_close_writes_back),
+        REACTION(announced_when_ready),
+        REACTION(udev_announces_last),
+        REACTION(udev_keeps_order),
+        REACTION(udev_records_first),
+        REACTION(udev_keeps_open),
+        REACTION(udev_keeps_lock),
+        REACTION(udev_waits_for_lock),
+        REACTION(trigger_runs_rules),
 };
 
 static void test_reactions(void **state)

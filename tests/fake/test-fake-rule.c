@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sweep.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "common/names.h"
 
 /*
@@ -412,18 +415,27 @@ static void test_replaced_before_recovery(void **state)
                 unsigned nth;
         } kills[] = {{"delete", 1}, {"unbind", 1}, {"bind", 1}, {"trial", 1}};
 
-        for (size_t i = 0; i < ELEMENTSOF(kills); i++) {
+        for (size_t i = 0; i < 2 * ELEMENTSOF(kills); i++) {
+                bool unscanned = i >= ELEMENTSOF(kills); /* the kernel has not looked for the LUN of the other disk yet */
                 struct scene s = {BOT, UAS, .partitions = 1,
-                                  .hooks = {{.op = kills[i].op, .nth = kills[i].nth, .what = HOOK_KILL_DONE}}};
+                                  .hooks = {{.op = kills[i % ELEMENTSOF(kills)].op,
+                                             .nth = kills[i % ELEMENTSOF(kills)].nth,
+                                             .what = HOOK_KILL_DONE}}};
                 struct result r;
 
                 scene_make(&s);
                 scene_switch_in_child(&s, &r);
                 memset(fake->hooks, 0, sizeof(fake->hooks));
                 kernel_replug(&fake->usb[0]);
+                if (unscanned) {
+                        tree_lun_gone(&fake->usb[0], 0);
+                        fake->usb[0].luns[0].there = false;
+                }
                 fake->usb[0].touched = 0;
                 assert_int_equal(scene_recover(&s), 0);
                 assert_int_equal(fake->usb[0].touched, 0);
+                if (unscanned)
+                        kernel_rescan(&fake->usb[0]);
                 assert_null(scene_wrong(&s));
                 scene_remove();
         }
@@ -466,6 +478,27 @@ static void test_claim_of_the_former_disk(void **state)
         scene_remove();
 }
 
+/* The OOM killer may come between the claim of a child and the unbind. */
+static void test_claim_of_a_dead_child(void **state)
+{
+        const struct scene s = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1};
+        struct transaction t = {.interface = "2-1:1.0", .lock = -1, .log = -1, .claim = CLAIM_NULL};
+        siginfo_t si;
+        pid_t child;
+
+        scene_make(&s);
+        t.roots = fake->roots;
+        fake->switcher = getpid();
+        assert_int_equal(undo_claim_begin(&t), 0);
+        assert_true(undo_claim_has(&t, &t.undo.disk.luns[0]));
+        child = t.undo.children[0].pid;
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitid(P_PID, (id_t) child, &si, WEXITED | WNOWAIT), 0);
+        assert_false(undo_claim_has(&t, &t.undo.disk.luns[0]));
+        undo_claim_end(&t, false);
+        scene_remove();
+}
+
 int main(int argc, char **argv)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_luns),
@@ -477,6 +510,7 @@ int main(int argc, char **argv)
                                            cmocka_unit_test(test_replaced_before_recovery),
                                            cmocka_unit_test(test_media_keep_changing),
                                            cmocka_unit_test(test_claim_of_the_former_disk),
+                                           cmocka_unit_test(test_claim_of_a_dead_child),
                                            cmocka_unit_test(test_pairs)};
         const struct CMUnitTest pairs_only[] = {cmocka_unit_test(test_pairs)};
 

@@ -61,9 +61,34 @@ static void test_asleep_anywhere(void **state)
         assert_true(all);
 }
 
+static void garbles(struct fake_usb *u)
+{
+        u->garbles_on_uas = true;
+}
+
+/* A sleep may break a bridge that would not break otherwise. */
+static void test_fails_after_a_sleep(void **state)
+{
+        for (int asleep = 0; asleep < 2; asleep++) {
+                struct scene s = {
+                        .from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .prepare = garbles};
+                struct result r;
+
+                if (asleep)
+                        s.hooks[0] = (struct fake_hook){.op = "bind", .nth = 1, .what = HOOK_SLEEP, .error = 3600};
+                scene_make(&s);
+                scene_switch(&s, &r);
+                assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+                assert_int_equal(strstr(r.text, "; the machine slept meanwhile") != NULL, asleep);
+                assert_int_equal(is_distrusted(), !asleep);
+                assert_null(scene_wrong(&s));
+                scene_remove();
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_asleep_anywhere)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_asleep_anywhere), cmocka_unit_test(test_fails_after_a_sleep)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include "common/util.h"
 #include "fake.h"
 
-#define UDEV_USEC (500 * USEC_PER_MSEC) /* v b: udev finishes 0.2..1.2 s later */
+#define UDEV_USEC (250 * USEC_PER_MSEC) /* v b: udev finishes with disk and partitions 0.2..1.2 s later */
 
 struct fake *fake;
 
@@ -195,14 +195,15 @@ void tree_unplug(struct fake_usb *u)
 /* The `driver` link, and the attributes of the interface that depend on the alternate setting. */
 void tree_driver(struct fake_usb *u)
 {
-        char dir[96], driver[64];
+        char dir[96], driver[64], interface[128];
 
         (void) usb_dir(u, dir);
         tree_remove("%s/%s/driver", dir, u->interface);
         tree_remove("sys/bus/usb/drivers/uas/%s", u->interface);
         tree_remove("sys/bus/usb/drivers/usb-storage/%s", u->interface);
+        (void) snprintf(interface, sizeof(interface), "%s/%s", dir, u->interface);
         if (u->driver == DRIVER_UAS || u->driver == DRIVER_USB_STORAGE)
-                tree_write("", "sys/bus/usb/drivers/%s/%s", driver_to_string(u->driver), u->interface);
+                tree_link(interface, "sys/bus/usb/drivers/%s/%s", driver_to_string(u->driver), u->interface);
         if (u->driver != DRIVER_NONE) {
                 (void) snprintf(driver, sizeof(driver), "sys/bus/usb/drivers/%s",
                                 u->driver == DRIVER_OTHER ? "usbfs" : driver_to_string(u->driver));
@@ -293,7 +294,8 @@ void tree_scsi(struct fake_usb *u, unsigned lun)
         tree_write("", "%s/delete", scsi);
         tree_scsi_state(u, lun, "running");
         tree_commands(u, lun);
-        tree_write("", "%s/scsi_generic/sg%i/dev", scsi, l->letter);
+        (void) snprintf(text, sizeof(text), "21:%i\n", l->letter);
+        tree_write(text, "%s/scsi_generic/sg%i/dev", scsi, l->letter);
         if (l->type == 0 && !l->declined)
                 tree_link("sys/bus/scsi/drivers/sd", "%s/driver", scsi);
         tree_link(scsi, "sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);

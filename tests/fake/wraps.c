@@ -369,6 +369,14 @@ int __wrap_socketpair(int domain, int type, int protocol, int ret[2])
         return -1;
 }
 
+int __wrap_pipe2(int ret[2], int flags)
+{
+        if (!fake || !fake->no_pipes)
+                return __real_pipe2(ret, flags);
+        errno = EMFILE;
+        return -1;
+}
+
 void fake_pause(unsigned usec)
 {
         (void) __real_usleep(usec);
@@ -398,41 +406,19 @@ int __wrap_uevents_fd(struct udev_monitor *m)
         return -1;
 }
 
-/* The records in /run/udev/data, as udev leaves them after the first event. */
-static void udev_records(uint64_t diskseq)
-{
-        for (unsigned i = 0; i < fake->n_usb; i++)
-                for (unsigned l = 0; l < fake->usb[i].n_luns; l++)
-                        if (fake->usb[i].luns[l].there && fake->usb[i].luns[l].diskseq == diskseq) {
-                                char text[48];
-
-                                (void) snprintf(text, sizeof(text), "I:%llu\nG:systemd\n",
-                                                (unsigned long long) (fake->clock - fake->slept));
-                                tree_write(text, "run/udev/data/b8:%u", fake->usb[i].luns[l].nodes[0].minor);
-                        }
-}
-
 int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
 {
         struct fake_event *e = due();
 
         if (!e)
                 return 0;
-        if (fake->udev_deaf) {
-                *e = fake->events[--fake->n_events];
-                return 0;
-        }
-        if (fake->lost_events) {
-                if (e->processed && !e->remove)
-                        udev_records(e->diskseq);
-                e->told = true;
-                return -ENOBUFS;
-        }
+        e->told = true;
+        if (fake->lost_events || fake->udev_deaf)
+                return fake->lost_events ? -ENOBUFS : 0;
         *ret = (struct uevent){.subsystem = "block"};
         (void) copy_string(ret->action, sizeof(ret->action), e->remove ? "remove" : "add");
         (void) copy_string(ret->interface, sizeof(ret->interface), e->interface);
         (void) copy_string(ret->name, sizeof(ret->name), e->name);
-        e->told = true;
         return 1;
 }
 

@@ -83,9 +83,14 @@ int __real_timer_settime(timer_t timer, int flags, const struct itimerspec *new,
 int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new, struct itimerspec *old);
 int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
+        static timer_t only;
+        static bool set;
         time_t seconds = new->it_value.tv_sec;
 
-        note("answer", (usec_t) seconds * USEC_PER_SEC);
+        /* A new limit replaces the former one: a second timer would leave that in force. */
+        note(set && timer != only ? "second timer" : "answer", (usec_t) seconds * USEC_PER_SEC);
+        only = timer;
+        set = true;
         return __real_timer_settime(timer, flags, &(struct itimerspec){.it_value = {seconds / 4, seconds % 4 * 250000000}}, old);
 }
 

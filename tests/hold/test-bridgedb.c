@@ -186,6 +186,49 @@ static void test_strings(void **state)
         assert_string_equal(f.product, "");
 }
 
+/* udev's rules may name a policy. The marks of the attachment add a request and its trouble. */
+static void test_policy_and_marks(void **state)
+{
+        static const struct {
+                const char *record, *marks;
+                enum policy policy;
+                enum policy_source source;
+                enum driver target;
+                bool forced;
+                const char *trouble;
+                enum blame cause;
+        } marked[] = {
+                /* clang-format off */
+                {"I:1\n", "", POLICY_AUTO, POLICY_BY_NOBODY, DRIVER_NONE, false, NULL, BLAME_NONE},
+                {"I:1\nE:UASD_POLICY=ignore\n", "", POLICY_IGNORE, POLICY_BY_UDEV, DRIVER_NONE, false, NULL, BLAME_NONE},
+                {"I:1\nE:UASD_POLICY=auto\n", "", POLICY_AUTO, POLICY_BY_UDEV, DRIVER_NONE, false, NULL, BLAME_NONE},
+                {"I:1\nE:UASD_POLICY=nonsense\n", "", POLICY_AUTO, POLICY_BY_NOBODY, DRIVER_NONE, false, NULL, BLAME_NONE},
+                {"I:1\n", "OVERRIDE=uas\nOVERRIDE_FORCED=1\n", POLICY_AUTO, POLICY_BY_NOBODY, DRIVER_UAS, true, NULL, BLAME_NONE},
+                {"I:1\n", "OVERRIDE=usb-storage\n", POLICY_AUTO, POLICY_BY_NOBODY, DRIVER_USB_STORAGE, false, NULL, BLAME_NONE},
+                {"I:1\n", "TROUBLE=cable it could not be enumerated\n", POLICY_AUTO, POLICY_BY_NOBODY, DRIVER_NONE, false,
+                 "it could not be enumerated", BLAME_CABLE},
+                {"I:1\n", "TROUBLE=gremlin it could not be enumerated\n", POLICY_AUTO, POLICY_BY_NOBODY, DRIVER_NONE, false,
+                 "it could not be enumerated", BLAME_NONE},
+                {"I:1\n", "TROUBLE=cable something of another version\n", POLICY_AUTO, POLICY_BY_NOBODY, DRIVER_NONE, false, NULL, BLAME_NONE},
+                {"I:1\n", "TROUBLE=cable\n", POLICY_AUTO, POLICY_BY_NOBODY, DRIVER_NONE, false, NULL, BLAME_NONE},
+                /* clang-format on */
+        };
+        struct tree *t = *state;
+
+        for (size_t i = 0; i < ELEMENTSOF(marked); i++) {
+                struct facts f;
+
+                tree_write(t, tree_attachment(t, "attachment"), marked[i].marks);
+                complete(t, marked[i].record, &f);
+                if (f.policy != marked[i].policy || f.policy_source != marked[i].source || f.policy_forced ||
+                    f.override_target != marked[i].target || f.override_forced != marked[i].forced ||
+                    !streq(f.trouble ?: "", marked[i].trouble ?: "") || f.trouble_cause != marked[i].cause)
+                        fail_msg("row %zu: %s by %s, to %s, %s", i, policy_to_string(f.policy),
+                                 policy_source_to_string(f.policy_source), driver_to_string(f.override_target),
+                                 f.trouble ?: "no trouble");
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -194,6 +237,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_decides, make, done),
                 cmocka_unit_test_setup_teardown(test_strings, make, done),
                 cmocka_unit_test_setup_teardown(test_bind_under_way, make, done),
+                cmocka_unit_test_setup_teardown(test_policy_and_marks, make, done),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -376,13 +376,16 @@ static void test_settle(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 struct tree t;
+                uint64_t began;
                 int k;
 
                 make(&t);
                 rows[i].is(&t);
+                began = now_boottime();
                 k = hold_settle(&t.roots, 50 * USEC_PER_MSEC);
                 if (k != rows[i].answer)
                         fail_msg("row %zu: %i", i, k);
+                assert_true(now_boottime() - began < 5 * USEC_PER_SEC);
                 tree_remove(&t);
         }
 }

@@ -5,6 +5,7 @@
 import errno
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -107,11 +108,19 @@ class Programs(unittest.TestCase):
 
     def test_boot_has_time(self):
         "The jobs of the boot wait since the units were loaded, for 90 s. A hold of 20 s and 3 s more fit into that."
-        self.holds('state starting', 'loaded %d' % ((uptime() - 63) * 1e6))
+        self.holds('state starting', 'loaded %d' % ((uptime() - 63) * 1e6), self.waiting('dev-a.device', running=90))
 
     def test_boot_has_no_time(self):
         "It would end when the jobs had given up the disk."
-        self.holds('state starting', 'loaded %d' % ((uptime() - 69) * 1e6), expect=False)
+        self.holds('state starting', 'loaded %d' % ((uptime() - 69) * 1e6), self.waiting('dev-a.device', running=90), expect=False)
+
+    def test_slow_boot(self):
+        "A slow machine, whose owner has it wait for its devices longer than 90 s. The generator never finds more than that."
+        for expect, running in (True, 300), (True, NEVER), (False, 160):
+            with self.subTest(running=running):
+                self.holds('state starting', 'loaded %d' % ((uptime() - 150) * 1e6), self.waiting('dev-a.device', running=running),
+                           expect=expect)
+                self.tearDown_hold()
 
     def test_not_asked_without_boot(self):
         "After the boot no job waits any more."
@@ -190,6 +199,17 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
         self.assertIn('Cannot run /usr/lib/uasd/uasd-hold-decide: ', self.run_hold('let-go', code=1).stderr)
 
+    def test_switch_is_awaited(self):
+        "A switch has just moved the disk: the program that waits for its end is asked. Without it the rest of the answer comes at once."
+        self.tree.write('run/uasd/switch/2-1:1.0', 'PID=%d\nAWAIT=1\n' % os.getpid())
+        decide = self.tree.path('usr/lib/uasd/uasd-hold-decide')
+        os.unlink(decide)
+        self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
+        with open(decide, 'w') as file:
+            file.write('#!/bin/sh\necho "$@"\n')
+        os.chmod(decide, 0o755)
+        self.assertEqual(self.asks(), ['udev', 'sdz'])
+
     def asks_pid1(self, *args):
         """The answer of uasd-pid1 to its caller: a number, or -errno."""
         p = subprocess.run([PID1, *args], env=self.env, capture_output=True, text=True, timeout=patience())
@@ -233,6 +253,11 @@ class Programs(unittest.TestCase):
                 self.assertEqual(self.asks_pid1('state'), '1\n')
                 self.assertEqual(self.read('limits'), 'pid1 0\n' * silent + 'pid1 25\n')  # a quarter of a second for the bus
 
+    def test_pid1_without_sysfs(self):
+        "-ENOENT would mean that systemd is not PID 1."
+        self.env['TREE'] = self.tree.path('no-such-folder')
+        self.assertEqual(self.asks_pid1('state'), '-%d\n' % errno.ECANCELED)
+
     def test_pid1_release(self):
         "The timer of a hold that uasd-switch begins: only the order, whatever the machine does."
         pid1 = self.pid1('state stopping', 'answer')
@@ -243,6 +268,7 @@ class Programs(unittest.TestCase):
         pid1 = self.pid1('answer')
         loading = subprocess.Popen([PID1, 'load', 'uas'], env=self.env, stdout=subprocess.PIPE, text=True)
         self.addCleanup(lambda: privatebus.kill(loading))
+        self.assertTrue(select.select([pid1.stdout], [], [], patience())[0], 'PID 1 was asked nothing')
         self.assertEqual(pid1.stdout.readline(), 'StartUnit modprobe@uas.service\n')
         pid1.stdin.write('job\n')
         pid1.stdin.flush()

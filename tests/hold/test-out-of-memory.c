@@ -173,12 +173,17 @@ static int modprobe(const struct roots *r, struct text *t)
 
 static int policies(const struct roots *r, struct text *t)
 {
+        struct facts of_udev = known(), of_nobody = known();
+        const struct facts *const plugged[] = {&of_nobody, &of_udev};
         struct policy_rows rows = {0};
         struct config c;
         int k;
 
+        of_udev.policy = POLICY_IGNORE;
+        of_udev.policy_source = POLICY_BY_UDEV;
+        of_nobody.serial[0] = '\0';
         config_init(&c);
-        k = policy_list(r, &c, NULL, 0, &rows);
+        k = policy_list(r, &c, plugged, ELEMENTSOF(plugged), &rows);
         for (size_t i = 0; k >= 0 && i < rows.n; i++)
                 say(t, "%s=%i ", rows.list[i].id, (int) rows.list[i].policy);
         policy_rows_done(&rows);

@@ -27,9 +27,10 @@
 static char top[] = "/tmp/uasd-pid1-XXXXXX";
 static struct roots roots = ROOTS_NULL;
 
+/* Any case may be the first one, as it may run alone. */
 static void folder(const char *name)
 {
-        assert_int_equal(mkdirat(roots.run, name, 0755), 0);
+        assert_true(mkdirat(roots.run, name, 0755) == 0 || errno == EEXIST);
 }
 
 static int listener(const char *name)
@@ -107,6 +108,8 @@ static void test_mute_bus(void **state)
 {
         int fd;
 
+        folder("systemd");
+        folder(RUN_SYSTEMD_BOOTED);
         folder("dbus");
         fd = listener(RUN_SYSTEM_BUS_SOCKET);
         all_time_out();
@@ -116,8 +119,10 @@ static void test_mute_bus(void **state)
 /* Connections succeed, because the kernel accepts them. The handshake gets no answer. */
 static void test_mute(void **state)
 {
-        int fd = listener(RUN_PID1_SOCKET);
+        int fd;
 
+        folder("systemd");
+        fd = listener(RUN_PID1_SOCKET);
         all_time_out();
         (void) close(fd);
 }
@@ -139,6 +144,7 @@ static sd_bus *answering(void)
         sd_bus *pid1 = NULL;
         int fds[2];
 
+        folder("systemd");
         (void) unlinkat(roots.run, RUN_PID1_SOCKET, 0);
         (void) snprintf(path, sizeof(path), "%s/" RUN_PID1_SOCKET, top);
         assert_int_equal(pipe2(fds, O_CLOEXEC), 0);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <scsi/sg.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -235,11 +236,42 @@ static void test_written(void **state)
         claim_drop(&c);
 }
 
+/* A program may have written where one of its events shows that, or where events are lost. */
+static void test_events(void **state)
+{
+        static const struct {
+                uint32_t mask[2];
+                enum disturbance d;
+        } table[] = {
+                {{IN_OPEN}, DISTURBANCE_OPENED},
+                {{IN_OPEN, IN_CLOSE_NOWRITE}, DISTURBANCE_OPENED},
+                {{IN_MODIFY, IN_OPEN}, DISTURBANCE_WRITTEN},
+                {{IN_OPEN, IN_CLOSE_WRITE}, DISTURBANCE_WRITTEN},
+                {{IN_OPEN, IN_Q_OVERFLOW}, DISTURBANCE_WRITTEN},
+        };
+        struct claim c = CLAIM_NULL;
+        int fds[2];
+
+        assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+        c.inotify = fds[0];
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                for (size_t e = 0; e < 2 && table[i].mask[e]; e++) {
+                        const struct inotify_event event = {.mask = table[i].mask[e]};
+
+                        assert_int_equal(write(fds[1], &event, sizeof(event)), sizeof(event));
+                }
+                assert_int_equal(claim_disturbed(&c), table[i].d);
+                assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);
+        }
+        claim_drop(&c);
+        (void) close(fds[1]);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_has),  cmocka_unit_test(test_drop),    cmocka_unit_test(test_stop),
-                cmocka_unit_test(test_sync), cmocka_unit_test(test_written),
+                cmocka_unit_test(test_sync), cmocka_unit_test(test_written), cmocka_unit_test(test_events),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

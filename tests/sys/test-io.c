@@ -349,6 +349,7 @@ static void test_lines(void **state)
                 {"A=1\nB=2\n", "A:1", -EBUSY, -EBUSY, "A:1 "},
                 {"A=1\nB=2\n", "A:1", 1, 1, "A:1 B:2 "},
         };
+        static char large[64 * 1024 + 2];
         struct seen s;
         struct tree t;
 
@@ -370,6 +371,12 @@ static void test_lines(void **state)
         assert_int_equal(mkfifoat(t.roots.run, "a/fifo", 0600), 0);
         assert_int_equal(state_read(t.roots.run, "a/fifo", see_line, &s), -EIO);
         assert_string_equal(s.text, "");
+        /* The largest one, and a byte more. A record that is too large is not one that is missing. */
+        memset(large, '#', sizeof(large) - 1);
+        tree_write(&t, "run/a/large", large);
+        assert_int_equal(state_read(t.roots.run, "a/large", see_line, &s), -EFBIG);
+        tree_write(&t, "run/a/large", large + 1);
+        assert_int_equal(state_read(t.roots.run, "a/large", see_line, &s), 1);
         tree_remove(&t);
 }
 

@@ -278,6 +278,40 @@ static void test_unreadable(void **state)
         tree_remove(&t);
 }
 
+/* One written copy is enough. The warning names the other one. */
+static void test_one_copy(void **state)
+{
+        static const struct {
+                const char *there, *blocked;
+                int result;
+                const char *warning;
+        } copies[] = {
+                {NULL, NULL, 0, ""},
+                {"var/lib/uasd/policy", "etc/uasd", 0,
+                 "Cannot write /etc/uasd/policy: Not a directory. /var/lib/uasd has the change, which a boot may read too late."},
+                {"etc/uasd/policy", "var/lib/uasd", 0,
+                 "Cannot write /var/lib/uasd/policy: Not a directory. /etc/uasd has the change, and no copy of it."},
+                {NULL, "etc/uasd", -ENOTDIR, ""}, /* its lines cannot be read: they are not replaced */
+                {"etc/uasd/policy", NULL, 0, ""}, /* an earlier warning is over */
+        };
+        struct facts one = at("ONE", 2, "1");
+
+        for (size_t i = 0; i < ELEMENTSOF(copies); i++) {
+                struct tree t;
+
+                tree_make(&t);
+                if (copies[i].there)
+                        tree_write(&t, copies[i].there, "1209:5a5a:ONE=uas\n");
+                if (copies[i].blocked)
+                        tree_link(&t, copies[i].blocked, "nowhere"); /* it has no files, and takes none */
+                assert_int_equal(policy_store(&t.roots, &one, false, BOT, false), copies[i].result);
+                assert_string_equal(store_warning(), copies[i].warning);
+                if (copies[i].result == 0)
+                        assert_int_equal(policy_of(&t, &one), BOT);
+                tree_remove(&t);
+        }
+}
+
 static struct facts plugged(const char *interface, const char *serial, const char *chain, enum policy_source source,
                             enum policy p)
 {
@@ -357,6 +391,7 @@ int main(void)
                 cmocka_unit_test(test_versions),
                 cmocka_unit_test(test_by_id),
                 cmocka_unit_test(test_by_id_and_port),
+                cmocka_unit_test(test_one_copy),
                 cmocka_unit_test(test_unreadable),
                 cmocka_unit_test(test_list),
         };

@@ -355,6 +355,7 @@ static void test_targets(void **state)
                 {{{XEN "vbd-1-51712/physical_device", "8:10\n"}}, ""}, /* sdb */
                 {{{XEN "vbd-1-51712/physical_device", "0:0\n"}, {XEN "vif-1-0/mode", "w\n"}}, ""},
                 {{{NVMET "device_path/folder", ""}}, "EISDIR"},
+                {{{CONFIG "nvmet/subsystems", "-> subsystems"}}, "EIO"}, /* a folder that cannot be read */
         };
         char text[256];
 

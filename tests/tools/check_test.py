@@ -12,14 +12,24 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
-loader = importlib.machinery.SourceFileLoader("check", os.path.join(TOP, "tools", "check"))
-check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check", loader))
-loader.exec_module(check)
+sys.path.insert(0, os.path.join(TOP, "tests", "vm"))
+
+
+def load(name, *path):
+    loader = importlib.machinery.SourceFileLoader(name, os.path.join(TOP, *path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+check = load("check", "tools", "check")
+fresh = load("fresh", "tests", "fresh", "run")
 
 TEST = """import sys
 import unittest
@@ -42,13 +52,30 @@ class Guests(unittest.TestCase):
     def test_list(self):
         "Each case that tests/vm/run has, with its tier. Without it a case that fails would not be counted."
         run = check.Check("full", 1)
-        sys.path.insert(0, os.path.join(TOP, "tests", "vm"))
         import context
         for name in sorted(os.listdir(os.path.join(TOP, "tests", "vm", "cases"))):
             if name.endswith(".py") and not name.startswith("_"):
                 __import__("cases." + name[:-3])
         with contextlib.chdir(TOP):
             self.assertEqual(run.vm_cases(), {one.name: one.tier for one in context.CASES})
+
+
+    def test_when(self):
+        "Guests wait for the tests, and not for what runs at idle priority beside them."
+        run, told, began = check.Check("default", 1), [], check.threading.Event()
+
+        def vm():
+            told.append("guests")
+            began.set()
+
+        def fresh_roots():
+            self.assertTrue(began.wait(20), "the guests wait for the bare roots")
+        for name, action in (("step", lambda *_: True), ("build", lambda *_: True), ("package", lambda: True), ("static", lambda: None),
+                             ("packages", lambda package: None), ("vm_ready", lambda package: True), ("vm", vm), ("fresh", fresh_roots),
+                             ("tests", lambda clang: time.sleep(0.2) or told.append("tests"))):
+            self.enterContext(mock.patch.object(run, name, action))
+        run.run()
+        self.assertEqual(told, ["tests", "guests"])
 
 
 class OneCase(unittest.TestCase):
@@ -78,6 +105,80 @@ class OneCase(unittest.TestCase):
             self.assertEqual((text.split()[:2], count[word]), ([word, "unit/x:test_b"], 1), output)
 
 
+class Compiled(unittest.TestCase):
+    def test_in_two_clones(self):
+        "What was compiled in one clone is not compiled in another. Without ccache, or without a folder for it, the compiler runs."
+        with tempfile.TemporaryDirectory() as top, mock.patch.dict(os.environ, UASD_VM_CACHE=os.path.join(top, "cache")):
+            with mock.patch.object(check.shutil, "which", lambda name: None):
+                self.assertEqual(check.compiling("gcc"), {"CC": "gcc"})
+            with mock.patch.dict(os.environ, UASD_VM_CACHE="/proc/none"):
+                self.assertEqual(check.compiling("gcc"), {"CC": "gcc"})
+            if not check.shutil.which("ccache"):
+                self.skipTest("ccache is not installed")
+            env = dict(os.environ, **check.compiling("gcc"))
+            for folder in ("one", "two"):
+                os.makedirs(os.path.join(top, folder, "build"))
+                with open(os.path.join(top, folder, "x.c"), "w") as file:
+                    file.write("int x;\n")
+                subprocess.run([*env["CC"].split(), "-g", "-c", "../x.c"], cwd=os.path.join(top, folder, "build"), env=env, check=True)
+            told = subprocess.run(["ccache", "--print-stats"], env=env, check=True, capture_output=True, text=True).stdout
+            count = dict(line.split("\t") for line in told.splitlines())
+            self.assertEqual((count["cache_miss"], int(count["direct_cache_hit"]) + int(count["preprocessed_cache_hit"])), ("1", 1))
+
+
+class Passed(unittest.TestCase):
+    """What has passed on this machine need not run again."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.top = folder.name
+        self.enterContext(mock.patch.dict(os.environ, UASD_VM_CACHE=self.path("cache")))
+        fresh.passed.folder_of.cache_clear()
+        self.addCleanup(fresh.passed.folder_of.cache_clear)
+
+    def path(self, *names):
+        return os.path.join(self.top, *names)
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def test_record(self):
+        "It forgets what is old, and looks through its folder once."
+        self.write("cache/passed/tool/old", "")
+        self.write("cache/passed/tool/new", "")
+        os.utime(self.path("cache/passed/tool/old"), (0, 0))
+        with mock.patch.object(fresh.passed.os, "scandir", side_effect=os.scandir) as scandir:
+            for key in "abc":
+                self.assertFalse(fresh.passed.before("tool", key))
+                fresh.passed.now("tool", key)
+                self.assertTrue(fresh.passed.before("tool", key))
+        self.assertEqual(scandir.call_count, 1)
+        self.assertEqual(sorted(os.listdir(self.path("cache/passed/tool"))), ["a", "b", "c", "new"])
+
+    def test_due(self):
+        "In a bare root only those scripts run again that a change is about, with what makes their package."
+        self.enterContext(mock.patch.object(fresh, "TOP", self.top))
+        self.enterContext(mock.patch.object(fresh, "files", lambda: [
+            os.path.relpath(os.path.join(folder, name), self.top) for folder, _, names in os.walk(self.top) for name in names]))
+        always = ["install", "package"]
+        for text, (changed, bookworm, trixie) in enumerate((
+                ("README.md", ["piuparts", "repository", "autopkgtest", "demo"], [*always, "piuparts", "repository"]),
+                ("src/core/policy.c", [], []),
+                ("udev/61-uasd.hwdb", [], []),
+                ("tests/vm/image.py", ["demo"], []),
+                ("tools/release", ["repository"], ["install", "repository"]),
+                ("tests/fresh/piuparts", ["piuparts"], ["install", "piuparts"]),
+                ("udev/meson.build", ["piuparts", "repository", "autopkgtest"], [*always, "piuparts", "repository"]))):
+            self.write(changed, "    %d\n" % text)
+            for suite, scripts in (("bookworm", always + bookworm), ("trixie", trixie)):
+                self.assertEqual(fresh.due(suite), scripts, (changed, suite))
+                for script in scripts:
+                    fresh.passed.now("fresh-" + suite, fresh.key_of(suite, script))
+
+
 class LeftOut(unittest.TestCase):
     def test_cases(self):
         "Each case that a test skipped, with the reason where the output has it."
@@ -104,7 +205,7 @@ class LeftOut(unittest.TestCase):
         for user, word in ((1000, "skip"), (0, "FAIL")):
             run = check.Check("fast", 1)
             with mock.patch.object(check.os, "geteuid", lambda user=user: user), mock.patch.object(check.shutil, "which", lambda name: None), \
-                    mock.patch.object(check, "LOGS", tempfile.gettempdir()):
+                    tempfile.TemporaryDirectory() as folder, mock.patch.object(check, "LOGS", folder):
                 self.assertTrue(said(lambda run=run: run.step("lint/reuse", ["false"])).startswith(word), user)
 
 

@@ -572,26 +572,57 @@ static void test_copy_strings(void **state)
         assert_int_equal(to.vid, 2);
 }
 
+#define MOUNT(at)                                                                                                                \
+        {                                                                                                                        \
+                .kind = USER_MOUNT, .device = "sda1", .where = (char *) at                                                       \
+        }
+
+/* The use that counts may be any of the list. A mount of another namespace does not count. */
+static void test_serves_system(void **state)
+{
+        static const struct {
+                struct user users[2];
+                bool root, serves;
+        } uses[] = {
+                {{MOUNT("/mnt"), MOUNT("/srv/boot")}, false, false},
+                {{MOUNT("/mnt"), MOUNT("/")}, true, true},
+                {{MOUNT("/usr"), MOUNT("/mnt")}, true, true},
+                {{MOUNT("/mnt"), MOUNT("/boot/efi")}, false, true},
+                {{MOUNT("/efi"), MOUNT("/mnt")}, false, true},
+                {{MOUNT("/bootstrap"), MOUNT("/usr/local")}, false, false},
+                {{MOUNT("/mnt"), {.kind = USER_SWAP, .device = "sda2"}}, false, true},
+                {{MOUNT("/mnt"), {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/", .namespace = (char *) "mnt:[7]"}},
+                 false,
+                 false},
+                {{MOUNT("/mnt"),
+                  {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/boot", .namespace = (char *) "mnt:[7]"}},
+                 false,
+                 false},
+                {{MOUNT("/mnt"), {.kind = USER_MOUNT, .device = "sda1"}}, false, false},
+                {{MOUNT("/mnt"), {.kind = USER_OPEN, .device = "sda1", .where = (char *) "/"}}, false, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(uses); i++) {
+                struct user users[2] = {uses[i].users[0], uses[i].users[1]};
+                struct disk d = {.users = users, .n_users = 2};
+
+                assert_row(i, disk_has_root(&d) == uses[i].root);
+                assert_row(i, disk_serves_system(&d) == uses[i].serves);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_luns_have),
-                cmocka_unit_test(test_luns_same),
-                cmocka_unit_test(test_done),
-                cmocka_unit_test(test_history),
-                cmocka_unit_test(test_reason),
-                cmocka_unit_test(test_many_users),
-                cmocka_unit_test(test_cut),
-                cmocka_unit_test(test_cut_command),
-                cmocka_unit_test(test_claimed),
-                cmocka_unit_test(test_opened),
-                cmocka_unit_test(test_user_is_udev),
-                cmocka_unit_test(test_users_without),
-                cmocka_unit_test(test_awaited),
-                cmocka_unit_test(test_names),
-                cmocka_unit_test(test_interface_names),
-                cmocka_unit_test(test_copy_strings),
-                cmocka_unit_test(test_room_for_users),
+                cmocka_unit_test(test_serves_system), cmocka_unit_test(test_luns_have),
+                cmocka_unit_test(test_luns_same),     cmocka_unit_test(test_done),
+                cmocka_unit_test(test_history),       cmocka_unit_test(test_reason),
+                cmocka_unit_test(test_many_users),    cmocka_unit_test(test_cut),
+                cmocka_unit_test(test_cut_command),   cmocka_unit_test(test_claimed),
+                cmocka_unit_test(test_opened),        cmocka_unit_test(test_user_is_udev),
+                cmocka_unit_test(test_users_without), cmocka_unit_test(test_awaited),
+                cmocka_unit_test(test_names),         cmocka_unit_test(test_interface_names),
+                cmocka_unit_test(test_copy_strings),  cmocka_unit_test(test_room_for_users),
                 cmocka_unit_test(test_ends),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,21 @@ static void test_whole(void **state)
         sent = NULL;
 }
 
+/* A name that a device or a process has chosen cannot add a field to the journal's entry. */
+static void test_fields(void **state)
+{
+        const struct log_field fields[] = {{"DISK", "sda\nPRIORITY=0"}, {"NONE", ""}};
+        char text[64];
+
+        (void) said(0, text); /* the stream is the journal's */
+        result = 0;
+        log_ending(LOG_NOTICE, "4711", fields, ELEMENTSOF(fields), "x\nPRIORITY=0 \x1b");
+        assert_string_equal(sent, "MESSAGE=x\\x0aPRIORITY=0 \\x1b\nPRIORITY=5\nSYSLOG_IDENTIFIER=test\nMESSAGE_ID=4711\n"
+                                  "DISK=sda\\x0aPRIORITY=0\n");
+        free(sent);
+        sent = NULL;
+}
+
 static void test_journal(void **state)
 {
         char text[64];
@@ -86,7 +101,8 @@ static void test_journal(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal), cmocka_unit_test(test_whole)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal), cmocka_unit_test(test_whole),
+                                           cmocka_unit_test(test_fields)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,13 @@ static const struct scenario table[] = {
                  {20000, BOOT_OVER, "look", STATE_WAITING},
                  {20000, IN_USE, "", STATE_WAITING},
          }},
+        {"an event of the boot has told that it is free: it is not looked for again",
+         BOOTING,
+         {
+                 {1000, SCANNED, "watch report", STATE_WAITING, DISKS},
+                 {2000, FREE, "", STATE_WAITING},
+                 {9000, BOOT_OVER, "unwatch report switch uas automatic", STATE_SWITCHING},
+         }},
         {"a disk that spins up is waited for, and moved when it has come",
          BOOTED,
          {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/quirk-join.h"
 #include "core/quirks.h"
 
 #include "unit.h"
@@ -317,12 +318,50 @@ static void test_without(void **state)
         }
 }
 
+/* To the last byte. An entry without room is left out whole, and that of a bridge that is plugged in comes first. */
+static void test_fit(void **state)
+{
+        static const char long_ones[] =
+                "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,";
+        static const struct facts there = {.vid = 0x5555, .pid = 0x5555};
+        static const struct {
+                const char *last, *fits, *left; /* behind the long ones; what of it fits; what does not */
+        } table[] = {
+                {"4444:4444:abc", "4444:4444:abc", NULL},
+                {"4444:4444:abcd", "", "4444:4444:abcd"},
+                {"4444:4444:abc,1209:5a5a:j", "4444:4444:abc", NULL}, /* the first one counts */
+                {"nonsense,4444:4444:abc", "4444:4444:abc", NULL},
+        };
+        const struct facts *const plugged[] = {&there};
+        char ret[QUIRKS_MAX + 1], **left = NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char string[512], wanted[512];
+
+                (void) snprintf(string, sizeof(string), "%s%s", long_ones, table[i].last);
+                (void) snprintf(wanted, sizeof(wanted), "1209:5a5a:u,%s%s", long_ones, table[i].fits);
+                if (!*table[i].fits)
+                        wanted[strlen(wanted) - 1] = '\0';
+                assert_int_equal(quirks_fit("1209:5a5a:u", string, NULL, 0, ret, &left), 0);
+                assert_string_equal(ret, wanted);
+                assert_string_equal(left ? left[0] : "", table[i].left ?: "");
+                assert_true(!left || !left[1]);
+                strv_free(TAKE_PTR(left));
+        }
+        assert_int_equal(quirks_fit("", FULL ",5555:5555:u", plugged, 1, ret, &left), 0);
+        assert_int_equal(strncmp(ret, "5555:5555:u,1111:1111:", 22), 0);
+        assert_string_equal(left[0], "1209:5a5a:u");
+        assert_null(left[1]);
+        strv_free(left);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_find),          cmocka_unit_test(test_kernel),   cmocka_unit_test(test_entry),
-                cmocka_unit_test(test_longest_entry), cmocka_unit_test(test_prepend),  cmocka_unit_test(test_remove),
-                cmocka_unit_test(test_without),       cmocka_unit_test(test_entry_of), cmocka_unit_test(test_next),
+                cmocka_unit_test(test_find),          cmocka_unit_test(test_kernel),  cmocka_unit_test(test_entry),
+                cmocka_unit_test(test_longest_entry), cmocka_unit_test(test_prepend), cmocka_unit_test(test_remove),
+                cmocka_unit_test(test_fit),           cmocka_unit_test(test_without), cmocka_unit_test(test_entry_of),
+                cmocka_unit_test(test_next),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

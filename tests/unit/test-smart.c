@@ -122,12 +122,43 @@ static void test_ata_blocked(void **state)
         }
 }
 
+/* Only of a disk on uas. A way out is named only if there is one. */
+static void test_explained(void **state)
+{
+        static const struct {
+                struct facts f;
+                const char *text;
+        } table[] = {
+                /* clang-format off */
+                {{.vid = 0x0bc2, .pid = 0x2037, .driver = DRIVER_UAS, .caps.bot = true},
+                 "The kernel blocks ATA commands under uas for this bridge (flag t), so SMART cannot be read. usb-storage allows them: uasctl switch DISK usb-storage"},
+                {{.vid = 0x0bc2, .pid = 0x2037, .driver = DRIVER_UAS}, /* it speaks UAS alone */
+                 "The kernel blocks ATA commands for this bridge (flag t), so SMART cannot be read."},
+                {{.vid = 0x125f, .pid = 0xa94a, .bcd = 0x0160, .driver = DRIVER_UAS, .caps.bot = true},
+                 "The kernel blocks ATA commands for this bridge (flag t), so SMART cannot be read."},
+                {{.vid = 0x0bc2, .pid = 0x2037, .driver = DRIVER_UAS, .caps.bot = true, .quirks = "1209:5a5a:u,0bc2:2037:j"},
+                 "The entry 0bc2:2037:j replaces the kernel's flag t: ATA commands reach the disk under uas."},
+                {{.vid = 0x1209, .pid = 0x5a5a, .driver = DRIVER_UAS, .caps.bot = true, .quirks = "1209:5a5a:j"}, ""},
+                {{.vid = 0x1209, .pid = 0x5a5a, .driver = DRIVER_UAS, .caps.bot = true}, ""},
+                {{.vid = 0x0bc2, .pid = 0x2037, .driver = DRIVER_USB_STORAGE, .caps.bot = true}, ""},
+                /* clang-format on */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char text[256] = "-";
+
+                if (!streq(smart_explain(&table[i].f, text, sizeof(text)), table[i].text))
+                        fail_msg("row %zu: %s", i, text);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_types),
                 cmocka_unit_test(test_why_not),
                 cmocka_unit_test(test_ata_blocked),
+                cmocka_unit_test(test_explained),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

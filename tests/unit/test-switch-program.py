@@ -58,6 +58,7 @@ class SwitchProgram(unittest.TestCase):
                            ((NOBODY, 'usb'), 'no such target, want uas or usb-storage: usb'),
                            ((NOBODY, 'none'), 'no such target, want uas or usb-storage: none'),
                            (('--hold-deadline=soon', NOBODY, 'uas'), '--hold-deadline: not a number of microseconds: soon'),
+                           (('--hold-deadline=1a', NOBODY, 'uas'), '--hold-deadline: not a number of microseconds: 1a'),
                            (('--attachment=2', NOBODY, 'uas'), '--attachment: not the numbers of a bus and a device (such as 2-5): 2'),
                            (('--attachment=2-0', NOBODY, 'uas'), '--attachment: not the numbers of a bus and a device (such as 2-5): 2-0')):
             with self.subTest(args=args):

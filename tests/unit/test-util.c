@@ -102,6 +102,41 @@ static void test_make_harmless(void **state)
         assert_string_equal(make_harmless("abcdefghi", small, sizeof(small)), "abcdefg");
 }
 
+static void encode(uint32_t c, char ret[static 5])
+{
+        const char text[] = {(char) (c < 0x800     ? 0xc0 | c >> 6
+                                     : c < 0x10000 ? 0xe0 | c >> 12
+                                                   : 0xf0 | c >> 18),
+                             (char) (0x80 | (c >> (c < 0x800     ? 0
+                                                   : c < 0x10000 ? 6
+                                                                 : 12) &
+                                             0x3f)),
+                             (char) (0x80 | (c >> (c < 0x10000 ? 0 : 6) & 0x3f)), (char) (0x80 | (c & 0x3f))};
+        size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+        memcpy(ret, text, n);
+        ret[n] = '\0';
+}
+
+/* The ends of each range that a terminal does not show as text, and their neighbours. */
+static void test_invisible(void **state)
+{
+        static const uint32_t hidden[] = {0x80,   0x9f,   0xad,   0x61c,  0x200b, 0x200f, 0x2028,  0x202a,  0x202e, 0x2060,
+                                          0x2066, 0x2069, 0x206f, 0xfeff, 0xfff0, 0xfffb, 0xe0000, 0xe0fff, 0xfdd0, 0xfdef},
+                              shown[] = {0xa0,   0xac,   0xae,   0x61b,  0x61d,  0x200a, 0x2010, 0x2027,
+                                         0x202f, 0x205f, 0x2070, 0xfefe, 0xff00, 0xffef, 0xfffc, 0xe1000};
+        char text[5], ret[32];
+
+        for (size_t i = 0; i < ELEMENTSOF(hidden); i++) {
+                encode(hidden[i], text);
+                assert_row(i, strncmp(make_harmless(text, ret, sizeof(ret)), "\\x", 2) == 0 && strlen(ret) == 4 * strlen(text));
+        }
+        for (size_t i = 0; i < ELEMENTSOF(shown); i++) {
+                encode(shown[i], text);
+                assert_row(i, streq(make_harmless(text, ret, sizeof(ret)), text));
+        }
+}
+
 /* Harmless text stays as it is, and so does a backslash. */
 static void test_harmless_sentence(void **state)
 {
@@ -219,8 +254,8 @@ int main(void)
                 cmocka_unit_test(test_copy_string),   cmocka_unit_test(test_concat),
                 cmocka_unit_test(test_parse_numbers), cmocka_unit_test(test_strv),
                 cmocka_unit_test(test_make_harmless), cmocka_unit_test(test_harmless_sentence),
-                cmocka_unit_test(test_parse_uint),    cmocka_unit_test(test_cleanup),
-                cmocka_unit_test(test_read),
+                cmocka_unit_test(test_invisible),     cmocka_unit_test(test_parse_uint),
+                cmocka_unit_test(test_cleanup),       cmocka_unit_test(test_read),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

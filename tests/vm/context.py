@@ -25,8 +25,9 @@ from patience import told
 
 TIERS = ("fast", "default", "full")
 LIMIT = 240
-# 32 ns an instruction.
-SLOW = 5
+# Nanoseconds an instruction.
+SLOW = 32
+HALF_AS_SLOW = 16
 # In a case's folder: too large to keep, and useless without the run.
 BULKY = ("*.qcow2", "*.raw", "initrd.img", "*.sock", "*.usb", "*.ctl", "*.copy")
 
@@ -36,7 +37,7 @@ class Skip(Exception):
 
 
 class Case:
-    def __init__(self, function, tier, image, product, limit, sliced=True, cpus=1, slow=False, also=""):
+    def __init__(self, function, tier, image, product, limit, sliced=True, cpus=1, slow=0, also=""):
         module = function.__module__.rpartition(".")[2]
         self.name = "%s.%s%s" % (module, function.__name__, also and "@" + also)
         self.function = function
@@ -45,14 +46,14 @@ class Case:
         self.product = product
         self.limit = round(limit * (told() or 1))
         self.sliced = sliced
-        self.cpus = Processors(cpus, SLOW if slow else None)
+        self.cpus = Processors(cpus, slow.bit_length() - 1 if slow else None)
         self.about = (function.__doc__ or "").strip().partition("\n")[0]
 
 
 CASES = []
 
 
-def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=True, cpus=1, slow=False, also=()):
+def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=True, cpus=1, slow=0, also=()):
     """A function of `vm` becomes a case.
 
     tier     "fast", "default" or "full": each includes those before
@@ -63,7 +64,7 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=Tru
     also     guests in which it runs once more, as NAME@GUEST; not in the fast tier
     sliced   False: it takes too long for a slice of tier full, so only a run of the whole tier has it
     cpus     processors of its guests: two run uasd, its children, udev and the kernel at the same time
-    slow     its guests have one processor of SLOW, whatever the host does meanwhile
+    slow     SLOW or HALF_AS_SLOW: its guests have one such processor, whatever the host does meanwhile
     """
     assert tier in TIERS, tier
 

@@ -4,16 +4,12 @@
 import json
 import os
 import subprocess
-import sys
 import time
 
 import cpio
 import qmp
 from machine import Machine, Processors
-from qmp import CommandFailed, CommandTimeout, Result, quote
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../ctl"))
-from patience import patience  # noqa: E402
+from qmp import CommandFailed, CommandTimeout, Result, patience, quote
 
 # TCG caches translated code by its address: code at a different address in each process is translated each time.
 # On a loaded host QEMU is late with the ticks by which the kernel tests its timer: "MP-BIOS bug: 8254 timer not connected to
@@ -41,7 +37,8 @@ class Job:
     def __init__(self, guest, command):
         self.guest = guest
         self.command = command
-        self.base = "/run/" + qmp.unused_name("vm-job-")
+        # A case may fill /run.
+        self.base = "/dev/shm/" + qmp.unused_name("vm-job-")
         # The agent would wait for processes with its pipes open.
         guest.run("(setsid sh -c %s >%s.out 2>%s.err; echo $? >%s.rc.new; "
                   "mv %s.rc.new %s.rc) </dev/null >/dev/null 2>&1 & echo $! >%s.pid"

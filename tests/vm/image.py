@@ -264,7 +264,7 @@ def flavour_layer(flavour):
 def packages(deb):
     """The package, and that of bench if it is beside it."""
     folder, name = os.path.split(deb)
-    bench = os.path.join(folder, re.sub("^uasd_", "uasd-bench_", name))
+    bench = os.path.join(folder, re.sub("^uasd_(.*)_[^_]*$", r"uasd-bench_\1_all.deb", name))
     return [deb, bench] if bench != deb and os.path.exists(bench) else [deb]
 
 

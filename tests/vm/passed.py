@@ -5,6 +5,7 @@ A file $UASD_VM_CACHE/passed/NAME/KEY stands for each; KEY: a digest of all that
 """
 
 import contextlib
+import functools
 import os
 import time
 
@@ -25,13 +26,21 @@ def before(name, key):
         return False
 
 
+@functools.cache
+def folder_of(name):
+    """The folder of NAME, made and rid of what is too old. A process looks through it once: it has thousands of files."""
+    folder = os.path.dirname(path(name, "-"))
+    os.makedirs(folder, exist_ok=True)
+    for one in os.scandir(folder):
+        # Another run may be removing the same one.
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - one.stat().st_mtime > KEPT:
+                os.unlink(one.path)
+    return folder
+
+
 def now(name, key):
     """Remember it. Where the cache cannot be written, it only runs again."""
     with contextlib.suppress(OSError):
-        folder = os.path.dirname(path(name, key))
-        os.makedirs(folder, exist_ok=True)
-        for one in os.scandir(folder):
-            if time.time() - one.stat().st_mtime > KEPT:
-                os.unlink(one.path)
-        with open(path(name, key), "w"):
+        with open(os.path.join(folder_of(name), key), "w"):
             pass

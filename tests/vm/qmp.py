@@ -3,10 +3,15 @@
 
 import base64
 import json
+import os
 import random
 import socket
+import sys
 import threading
 import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../ctl"))
+from patience import patience  # noqa: E402
 
 
 class VmError(Exception):
@@ -169,7 +174,7 @@ class Agent:
             if self.lines is None:
                 self.connect(timeout)
             self.lines.send({"execute": command, "arguments": arguments})
-            end = time.monotonic() + timeout
+            end = time.monotonic() + patience(timeout)
             while True:
                 try:
                     answer = self.lines.receive(0.5)

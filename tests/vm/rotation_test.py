@@ -5,11 +5,15 @@
 """
 
 import glob
-import importlib
+import importlib.machinery
+import importlib.util
+import itertools
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
@@ -20,6 +24,16 @@ sys.dont_write_bytecode = True
 import context  # noqa: E402
 import rotation  # noqa: E402
 
+
+def load(*path):
+    loader = importlib.machinery.SourceFileLoader(path[-1], os.path.join(rotation.TOP, *path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path[-1], loader))
+    loader.exec_module(module)
+    return module
+
+
+check = load("tools", "check")
+run = load("tests", "vm", "run")
 MADE = frozenset(("bookworm", "vendor", "trixie"))
 for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.py"))):
     importlib.import_module("cases." + os.path.basename(path)[:-3])
@@ -32,6 +46,20 @@ def names(chosen):
 
 def never(_one):
     return None
+
+
+class Guests(unittest.TestCase):
+    def test_processors(self):
+        "A third of the cases has two processors."
+        two = [one for one in context.CASES if one.cpus.count > 1]
+        self.assertGreaterEqual(3 * len(two), len(context.CASES))
+
+    def test_main_group(self):
+        "Each run has these subjects on kernel 6.12 too: both ways, roll-back, waiting, hold, distrust, a kill sweep."
+        every = names(one for one in context.CASES if "trixie" in one.images and one.tier != "full")
+        self.assertLessEqual({"both_ways.refused_and_forced@trixie", "kept_off.rolled_back@trixie", "waiting.switched_after_umount@trixie",
+                              "held_both_ways.dead_man_trixie", "distrust.met_somebody_on_the_way_back@trixie",
+                              "killed.at_a_few_calls_trixie"}, every)
 
 
 class Groups(unittest.TestCase):
@@ -53,6 +81,13 @@ class Groups(unittest.TestCase):
                 self.assertLess(len(a & b), rotation.CHANGED + 1, "the groups have a common case")
                 self.assertNotEqual(a, b)
 
+    def test_in_time(self):
+        "With two guests at once each group has the time that tools/check gives it. So as many runs in a row cover the tier."
+        steps = rotation.distance(["src/switch/detach.c"])
+        for number in range(rotation.GROUPS):
+            part = self.slices(number, 1, steps if number % 2 else never)[0]
+            self.assertLess(sum(one.limit for one in part) / rotation.OF_LIMIT / 2, check.SLICE_SECONDS)
+
     def test_same_time(self):
         "No group may take more than one and a half times as long as another."
         times = [sum(one.limit for one in part) for part in self.slices(0, rotation.GROUPS)]
@@ -70,7 +105,7 @@ class Groups(unittest.TestCase):
 
     def test_changed(self):
         "Some cases whose subject has changed come first, and the group's all the same."
-        steps = rotation.distance(["src/bench/fio.c"])
+        steps = rotation.distance(["src/bench/fio.py"])
         plain, chosen = self.slices(5, 1)[0], self.slices(5, 1, steps)[0]
         first = [one for one in chosen if steps(one) is not None]
         self.assertEqual(first, chosen[:len(first)])
@@ -81,6 +116,38 @@ class Groups(unittest.TestCase):
         "A case of a rare guest waits for its turn, though its subject has changed."
         steps = rotation.distance(["tests/vm/cases/arm.py"])
         self.assertEqual(sum(any("arm64" in one.images for one in part) for part in self.slices(0, rotation.GROUPS, steps)), 1)
+
+
+class Time(unittest.TestCase):
+    """Which cases of a slice a run begins."""
+
+    def begun(self, base, within, until, expected, limits):
+        """How many cases begin, one after the other, and how many are left out. BASE: seconds before the first of them; LIMITS: theirs."""
+        clock = [100]
+        self.enterContext(mock.patch.object(run.time, "monotonic", lambda: clock[0]))
+        runner = run.Runner([], types.SimpleNamespace(within=0, until=until, jobs=1, results="-"))
+        runner.args.within, runner.expected = within, expected
+        self.assertFalse(runner.too_late(types.SimpleNamespace(name="daily", tier="default", limit=10 ** 6)))
+        clock[0] += base
+        for number, limit in enumerate(limits):
+            one = types.SimpleNamespace(name=str(number), tier="full", limit=limit)
+            if not runner.too_late(one):
+                clock[0] += expected.get(one.name, limit / rotation.OF_LIMIT)
+        return runner.begun, runner.late
+
+    def test_own_time(self):
+        "The slice has its time however long the rest has taken."
+        for base in (0, 1500, 2000):
+            self.assertEqual(self.begun(base, 300, 3000, {}, [600] * 5), (3, 2), base)
+
+    def test_end(self):
+        "The run's end comes before; one case begins all the same."
+        self.assertEqual(self.begun(1800, 300, 2000, {}, [600] * 5), (2, 3))
+        self.assertEqual(self.begun(2500, 300, 2000, {}, [600] * 5), (1, 4))
+
+    def test_what_fits(self):
+        "After a case that is too long a short one may begin, as the record has their time."
+        self.assertEqual(self.begun(0, 300, 3000, {"1": 250, "2": 10}, [600] * 4), (3, 1))
 
 
 class Guests(unittest.TestCase):
@@ -122,6 +189,26 @@ class Numbers(unittest.TestCase):
         self.assertEqual(self.number("whole"), 3)
         self.git("-C", "whole", "commit", "-q", "--allow-empty", "-m", "next")
         self.assertEqual(self.number("whole"), 4)
+
+    def test_three_in_a_row(self):
+        "Three commits in a row, in a clone of this tree: three runs have three slices, and each has all of its own group."
+        top, slices = os.path.join(self.top, "whole"), []
+        for folder in ("tests", "src"):
+            shutil.copytree(os.path.join(rotation.TOP, folder), os.path.join(top, folder), symlinks=True,
+                            ignore=shutil.ignore_patterns("corpus", "logs", "recorded"))
+        for number in range(3):
+            with open(os.path.join(top, "src/core/policy.c"), "a", encoding="utf-8") as file:
+                file.write("\n")
+            self.git("-C", "whole", "add", "-f", ".")
+            self.git("-C", "whole", "commit", "-q", "-m", "again")
+            listed = subprocess.run([os.path.join(top, "tests/vm/run"), "--list", "--slice"], check=True, capture_output=True, text=True,
+                                    env=dict(os.environ, UASD_VM_CACHE=self.top)).stdout
+            slices.append({line.split()[3] for line in listed.splitlines() if line.startswith("full ")})
+            group = names(rotation.groups(FULL, MADE)[(4 + number) % rotation.GROUPS])
+            self.assertEqual(group - slices[-1], set())
+            self.assertLessEqual(len(slices[-1] - group), rotation.CHANGED)
+        for one, two in itertools.combinations(slices, 2):
+            self.assertGreater(len(one - two), rotation.CHANGED)
 
     def test_shallow(self):
         "A shallow clone has only one commit, and yet another number for each."
@@ -173,7 +260,7 @@ class Subjects(unittest.TestCase):
         self.assertGreater(self.patterns("src/core/policy.c")["killed.*"], 0)
         self.assertEqual(self.patterns("tests/vm/cases/killed.py")["killed.*"], 0)
         self.assertEqual(self.patterns("tests/vm/within/races.py")["races.*"], 1)
-        self.assertNotIn("killed.*", self.patterns("src/bench/fio.c"))
+        self.assertNotIn("killed.*", self.patterns("src/bench/fio.py"))
         self.assertEqual(self.patterns("README.md"), {})
 
 
@@ -191,8 +278,9 @@ class Records(unittest.TestCase):
         record = rotation.Record(self.path)
         self.assertEqual(record.seconds(), {"killed.a": 20, "around.c": 80})
         self.assertEqual([run.commit for run in record.runs], ["c1", "c2", "c3"])
-        self.assertEqual(record.share({"killed.a", "around.c", "other.d"}),
-                         "of 3 cases of tier full 2 passed in the last 3 runs on this machine, 2 of them in this one")
+        for late, end in ((0, "its slice is complete"), (4, "its slice had no time for 4")):
+            self.assertEqual(record.share({"killed.a", "around.c", "other.d"}, late),
+                             "of 3 cases of tier full 2 (67 %) passed in the last 3 runs on this machine, 2 of them in this one; " + end)
 
     def test_forgets(self):
         "It keeps the last runs."

@@ -54,7 +54,7 @@ _uasctl() {
         local -A arguments=(
                 [list]='DISK...' [status]='DISK...' [explain]='DISK...' [db]='DISK' [log]='DISK...' [monitor]='DISK...'
                 [wait]='DISK...' [switch]='DISK uas,usb-storage' [policy]='DISK auto,uas,usb-storage,ignore'
-                [cancel]='DISK...' [release]='DISK...' [forget]='DISK...' [eject]='DISK...' [inhibit]='' [trim]='DISK on,off'
+                [cancel]='DISK...' [release]='DISK...' [forget]='DISK...' [eject]='DISK...' [inhibit]='' [lease]='DISK kernel' [trim]='DISK on,off'
                 [bench]='DISK' [metrics]='' [report]='DISK...' [help]='VERB'
         )
         local -A options=([list]='-o --output= --tree' [explain]='--all' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel --write --dry-run' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since= -n --lines= -f --follow' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --remount --destroy-data --clients= --csv --markdown --chart= --history --diff --show --remove' [metrics]='--textfile=' [report]='--redact --hwdb=' [wait]='--wait --wait=')

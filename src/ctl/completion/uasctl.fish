@@ -112,6 +112,7 @@ complete -c uasctl -n '__uasctl_at 0' -a release -d 'Let a held disk be mounted 
 complete -c uasctl -n '__uasctl_at 0' -a forget -d 'Clear the history of a disk, so that uas is tried again'
 complete -c uasctl -n '__uasctl_at 0' -a eject -d 'Stop a disk and remove it, so that you can unplug it'
 complete -c uasctl -n '__uasctl_at 0' -a inhibit -d 'Run a command during which no switch begins'
+complete -c uasctl -n '__uasctl_at 0' -a lease -d 'Take a disk for one program, which gives orders on the standard input'
 complete -c uasctl -n '__uasctl_at 0' -a trim -d 'Show or set whether the kernel uses TRIM on a disk'
 complete -c uasctl -n '__uasctl_at 0' -a bench -d 'Measure a disk, and compare its drivers'
 complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks, for Prometheus'
@@ -119,15 +120,16 @@ complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print a summary and the fact
 complete -c uasctl -n '__uasctl_at 0' -a help -d 'Show this help, or that of a verb'
 
 complete -c uasctl -n __uasctl_kept -a '(__uasctl_results)'
-complete -c uasctl -n '__uasctl_at 1 db switch policy trim bench; and not __uasctl_kept' -a '(__uasctl_disks)'
-complete -c uasctl -n '__uasctl_at 1 db switch policy trim bench; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_at 1 db switch policy lease trim bench; and not __uasctl_kept' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_at 1 db switch policy lease trim bench; and string match -q "/*" -- (commandline -ct)' -F
 complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget eject report' -a '(__uasctl_disks)'
 complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget eject report; and string match -q "/*" -- (commandline -ct)' -F
-complete -c uasctl -n '__uasctl_at 1 help' -a 'list status explain db log monitor wait switch policy cancel release forget eject inhibit trim bench metrics report help'
+complete -c uasctl -n '__uasctl_at 1 help' -a 'list status explain db log monitor wait switch policy cancel release forget eject inhibit lease trim bench metrics report help'
 complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
 complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage'
 complete -c uasctl -n '__uasctl_at 2 policy; and not contains -- --write (commandline -opc)' -a ignore
 complete -c uasctl -n '__uasctl_at 2 trim' -a 'on off'
+complete -c uasctl -n '__uasctl_at 2 lease' -a 'kernel'
 complete -c uasctl -n 'not __uasctl_of; or __uasctl_at 1 inhibit' -a '(__uasctl_command)'
 
 complete -c uasctl -n __uasctl_of -s h -l help -d 'Show this help'

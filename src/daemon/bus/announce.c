@@ -13,14 +13,18 @@ int bus_append_text(sd_bus_message *m, const char *s)
         size_t size = 4 * strlen(s) + 1;
         _cleanup_free_ char *harmless = malloc(size);
 
-        return harmless ? sd_bus_message_append_basic(m, 's', harmless_sentence(s, harmless, size)) : -ENOMEM;
+        if (!harmless)
+                return -ENOMEM;
+        return sd_bus_message_append_basic(m, 's', harmless_sentence(s, harmless, size));
 }
 
 char *bus_disk_path(const struct entry *e)
 {
         char *path;
 
-        return sd_bus_path_encode(DISK_PATH_PREFIX, e->life.disk.facts.interface, &path) < 0 ? NULL : path;
+        if (sd_bus_path_encode(DISK_PATH_PREFIX, e->life.disk.facts.interface, &path) < 0)
+                return NULL;
+        return path;
 }
 
 char *bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX])
@@ -41,11 +45,15 @@ struct entry *bus_job_find(const struct manager *m, const char *path)
 
 const char *bus_job_state(const struct entry *e)
 {
-        return e->request.code >= 0 ? "done" : e->life.disk.state == STATE_SWITCHING ? "running" : "waiting";
+        if (e->request.code >= 0)
+                return "done";
+        if (e->life.disk.state == STATE_SWITCHING)
+                return "running";
+        return "waiting";
 }
 
 /* Returns the next connection that gets signals, and advances *i; NULL: no more. */
-static sd_bus *next_bus(const struct manager *m, size_t *i)
+static sd_bus *bus_next(const struct manager *m, size_t *i)
 {
         const struct bus *b = &m->bus;
         sd_bus *bus = NULL;
@@ -60,12 +68,12 @@ static sd_bus *next_bus(const struct manager *m, size_t *i)
 #define EMIT(m, emit, ...)                                                                                                       \
         do {                                                                                                                     \
                 sd_bus *_bus;                                                                                                    \
-                for (size_t _i = 0; (_bus = next_bus((m), &_i));)                                                                \
+                for (size_t _i = 0; (_bus = bus_next((m), &_i));)                                                                \
                         (void) emit(_bus, __VA_ARGS__);                                                                          \
         } while (0)
 
 /* The new values of all properties that make a signal. */
-static void emit_changed(const struct manager *m, const char *path, const char *interface)
+static void bus_emit_changed(const struct manager *m, const char *path, const char *interface)
 {
         EMIT(m, sd_bus_emit_properties_changed_strv, path, interface, NULL);
 }
@@ -91,15 +99,18 @@ void bus_disk_removed(struct entry *e)
 
 void bus_disk_changed(struct entry *e)
 {
-        _cleanup_free_ char *path = e->announced ? bus_disk_path(e) : NULL;
+        _cleanup_free_ char *path = NULL;
 
+        if (!e->announced)
+                return;
+        path = bus_disk_path(e);
         if (path)
-                emit_changed(e->manager, path, UASD_BUS_DISK);
+                bus_emit_changed(e->manager, path, UASD_BUS_DISK);
 }
 
 void bus_inhibitors_changed(struct manager *m)
 {
-        emit_changed(m, UASD_BUS_PATH, UASD_BUS_MANAGER);
+        bus_emit_changed(m, UASD_BUS_PATH, UASD_BUS_MANAGER);
 }
 
 /* ---- org.uasd1.Job ---- */
@@ -108,21 +119,21 @@ static void job_changed(struct entry *e)
 {
         char path[JOB_PATH_MAX];
 
-        e->request.told = bus_job_state(e);
-        emit_changed(e->manager, bus_job_path(e, path), UASD_BUS_JOB);
+        e->request.reported_state = bus_job_state(e);
+        bus_emit_changed(e->manager, bus_job_path(e, path), UASD_BUS_JOB);
 }
 
 void bus_request_added(struct entry *e)
 {
         char path[JOB_PATH_MAX];
 
-        e->request.told = bus_job_state(e);
+        e->request.reported_state = bus_job_state(e);
         EMIT(e->manager, sd_bus_emit_interfaces_added, bus_job_path(e, path), UASD_BUS_JOB, NULL);
 }
 
 void bus_request_changed(struct entry *e)
 {
-        if (!e->request.number || streq(e->request.told, bus_job_state(e)))
+        if (!e->request.number || streq(e->request.reported_state, bus_job_state(e)))
                 return;
         e->request.step[0] = '\0';
         job_changed(e);

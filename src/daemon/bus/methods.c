@@ -39,30 +39,39 @@ struct call {
 #define ARGUMENT_MAX 1024
 
 /* a{sv}: unknown options are refused, since the caller must know that they have no effect. */
-static int read_options(struct call *c)
+static int call_read_options(struct call *c)
 {
         const char *key;
-        int r = sd_bus_message_enter_container(c->message, 'a', "{sv}"), force = -1;
+        int force = -1, r;
 
-        while (r >= 0 && (r = sd_bus_message_enter_container(c->message, 'e', "sv")) > 0) {
+        r = sd_bus_message_enter_container(c->message, 'a', "{sv}");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(c->message, 'e', "sv")) > 0) {
                 r = sd_bus_message_read(c->message, "s", &key);
-                if (r >= 0 && !streq(key, "force"))
+                if (r < 0)
+                        return r;
+                if (!streq(key, "force"))
                         return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such option: %s", key);
-                if (r >= 0 && force >= 0)
+                if (force >= 0)
                         return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "The option force is given twice.");
-                if (r >= 0)
-                        r = sd_bus_message_read(c->message, "v", "b", &force);
+                r = sd_bus_message_read(c->message, "v", "b", &force);
                 if (r == -ENXIO) /* on the bus this error would mean a missing disk */
                         return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "The option force is a boolean (b).");
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(c->message);
+                if (r < 0)
+                        return r;
+                r = sd_bus_message_exit_container(c->message);
+                if (r < 0)
+                        return r;
         }
+        if (r < 0)
+                return r;
         c->force = force > 0;
-        return r < 0 ? r : sd_bus_message_exit_container(c->message);
+        return sd_bus_message_exit_container(c->message);
 }
 
 /* sd-bus has compared the signature with that of the method: at most three strings, and perhaps options. */
-static int read_arguments(struct call *c)
+static int call_read_arguments(struct call *c)
 {
         const char *rest = sd_bus_message_get_signature(c->message, true);
 
@@ -74,17 +83,21 @@ static int read_arguments(struct call *c)
                 if (strlen(*word) > ARGUMENT_MAX)
                         return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "An argument is too long.");
         }
-        return *rest ? read_options(c) : 0;
+        if (!*rest)
+                return 0;
+        return call_read_options(c);
 }
 
-static int find_disk(struct call *c)
+static int call_find_disk(struct call *c)
 {
         c->entry = disk_find(c->manager, c->words[0]);
-        return c->entry ? 0 : sd_bus_error_setf(c->error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", c->words[0]);
+        if (c->entry)
+                return 0;
+        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", c->words[0]);
 }
 
 /* "VID:PID:SERIAL", which need not be plugged in. */
-static int find_id(struct call *c)
+static int call_find_id(struct call *c)
 {
         const struct manager *m = c->manager;
         const char *id = c->words[0];
@@ -98,18 +111,22 @@ static int find_id(struct call *c)
         return 0;
 }
 
-static int find_disk_or_all(struct call *c)
+static int call_find_disk_or_all(struct call *c)
 {
-        return *c->words[0] ? find_disk(c) : 0;
+        if (!*c->words[0])
+                return 0;
+        return call_find_disk(c);
 }
 
 /* Cancel is a method of the manager, with a disk, and of each job. */
-static int find_disk_or_job(struct call *c)
+static int call_find_disk_or_job(struct call *c)
 {
         if (c->words[0])
-                return find_disk(c);
+                return call_find_disk(c);
         c->entry = bus_job_find(c->manager, sd_bus_message_get_path(c->message));
-        return c->entry ? 0 : sd_bus_error_set(c->error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
+        if (c->entry)
+                return 0;
+        return sd_bus_error_set(c->error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
 }
 
 /* ---- the reasons to refuse ---- */
@@ -126,22 +143,25 @@ static void facts_now(const struct entry *e, struct facts *ret)
         facts_complete_hwdb(&m->roots, ret);
 }
 
-static int refuse_stopping(const struct call *c)
+static int call_refuse_stopping(const struct call *c)
 {
-        return c->manager->env.stopping ? sd_bus_error_set(c->error, UASD_BUS_ERROR_STOPPING, "The machine is going down.") : 0;
+        if (!c->manager->env.stopping)
+                return 0;
+        return sd_bus_error_set(c->error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
 }
 
 /* A disk that is about to be mounted has no user yet. */
-static int refuse_starting(const struct call *c)
+static int call_refuse_starting(const struct call *c)
 {
-        return c->manager->env.booted ? 0
-                                      : sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
-                                                          "%s: the machine is still starting, and may be about to mount it.",
-                                                          c->entry->life.disk.facts.interface);
+        if (c->manager->env.booted)
+                return 0;
+        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
+                                 "%s: the machine is still starting, and may be about to mount it.",
+                                 c->entry->life.disk.facts.interface);
 }
 
 /* Refuses if the disk can never be on that driver. */
-static int refuse_impossible(const struct call *c, enum driver target)
+static int call_refuse_impossible(const struct call *c, enum driver target)
 {
         const struct facts *f = &c->entry->life.disk.facts;
         bool uas = facts_offer_uas(f);
@@ -152,19 +172,25 @@ static int refuse_impossible(const struct call *c, enum driver target)
                                  uas ? "this disk speaks only UAS" : "this disk does not offer UAS completely");
 }
 
-static int refuse(const struct call *c, const struct refusal *no)
+static const char *refusal_bus_error(const struct refusal *no)
 {
-        const char *name = no->code == UASD_EXIT_INCAPABLE ? UASD_BUS_ERROR_INCAPABLE
-                           : no->force_helps               ? UASD_BUS_ERROR_FORCE_NEEDED
-                                                           : UASD_BUS_ERROR_REFUSED;
+        if (no->code == UASD_EXIT_INCAPABLE)
+                return UASD_BUS_ERROR_INCAPABLE;
+        if (no->force_helps)
+                return UASD_BUS_ERROR_FORCE_NEEDED;
+        return UASD_BUS_ERROR_REFUSED;
+}
 
+static int call_refuse(const struct call *c, const struct refusal *no)
+{
         if (no->code == UASD_EXIT_OK)
                 return 0;
-        return sd_bus_error_setf(c->error, name, "%s: %s", c->entry->life.disk.facts.interface, refusal_text(no));
+        return sd_bus_error_setf(c->error, refusal_bus_error(no), "%s: %s", c->entry->life.disk.facts.interface,
+                                 refusal_text(no));
 }
 
 /* Returns 1 if the caller has the lease of the disk; refuses if another one has it. */
-static int leased(const struct call *c)
+static int call_leased(const struct call *c)
 {
         if (!lease_held(c->entry))
                 return 0;
@@ -183,20 +209,25 @@ static int check_switch(struct call *c)
         struct facts f;
         int r;
 
-        c->value = *name ? driver_from_string(name) : DRIVER_NONE;
+        c->value = DRIVER_NONE;
+        if (*name)
+                c->value = driver_from_string(name);
         if (*name && c->value != DRIVER_UAS && c->value != DRIVER_USB_STORAGE)
                 return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
-        r = refuse_stopping(c);
-        if (r >= 0)
-                r = leased(c);
+        r = call_refuse_stopping(c);
+        if (r < 0)
+                return r;
+        r = call_leased(c);
         if (r < 0)
                 return r;
         c->authorized = r && !c->force;
+        if (r && c->value == DRIVER_NONE)
+                return 0;
         if (r)
-                return c->value == DRIVER_NONE ? 0 : refuse_impossible(c, (enum driver) c->value);
+                return call_refuse_impossible(c, (enum driver) c->value);
         facts_now(c->entry, &f);
         refuse_switch(&f, (enum driver) c->value, c->force, &no);
-        return refuse(c, &no);
+        return call_refuse(c, &no);
 }
 
 static int do_switch(struct call *c)
@@ -204,10 +235,12 @@ static int do_switch(struct call *c)
         char job[JOB_PATH_MAX];
         int r = request_switch(c->entry, (enum driver) c->value, c->force);
 
-        return r < 0 ? r : sd_bus_reply_method_return(c->message, "o", bus_job_path(c->entry, job));
+        if (r < 0)
+                return r;
+        return sd_bus_reply_method_return(c->message, "o", bus_job_path(c->entry, job));
 }
 
-static int refuse_trim(const struct call *c, enum trim_offer offer)
+static int call_refuse_trim(const struct call *c, enum trim_offer offer)
 {
         const struct facts *f = &c->entry->life.disk.facts;
 
@@ -234,9 +267,9 @@ static int refuse_trim(const struct call *c, enum trim_offer offer)
 static int check_trim(struct call *c)
 {
         c->value = streq(c->words[1], "on");
-        return c->value || streq(c->words[1], "off")
-                       ? 0
-                       : sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s", c->words[1]);
+        if (c->value || streq(c->words[1], "off"))
+                return 0;
+        return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s", c->words[1]);
 }
 
 static int do_trim(struct call *c)
@@ -244,27 +277,31 @@ static int do_trim(struct call *c)
         enum trim_offer offer = TRIM_OFFER_UNKNOWN;
         int r = request_trim(c->entry, c->value, c->force, c->message, &offer);
 
-        return r == -EOPNOTSUPP ? refuse_trim(c, offer) : r;
+        if (r == -EOPNOTSUPP)
+                return call_refuse_trim(c, offer);
+        return r;
 }
 
-static int answer(struct call *c, int r)
+static int call_answer(struct call *c, int r)
 {
         if (r == -EBUSY)
                 return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
                                          "%s is being switched, and a switch is not stopped in the middle. A request made "
                                          "meanwhile is carried out next.",
                                          c->entry->life.disk.facts.interface);
-        return r < 0 ? r : queue_answer(c->manager, c->message);
+        if (r < 0)
+                return r;
+        return queue_answer(c->manager, c->message);
 }
 
 static int do_release(struct call *c)
 {
-        return answer(c, request_release(c->entry));
+        return call_answer(c, request_release(c->entry));
 }
 
 static int do_cancel(struct call *c)
 {
-        return answer(c, request_cancel(c->entry));
+        return call_answer(c, request_cancel(c->entry));
 }
 
 static int check_policy(struct call *c)
@@ -279,7 +316,7 @@ static int check_policy(struct call *c)
                 return 0;
         facts_now(c->entry, &f);
         refuse_policy(&f, (enum policy) c->value, c->force, &no);
-        return refuse(c, &no);
+        return call_refuse(c, &no);
 }
 
 static int do_policy(struct call *c)
@@ -294,15 +331,19 @@ static int do_forget(struct call *c)
 
 static int check_eject(struct call *c)
 {
-        int r = refuse_stopping(c);
+        int r;
 
-        if (r >= 0)
-                r = refuse_starting(c);
-        if (r >= 0 && c->entry->life.disk.state == STATE_HELD)
-                r = sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", c->words[0]);
-        if (r >= 0 && switch_ejects(c->entry))
-                r = sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is being ejected already.", c->words[0]);
-        return r < 0 ? r : leased(c);
+        r = call_refuse_stopping(c);
+        if (r < 0)
+                return r;
+        r = call_refuse_starting(c);
+        if (r < 0)
+                return r;
+        if (c->entry->life.disk.state == STATE_HELD)
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", c->words[0]);
+        if (switch_ejects(c->entry))
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is being ejected already.", c->words[0]);
+        return call_leased(c);
 }
 
 /* These last as long as the caller has its end of a pipe. */
@@ -314,24 +355,28 @@ static int do_inhibit(struct call *c)
 
         if (r == -EBUSY)
                 return sd_bus_error_set(c->error, SD_BUS_ERROR_LIMITS_EXCEEDED, "There are too many inhibitors already.");
-        return r < 0 ? r : sd_bus_reply_method_return(c->message, "h", fd);
+        if (r < 0)
+                return r;
+        return sd_bus_reply_method_return(c->message, "h", fd);
 }
 
 static int check_lease(struct call *c)
 {
         const struct disk *d = &c->entry->life.disk;
         const char *id = d->facts.interface;
-        int r = refuse_stopping(c);
+        int r;
 
-        if (r >= 0)
-                r = refuse_impossible(c, DRIVER_USB_STORAGE);
+        r = call_refuse_stopping(c);
+        if (r < 0)
+                return r;
+        r = call_refuse_impossible(c, DRIVER_USB_STORAGE);
         if (r < 0)
                 return r;
         if (d->facts.driver != DRIVER_UAS && d->facts.driver != DRIVER_USB_STORAGE)
                 return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED, "%s has no driver to measure.", id);
         if (c->entry->lease)
                 return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", id, d->lease);
-        r = refuse_starting(c);
+        r = call_refuse_starting(c);
         if (r < 0)
                 return r;
         if (d->state == STATE_HELD || d->state == STATE_SWITCHING || c->entry->request.number)
@@ -350,17 +395,17 @@ static const struct method {
         const char *other_seat;                                 /* the action for a disk of another seat; NULL: the same */
 } methods[] = {
         /* clang-format off */
-        {"Switch", MAY_SWITCH, find_disk, check_switch, do_switch},
-        {"SetPolicy", MAY_POLICY, find_disk, check_policy, do_policy},
-        {"SetPolicyOf", MAY_POLICY, find_id, check_policy, do_policy},
-        {"ForgetOf", MAY_POLICY, find_id, NULL, do_forget},
-        {"SetTrim", MAY_POLICY, find_disk, check_trim, do_trim},
-        {"Release", MAY_SWITCH, find_disk, NULL, do_release},
-        {"Cancel", MAY_SWITCH, find_disk_or_job, NULL, do_cancel},
-        {"Forget", MAY_POLICY, find_disk, NULL, do_forget},
-        {"Eject", MAY_EJECT, find_disk, check_eject, .begin = switch_eject, .other_seat = MAY_EJECT_OTHER},
-        {"Inhibit", MAY_SWITCH, find_disk_or_all, NULL, do_inhibit},
-        {"Lease", MAY_BENCH, find_disk, check_lease, .begin = lease_new},
+        {"Switch", MAY_SWITCH, call_find_disk, check_switch, do_switch},
+        {"SetPolicy", MAY_POLICY, call_find_disk, check_policy, do_policy},
+        {"SetPolicyOf", MAY_POLICY, call_find_id, check_policy, do_policy},
+        {"ForgetOf", MAY_POLICY, call_find_id, NULL, do_forget},
+        {"SetTrim", MAY_POLICY, call_find_disk, check_trim, do_trim},
+        {"Release", MAY_SWITCH, call_find_disk, NULL, do_release},
+        {"Cancel", MAY_SWITCH, call_find_disk_or_job, NULL, do_cancel},
+        {"Forget", MAY_POLICY, call_find_disk, NULL, do_forget},
+        {"Eject", MAY_EJECT, call_find_disk, check_eject, .begin = switch_eject, .other_seat = MAY_EJECT_OTHER},
+        {"Inhibit", MAY_SWITCH, call_find_disk_or_all, NULL, do_inhibit},
+        {"Lease", MAY_BENCH, call_find_disk, check_lease, .begin = lease_new},
         /* clang-format on */
 };
 
@@ -368,19 +413,32 @@ int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct call c = {.manager = data, .message = message, .error = error};
         const struct method *of = methods;
-        int r = read_arguments(&c);
+        int r;
 
         while (!streq(of->name, sd_bus_message_get_member(message)))
                 of++; /* each method of the vtable has its row */
-        if (r >= 0)
-                r = of->find(&c);
-        if (r >= 0 && of->check)
+        r = call_read_arguments(&c);
+        if (r < 0)
+                return r;
+        r = of->find(&c);
+        if (r < 0)
+                return r;
+        if (of->check)
                 r = of->check(&c);
-        if (r >= 0)
-                r = c.authorized ? 1
-                                 : polkit_may(data, message, c.force ? MAY_FORCE : of->may, of->other_seat, c.entry, bus_method,
-                                              error);
-        if (r > 0)
-                r = of->begin ? of->begin(c.entry, message) : of->perform(&c);
-        return r < 0 ? r : 1;
+        if (r < 0)
+                return r;
+        if (!c.authorized) {
+                r = polkit_may(data, message, c.force ? MAY_FORCE : of->may, of->other_seat, c.entry, bus_method, error);
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        return 1;
+        }
+        if (of->begin)
+                r = of->begin(c.entry, message);
+        else
+                r = of->perform(&c);
+        if (r < 0)
+                return r;
+        return 1;
 }

@@ -14,7 +14,7 @@
 /* ---- org.uasd1.Disk ---- */
 
 /* room: buffer for a text that must be formatted. Returns NULL for another property. */
-static const char *text_of(struct entry *e, const char *property, char *room, size_t size)
+static const char *disk_text(struct entry *e, const char *property, char *room, size_t size)
 {
         struct disk *d = &e->life.disk;
         struct facts *f = &d->facts;
@@ -59,9 +59,11 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
                     sd_bus_error *error)
 {
         char room[USB_STRING_MAX * 4];
-        const char *text = text_of(data, property, room, sizeof(room));
+        const char *text = disk_text(data, property, room, sizeof(room));
 
-        return text ? bus_append_text(reply, text) : -EINVAL;
+        if (!text)
+                return -EINVAL;
+        return bus_append_text(reply, text);
 }
 
 static int get_capable(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
@@ -78,10 +80,18 @@ static int get_disks(sd_bus *bus, const char *path, const char *interface, const
         const struct disk *d = &((struct entry *) data)->life.disk;
         int r = sd_bus_message_open_container(reply, 'a', "(sut)");
 
-        for (size_t i = 0; r >= 0 && i < d->n_luns; i++)
-                if (d->luns[i].disk.name[0])
-                        r = sd_bus_message_append(reply, "(sut)", d->luns[i].disk.name, d->luns[i].lun, d->luns[i].size);
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < d->n_luns; i++) {
+                const struct lun *l = d->luns + i;
+
+                if (!l->disk.name[0])
+                        continue;
+                r = sd_bus_message_append(reply, "(sut)", l->disk.name, l->lun, l->size);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
 }
 
 static int append_user(sd_bus_message *reply, const struct user *u)
@@ -100,12 +110,18 @@ static int get_busy(sd_bus *bus, const char *path, const char *interface, const 
                     sd_bus_error *error)
 {
         struct entry *e = data;
-        int r = sd_bus_message_open_container(reply, 'a', "(sssssus)");
+        int r;
 
         users_cache_refresh(e);
-        for (size_t i = 0; r >= 0 && i < e->life.disk.n_users; i++)
+        r = sd_bus_message_open_container(reply, 'a', "(sssssus)");
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < e->life.disk.n_users; i++) {
                 r = append_user(reply, &e->life.disk.users[i]);
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
 }
 
 static int get_outcome(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
@@ -157,20 +173,30 @@ static int append_brief(sd_bus_message *reply, struct entry *e)
         static const char *const texts[] = {"Driver",   "State",  "Manufacturer", "Product",
                                             "ReasonId", "Target", "Verdict",      "Diagnosis"};
         const struct facts *f = &e->life.disk.facts;
-        int r = sd_bus_message_open_container(reply, 'r', UASD_BUS_BRIEF);
+        int r;
 
-        if (r >= 0)
-                r = sd_bus_message_append(reply, "s", f->interface);
-        if (r >= 0)
-                r = get_disks(NULL, NULL, UASD_BUS_DISK, "Disks", reply, e, NULL);
-        if (r >= 0)
-                r = sd_bus_message_append(reply, "uu", f->speed_mbps, f->max_speed_mbps);
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(texts); i++)
+        r = sd_bus_message_open_container(reply, 'r', UASD_BUS_BRIEF);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(reply, "s", f->interface);
+        if (r < 0)
+                return r;
+        r = get_disks(NULL, NULL, UASD_BUS_DISK, "Disks", reply, e, NULL);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(reply, "uu", f->speed_mbps, f->max_speed_mbps);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
                 r = get_text(NULL, NULL, UASD_BUS_DISK, texts[i], reply, e, NULL);
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
 }
 
-static int find_disk(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found, sd_bus_error *error)
+static int object_find_disk(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found,
+                            sd_bus_error *error)
 {
         _cleanup_free_ char *name = NULL;
         int r = sd_bus_path_decode(path, DISK_PATH_PREFIX, &name);
@@ -186,7 +212,7 @@ static int find_disk(sd_bus *bus, const char *path, const char *interface, void 
 /* A request, from its start to its end. Each signal names its disk, for clients without a list of jobs. */
 
 /* The words for the exit statuses of uasctl(1). */
-static const char *result_of(const struct entry *e)
+static const char *job_result(const struct entry *e)
 {
         static const char *const words[] = {
                 [UASD_EXIT_OK] = "done",
@@ -201,7 +227,9 @@ static const char *result_of(const struct entry *e)
 
         if (code < 0)
                 return "";
-        return (size_t) code < ELEMENTSOF(words) && words[code] ? words[code] : words[UASD_EXIT_FAILED];
+        if ((size_t) code >= ELEMENTSOF(words) || !words[code])
+                return words[UASD_EXIT_FAILED];
+        return words[code];
 }
 
 static int get_job_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
@@ -216,7 +244,7 @@ static int get_job_text(sd_bus *bus, const char *path, const char *interface, co
                 {"To", driver_or_empty(e->request.to)},
                 {"State", bus_job_state(e)},
                 {"Step", streq(bus_job_state(e), "waiting") ? "" : e->request.step},
-                {"Result", result_of(e)},
+                {"Result", job_result(e)},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
@@ -243,7 +271,8 @@ static const sd_bus_vtable job_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-static int find_job(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found, sd_bus_error *error)
+static int object_find_job(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found,
+                           sd_bus_error *error)
 {
         *ret_found = bus_job_find(data, path);
         return *ret_found != NULL;
@@ -255,16 +284,23 @@ static int list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         struct manager *m = data;
-        int r = sd_bus_message_new_method_return(message, &reply);
+        int r;
 
-        if (r >= 0)
-                r = sd_bus_message_open_container(reply, 'a', "(" UASD_BUS_BRIEF ")");
-        FOREACH_ENTRY (e, m)
-                if (r >= 0)
-                        r = append_brief(reply, e);
-        if (r >= 0)
-                r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+        r = sd_bus_message_new_method_return(message, &reply);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_open_container(reply, 'a', "(" UASD_BUS_BRIEF ")");
+        if (r < 0)
+                return r;
+        FOREACH_ENTRY (e, m) {
+                r = append_brief(reply, e);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_bus_message_close_container(reply);
+        if (r < 0)
+                return r;
+        return sd_bus_send(NULL, reply, NULL);
 }
 
 static int get_inhibitors(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
@@ -274,24 +310,33 @@ static int get_inhibitors(sd_bus *bus, const char *path, const char *interface, 
         const struct inhibitor *i;
         int r = sd_bus_message_open_container(reply, 'a', "(sss)");
 
-        TAILQ_FOREACH (i, &m->inhibitors, link)
-                if (r >= 0)
-                        r = sd_bus_message_append(reply, "(sss)", i->disk, i->who, i->why); /* harmless already */
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+        if (r < 0)
+                return r;
+        TAILQ_FOREACH (i, &m->inhibitors, link) {
+                r = sd_bus_message_append(reply, "(sss)", i->disk, i->who, i->why); /* harmless already */
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
 }
 
 static int append_row(sd_bus_message *reply, const struct policy_row *row)
 {
-        int r = sd_bus_message_open_container(reply, 'r', "ssbsas");
+        int r;
 
-        if (r >= 0)
-                r = bus_append_text(reply, row->id);
-        if (r >= 0)
-                r = sd_bus_message_append(reply, "sbs", policy_to_string(row->policy), row->forced,
-                                          policy_source_to_string(row->source));
-        if (r >= 0)
-                r = sd_bus_message_append_strv(reply, row->disks);
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+        r = sd_bus_message_open_container(reply, 'r', "ssbsas");
+        if (r < 0)
+                return r;
+        r = bus_append_text(reply, row->id);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(reply, "sbs", policy_to_string(row->policy), row->forced, policy_source_to_string(row->source));
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append_strv(reply, row->disks);
+        if (r < 0)
+                return r;
+        return sd_bus_message_close_container(reply);
 }
 
 static int read_policies(struct manager *m, struct policy_rows *ret)
@@ -310,17 +355,26 @@ static int list_policies(sd_bus_message *message, void *data, sd_bus_error *erro
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(policy_rows_done) struct policy_rows rows = {0};
-        int r = read_policies(data, &rows);
+        int r;
 
-        if (r >= 0)
-                r = sd_bus_message_new_method_return(message, &reply);
-        if (r >= 0)
-                r = sd_bus_message_open_container(reply, 'a', "(ssbsas)");
-        for (size_t i = 0; r >= 0 && i < rows.n; i++)
+        r = read_policies(data, &rows);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_new_method_return(message, &reply);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_open_container(reply, 'a', "(ssbsas)");
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < rows.n; i++) {
                 r = append_row(reply, rows.list + i);
-        if (r >= 0)
-                r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_bus_message_close_container(reply);
+        if (r < 0)
+                return r;
+        return sd_bus_send(NULL, reply, NULL);
 }
 
 static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
@@ -360,39 +414,50 @@ static const sd_bus_vtable manager_vtable[] = {
 /* ---- all ---- */
 
 /* sd-bus takes those of the paths that are below the node that it was asked for. */
-static int list(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, sd_bus_error *error)
+static int objects_list(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, sd_bus_error *error)
 {
+        _cleanup_strv_ char **nodes = NULL;
         const struct manager *m = data;
-        char **nodes = NULL, job[JOB_PATH_MAX];
+        char job[JOB_PATH_MAX];
         size_t n = 0;
-        int r = 0;
+        int r;
 
         FOREACH_ENTRY (e, m) {
                 _cleanup_free_ char *disk = bus_disk_path(e);
 
-                if (r >= 0)
-                        r = disk ? strv_push(&nodes, &n, disk) : -ENOMEM;
-                if (r >= 0 && e->request.number)
-                        r = strv_push(&nodes, &n, bus_job_path(e, job));
+                if (!disk)
+                        return -ENOMEM;
+                r = strv_push(&nodes, &n, disk);
+                if (r < 0)
+                        return r;
+                if (!e->request.number)
+                        continue;
+                r = strv_push(&nodes, &n, bus_job_path(e, job));
+                if (r < 0)
+                        return r;
         }
-        if (r < 0)
-                strv_free(nodes);
-        else
-                *ret_nodes = nodes;
-        return r;
+        *ret_nodes = TAKE_PTR(nodes);
+        return 0;
 }
 
 int bus_objects_add(sd_bus *bus, struct manager *m)
 {
-        int r = sd_bus_add_object_manager(bus, NULL, UASD_BUS_PATH);
+        int r;
 
-        if (r >= 0)
-                r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager_vtable, m);
-        if (r >= 0)
-                r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable, find_disk, m);
-        if (r >= 0)
-                r = sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, list, m);
-        if (r >= 0)
-                r = sd_bus_add_fallback_vtable(bus, NULL, JOB_PATH_PREFIX, UASD_BUS_JOB, job_vtable, find_job, m);
-        return r < 0 ? r : sd_bus_add_node_enumerator(bus, NULL, JOB_PATH_PREFIX, list, m);
+        r = sd_bus_add_object_manager(bus, NULL, UASD_BUS_PATH);
+        if (r < 0)
+                return r;
+        r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager_vtable, m);
+        if (r < 0)
+                return r;
+        r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable, object_find_disk, m);
+        if (r < 0)
+                return r;
+        r = sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, objects_list, m);
+        if (r < 0)
+                return r;
+        r = sd_bus_add_fallback_vtable(bus, NULL, JOB_PATH_PREFIX, UASD_BUS_JOB, job_vtable, object_find_job, m);
+        if (r < 0)
+                return r;
+        return sd_bus_add_node_enumerator(bus, NULL, JOB_PATH_PREFIX, objects_list, m);
 }

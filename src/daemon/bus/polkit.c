@@ -45,42 +45,58 @@ void polkit_forget(struct manager *m)
                 question_free(LIST_FIRST(&m->questions));
 }
 
-/* Calls the method again, as sd-bus does it. */
-static void call_again(struct question *q)
+static int question_call_method(struct question *q, sd_bus_error *error)
 {
-        sd_bus_error error = SD_BUS_ERROR_NULL;
         int r = sd_bus_message_rewind(q->message, 1);
 
-        if (r >= 0 && q->disk[0] && !disk_find(q->manager, q->disk))
-                r = sd_bus_error_setf(&error, UASD_BUS_ERROR_NO_SUCH_DISK, "%s was unplugged meanwhile.", q->disk);
-        if (r >= 0)
-                r = q->method(q->message, q->manager, &error);
+        if (r < 0)
+                return r;
+        if (q->disk[0] && !disk_find(q->manager, q->disk))
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK, "%s was unplugged meanwhile.", q->disk);
+        return q->method(q->message, q->manager, error);
+}
+
+/* Calls the method again, as sd-bus does it. */
+static void question_call_again(struct question *q)
+{
+        sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r = question_call_method(q, &error);
+
         if (r < 0 || sd_bus_error_is_set(&error))
                 (void) sd_bus_reply_method_errno(q->message, r, &error);
         sd_bus_error_free(&error);
         question_free(q);
 }
 
-static void call_those_answered(struct manager *m)
+static void questions_call_again(struct manager *m)
 {
         for (struct question *q = LIST_FIRST(&m->questions), *next; q; q = next) {
                 next = LIST_NEXT(q, link);
                 if (q->at_end)
-                        call_again(q);
+                        question_call_again(q);
         }
 }
 
 /* For a handler of sd-bus. */
-static int answered(struct question *q)
+static int question_answered(struct question *q)
 {
         q->at_end = true;
         if (q->disk[0]) /* also if an event of the kernel is still on its way */
                 queue_rescan(q->manager, q->disk);
-        queue_call(q->manager, call_those_answered);
+        queue_call(q->manager, questions_call_again);
         return 0;
 }
 
-static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
+static int question_read_verdict(sd_bus_message *reply, int *ret_may, int *ret_challenge)
+{
+        int r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
+
+        if (r < 0)
+                return r;
+        return sd_bus_message_read(reply, "bb", ret_may, ret_challenge);
+}
+
+static int question_on_verdict(sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         struct question *q = data;
         int may = false, challenge = false, r;
@@ -89,11 +105,9 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
                                          "Only root may do that, because polkit does not answer: %s",
                                          sd_bus_message_get_error(reply)->message ?: "no reason given");
-                return answered(q);
+                return question_answered(q);
         }
-        r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
-        if (r >= 0)
-                r = sd_bus_message_read(reply, "bb", &may, &challenge);
+        r = question_read_verdict(reply, &may, &challenge);
         if (r < 0)
                 (void) sd_bus_error_set_errnof(&q->refused, r, "polkit's answer is not understood: %s", strerror(-r));
         else if (!may && challenge)
@@ -102,26 +116,32 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
         else if (!may)
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "polkit does not allow it (action %s).",
                                          q->action);
-        return answered(q);
+        return question_answered(q);
 }
 
 /* Without a timeout: a user may need time for the password. */
-static int ask_polkit(struct question *q)
+static int question_ask_polkit(struct question *q)
 {
         sd_bus *bus = sd_bus_message_get_bus(q->message);
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        bool interactive = sd_bus_message_get_allow_interactive_authorization(q->message) > 0;
-        int r = sd_bus_message_new_method_call(bus, &call, POLKIT_NAME, POLKIT_PATH, POLKIT_INTERFACE, "CheckAuthorization");
+        unsigned flags = 0;
+        int r;
 
-        if (r >= 0)
-                r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
-                                          sd_bus_message_get_sender(q->message), q->action, 1, "disk", q->disk[0] ? q->disk : "*",
-                                          interactive ? POLKIT_INTERACTION : 0, "");
+        if (sd_bus_message_get_allow_interactive_authorization(q->message) > 0)
+                flags = POLKIT_INTERACTION;
         q->slot = sd_bus_slot_unref(q->slot);
-        return r < 0 ? r : sd_bus_call_async(bus, &q->slot, call, on_polkit, q, UINT64_MAX);
+        r = sd_bus_message_new_method_call(bus, &call, POLKIT_NAME, POLKIT_PATH, POLKIT_INTERFACE, "CheckAuthorization");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
+                                  sd_bus_message_get_sender(q->message), q->action, 1, "disk", q->disk[0] ? q->disk : "*", flags,
+                                  "");
+        if (r < 0)
+                return r;
+        return sd_bus_call_async(bus, &q->slot, call, question_on_verdict, q, UINT64_MAX);
 }
 
-static bool too_many(const struct question *asking)
+static bool question_too_many(const struct question *asking)
 {
         const struct question *q;
         size_t open = 0;
@@ -132,7 +152,7 @@ static bool too_many(const struct question *asking)
 }
 
 /* Without logind no user is known to sit anywhere. A device without ID_SEAT belongs to seat0. */
-static bool at_its_seat(const struct question *q)
+static bool question_at_its_seat(const struct question *q)
 {
         const struct entry *e = disk_find(q->manager, q->disk);
         char id[UDEVDB_ID_MAX], seat[64] = "seat0";
@@ -144,33 +164,48 @@ static bool at_its_seat(const struct question *q)
         return sd_seat_get_active(seat, NULL, &active) >= 0 && active == q->uid;
 }
 
-static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
+/* Returns 1 if polkit has been asked, 0 if the question has its answer, or -errno. */
+static int question_take_user(struct question *q, sd_bus_message *reply)
+{
+        uint32_t uid;
+        int r;
+
+        if (sd_bus_message_is_method_error(reply, NULL))
+                return -ESRCH;
+        r = sd_bus_message_read(reply, "u", &uid);
+        if (r < 0)
+                return r;
+        if (uid == 0)
+                return 0;
+        q->uid = uid;
+        if (question_too_many(q)) {
+                (void) sd_bus_error_set(&q->refused, SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                        "Too many of your requests wait for a password already.");
+                return 0;
+        }
+        if (q->other_seat && !question_at_its_seat(q))
+                q->action = q->other_seat;
+        r = question_ask_polkit(q);
+        if (r < 0)
+                return r;
+        q->at_polkit = true;
+        return 1;
+}
+
+static int question_on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         struct question *q = data;
-        uint32_t uid;
-        int r = sd_bus_message_is_method_error(reply, NULL) ? -ESRCH : sd_bus_message_read(reply, "u", &uid);
+        int r = question_take_user(q, reply);
 
-        if (r >= 0 && uid != 0) {
-                q->uid = uid;
-                if (too_many(q)) {
-                        (void) sd_bus_error_set(&q->refused, SD_BUS_ERROR_LIMITS_EXCEEDED,
-                                                "Too many of your requests wait for a password already.");
-                        return answered(q);
-                }
-                if (q->other_seat && !at_its_seat(q))
-                        q->action = q->other_seat;
-                r = ask_polkit(q);
-                q->at_polkit = r >= 0;
-                if (r >= 0)
-                        return 0;
-        }
+        if (r > 0)
+                return 0;
         if (r < 0)
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "Cannot find out which user asks: %s",
                                          strerror(-r));
-        return answered(q);
+        return question_answered(q);
 }
 
-static struct question *find(const struct manager *m, const sd_bus_message *message)
+static struct question *polkit_question_find(const struct manager *m, const sd_bus_message *message)
 {
         struct question *q;
 
@@ -181,7 +216,7 @@ static struct question *find(const struct manager *m, const sd_bus_message *mess
 }
 
 /* The permission is only for the attachment that the question was about. Without one it was about all disks, or an id. */
-static int answer(const struct question *q, const struct entry *e, sd_bus_error *error)
+static int question_answer(const struct question *q, const struct entry *e, sd_bus_error *error)
 {
         if (sd_bus_error_is_set(&q->refused))
                 return sd_bus_error_copy(error, &q->refused);
@@ -195,11 +230,11 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action, c
                method_fn method, sd_bus_error *error)
 {
         sd_bus *bus = sd_bus_message_get_bus(message);
-        struct question *q = find(m, message);
+        struct question *q = polkit_question_find(m, message);
         int r;
 
         if (q) /* the method is called again */
-                return answer(q, e, error);
+                return question_answer(q, e, error);
         /* Only root can connect to the private socket. */
         if (sd_bus_is_bus_client(bus) <= 0)
                 return 1;
@@ -217,8 +252,10 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action, c
         }
         LIST_INSERT_HEAD(&m->questions, q, link);
         r = sd_bus_call_method_async(bus, &q->slot, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                                     "GetConnectionUnixUser", on_user, q, "s", sd_bus_message_get_sender(message));
-        if (r < 0)
+                                     "GetConnectionUnixUser", question_on_user, q, "s", sd_bus_message_get_sender(message));
+        if (r < 0) {
                 question_free(q);
-        return r < 0 ? r : 0;
+                return r;
+        }
+        return 0;
 }

@@ -14,7 +14,7 @@ static bool uas_failed(const struct facts *f)
         return f->caps.uas && (f->distrusted || f->trial_failed);
 }
 
-static void look_again(void *data)
+static void boot_entry_look_again(void *data)
 {
         struct manager *m = data;
 
@@ -25,24 +25,25 @@ static void look_again(void *data)
 /* An update may write the file several times, and a unit that still runs is not started again. */
 #define PAUSE (2 * USEC_PER_SEC)
 
-static int on_file(sd_event_source *source, const struct inotify_event *i, void *data)
+static int boot_entry_on_file(sd_event_source *source, const struct inotify_event *i, void *data)
 {
         struct manager *m = data;
 
         if ((i->mask & IN_Q_OVERFLOW) || (i->len > 0 && streq(i->name, "cmdline.txt")))
-                (void) later_call(&m->boot_entry.again, m->event, PAUSE, look_again, m);
+                (void) later_call(&m->boot_entry.again, m->event, PAUSE, boot_entry_look_again, m);
         return 0;
 }
 
 /* The files that need no further command. A folder that is mounted later is not watched: then the next start of uasd mends it. */
-static void watch(struct manager *m)
+static void boot_entry_watch(struct manager *m)
 {
         static const char *const folders[] = {"boot/firmware", "boot"};
         char path[64];
 
         for (size_t i = 0; !m->boot_entry.watches && i < ELEMENTSOF(folders); i++) {
                 (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/../%s", m->roots.etc, folders[i]);
-                (void) sd_event_add_inotify(m->event, NULL, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR, on_file, m);
+                (void) sd_event_add_inotify(m->event, NULL, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR, boot_entry_on_file,
+                                            m);
         }
         m->boot_entry.watches = true;
 }
@@ -60,7 +61,7 @@ void boot_entry_review(struct manager *m)
 
         if (!m->config.boot_entry_auto || !m->looked || !m->env.booted || m->env.stopping)
                 return;
-        watch(m);
+        boot_entry_watch(m);
         FOREACH_ENTRY (e, m)
                 failed = failed || uas_failed(&e->life.disk.facts);
         if (!failed || m->boot_entry.pid1 || m->boot_entry.version == version)

@@ -62,7 +62,7 @@ pid_t lease_pid(const struct entry *e);
 /* Returns true if the claim must be released first: then the switch begins later. */
 bool lease_releases(struct entry *e, const struct action *a);
 /* Called after every step of the machine. */
-void lease_settle(struct entry *e);
+void lease_follow(struct entry *e);
 /* Returns true if the request under the lease has ended, but the claim is not back yet. */
 bool lease_returns(const struct entry *e);
 /* Called when the disk was unplugged. */

@@ -24,29 +24,40 @@ static const struct inhibitor *inhibitor_of(const struct entry *e)
 }
 
 /* Returns the end of a sentence; NULL: the disk has no inhibitor. Other programs may give the reason as a sentence. */
-static char *tell(const struct entry *e)
+static char *inhibitor_text(const struct entry *e)
 {
         const struct inhibitor *i = inhibitor_of(e);
-        const char *why = i ? i->why : "";
-        bool ended = *why && strchr(".!?", why[strlen(why) - 1]);
+        size_t length;
         char *text;
+        int n;
 
-        return i && asprintf(&text, "%s%s%s%s", i->who, *why ? ": " : "", why, ended ? "" : ".") >= 0 ? text : NULL;
+        if (!i)
+                return NULL;
+        length = strlen(i->why);
+        if (length == 0)
+                n = asprintf(&text, "%s.", i->who);
+        else if (strchr(".!?", i->why[length - 1]))
+                n = asprintf(&text, "%s: %s", i->who, i->why);
+        else
+                n = asprintf(&text, "%s: %s.", i->who, i->why);
+        if (n < 0)
+                return NULL;
+        return text;
 }
 
 void inhibit_adopt(struct entry *e)
 {
-        e->life.disk.inhibited = tell(e);
+        e->life.disk.inhibited = inhibitor_text(e);
         learn(&e->life, &(struct event){.type = EVENT_INHIBITED, .on = inhibitor_of(e)}, 0);
 }
 
-static void apply(struct entry *e)
+static void inhibit_apply(struct entry *e)
 {
         struct disk *d = &e->life.disk;
         _cleanup_free_ char *before = d->inhibited;
         bool on = inhibitor_of(e);
 
-        d->inhibited = tell(e);
+        d->inhibited = inhibitor_text(e);
         if (e->life.inhibited != on)
                 queue_event(e, &(struct event){.type = EVENT_INHIBITED, .on = on});
         else if (before && d->inhibited && !streq(before, d->inhibited) && d->state == STATE_WAITING)
@@ -54,11 +65,11 @@ static void apply(struct entry *e)
 }
 
 /* Called when an inhibitor was added or removed. */
-static void apply_all(struct manager *m)
+static void inhibit_apply_all(struct manager *m)
 {
         bus_inhibitors_changed(m);
         FOREACH_ENTRY (e, m)
-                apply(e);
+                inhibit_apply(e);
 }
 
 static void inhibitor_free(struct inhibitor *i)
@@ -68,14 +79,14 @@ static void inhibitor_free(struct inhibitor *i)
         free(i);
 }
 
-static int on_end(sd_event_source *s, int fd, uint32_t revents, void *data)
+static int inhibitor_on_end(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         struct inhibitor *i = data;
         struct manager *m = i->manager;
 
         log_info("%s no longer inhibits switches%s%s", i->who, i->disk[0] ? " of " : "", i->disk);
         inhibitor_free(i);
-        apply_all(m);
+        inhibit_apply_all(m);
         return 0;
 }
 
@@ -97,12 +108,12 @@ int inhibit_add(struct manager *m, const char *disk, const char *who, const char
         (void) make_harmless(isempty(who) ? "somebody" : who, i->who, sizeof(i->who));
         (void) make_harmless(why, i->why, sizeof(i->why));
         (void) copy_string(i->disk, sizeof(i->disk), disk);
-        r = pipe_until_closed(m->event, on_end, i, &i->end, ret_fd);
+        r = pipe_until_closed(m->event, inhibitor_on_end, i, &i->end, ret_fd);
         if (r < 0) {
                 inhibitor_free(i);
                 return r;
         }
         log_info("%s inhibits switches%s%s%s%s", i->who, disk[0] ? " of " : "", disk, *i->why ? ": " : "", i->why);
-        apply_all(m);
+        inhibit_apply_all(m);
         return 0;
 }

@@ -16,38 +16,38 @@
 #define SEEN_MAX 64
 
 /* Reports only changes, since this runs for every new disk. */
-static void tell_left_out(struct manager *m, const struct keepoff *made)
+static void keepoff_report_left_out(struct manager *m, const struct keepoff *made)
 {
-        char told[sizeof(m->keepoff.left_out)] = "";
+        char disks[sizeof(m->keepoff.left_out)] = "";
 
         for (size_t i = 0; i < made->n_left_out; i++)
-                text_add(told, sizeof(told), "%s ", made->left_out_disks[i]);
-        if (streq(told, m->keepoff.left_out))
+                text_add(disks, sizeof(disks), "%s ", made->left_out_disks[i]);
+        if (streq(disks, m->keepoff.left_out))
                 return;
-        memcpy(m->keepoff.left_out, told, sizeof(told));
+        memcpy(m->keepoff.left_out, disks, sizeof(disks));
         for (size_t i = 0; i < made->n_left_out; i++)
                 log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
                             made->left_out[i], made->left_out_disks[i]);
 }
 
 /* At the start, uasd calls it again when all disks have been read. */
-static void look(struct manager *m)
+static void keepoff_look(struct manager *m)
 {
         if (m->looked && keepoff_review(m, NULL))
                 queue_post(m, POST_RESCAN_ALL);
         boot_entry_review(m);
 }
 
-static void look_again(void *data)
+static void keepoff_look_again(void *data)
 {
-        queue_call(data, look);
+        queue_call(data, keepoff_look);
 }
 
 /*
  * The event of the first disk loads usb_storage and uas, and the disk is on uas before uasd can write the parameter. So
  * usb_storage must be loaded earlier. uasd may not load it itself; modprobe sets the parameter from modprobe.d.
  */
-static void load_storage(struct manager *m)
+static void keepoff_load_storage(struct manager *m)
 {
         int r;
 
@@ -60,7 +60,7 @@ static void load_storage(struct manager *m)
 }
 
 /* Returns true if an empty parameter would get entries: then usb_storage must be loaded. */
-static bool any_kept_off(const struct kept_disks *kept)
+static bool keepoff_any(const struct kept_disks *kept)
 {
         _cleanup_(keepoff_done) struct keepoff made = {};
 
@@ -68,7 +68,7 @@ static bool any_kept_off(const struct kept_disks *kept)
 }
 
 /* why: -ETIMEDOUT or -ENOENT, from keepoff_apply(). */
-static void try_again(struct manager *m, int why)
+static void keepoff_try_again(struct manager *m, int why)
 {
         usec_t last = m->keepoff.pause;
 
@@ -77,19 +77,23 @@ static void try_again(struct manager *m, int why)
         if (why == -ENOENT && last == PAUSE_MAX) /* given up: later events try it again, but PID 1 is not asked again */
                 return;
         if (last == 0 && why == -ENOENT)
-                load_storage(m);
+                keepoff_load_storage(m);
         else if (last == 0)
                 log_debug("a switch is at the quirks of usb-storage: what they have to say of other disks waits for it");
-        m->keepoff.pause = last == 0 ? PAUSE_MIN : last < PAUSE_MAX / 2 ? 2 * last : PAUSE_MAX;
+        m->keepoff.pause = 2 * last;
+        if (last == 0)
+                m->keepoff.pause = PAUSE_MIN;
+        else if (last >= PAUSE_MAX / 2)
+                m->keepoff.pause = PAUSE_MAX;
         if (why == -ENOENT && m->keepoff.pause == PAUSE_MAX)
                 log_warning(MODULE_STORAGE " is not loaded: disks that are to be kept off uas may start on it");
-        (void) later_call(&m->keepoff.again, m->event, m->keepoff.pause, look_again, m);
+        (void) later_call(&m->keepoff.again, m->event, m->keepoff.pause, keepoff_look_again, m);
 }
 
 void keepoff_schedule(struct manager *m)
 {
         m->keepoff.due = true;
-        queue_call(m, look);
+        queue_call(m, keepoff_look);
 }
 
 void keepoff_see(struct entry *e, const struct facts *now)
@@ -111,7 +115,7 @@ void keepoff_see(struct entry *e, const struct facts *now)
         keepoff_schedule(m);
 }
 
-static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
+static int keepoff_add_seen(const struct kept_disks *seen, struct kept_disks *kept)
 {
         for (size_t i = 0; i < seen->n; i++) {
                 const struct kept_disk *s = seen->list + i;
@@ -128,7 +132,7 @@ static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
 }
 
 /* Reads the files only if they have changed: this is asked for every disk that comes or goes. */
-static int read_kept(struct manager *m)
+static int keepoff_read_kept(struct manager *m)
 {
         unsigned version = 1 + store_version(&m->roots, STATE_POLICY) + store_version(&m->roots, STATE_HISTORY);
         struct keepoff_state *k = &m->keepoff;
@@ -137,49 +141,65 @@ static int read_kept(struct manager *m)
         if (k->version == version)
                 return 0;
         kept_disks_done(&k->kept);
+        k->version = 0;
         r = kept_disks_read(&m->roots, &m->config, NULL, &k->kept);
-        if (r >= 0)
-                r = add_seen(&k->seen, &k->kept);
-        k->version = r < 0 ? 0 : version;
-        return r;
+        if (r < 0)
+                return r;
+        r = keepoff_add_seen(&k->seen, &k->kept);
+        if (r < 0)
+                return r;
+        k->version = version;
+        return 0;
 }
 
 /* Before all disks have been read, sysfs is asked: an entry for a disk that supports only UAS leaves it without a driver. */
-static int add_plugged(struct manager *m, const struct facts *came)
+static int keepoff_add_plugged(struct manager *m, const struct facts *came)
 {
         struct kept_disks *kept = &m->keepoff.kept;
-        int r;
+        int r = 0;
 
         for (size_t i = 0; i < kept->n; i++)
                 kept->list[i].uas_alone = kept->list[i].no_uas = false;
-        r = came ? kept_disks_plugged(kept, came, false) : 0;
+        if (came)
+                r = kept_disks_plugged(kept, came, false);
         if (!m->looked)
                 return kept_disks_read_plugged(&m->roots, kept);
+        if (r < 0)
+                return r;
         FOREACH_ENTRY (e, m) {
                 const struct facts *f = &e->life.disk.facts;
 
                 /* Only the name of a disk without UAS is needed, and its twins are looked for among all disks. */
-                if (r >= 0)
-                        r = kept_disks_plugged(kept, f, kept->n > 0 && !facts_offer_uas(f) && disk_has_twin(e));
+                r = kept_disks_plugged(kept, f, kept->n > 0 && !facts_offer_uas(f) && disk_has_twin(e));
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
+}
+
+static int keepoff_write(struct manager *m, const struct facts *came, struct keepoff *ret)
+{
+        int r;
+
+        r = keepoff_read_kept(m);
+        if (r < 0)
+                return r;
+        r = keepoff_add_plugged(m, came);
+        if (r < 0)
+                return r;
+        return keepoff_apply(&m->roots, &m->keepoff.kept, m->env.booted && m->looked, ret);
 }
 
 bool keepoff_review(struct manager *m, const struct facts *came)
 {
         _cleanup_(keepoff_done) struct keepoff made = {};
-        const struct kept_disks *kept = &m->keepoff.kept;
         int r;
 
         if (!m->keepoff.due)
                 return false;
-        r = read_kept(m);
-        if (r >= 0)
-                r = add_plugged(m, came);
-        if (r >= 0)
-                r = keepoff_apply(&m->roots, kept, m->env.booted && m->looked, &made);
-        if (r == -ETIMEDOUT || (r == -ENOENT && any_kept_off(kept)))
-                try_again(m, r);
+        r = keepoff_write(m, came, &made);
+        if (r == -ETIMEDOUT || (r == -ENOENT && keepoff_any(&m->keepoff.kept)))
+                keepoff_try_again(m, r);
         if (r == -ENOENT || r == -ETIMEDOUT)
                 return false;
         m->keepoff.due = false;
@@ -189,7 +209,7 @@ bool keepoff_review(struct manager *m, const struct facts *came)
                 log_warning("the quirks of usb-storage do not keep off uas what is wanted on usb-storage: %s", strerror(-r));
                 return false;
         }
-        tell_left_out(m, &made);
+        keepoff_report_left_out(m, &made);
         if (r > 0)
                 log_info("kept off uas by the quirks of usb-storage: %s", made.own[0] ? made.own : "nothing any more");
         return r > 0;

@@ -50,7 +50,9 @@ enum driver lease_restores(const struct entry *e)
 
 pid_t lease_pid(const struct entry *e)
 {
-        return e->lease ? child_pid(e->lease->claim) : 0;
+        if (!e->lease)
+                return 0;
+        return child_pid(e->lease->claim);
 }
 
 bool lease_returns(const struct entry *e)
@@ -63,7 +65,7 @@ bool lease_returns(const struct entry *e)
 
 /* ---- the holder ---- */
 
-static void name_holder(struct entry *e, pid_t pid)
+static void lease_name_holder(struct entry *e, pid_t pid)
 {
         char path[32], comm[64] = "", harmless[128];
         struct disk *d = &e->life.disk;
@@ -76,33 +78,34 @@ static void name_holder(struct entry *e, pid_t pid)
                 (void) copy_string(d->lease, sizeof(d->lease), "Somebody has it for himself.");
 }
 
-static int on_pid(sd_bus_message *reply, void *data, sd_bus_error *error)
+static int lease_on_pid(sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         struct entry *e = data;
         uint32_t pid;
 
         if (lease_held(e) && !sd_bus_message_is_method_error(reply, NULL) && sd_bus_message_read(reply, "u", &pid) >= 0) {
-                name_holder(e, (pid_t) pid);
+                lease_name_holder(e, (pid_t) pid);
                 bus_disk_changed(e);
         }
         return 0;
 }
 
-static void ask_who(struct entry *e)
+static void lease_ask_holder(struct entry *e)
 {
         struct disk_lease *l = e->lease;
         struct ucred peer = {0};
         socklen_t size = sizeof(peer);
 
-        name_holder(e, 0);
+        lease_name_holder(e, 0);
         if (l->sender)
                 (void) sd_bus_call_method_async(l->bus, &l->asked, "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                                "org.freedesktop.DBus", "GetConnectionUnixProcessID", on_pid, e, "s", l->sender);
+                                                "org.freedesktop.DBus", "GetConnectionUnixProcessID", lease_on_pid, e, "s",
+                                                l->sender);
         else if (getsockopt(sd_bus_get_fd(l->bus), SOL_SOCKET, SO_PEERCRED, &peer, &size) >= 0)
-                name_holder(e, peer.pid);
+                lease_name_holder(e, peer.pid);
 }
 
-static void name_former(struct disk *d, enum driver restore)
+static void lease_name_former(struct disk *d, enum driver restore)
 {
         (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
                         driver_to_string(restore));
@@ -110,22 +113,28 @@ static void name_former(struct disk *d, enum driver restore)
 
 /* ---- the end ---- */
 
-static void drop_claim(struct disk_lease *l)
+static void lease_drop_claim(struct disk_lease *l)
 {
         later_cancel(&l->limit);
         child_orphan(TAKE_PTR(l->claim));
 }
 
-static void refuse(struct disk_lease *l, const struct outcome *o)
+static const char *lease_bus_error(const struct outcome *o)
+{
+        if (o->code == UASD_EXIT_DEFERRED)
+                return UASD_BUS_ERROR_IN_USE;
+        if (o->code == UASD_EXIT_NO_DISK)
+                return UASD_BUS_ERROR_NO_SUCH_DISK;
+        return SD_BUS_ERROR_FAILED;
+}
+
+static void lease_refuse(struct disk_lease *l, const struct outcome *o)
 {
         char text[sizeof(o->text) * 4];
 
         if (l->call)
-                (void) sd_bus_reply_method_errorf(l->call,
-                                                  o->code == UASD_EXIT_DEFERRED  ? UASD_BUS_ERROR_IN_USE
-                                                  : o->code == UASD_EXIT_NO_DISK ? UASD_BUS_ERROR_NO_SUCH_DISK
-                                                                                 : SD_BUS_ERROR_FAILED,
-                                                  "The disk cannot be had alone: %s", make_harmless(o->text, text, sizeof(text)));
+                (void) sd_bus_reply_method_errorf(l->call, lease_bus_error(o), "The disk cannot be had alone: %s",
+                                                  make_harmless(o->text, text, sizeof(text)));
         l->call = sd_bus_message_unref(l->call);
 }
 
@@ -136,7 +145,7 @@ void lease_free(struct entry *e)
         if (!l)
                 return;
         l->end = sd_event_source_disable_unref(l->end);
-        drop_claim(l);
+        lease_drop_claim(l);
         sd_bus_slot_unref(l->asked);
         sd_bus_message_unref(l->call);
         sd_bus_unref(l->bus);
@@ -145,15 +154,15 @@ void lease_free(struct entry *e)
 }
 
 /* restore: DRIVER_NONE ends the record of the lease. */
-static int record(const struct entry *e, enum driver restore)
+static int lease_record(const struct entry *e, enum driver restore)
 {
         return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_LEASE,
                                  &(struct attachment_mark){.lease = restore});
 }
 
-static void forget(struct entry *e)
+static void lease_forget(struct entry *e)
 {
-        (void) record(e, DRIVER_NONE);
+        (void) lease_record(e, DRIVER_NONE);
         lease_free(e);
         e->life.disk.lease[0] = '\0';
         bus_disk_changed(e);
@@ -163,11 +172,11 @@ void lease_gone(struct entry *e)
 {
         if (!e->lease)
                 return;
-        refuse(e->lease, &(struct outcome){.code = UASD_EXIT_NO_DISK, .text = "it was unplugged"});
+        lease_refuse(e->lease, &(struct outcome){.code = UASD_EXIT_NO_DISK, .text = "it was unplugged"});
         lease_free(e);
 }
 
-static void lease_end(struct entry *e, const char *why)
+static void lease_finish(struct entry *e, const char *why)
 {
         struct disk_lease *l = e->lease;
         struct disk *d = &e->life.disk;
@@ -179,7 +188,7 @@ static void lease_end(struct entry *e, const char *why)
         l->end = sd_event_source_disable_unref(l->end);
         if (l->claim && l->next.target == DRIVER_NONE)
                 child_stop(l->claim);
-        name_former(d, l->restore);
+        lease_name_former(d, l->restore);
         if (e->request.number) {
                 e->request.pending = false;
                 bus_request_done(e, UASD_EXIT_FAILED, "", why);
@@ -188,25 +197,27 @@ static void lease_end(struct entry *e, const char *why)
         queue_event(e, &(struct event){.type = EVENT_LEASE_ENDED, .target = l->restore});
 }
 
-static int on_hang_up(sd_event_source *s, int fd, uint32_t revents, void *data)
+static int lease_on_hang_up(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
-        lease_end(data, "its holder has given it back, or is no more");
+        lease_finish(data, "its holder has given it back, or is no more");
         return 0;
 }
 
 /* ---- the beginning ---- */
 
 /* Recorded before the holder gets its answer. */
-static int answer(struct entry *e)
+static int lease_grant(struct entry *e)
 {
         struct disk_lease *l = e->lease;
         _cleanup_close_ int its_end = -1;
-        int r = record(e, l->restore);
+        int r = lease_record(e, l->restore);
 
-        if (r >= 0)
-                r = pipe_until_closed(e->manager->event, on_hang_up, e, &l->end, &its_end);
-        if (r >= 0)
-                r = sd_bus_reply_method_return(l->call, "h", its_end);
+        if (r < 0)
+                return r;
+        r = pipe_until_closed(e->manager->event, lease_on_hang_up, e, &l->end, &its_end);
+        if (r < 0)
+                return r;
+        r = sd_bus_reply_method_return(l->call, "h", its_end);
         if (r < 0)
                 return r;
         l->call = sd_bus_message_unref(l->call);
@@ -215,9 +226,9 @@ static int answer(struct entry *e)
 }
 
 /* A lease that has not begun ends without a trace. */
-static void abandon(struct entry *e, const struct outcome *o)
+static void lease_abandon(struct entry *e, const struct outcome *o)
 {
-        refuse(e->lease, o);
+        lease_refuse(e->lease, o);
         e->lease->over = true;
         queue_event(e, &(struct event){.type = EVENT_LEASE_ENDED, .target = e->lease->restore});
 }
@@ -227,7 +238,7 @@ static void abandon(struct entry *e, const struct outcome *o)
 /* The open of a sick disk may hang, and must not hang the event loop. A caller waits no longer, and a slower disk is no use. */
 #define CLAIM_USEC (20 * USEC_PER_SEC)
 
-static void on_line(void *data, const char *line, const struct outcome *so_far)
+static void lease_on_line(void *data, const char *line, const struct outcome *so_far)
 {
         struct entry *e = data;
         struct disk_lease *l = e->lease;
@@ -235,14 +246,14 @@ static void on_line(void *data, const char *line, const struct outcome *so_far)
         if (!streq(line, SWITCH_KEPT) || !l->limit.timer)
                 return;
         later_cancel(&l->limit);
-        if (l->call && answer(e) < 0)
-                abandon(e, &(struct outcome){.code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record"});
+        if (l->call && lease_grant(e) < 0)
+                lease_abandon(e, &(struct outcome){.code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record"});
         else if (!l->over) /* the request under the lease has ended now */
                 queue_event(e, &(struct event){.type = EVENT_LEASED});
 }
 
 /* The outcome is the reason, or the child was stopped. */
-static void claim_ended(struct entry *e, const struct outcome *o)
+static void lease_claim_ended(struct entry *e, const struct outcome *o)
 {
         struct disk_lease *l = e->lease;
         struct action next = l->next;
@@ -251,43 +262,44 @@ static void claim_ended(struct entry *e, const struct outcome *o)
         if (next.target != DRIVER_NONE)
                 switch_begin(e, &next);
         else if (l->call)
-                abandon(e, o);
+                lease_abandon(e, o);
         else if (!l->over) /* another process took the disk during a switch, and keeps it */
-                lease_end(e, o->text);
+                lease_finish(e, o->text);
 }
 
-static void on_end(void *data, const struct child_end *end)
+static void lease_on_claim_end(void *data, const struct child_end *end)
 {
         static const struct outcome died = {.code = UASD_EXIT_FAILED, .text = "the process that had its claim has died"};
         struct entry *e = data;
 
         e->lease->claim = NULL;
-        drop_claim(e->lease);
-        claim_ended(e, end->outcome->code < 0 ? &died : end->outcome);
+        lease_drop_claim(e->lease);
+        lease_claim_ended(e, end->outcome->code < 0 ? &died : end->outcome);
 }
 
 /* It hangs in the kernel, and is reaped later. */
-static void on_limit(void *data)
+static void lease_on_limit(void *data)
 {
         static const struct outcome late = {.code = UASD_EXIT_FAILED, .step = "claim", .text = "it does not answer in time"};
         struct entry *e = data;
 
-        drop_claim(e->lease);
-        claim_ended(e, &late);
+        lease_drop_claim(e->lease);
+        lease_claim_ended(e, &late);
 }
 
-static int start_claim(struct entry *e, const char *how)
+static int lease_start_claim(struct entry *e, const char *how)
 {
         const struct facts *f = &e->life.disk.facts;
         char attachment[ATTACHMENT_ARG_MAX];
         const char *const args[] = {how, attachment_arg(f, attachment), f->interface, NULL};
         struct disk_lease *l = e->lease;
-        int r = child_claim(e->manager, args, on_line, on_end, e, &l->claim);
+        int r = child_claim(e->manager, args, lease_on_line, lease_on_claim_end, e, &l->claim);
 
-        if (r >= 0)
-                r = later_call(&l->limit, e->manager->event, CLAIM_USEC, on_limit, e);
         if (r < 0)
-                drop_claim(l);
+                return r;
+        r = later_call(&l->limit, e->manager->event, CLAIM_USEC, lease_on_limit, e);
+        if (r < 0)
+                lease_drop_claim(l);
         return r;
 }
 
@@ -297,7 +309,8 @@ int lease_new(struct entry *e, sd_bus_message *call)
 {
         const char *sender = sd_bus_message_get_sender(call);
         struct disk_lease *l = calloc(1, sizeof(*l));
-        int r;
+        bool at_bus;
+        int r = -ENOMEM;
 
         if (!l)
                 return -ENOMEM;
@@ -305,14 +318,16 @@ int lease_new(struct entry *e, sd_bus_message *call)
                                  .call = sd_bus_message_ref(call),
                                  .bus = sd_bus_ref(sd_bus_message_get_bus(call))};
         e->lease = l;
-        if (sd_bus_is_bus_client(l->bus) > 0 && sender)
+        at_bus = sd_bus_is_bus_client(l->bus) > 0;
+        if (at_bus && sender)
                 l->sender = strdup(sender);
-        r = sd_bus_is_bus_client(l->bus) > 0 && !l->sender ? -ENOMEM : start_claim(e, "--claim");
+        if (!at_bus || l->sender)
+                r = lease_start_claim(e, "--claim");
         if (r < 0) {
                 lease_free(e);
                 return r;
         }
-        ask_who(e);
+        lease_ask_holder(e);
         bus_disk_changed(e);
         queue_event(e, &(struct event){.type = EVENT_LEASED});
         return 0;
@@ -328,7 +343,7 @@ void lease_adopt(struct entry *e, enum driver restore)
         if (!e->lease)
                 return;
         *e->lease = (struct disk_lease){.restore = restore, .over = true};
-        name_former(d, restore);
+        lease_name_former(d, restore);
         log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface,
                    driver_to_string(restore));
         e->life.lease.active = true;
@@ -348,7 +363,7 @@ bool lease_releases(struct entry *e, const struct action *a)
         return true;
 }
 
-void lease_settle(struct entry *e)
+void lease_follow(struct entry *e)
 {
         struct disk_lease *l = e->lease;
 
@@ -356,10 +371,10 @@ void lease_settle(struct entry *e)
                 return;
         if (l->over) {
                 if (!e->life.lease.active)
-                        forget(e);
+                        lease_forget(e);
                 return;
         }
         /* Now a process that has the disk open without a claim does not matter. */
-        if (!l->claim && !e->life.attempt.running && start_claim(e, "--claim-again") < 0)
-                lease_end(e, "its claim cannot be taken again");
+        if (!l->claim && !e->life.attempt.running && lease_start_claim(e, "--claim-again") < 0)
+                lease_finish(e, "its claim cannot be taken again");
 }

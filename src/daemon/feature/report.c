@@ -31,7 +31,7 @@ static void ending_of(const struct entry *e, int level, const char *id, const ch
         log_ending(level, id, fields, ELEMENTSOF(fields), "%s%s%s: %s", d->facts.interface, names[0] ? " " : "", names, text);
 }
 
-static void ending(const struct entry *e, int level, const char *id, const char *text)
+static void ending_now(const struct entry *e, int level, const char *id, const char *text)
 {
         const struct disk *d = &e->life.disk;
 
@@ -80,10 +80,10 @@ static void report_end_of_switch(const struct entry *e)
                 ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED,
                                  o->text[0] ? o->text : "an interrupted switch was put in order");
         else if (d->last_code != UASD_EXIT_DEFERRED && astray) {
-                (void) snprintf(how, sizeof(how),
-                                now == DRIVER_NONE ? N_("not brought back, it has no driver")
-                                                   : N_("not brought back, it is on %s"),
-                                driver_to_string(now));
+                if (now == DRIVER_NONE)
+                        (void) snprintf(how, sizeof(how), "not brought back, it has no driver");
+                else
+                        (void) snprintf(how, sizeof(how), "not brought back, it is on %s", driver_to_string(now));
                 ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, ended_at(text, how, true, d));
         } else if (d->last_code == UASD_EXIT_ROLLED_BACK)
                 ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, ended_at(text, N_("rolled back"), false, d));
@@ -97,14 +97,15 @@ static void report_end_of_switch(const struct entry *e)
 void report_unplugged(const struct entry *e, const char *step)
 {
         const struct life *l = &e->life;
-        bool ours = l->attempt.to != DRIVER_NONE; /* false: another process began it, or it is a recovery */
         char text[128] = N_("unplugged in the middle of a switch");
+        const char *from = "";
 
-        if (ours)
-                (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s",
-                                driver_to_string(l->attempt.from), driver_to_string(l->attempt.to));
-        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, ours ? driver_to_string(l->attempt.from) : "",
-                  driver_or_empty(l->attempt.to), step);
+        if (l->attempt.to != DRIVER_NONE) { /* otherwise another process began it, or it is a recovery */
+                from = driver_to_string(l->attempt.from);
+                (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s", from,
+                                driver_to_string(l->attempt.to));
+        }
+        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, from, driver_or_empty(l->attempt.to), step);
 }
 
 void report_state(const struct entry *e, enum state before)
@@ -123,7 +124,7 @@ void report_state(const struct entry *e, enum state before)
         else if (before == STATE_SWITCHING)
                 report_end_of_switch(e);
         else if (d->state == STATE_WAITING)
-                ending(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));
+                ending_now(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));
         else if (d->decision.reason == REASON_JUST_UNBOUND) /* the usual state of a new disk until it is probed */
                 log_debug("%s: %s", d->facts.interface, disk_reason(d, text, sizeof(text)));
         else if (d->state == STATE_TRIAL) /* its reason begins with the state */
@@ -143,7 +144,7 @@ void report_distrust(const struct entry *e, const char *reason)
         /* The record contains the time, the firmware and the kernel. */
         (void) snprintf(text, sizeof(text), "it failed under uas and is distrusted: %s",
                         streq(f->distrust_reason, reason) ? history_clause(f, why, sizeof(why)) : reason);
-        ending(e, LOG_WARNING, MESSAGE_DISTRUSTED, text);
+        ending_now(e, LOG_WARNING, MESSAGE_DISTRUSTED, text);
 }
 
 void report_old_initramfs(const struct entry *e)
@@ -161,14 +162,14 @@ void report_trouble(const struct entry *e, const struct finding *f)
 
         (void) snprintf(text, sizeof(text), "trouble on uas, which is not held against the disk: %s; to blame: %s", f->what,
                         blame_sentence(f->blame));
-        ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
+        ending_now(e, LOG_WARNING, MESSAGE_TROUBLE, text);
 }
 
 void report_diagnosis(const struct entry *e)
 {
         char text[512];
 
-        ending(e, LOG_WARNING, MESSAGE_NOT_UAS, disk_diagnosis(&e->life.disk, text, sizeof(text)));
+        ending_now(e, LOG_WARNING, MESSAGE_NOT_UAS, disk_diagnosis(&e->life.disk, text, sizeof(text)));
 }
 
 void report_cleared(const struct entry *e, const char *before)
@@ -176,7 +177,7 @@ void report_cleared(const struct entry *e, const char *before)
         char text[512];
 
         (void) snprintf(text, sizeof(text), "it fails under usb-storage too, and is not distrusted any more for: %s", before);
-        ending(e, LOG_NOTICE, MESSAGE_CLEARED, text);
+        ending_now(e, LOG_NOTICE, MESSAGE_CLEARED, text);
 }
 
 /* On either driver. */
@@ -189,20 +190,22 @@ void report_dropping(const struct entry *e, unsigned times)
                 "it dropped off the bus by itself and came back, %u times within ten minutes, which is not held against it; "
                 "to blame: the cable, a connector or the power supply",
                 times);
-        ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
+        ending_now(e, LOG_WARNING, MESSAGE_TROUBLE, text);
 }
 
 void report_trial(const struct entry *e)
 {
-        ending(e, LOG_NOTICE, MESSAGE_TRIAL_PASSED, "it has passed its trial on uas");
+        ending_now(e, LOG_NOTICE, MESSAGE_TRIAL_PASSED, "it has passed its trial on uas");
 }
 
 void report_trim(const struct entry *e, bool on, bool force)
 {
-        ending(e, LOG_NOTICE, MESSAGE_TRIM,
-               !on     ? N_("TRIM is not kept on for it any more")
-               : force ? N_("TRIM is kept on for it by force: it does not say that it knows it")
-                       : N_("TRIM is kept on for it"));
+        if (!on)
+                ending_now(e, LOG_NOTICE, MESSAGE_TRIM, "TRIM is not kept on for it any more");
+        else if (force)
+                ending_now(e, LOG_NOTICE, MESSAGE_TRIM, "TRIM is kept on for it by force: it does not say that it knows it");
+        else
+                ending_now(e, LOG_NOTICE, MESSAGE_TRIM, "TRIM is kept on for it");
 }
 
 void report_trim_of_another(const struct entry *e)
@@ -213,7 +216,7 @@ void report_trim_of_another(const struct entry *e)
                         "TRIM is kept on for another disk behind this bridge, so it stays off for this one. "
                         "Whether this one offers TRIM: uasctl status %s",
                         e->life.disk.facts.interface);
-        ending(e, LOG_NOTICE, MESSAGE_TRIM, text);
+        ending_now(e, LOG_NOTICE, MESSAGE_TRIM, text);
 }
 
 void report_ejected(const char *interface, const char *names, const char *usb_id, const char *text)
@@ -226,10 +229,10 @@ void report_ejected(const char *interface, const char *names, const char *usb_id
 
 void report_hold(const struct entry *e)
 {
-        ending(e, LOG_INFO, MESSAGE_HELD, "its mounts are held until it has been decided on");
+        ending_now(e, LOG_INFO, MESSAGE_HELD, "its mounts are held until it has been decided on");
 }
 
 void report_release(const struct entry *e)
 {
-        ending(e, LOG_NOTICE, MESSAGE_RELEASED, "its hold has ended: it may be mounted on the driver it has");
+        ending_now(e, LOG_NOTICE, MESSAGE_RELEASED, "its hold has ended: it may be mounted on the driver it has");
 }

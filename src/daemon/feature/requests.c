@@ -12,7 +12,7 @@
 
 /* Requests of users: first recorded, so that they outlive this process, then passed to the machine. */
 
-static int mark_override(struct entry *e, enum driver target, bool force)
+static int request_mark_override(struct entry *e, enum driver target, bool force)
 {
         return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_OVERRIDE,
                                  &(struct attachment_mark){.override_target = target, .override_forced = force});
@@ -21,23 +21,23 @@ static int mark_override(struct entry *e, enum driver target, bool force)
 void request_keep_cancelled(const struct entry *e)
 {
         const struct facts *f = &e->life.disk.facts;
-        int k = attachment_change(&e->manager->roots, f, MARK_CANCELLED,
+        int r = attachment_change(&e->manager->roots, f, MARK_CANCELLED,
                                   &(struct attachment_mark){.cancelled = e->life.cancelled});
 
-        if (k < 0)
-                log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface, strerror(-k));
+        if (r < 0)
+                log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface, strerror(-r));
 }
 
-static int override(struct entry *e, enum driver target, bool force)
+static int request_override(struct entry *e, enum driver target, bool force)
 {
         struct facts *f = &e->life.disk.facts;
-        int r = mark_override(e, target, force);
+        int r = request_mark_override(e, target, force);
 
-        if (r >= 0) {
-                f->override_target = target;
-                f->override_forced = force;
-        }
-        return r;
+        if (r < 0)
+                return r;
+        f->override_target = target;
+        f->override_forced = force;
+        return 0;
 }
 
 int request_switch(struct entry *e, enum driver target, bool force)
@@ -57,7 +57,7 @@ int request_switch(struct entry *e, enum driver target, bool force)
                 /* A repeated request keeps its earlier force. */
                 if (target != DRIVER_NONE && target == before)
                         force = force || before_forced;
-                r = override(e, target, force);
+                r = request_override(e, target, force);
                 if (r < 0)
                         return r;
                 if (!q->number) {
@@ -99,29 +99,35 @@ static struct record_task task_of(const struct entry *e, const char *id, enum re
 }
 
 #define TASK_NAME_MAX (HISTORY_KEY_MAX + 32)
-static const char *name_of(const struct record_task *rec, char ret[static TASK_NAME_MAX])
+static const char *task_name(const struct record_task *rec, char ret[static TASK_NAME_MAX])
 {
-        (void) snprintf(ret, TASK_NAME_MAX, "%s%s", rec->id[0] ? rec->id : rec->facts.interface,
-                        rec->id[0] ? ", not plugged in" : "");
+        if (rec->id[0])
+                (void) snprintf(ret, TASK_NAME_MAX, "%s, not plugged in", rec->id);
+        else
+                (void) copy_string(ret, TASK_NAME_MAX, rec->facts.interface);
         return ret;
 }
 
 /* The answer a{sv}: "warning" if a copy could not be stored. */
-static int stored_reply(const struct record_task *rec, sd_bus_message **ret)
+static int request_stored_reply(const struct record_task *rec, sd_bus_message **ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r = sd_bus_message_new_method_return(rec->call, &reply);
 
-        if (r >= 0)
-                r = rec->warning[0] ? sd_bus_message_append(reply, "a{sv}", 1, "warning", "s", rec->warning)
-                                    : sd_bus_message_append(reply, "a{sv}", 0);
-        if (r >= 0)
-                *ret = TAKE_PTR(reply);
-        return r;
+        if (r < 0)
+                return r;
+        if (rec->warning[0])
+                r = sd_bus_message_append(reply, "a{sv}", 1, "warning", "s", rec->warning);
+        else
+                r = sd_bus_message_append(reply, "a{sv}", 0);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(reply);
+        return 0;
 }
 
 /* The wish of the user is recorded. The disk is read again, and a failed or cancelled switch may be tried again. */
-static void recorded(struct manager *m, struct entry *e, const struct record_task *rec)
+static void request_recorded(struct manager *m, struct entry *e, const struct record_task *rec)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 
@@ -131,12 +137,12 @@ static void recorded(struct manager *m, struct entry *e, const struct record_tas
                 keepoff_schedule(m);
                 queue_entry(e, POST_AGAIN);
         }
-        if (stored_reply(rec, &reply) >= 0)
+        if (request_stored_reply(rec, &reply) >= 0)
                 queue_reply(m, reply);
 }
 
 /* A user who asks for uas again knows of the failed trial. */
-static void try_once_more(struct entry *e)
+static void request_try_once_more(struct entry *e)
 {
         struct record_task rec = {.type = RECORD_HISTORY};
 
@@ -147,7 +153,7 @@ static void try_once_more(struct entry *e)
         (void) record_add(e->manager, e, &rec);
 }
 
-static void policy_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+static void request_policy_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
         char name[TASK_NAME_MAX];
 
@@ -155,24 +161,24 @@ static void policy_kept(struct manager *m, struct entry *e, const struct record_
                 (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot store the policy: %s", strerror(-r));
                 return;
         }
-        log_info("%s: policy is %s now", name_of(rec, name), policy_to_string(rec->policy));
+        log_info("%s: policy is %s now", task_name(rec, name), policy_to_string(rec->policy));
         if (e && rec->policy == POLICY_UAS) {
-                try_once_more(e);
+                request_try_once_more(e);
                 trouble_forget(e);
         }
-        recorded(m, e, rec);
+        request_recorded(m, e, rec);
 }
 
 int request_policy(struct manager *m, struct entry *e, const char *id, enum policy p, bool force, sd_bus_message *call)
 {
-        struct record_task rec = task_of(e, id, RECORD_POLICY, policy_kept, call);
+        struct record_task rec = task_of(e, id, RECORD_POLICY, request_policy_kept, call);
 
         rec.policy = p;
         rec.force = force;
         return record_add(m, e, &rec);
 }
 
-static void forgotten(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+static void request_forgotten(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
         char name[TASK_NAME_MAX];
 
@@ -183,18 +189,18 @@ static void forgotten(struct manager *m, struct entry *e, const struct record_ta
                 (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot clear its history: %s", strerror(-r));
         if (r < 0)
                 return;
-        log_info("%s: its history is forgotten", name_of(rec, name));
+        log_info("%s: its history is forgotten", task_name(rec, name));
         if (e) {
                 free(TAKE_PTR(e->trouble.unkept));
                 trouble_begin(e, e->life.disk.facts.driver);
                 trouble_forget(e);
         }
-        recorded(m, e, rec);
+        request_recorded(m, e, rec);
 }
 
 int request_forget(struct manager *m, struct entry *e, const char *id, sd_bus_message *call)
 {
-        struct record_task rec = task_of(e, id, RECORD_FORGET, forgotten, call);
+        struct record_task rec = task_of(e, id, RECORD_FORGET, request_forgotten, call);
 
         if (e) {
                 (void) attachment_change(&m->roots, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){.tried = false});
@@ -206,7 +212,8 @@ int request_forget(struct manager *m, struct entry *e, const char *id, sd_bus_me
 /* ---- TRIM ---- */
 
 /* Returns the LUNs that offer TRIM; with force, all for which the kernel could turn it on. */
-static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns, size_t n_max, enum trim_offer *ret_offer)
+static size_t request_trim_luns(const struct entry *e, bool force, struct trim_lun *luns, size_t n_max,
+                                enum trim_offer *ret_offer)
 {
         const struct disk *d = &e->life.disk;
         enum trim_offer offer = TRIM_OFFER_UNKNOWN;
@@ -231,7 +238,7 @@ static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns
 
 /* Called under uas. The queue of a disk that hangs may be locked. So its block size is not read, but taken as the smallest one.
  */
-static void note_trims(struct entry *e)
+static void request_note_trims(struct entry *e)
 {
         const struct disk *d = &e->life.disk;
         struct trim_lun luns[TRIM_LUNS_MAX];
@@ -251,14 +258,16 @@ static void note_trims(struct entry *e)
         if (n == 0) /* they are gone for a moment, in a switch */
                 return;
         free(e->trims);
+        e->n_trims = 0;
         e->trims = malloc(n * sizeof(*luns));
-        e->n_trims = (uint8_t) (e->trims ? n : 0);
-        if (e->trims)
-                memcpy(e->trims, luns, n * sizeof(*luns));
+        if (!e->trims)
+                return;
+        e->n_trims = (uint8_t) n;
+        memcpy(e->trims, luns, n * sizeof(*luns));
 }
 
 /* usb-storage shows no offer. Returns those that the same media made under uas. */
-static size_t trim_luns_noted(const struct entry *e, struct trim_lun *luns)
+static size_t request_trim_luns_noted(const struct entry *e, struct trim_lun *luns)
 {
         const struct disk *d = &e->life.disk;
         size_t n = 0;
@@ -278,7 +287,7 @@ static size_t trim_luns_noted(const struct entry *e, struct trim_lun *luns)
         return n;
 }
 
-static void trim_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+static void request_trim_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         bool on = rec->n_luns > 0;
@@ -290,18 +299,22 @@ static void trim_kept(struct manager *m, struct entry *e, const struct record_ta
         }
         if (r < 0)
                 (void) sd_bus_reply_method_errnof(rec->call, -r, "TRIM cannot be turned %s: %s", on ? "on" : "off", strerror(-r));
-        else if (stored_reply(rec, &reply) >= 0)
+        else if (request_stored_reply(rec, &reply) >= 0)
                 (void) sd_bus_send(NULL, reply, NULL);
 }
 
 int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enum trim_offer *ret_offer)
 {
-        struct record_task rec = {.type = RECORD_TRIM, .force = force, .port = disk_has_twin(e), .done = trim_kept, .call = call};
+        struct record_task rec = {
+                .type = RECORD_TRIM, .force = force, .port = disk_has_twin(e), .done = request_trim_kept, .call = call};
 
-        rec.n_luns = on ? trim_luns(e, force, rec.luns, ELEMENTSOF(rec.luns), ret_offer) : 0;
+        if (on)
+                rec.n_luns = request_trim_luns(e, force, rec.luns, ELEMENTSOF(rec.luns), ret_offer);
         if (on && !force && rec.n_luns == 0 && *ret_offer == TRIM_OFFER_UNKNOWN)
-                rec.n_luns = trim_luns_noted(e, rec.luns);
-        return on && rec.n_luns == 0 ? -EOPNOTSUPP : record_add(e->manager, e, &rec);
+                rec.n_luns = request_trim_luns_noted(e, rec.luns);
+        if (on && rec.n_luns == 0)
+                return -EOPNOTSUPP;
+        return record_add(e->manager, e, &rec);
 }
 
 void request_trim_look(struct entry *e)
@@ -310,12 +323,12 @@ void request_trim_look(struct entry *e)
         uint64_t max;
 
         if (d->facts.driver == DRIVER_UAS)
-                note_trims(e);
-        for (size_t i = 0; i < d->n_luns && !e->trim_told; i++)
+                request_note_trims(e);
+        for (size_t i = 0; i < d->n_luns && !e->trim_reported; i++)
                 if (d->luns[i].disk.name[0] && trims_lookup(&e->manager->roots, &d->facts, d->luns[i].lun, d->luns[i].disk.name,
                                                             &max) == TRIM_KEPT_FOR_ANOTHER) {
                         report_trim_of_another(e);
-                        e->trim_told = true;
+                        e->trim_reported = true;
                 }
 }
 
@@ -333,7 +346,7 @@ int request_cancel(struct entry *e)
         if (!lease_held(e)) {
                 cancel = request_cancel_event(&e->life, e->request.number != 0, e->request.overridden,
                                               e->request.overridden_forced);
-                (void) mark_override(e, cancel.target, cancel.force);
+                (void) request_mark_override(e, cancel.target, cancel.force);
         }
         if (e->request.number)
                 bus_request_done(e, UASD_EXIT_FAILED, "", "it was cancelled");
@@ -352,7 +365,7 @@ void request_settle(struct entry *e)
                 return;
         }
         if (end.undo)
-                (void) override(e, e->request.overridden, e->request.overridden_forced);
+                (void) request_override(e, e->request.overridden, e->request.overridden_forced);
         bus_request_done(e, end.code, end.step, end.text);
 }
 
@@ -371,5 +384,7 @@ int request_release(struct entry *e)
         if (r >= 0)
                 r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
         queue_entry(e, POST_RELEASED);
-        return r == -ENOENT ? 0 : r; /* the disk is just being unplugged and waits for nothing */
+        if (r == -ENOENT) /* the disk is just being unplugged and waits for nothing */
+                return 0;
+        return r;
 }

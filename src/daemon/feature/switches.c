@@ -37,10 +37,12 @@ void job_orphan(struct job *j)
 
 const char *job_step(const struct job *j)
 {
-        return j && j->step[0] ? j->step : NULL;
+        if (!j || !j->step[0])
+                return NULL;
+        return j->step;
 }
 
-static void on_line(void *data, const char *line, const struct outcome *so_far)
+static void job_on_line(void *data, const char *line, const struct outcome *so_far)
 {
         struct job *j = data;
 
@@ -52,22 +54,26 @@ static void on_line(void *data, const char *line, const struct outcome *so_far)
 }
 
 /* Returns the outcome, with what the job itself could not report. */
-static struct outcome outcome_of(const struct job *j, const struct child_end *end)
+static struct outcome job_outcome(const struct job *j, const struct child_end *end)
 {
         struct outcome o = *end->outcome;
 
         if (o.code >= 0)
                 return o;
-        o.code = j->recovering && end->exited ? end->status : UASD_EXIT_FAILED;
-        if (o.code != UASD_EXIT_OK)
-                (void) snprintf(o.text, sizeof(o.text),
-                                end->exited ? N_("uasd-switch ended by exit status %i") : N_("uasd-switch ended by signal %i"),
-                                end->status);
+        o.code = UASD_EXIT_FAILED;
+        if (j->recovering && end->exited)
+                o.code = end->status;
+        if (o.code == UASD_EXIT_OK)
+                return o;
+        if (end->exited)
+                (void) snprintf(o.text, sizeof(o.text), N_("uasd-switch ended by exit status %i"), end->status);
+        else
+                (void) snprintf(o.text, sizeof(o.text), N_("uasd-switch ended by signal %i"), end->status);
         return o;
 }
 
 /* Marks a switch until its end is in the journal. If uasd is killed meanwhile, it finds the mark when it starts. */
-static void mark_untold(const struct entry *e, bool untold)
+static void switch_mark_unreported(const struct entry *e, bool untold)
 {
         (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_UNTOLD,
                                  &(struct attachment_mark){.untold = untold});
@@ -76,12 +82,12 @@ static void mark_untold(const struct entry *e, bool untold)
 void job_reported(struct entry *e)
 {
         if (!e->job) /* or the next one has begun */
-                mark_untold(e, false);
+                switch_mark_unreported(e, false);
 }
 
-static int recover(struct entry *e, const struct outcome *killed, unsigned tries);
+static int switch_recover(struct entry *e, const struct outcome *killed, unsigned tries);
 
-static void on_end(void *data, const struct child_end *end)
+static void job_on_end(void *data, const struct child_end *end)
 {
         _cleanup_free_ struct job *j = data;
         struct entry *e = j->entry;
@@ -94,17 +100,17 @@ static void on_end(void *data, const struct child_end *end)
                 return;
         kmsg_drain(m); /* uasd-switch has already judged these records */
         done.killed = j->killed.code >= 0 || (again && !j->recovering);
-        done.outcome = j->killed.code >= 0 ? j->killed : outcome_of(j, end);
+        done.outcome = j->killed.code >= 0 ? j->killed : job_outcome(j, end);
         e->job = NULL;
         /* It was killed in the middle: its record shows what must be undone. */
-        if (again && recover(e, done.killed ? &done.outcome : NULL, j->tries + 1) >= 0)
+        if (again && switch_recover(e, done.killed ? &done.outcome : NULL, j->tries + 1) >= 0)
                 return;
         /* First the present driver of the disk, then the outcome. */
         queue_rescan(m, e->life.disk.facts.interface);
         queue_event(e, &done);
 }
 
-static int start(struct entry *e, const char *const *args, const struct job *template)
+static int job_spawn(struct entry *e, const char *const *args, const struct job *template)
 {
         struct job *j = malloc(sizeof(*j));
         int r;
@@ -115,10 +121,10 @@ static int start(struct entry *e, const char *const *args, const struct job *tem
         *j = *template;
         j->manager = e->manager;
         j->entry = e;
-        mark_untold(e, true);
-        r = child_switch(e->manager, args, on_line, on_end, j);
+        switch_mark_unreported(e, true);
+        r = child_switch(e->manager, args, job_on_line, job_on_end, j);
         if (r < 0) {
-                mark_untold(e, false);
+                switch_mark_unreported(e, false);
                 free(j);
                 return r;
         }
@@ -145,7 +151,7 @@ static void job_start(struct entry *e, const struct action *a)
         args[n++] = attachment_arg(f, attachment);
         args[n++] = f->interface;
         args[n] = driver_to_string(a->target);
-        r = start(e, args, &(struct job){.killed.code = -1});
+        r = job_spawn(e, args, &(struct job){.killed.code = -1});
         if (r < 0) {
                 struct event failed = {.type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED};
 
@@ -156,13 +162,14 @@ static void job_start(struct entry *e, const struct action *a)
         }
 }
 
-static int recover(struct entry *e, const struct outcome *killed, unsigned tries)
+static int switch_recover(struct entry *e, const struct outcome *killed, unsigned tries)
 {
         const char *const args[] = {"--recover", e->life.disk.facts.interface, NULL};
+        struct job template = {.recovering = true, .tries = tries, .killed.code = -1};
 
-        return start(
-                e, args,
-                &(struct job){.recovering = true, .tries = tries, .killed = killed ? *killed : (struct outcome){.code = -1}});
+        if (killed)
+                template.killed = *killed;
+        return job_spawn(e, args, &template);
 }
 
 /* ---- any uasd-switch at work on a disk ---- */
@@ -171,7 +178,7 @@ static int recover(struct entry *e, const struct outcome *killed, unsigned tries
 #define FOREIGN_USEC USEC_PER_SEC
 
 /* Returns true if a foreign uasd-switch has the lock of the interface. ret_stale: it does not, and has left a record. */
-static bool lock_held(const struct manager *m, const char *interface, bool *ret_stale)
+static bool switch_lock_taken(const struct manager *m, const char *interface, bool *ret_stale)
 {
         _cleanup_close_ int fd = -1;
 
@@ -185,7 +192,7 @@ static bool lock_held(const struct manager *m, const char *interface, bool *ret_
         return false;
 }
 
-static void check_again(void *data)
+static void switch_check_again(void *data)
 {
         struct entry *e = data;
 
@@ -197,21 +204,21 @@ static void check_again(void *data)
  * uasd-switch removes its record before it releases the lock. No event reports the release, and other programs wait for the lock,
  * too. So uasd checks until it is free.
  */
-static void ask_later(struct entry *e)
+static void switch_check_later(struct entry *e)
 {
-        (void) later_call(&e->foreign.again, e->manager->event, FOREIGN_USEC, check_again, e);
+        (void) later_call(&e->foreign.again, e->manager->event, FOREIGN_USEC, switch_check_again, e);
 }
 
 bool switch_foreign_runs(struct entry *e)
 {
         bool stale;
 
-        if (lock_held(e->manager, e->life.disk.facts.interface, &stale)) {
-                ask_later(e);
+        if (switch_lock_taken(e->manager, e->life.disk.facts.interface, &stale)) {
+                switch_check_later(e);
                 return true;
         }
         later_cancel(&e->foreign.again);
-        if (stale && recover(e, NULL, 0) >= 0)
+        if (stale && switch_recover(e, NULL, 0) >= 0)
                 return false;
         keepoff_schedule(e->manager); /* because of the history that it has written */
         queue_rescan(e->manager, e->life.disk.facts.interface);
@@ -219,13 +226,13 @@ bool switch_foreign_runs(struct entry *e)
         return false;
 }
 
-static bool adopt_running(struct entry *e, bool *ret_stale)
+static bool switch_adopt_running(struct entry *e, bool *ret_stale)
 {
-        if (!lock_held(e->manager, e->life.disk.facts.interface, ret_stale))
+        if (!switch_lock_taken(e->manager, e->life.disk.facts.interface, ret_stale))
                 return false;
         e->life.attempt.running = true;
         e->foreign.gone = switch_of_another(&e->manager->roots, &e->life.disk.facts);
-        ask_later(e);
+        switch_check_later(e);
         return true;
 }
 
@@ -234,13 +241,13 @@ void switch_adopt(struct entry *e, bool untold)
         const struct facts *f = &e->life.disk.facts;
         bool stale;
 
-        if (adopt_running(e, &stale))
+        if (switch_adopt_running(e, &stale))
                 return;
         if (stale)
-                e->life.attempt.running = recover(e, NULL, 0) >= 0;
+                e->life.attempt.running = switch_recover(e, NULL, 0) >= 0;
         else if (untold) { /* the switch has ended, but uasd ended before it could report that */
                 log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
-                mark_untold(e, false);
+                switch_mark_unreported(e, false);
         }
 }
 
@@ -248,7 +255,7 @@ void switch_begin(struct entry *e, const struct action *a)
 {
         bool stale;
 
-        if (adopt_running(e, &stale))
+        if (switch_adopt_running(e, &stale))
                 return;
         if (a->target == DRIVER_UAS)
                 trouble_begin(e, a->target);
@@ -269,16 +276,23 @@ struct eject {
         sd_bus_message *call;                                               /* to be answered */
 };
 
-static void on_ejected(void *data, const struct child_end *end)
+static const char *eject_bus_error(const struct outcome *o)
+{
+        if (o->code == UASD_EXIT_DEFERRED)
+                return UASD_BUS_ERROR_IN_USE;
+        if (o->code == UASD_EXIT_REFUSED)
+                return UASD_BUS_ERROR_REFUSED;
+        if (o->code == UASD_EXIT_NO_DISK)
+                return UASD_BUS_ERROR_NO_SUCH_DISK;
+        return SD_BUS_ERROR_FAILED;
+}
+
+static void eject_on_end(void *data, const struct child_end *end)
 {
         _cleanup_free_ struct eject *j = data;
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = j->call;
         const struct outcome *o = end->outcome;
         char text[sizeof(o->text) * 4];
-        const char *error = o->code == UASD_EXIT_DEFERRED  ? UASD_BUS_ERROR_IN_USE
-                            : o->code == UASD_EXIT_REFUSED ? UASD_BUS_ERROR_REFUSED
-                            : o->code == UASD_EXIT_NO_DISK ? UASD_BUS_ERROR_NO_SUCH_DISK
-                                                           : SD_BUS_ERROR_FAILED;
 
         LIST_REMOVE(j, link);
         (void) make_harmless(o->text[0] ? o->text : "uasd-switch has died", text, sizeof(text));
@@ -286,7 +300,7 @@ static void on_ejected(void *data, const struct child_end *end)
                 report_ejected(j->interface, j->names, j->usb_id, text);
                 (void) sd_bus_reply_method_return(call, NULL);
         } else {
-                (void) sd_bus_reply_method_errorf(call, error, "%s cannot be ejected: %s", j->interface, text);
+                (void) sd_bus_reply_method_errorf(call, eject_bus_error(o), "%s cannot be ejected: %s", j->interface, text);
                 log_notice("%s: not ejected: %s", j->interface, text);
         }
         queue_rescan(j->manager, j->interface);
@@ -316,7 +330,7 @@ int switch_eject(struct entry *e, sd_bus_message *call)
         memcpy(j->interface, e->life.disk.facts.interface, sizeof(j->interface));
         (void) luns_names(e->life.disk.luns, e->life.disk.n_luns, j->names, sizeof(j->names));
         (void) history_usb_id(&e->life.disk.facts, j->usb_id, sizeof(j->usb_id));
-        r = child_switch(e->manager, args, NULL, on_ejected, j);
+        r = child_switch(e->manager, args, NULL, eject_on_end, j);
         if (r < 0) {
                 free(j);
                 return r;

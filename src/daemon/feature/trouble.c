@@ -15,7 +15,7 @@
  */
 
 /* If a failure cannot be recorded, uasd remembers it at least as long as the disk is there. */
-static void remember(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+static void trouble_remember(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
         if (r >= 0)
                 return;
@@ -53,14 +53,14 @@ void trouble_judge(struct entry *e, struct facts *f)
         f->initramfs_old = history_initramfs_old(&e->manager->roots, f);
 }
 
-static void distrust(struct entry *e, const struct finding *finding)
+static void trouble_distrust(struct entry *e, const struct finding *finding)
 {
         struct manager *m = e->manager;
         struct facts *f = &e->life.disk.facts;
         struct record_task rec = {
                 .type = RECORD_HISTORY,
                 .history = {.state = HISTORY_DISTRUSTED, .failed = f->trial_open, .lost = finding->fatal},
-                .done = remember,
+                .done = trouble_remember,
         };
         char *reason = rec.history.reason;
         size_t size = sizeof(rec.history.reason);
@@ -75,7 +75,7 @@ static void distrust(struct entry *e, const struct finding *finding)
                 (void) copy_string(reason, size, finding->what);
         r = record_add(m, e, &rec);
         if (r < 0)
-                remember(m, e, &rec, r);
+                trouble_remember(m, e, &rec, r);
         /* A user asked for uas, and it is on trial: an error still leads back. */
         if (f->trial_open)
                 (void) attachment_drop_override(&m->roots, f, DRIVER_UAS);
@@ -90,17 +90,17 @@ static void distrust(struct entry *e, const struct finding *finding)
 }
 
 /* Ends the distrust. The record remembers the failure under usb-storage. */
-static void clear(struct entry *e, const char *what)
+static void trouble_clear(struct entry *e, const char *what)
 {
         struct manager *m = e->manager;
         struct facts *f = &e->life.disk.facts;
-        struct record_task rec = {.type = RECORD_HISTORY, .history.state = HISTORY_CLEARED, .done = remember};
+        struct record_task rec = {.type = RECORD_HISTORY, .history.state = HISTORY_CLEARED, .done = trouble_remember};
         int r;
 
         (void) copy_string(rec.history.reason, sizeof(rec.history.reason), what);
         r = record_add(m, e, &rec);
         if (r < 0)
-                remember(m, e, &rec, r);
+                trouble_remember(m, e, &rec, r);
         else
                 free(TAKE_PTR(e->trouble.unkept));
         report_cleared(e, f->distrust_reason);
@@ -111,7 +111,7 @@ static void clear(struct entry *e, const char *what)
  * The disk fails under usb-storage. It stays there for the rest of this attachment: under uas it would fail as well, and be moved
  * to and fro.
  */
-static void diagnose(struct entry *e, const struct finding *finding)
+static void trouble_diagnose(struct entry *e, const struct finding *finding)
 {
         struct manager *m = e->manager;
         struct facts *f = &e->life.disk.facts;
@@ -119,7 +119,7 @@ static void diagnose(struct entry *e, const struct finding *finding)
         struct attachment_mark mark = {};
 
         if (finding->finding == FINDING_CLEARED && f->distrusted && !e->trouble.acted)
-                clear(e, finding->what);
+                trouble_clear(e, finding->what);
         e->trouble.acted = e->trouble.acted || broken;
         e->trouble.failed = e->trouble.failed || broken;
         if (f->trouble)
@@ -132,18 +132,18 @@ static void diagnose(struct entry *e, const struct finding *finding)
         queue_rescan(m, f->interface);
 }
 
-static void take_finding(struct entry *e, const struct finding *f)
+static void trouble_take_finding(struct entry *e, const struct finding *f)
 {
         if (e->life.disk.facts.driver == DRIVER_USB_STORAGE) {
                 if (f->finding == FINDING_CLEARED || f->finding == FINDING_BLAMED)
-                        diagnose(e, f);
+                        trouble_diagnose(e, f);
                 return;
         }
         if (f->finding == FINDING_NOTED)
                 log_notice("%s: trouble on uas, not yet held against it: %s; to blame: %s", e->life.disk.facts.interface, f->what,
                            blame_sentence(f->blame));
         else if (f->finding == FINDING_BROKEN && !facts_uas_alone(&e->life.disk.facts))
-                distrust(e, f);
+                trouble_distrust(e, f);
         else if (f->finding == FINDING_BROKEN) { /* uas is its only driver */
                 if (!e->trouble.acted)
                         report_trouble(e, f);
@@ -155,7 +155,7 @@ static void take_finding(struct entry *e, const struct finding *f)
 /* ---- counters of the SCSI layer; the log may have lost records ---- */
 
 /* Number of command timeouts since the driver took the disk. */
-static uint64_t timeouts(const struct entry *e)
+static uint64_t trouble_timeouts(const struct entry *e)
 {
         const struct disk *d = &e->life.disk;
         uint64_t sum = 0, count;
@@ -172,28 +172,32 @@ static uint64_t timeouts(const struct entry *e)
  * burst. The kernel's records have a clock that NTP does not correct (local_clock()). After weeks it differs from CLOCK_MONOTONIC
  * by more than the gap between two bursts. So a number that is read after a record has the time of the record.
  */
-static bool count_timeouts(struct entry *e, usec_t usec)
+static bool trouble_count_timeouts(struct entry *e, usec_t usec)
 {
         static const struct sign silent = {
                 .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .handling = true, .what = "commands were not answered in time"};
         uint64_t before = e->trouble.account.timeouts;
         struct finding finding;
 
-        e->trouble.account.timeouts = timeouts(e);
+        e->trouble.account.timeouts = trouble_timeouts(e);
         if (e->trouble.account.timeouts <= before) /* smaller: the SCSI devices are new ones */
                 return false;
         trouble_take(&e->trouble.account, &silent, usec, &finding);
-        take_finding(e, &finding);
+        trouble_take_finding(e, &finding);
         return true;
 }
 
 static enum trust trust_of(const struct facts *f)
 {
-        return f->distrusted ? TRUST_DISTRUSTED : f->cleared ? TRUST_CLEARED : TRUST_GOOD;
+        if (f->distrusted)
+                return TRUST_DISTRUSTED;
+        if (f->cleared)
+                return TRUST_CLEARED;
+        return TRUST_GOOD;
 }
 
 /* Each driver has its own account, also if another program moves the disk. */
-static void follow(struct entry *e)
+static void trouble_follow(struct entry *e)
 {
         const struct facts *f = &e->life.disk.facts;
         struct trouble *t = &e->trouble.account;
@@ -202,12 +206,12 @@ static void follow(struct entry *e)
                 return;
         if (t->driver != f->driver) {
                 trouble_begin(e, f->driver);
-                t->timeouts = timeouts(e); /* the switch has judged these */
+                t->timeouts = trouble_timeouts(e); /* the switch has judged these */
         }
         trouble_driver(t, f->driver, trust_of(f));
 }
 
-static bool is_watched(const struct entry *e)
+static bool trouble_is_watched(const struct entry *e)
 {
         enum driver d = e->life.disk.facts.driver;
 
@@ -217,8 +221,8 @@ static bool is_watched(const struct entry *e)
 void trouble_switched(struct entry *e)
 {
         e->trouble.account.asleep = false; /* the end of a sleep may have come during the switch */
-        follow(e);
-        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e, now_monotonic()))
+        trouble_follow(e);
+        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && trouble_count_timeouts(e, now_monotonic()))
                 kmsg_keep(e->manager);
         if (e->manager->env.sleeping) /* the sleep waits for this switch and the end of its trial */
                 trouble_sleep(e->manager);
@@ -234,12 +238,12 @@ bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool liv
         if (live && s->weight == WEIGHT_NEW)
                 return false;
         FOREACH_ENTRY (e, m) {
-                bool counts = is_watched(e); /* during a switch uasd-switch decides */
+                bool counts = trouble_is_watched(e); /* during a switch uasd-switch decides */
                 struct finding f;
                 struct sign own;
 
                 if (counts)
-                        follow(e);
+                        trouble_follow(e);
                 if (!sign_about(s, &e->life.disk.facts, e->life.disk.host, &own) || !(counts || own.excuses))
                         continue;
                 trouble_take(&e->trouble.account, &own, usec, &f);
@@ -248,16 +252,16 @@ bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool liv
                         continue;
                 }
                 any = any || f.finding != FINDING_NONE;
-                take_finding(e, &f);
+                trouble_take_finding(e, &f);
                 if (live && f.finding != FINDING_BROKEN && !e->trouble.account.gone)
-                        any = count_timeouts(e, usec) || any;
+                        any = trouble_count_timeouts(e, usec) || any;
         }
         return any;
 }
 
 /* ---- trials ---- */
 
-static void passed(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+static void trouble_passed(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
         if (r < 0)
                 log_warning("%s: that it passed its trial cannot be put on record: %s", rec->facts.interface, strerror(-r));
@@ -273,11 +277,11 @@ void trouble_trial_over(struct entry *e)
 {
         struct manager *m = e->manager;
         const struct facts *f = &e->life.disk.facts;
-        struct record_task rec = {.type = RECORD_HISTORY, .done = passed};
+        struct record_task rec = {.type = RECORD_HISTORY, .done = trouble_passed};
         struct history *h = &rec.history;
         int r;
 
-        if (count_timeouts(e, now_monotonic())) {
+        if (trouble_count_timeouts(e, now_monotonic())) {
                 kmsg_keep(m);
                 return;
         }
@@ -289,7 +293,7 @@ void trouble_trial_over(struct entry *e)
         h->distrusted = false;
         r = record_add(m, e, &rec);
         if (r < 0)
-                passed(m, e, &rec, r);
+                trouble_passed(m, e, &rec, r);
 }
 
 /*
@@ -319,7 +323,7 @@ void trouble_adopt(struct entry *e)
 
         trouble_driver(&e->trouble.account, f->driver, trust_of(f));
         e->trouble.account.timeouts =
-                timeouts(e); /* timeouts before uasd listened; the kept number of an earlier uasd replaces it */
+                trouble_timeouts(e); /* timeouts before uasd listened; the kept number of an earlier uasd replaces it */
         if (facts_uas_alone(f))
                 return;
         if (f->trial_failed && record_read(m, f, &h) > 0 && h.state == HISTORY_TRIAL) {

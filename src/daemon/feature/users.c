@@ -22,7 +22,7 @@ struct probe_answer {
 /* If a process opens and closes the disk all the time, not every close starts a search. */
 #define PAUSE_USEC (250 * USEC_PER_MSEC)
 
-static void probe_in_child(const struct roots *r, void *data, int out)
+static void probe_in_child(const struct roots *roots, void *data, int out)
 {
         const struct entry *e = data;
         const struct disk *d = &e->life.disk;
@@ -30,15 +30,15 @@ static void probe_in_child(const struct roots *r, void *data, int out)
         struct user *users = NULL;
         size_t n = 0;
 
-        if (users_find(r, d->luns, d->n_luns, true, &users, &n) >= 0) { /* unknown counts as in use */
+        if (users_find(roots, d->luns, d->n_luns, true, &users, &n) >= 0) { /* unknown counts as in use */
                 users_without(users, &n, lease_pid(e));
                 a.in_use = n > 0;
-                a.told = e->probe.ends >= 0 && e->watches.all && users_told(r, d->luns, d->n_luns, e->probe.ends, users, n);
+                a.told = e->probe.ends >= 0 && e->watches.all && users_told(roots, d->luns, d->n_luns, e->probe.ends, users, n);
         }
         (void) !write(out, &a, sizeof(a));
 }
 
-static void on_answer(void *data, const struct child_end *end);
+static void probe_on_answer(void *data, const struct child_end *end);
 
 static void probe_run(struct entry *e)
 {
@@ -46,7 +46,7 @@ static void probe_run(struct entry *e)
 
         e->probe.ends = use_watch_ends(&e->manager->uses);
         e->probe.again = false;
-        r = child_run(e->manager, probe_in_child, on_answer, e, e->probe.ends, &e->probe.worker);
+        r = child_run(e->manager, probe_in_child, probe_on_answer, e, e->probe.ends, &e->probe.worker);
         if (r >= 0)
                 return;
         log_warning("%s: cannot look who uses it: %s", e->life.disk.facts.interface, strerror(-r));
@@ -54,7 +54,7 @@ static void probe_run(struct entry *e)
         queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = true, .by_name = true});
 }
 
-static void on_pause(void *data)
+static void probe_on_pause(void *data)
 {
         struct entry *e = data;
 
@@ -62,7 +62,7 @@ static void on_pause(void *data)
                 probe_run(e);
 }
 
-static void on_answer(void *data, const struct child_end *end)
+static void probe_on_answer(void *data, const struct child_end *end)
 {
         struct entry *e = data;
         struct probe_answer a = {.in_use = true};
@@ -70,7 +70,7 @@ static void on_answer(void *data, const struct child_end *end)
         e->probe.worker = NULL;
         if (end->size == sizeof(a))
                 memcpy(&a, end->answer, sizeof(a));
-        (void) later_call(&e->probe.pause, e->manager->event, PAUSE_USEC, on_pause, e);
+        (void) later_call(&e->probe.pause, e->manager->event, PAUSE_USEC, probe_on_pause, e);
         log_debug("%s: looked by name: %s%s", e->life.disk.facts.interface, a.in_use ? "in use" : "nobody",
                   a.in_use && !a.told ? ", and no event tells when that ends" : "");
         queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = a.in_use, .by_name = true, .told = a.told});
@@ -93,7 +93,7 @@ void use_probe_start(struct entry *e)
  */
 #define FRESH_USEC (500 * USEC_PER_MSEC)
 
-static bool is_asked(const struct entry *e, const struct entry *of, usec_t now)
+static bool walk_asks(const struct entry *e, const struct entry *of, usec_t now)
 {
         bool waits = e->life.disk.state == STATE_WAITING;
 
@@ -101,22 +101,24 @@ static bool is_asked(const struct entry *e, const struct entry *of, usec_t now)
 }
 
 /* Returns the pool that udev found on this device, if it is imported. The labels of a former pool may still be there. */
-static char *pool_of(const struct roots *r, const struct block *b)
+static char *pool_of(const struct roots *roots, const struct block *b)
 {
         char id[UDEVDB_ID_MAX], text[256], *name;
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
-        if (udevdb_property(r, id, "ID_FS_TYPE", text, sizeof(text)) <= 0 || !streq(text, "zfs_member") ||
-            udevdb_property(r, id, "ID_FS_LABEL_ENC", text, sizeof(text)) <= 0)
+        if (udevdb_property(roots, id, "ID_FS_TYPE", text, sizeof(text)) <= 0 || !streq(text, "zfs_member") ||
+            udevdb_property(roots, id, "ID_FS_LABEL_ENC", text, sizeof(text)) <= 0)
                 return NULL;
         unescape(text);
-        if (strchr(text, '/') || faccessat(r->proc, path_join("spl/kstat/zfs/", text, "/state"), F_OK, 0) < 0)
+        if (strchr(text, '/') || faccessat(roots->proc, path_join("spl/kstat/zfs/", text, "/state"), F_OK, 0) < 0)
                 return NULL;
-        return asprintf(&name, "ZFS pool %s", text) < 0 ? NULL : name;
+        if (asprintf(&name, "ZFS pool %s", text) < 0)
+                return NULL;
+        return name;
 }
 
 /* ZFS claims the devices of a pool but does not list them. So udev's record names the pool. */
-static char *pool_on(const struct roots *r, const struct disk *d, const char *device)
+static char *pool_on(const struct roots *roots, const struct disk *d, const char *device)
 {
         char *pool = NULL;
 
@@ -126,22 +128,24 @@ static char *pool_on(const struct roots *r, const struct disk *d, const char *de
                 if (!streq(l->disk.name, device))
                         continue;
                 for (size_t p = 0; p < l->n_parts && !pool; p++)
-                        pool = pool_of(r, l->parts + p);
-                return pool ?: pool_of(r, &l->disk);
+                        pool = pool_of(roots, l->parts + p);
+                return pool ?: pool_of(roots, &l->disk);
         }
         return NULL;
 }
 
 /* Adds users that only uasd-switch noticed: by their claim, or by the driver's count if the driver has no other disk. */
-static void take_met(struct entry *e, struct users_of *of)
+static void users_take_claims(struct entry *e, struct users_of *of)
 {
-        const struct roots *r = &e->manager->roots;
+        const struct roots *roots = &e->manager->roots;
         const struct disk *d = &e->life.disk;
         const struct outcome *o = &d->outcome;
-        _cleanup_free_ char *pool = o->opened[0] ? pool_on(r, d, o->opened) : NULL;
+        _cleanup_free_ char *pool = NULL;
 
         if (o->claimed[0])
                 users_claimed(&of->users, &of->n_users, o->claimed);
+        if (o->opened[0])
+                pool = pool_on(roots, d, o->opened);
         if (pool)
                 users_claimed(&of->users, &of->n_users, o->opened);
         else if (o->opened[0])
@@ -150,17 +154,17 @@ static void take_met(struct entry *e, struct users_of *of)
                 struct user *u = of->users + i;
 
                 if (u->kind == USER_CLAIM && !u->command && !u->where)
-                        u->where = pool_on(r, d, u->device);
+                        u->where = pool_on(roots, d, u->device);
         }
 }
 
-static void take_users(struct entry *e, struct users_of *of)
+static void users_take(struct entry *e, struct users_of *of)
 {
         struct disk *d = &e->life.disk;
 
         users_without(of->users, &of->n_users, lease_pid(e));
         if (e->life.use.hidden && e->life.use.busy && d->outcome.code == UASD_EXIT_DEFERRED)
-                take_met(e, of);
+                users_take_claims(e, of);
         users_free(d->users, d->n_users);
         d->users = of->users;
         d->n_users = of->n_users;
@@ -196,11 +200,14 @@ static void walk_free(struct users_walk *w)
                 &(u)->where, &(u)->namespace, &(u)->command, &(u)->unit, &(u)->via                                               \
         }
 
-static void walk_in_child(const struct roots *r, void *data, int out)
+static void walk_in_child(const struct roots *roots, void *data, int out)
 {
         struct users_walk *w = data;
-        FILE *f = users_find_each(r, w->of, w->n, true) < 0 ? NULL : fdopen(out, "we");
+        FILE *f;
 
+        if (users_find_each(roots, w->of, w->n, true) < 0)
+                return;
+        f = fdopen(out, "we");
         if (!f)
                 return;
         for (struct users_of *of = w->of; of < w->of + w->n; of++) {
@@ -218,7 +225,7 @@ static void walk_in_child(const struct roots *r, void *data, int out)
         (void) fclose(f);
 }
 
-static bool get_user(FILE *f, struct user *u)
+static bool walk_read_user(FILE *f, struct user *u)
 {
         char **const texts[] = TEXTS_OF(u);
         bool whole = fread(u, sizeof(*u), 1, f) == 1;
@@ -232,7 +239,7 @@ static bool get_user(FILE *f, struct user *u)
         return whole;
 }
 
-static bool get_users(FILE *f, struct users_of *of)
+static bool walk_read_users(FILE *f, struct users_of *of)
 {
         size_t n;
 
@@ -242,32 +249,35 @@ static bool get_users(FILE *f, struct users_of *of)
         if (!of->users)
                 return false;
         while (of->n_users < n)
-                if (!get_user(f, &of->users[of->n_users++]))
+                if (!walk_read_user(f, &of->users[of->n_users++]))
                         return false;
         return true;
 }
 
-static void on_walked(void *data, const struct child_end *end)
+static void walk_on_end(void *data, const struct child_end *end)
 {
         struct users_walk *w = data;
         struct manager *m = w->manager;
-        _cleanup_fclose_ FILE *f = end->size > 0 ? fmemopen((void *) end->answer, end->size, "r") : NULL;
+        _cleanup_fclose_ FILE *f = NULL;
         usec_t now = now_monotonic();
-        bool whole = f;
+        bool whole;
 
+        if (end->size > 0)
+                f = fmemopen((void *) end->answer, end->size, "r");
+        whole = f;
         m->walk = NULL;
         m->walks_long = now >= w->began + WALK_USEC;
         for (size_t i = 0; i < w->n; i++) {
                 struct entry *e = w->asked[i];
 
                 w->of[i] = (struct users_of){0};
-                whole = whole && get_users(f, &w->of[i]);
+                whole = whole && walk_read_users(f, &w->of[i]);
                 if (!whole || !e) {
                         users_free(w->of[i].users, w->of[i].n_users);
                         continue;
                 }
                 e->users_at = now_boottime();
-                take_users(e, &w->of[i]);
+                users_take(e, &w->of[i]);
                 if (w->late)
                         bus_disk_changed(e);
         }
@@ -285,18 +295,28 @@ void users_forget(struct entry *e)
                         w->asked[i] = NULL;
 }
 
+/* The walk takes long. If no user of a disk is known yet, the tables show most of them at once. */
+static void walk_look_quickly(struct users_walk *w)
+{
+        for (size_t i = 0; i < w->n; i++)
+                if (w->asked[i]->life.disk.n_users == 0 && users_find_each(&w->manager->roots, &w->of[i], 1, false) >= 0)
+                        users_take(w->asked[i], &w->of[i]);
+}
+
 /* Only one walk at a time: repeated calls of a client do not add more. */
-static void walk(struct manager *m, struct users_walk *w)
+static void walk_start(struct manager *m, struct users_walk *w)
 {
         w->manager = m;
         w->began = now_monotonic();
-        if (child_run(m, walk_in_child, on_walked, w, -1, &w->worker) < 0) {
+        if (child_run(m, walk_in_child, walk_on_end, w, -1, &w->worker) < 0) {
                 walk_free(w);
                 return;
         }
         m->walk = w;
-        if (m->walks_long || !child_wait(w->worker, w->began + WALK_USEC)) /* otherwise it has ended */
+        if (m->walks_long || !child_wait(w->worker, w->began + WALK_USEC)) { /* otherwise it has ended */
                 w->late = true;
+                walk_look_quickly(w);
+        }
 }
 
 void users_cache_refresh(struct entry *e)
@@ -326,18 +346,18 @@ void users_cache_refresh(struct entry *e)
         FOREACH_ENTRY (of, m) {
                 const struct disk *d = &of->life.disk;
 
-                if (!is_asked(of, e, now))
+                if (!walk_asks(of, e, now))
                         continue;
                 of->users_at = now;
                 w->asked[w->n] = of;
                 w->of[w->n++] = (struct users_of){.luns = d->luns, .n_luns = d->n_luns};
         }
         if (deep) {
-                walk(m, w);
+                walk_start(m, w);
                 return;
         }
         if (users_find_each(&m->roots, w->of, w->n, false) >= 0)
                 for (size_t i = 0; i < w->n; i++)
-                        take_users(w->asked[i], &w->of[i]);
+                        users_take(w->asked[i], &w->of[i]);
         walk_free(w);
 }

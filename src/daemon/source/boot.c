@@ -13,9 +13,9 @@
 #define PAUSE_USEC USEC_PER_SEC
 #define PAUSE_MOST_USEC (30 * USEC_PER_SEC)
 
-static void ask(void *data);
+static void boot_ask(void *data);
 
-static void ask_again(struct boot *b, int error)
+static void boot_ask_again(struct boot *b, int error)
 {
         if (b->again.timer)
                 return;
@@ -23,82 +23,93 @@ static void ask_again(struct boot *b, int error)
                  "cannot ask PID 1 whether the boot is over: %s; asking again in %llu s. Until then only held disks are claimed.",
                  strerror(-error), (unsigned long long) (b->pause / USEC_PER_SEC));
         b->pid1 = sd_bus_close_unref(b->pid1);
-        (void) later_call(&b->again, b->manager->event, b->pause, ask, b);
-        b->pause = b->pause * 2 < PAUSE_MOST_USEC ? b->pause * 2 : PAUSE_MOST_USEC;
+        (void) later_call(&b->again, b->manager->event, b->pause, boot_ask, b);
+        b->pause *= 2;
+        if (b->pause > PAUSE_MOST_USEC)
+                b->pause = PAUSE_MOST_USEC;
 }
 
-static void over(struct boot *b)
+static void boot_over(struct boot *b)
 {
         later_cancel(&b->again);
         b->pid1 = sd_bus_close_unref(b->pid1); /* otherwise the signals of PID 1 would wake uasd at every unit */
         queue_post(b->manager, POST_BOOTED);
 }
 
-static int on_startup_finished(sd_bus_message *message, void *data, sd_bus_error *error)
+static int boot_on_startup_finished(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        over(data);
+        boot_over(data);
         return 0;
 }
 
 /* PID 1 may only be re-executing itself. */
-static int on_gone(sd_bus_message *message, void *data, sd_bus_error *error)
+static int boot_on_gone(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        ask_again(data, -ECONNRESET);
+        boot_ask_again(data, -ECONNRESET);
         return 0;
 }
 
-static int on_state(sd_bus_message *message, void *data, sd_bus_error *error)
+static int boot_on_state(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct boot *b = data;
         enum pid1_state state;
         int r = pid1_read_state(message, &state);
 
         if (r < 0) {
-                ask_again(b, r);
+                boot_ask_again(b, r);
                 return 0;
         }
         b->pause = PAUSE_USEC;
         if (state == PID1_STOPPING)
                 b->manager->env.stopping = true;
         if (state != PID1_STARTING)
-                over(b);
+                boot_over(b);
         return 0;
 }
 
 /* Subscribes to the signal before it asks for the state, so that it does not miss the end of the boot. */
-static int connect(struct boot *b)
+static int boot_connect(struct boot *b)
 {
-        int r = sd_bus_match_signal_async(b->pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "StartupFinished", on_startup_finished,
-                                          NULL, b);
+        int r;
 
-        if (r >= 0)
-                r = sd_bus_match_signal_async(b->pid1, NULL, "org.freedesktop.DBus.Local", NULL, "org.freedesktop.DBus.Local",
-                                              "Disconnected", on_gone, NULL, b);
-        if (r >= 0)
-                r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "Subscribe", NULL, NULL, NULL);
-        if (r >= 0)
-                r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, "org.freedesktop.DBus.Properties", "Get",
-                                             on_state, b, "ss", PID1_MANAGER, "SystemState");
-        return r < 0 ? r : pid1_attach(b->pid1, b->manager->event);
+        r = sd_bus_match_signal_async(b->pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "StartupFinished", boot_on_startup_finished,
+                                      NULL, b);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal_async(b->pid1, NULL, "org.freedesktop.DBus.Local", NULL, "org.freedesktop.DBus.Local",
+                                      "Disconnected", boot_on_gone, NULL, b);
+        if (r < 0)
+                return r;
+        r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "Subscribe", NULL, NULL, NULL);
+        if (r < 0)
+                return r;
+        r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, "org.freedesktop.DBus.Properties", "Get",
+                                     boot_on_state, b, "ss", PID1_MANAGER, "SystemState");
+        if (r < 0)
+                return r;
+        return pid1_attach(b->pid1, b->manager->event);
 }
 
-static void ask(void *data)
+static void boot_ask(void *data)
 {
         struct boot *b = data;
         int r = pid1_open(&b->manager->roots, &b->pid1);
 
         if (r == -ENOENT) { /* without systemd there is no boot to wait for */
-                over(b);
+                boot_over(b);
                 return;
         }
-        if (r >= 0)
-                r = connect(b);
+        if (r < 0) {
+                boot_ask_again(b, r);
+                return;
+        }
+        r = boot_connect(b);
         if (r < 0)
-                ask_again(b, r);
+                boot_ask_again(b, r);
 }
 
 void boot_await(struct manager *m)
 {
         m->boot = (struct boot){.manager = m, .pause = PAUSE_USEC};
-        ask(&m->boot);
+        boot_ask(&m->boot);
 }

@@ -21,7 +21,7 @@
  */
 
 /* A result that has been acted upon does not count any more. */
-static bool has_account(const struct entry *e)
+static bool kmsg_has_account(const struct entry *e)
 {
         enum driver d = e->life.disk.facts.driver;
 
@@ -39,7 +39,7 @@ static const char *account_key(const struct entry *e, char ret[static ACCOUNT_KE
         return ret;
 }
 
-static int take_kept(const char *key, const char *value, void *data)
+static int kmsg_take_kept(const char *key, const char *value, void *data)
 {
         struct manager *m = data;
         unsigned long long seq;
@@ -49,7 +49,7 @@ static int take_kept(const char *key, const char *value, void *data)
         FOREACH_ENTRY (e, m) {
                 char own[ACCOUNT_KEY_MAX];
 
-                if (streq(key, account_key(e, own)) && has_account(e))
+                if (streq(key, account_key(e, own)) && kmsg_has_account(e))
                         (void) trouble_take_line(&e->trouble.account, value);
         }
         return 0;
@@ -60,7 +60,6 @@ void kmsg_keep(struct manager *m)
         _cleanup_free_ char *text = NULL;
         size_t size;
         FILE *out;
-        int r;
 
         if (m->kmsg.next == 0)
                 return;
@@ -71,16 +70,15 @@ void kmsg_keep(struct manager *m)
         FOREACH_ENTRY (e, m) {
                 char key[ACCOUNT_KEY_MAX], lines[TROUBLE_TEXT_MAX];
 
-                if (has_account(e))
+                if (kmsg_has_account(e))
                         (void) fputs(trouble_text(&e->trouble.account, account_key(e, key), lines), out);
         }
-        r = fclose(out);
-        if (r >= 0)
+        if (fclose(out) >= 0)
                 (void) state_write(m->roots.run, RUN_KMSG, text, false);
 }
 
 /* live: false for records from before uasd listened, when a host's number may have been another disk's. */
-static void drain(struct manager *m, bool live)
+static void kmsg_take_records(struct manager *m, bool live)
 {
         struct kmsg_watch *w = &m->kmsg;
         struct kmsg k;
@@ -96,16 +94,16 @@ static void drain(struct manager *m, bool live)
         }
 }
 
-static int on_kmsg(sd_event_source *s, int fd, uint32_t revents, void *data)
+static int kmsg_on_record(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
-        drain(data, true);
+        kmsg_take_records(data, true);
         return 0;
 }
 
 void kmsg_drain(struct manager *m)
 {
         if (m->kmsg.armed)
-                drain(m, true);
+                kmsg_take_records(m, true);
 }
 
 void kmsg_arm(struct manager *m)
@@ -121,11 +119,33 @@ void kmsg_arm(struct manager *m)
         if (wanted == w->armed && often == w->often)
                 return;
         if (wanted && !w->armed)
-                drain(m, false);
+                kmsg_take_records(m, false);
         w->armed = wanted;
         w->often = often;
-        (void) sd_event_source_set_ratelimit(w->source, often ? USEC_PER_SEC : STORAGE_PAUSE_USEC, often ? WAKEUPS_PER_SEC : 1);
+        if (often)
+                (void) sd_event_source_set_ratelimit(w->source, USEC_PER_SEC, WAKEUPS_PER_SEC);
+        else
+                (void) sd_event_source_set_ratelimit(w->source, STORAGE_PAUSE_USEC, 1);
         (void) sd_event_source_set_enabled(w->source, wanted ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
+static int kmsg_watch_log(struct manager *m)
+{
+        struct kmsg_watch *w = &m->kmsg;
+        int r;
+
+        w->armed = w->often = false;
+        w->fd = openat(m->roots.dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        if (w->fd < 0)
+                return -errno;
+        r = sd_event_add_io(m->event, &w->source, w->fd, EPOLLIN, kmsg_on_record, m);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(w->source, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        /* All other events first: they may change the facts of the disk that a record is about. */
+        return sd_event_source_set_priority(w->source, SD_EVENT_PRIORITY_IDLE);
 }
 
 void kmsg_start(struct manager *m, kmsg_sign_fn take)
@@ -134,18 +154,11 @@ void kmsg_start(struct manager *m, kmsg_sign_fn take)
         int r;
 
         w->take = take;
-        w->fd = openat(m->roots.dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        r = w->fd < 0 ? -errno : sd_event_add_io(m->event, &w->source, w->fd, EPOLLIN, on_kmsg, m);
-        if (r >= 0)
-                r = sd_event_source_set_enabled(w->source, SD_EVENT_OFF);
-        if (r >= 0) /* all other events first: they may change the facts of the disk that a record is about */
-                r = sd_event_source_set_priority(w->source, SD_EVENT_PRIORITY_IDLE);
-        if (r >= 0)
-                w->armed = w->often = false;
+        r = kmsg_watch_log(m);
         if (r < 0) {
                 log_warning("the kernel's log cannot be read, so no disk is watched for errors: %s", strerror(-r));
                 w->fd = close_keep_errno(w->fd);
         }
-        (void) state_read(m->roots.run, RUN_KMSG, take_kept, m);
+        (void) state_read(m->roots.run, RUN_KMSG, kmsg_take_kept, m);
         kmsg_arm(m); /* also reads this boot's records of disks that are on uas already */
 }

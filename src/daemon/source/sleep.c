@@ -19,7 +19,7 @@
 #define ALREADY_BEGUN LOGIND ".OperationInProgress"
 
 /* Runs after every other event: any of them may be the end of a switch or of a record. */
-static int on_settle(sd_event_source *source, void *data)
+static int sleep_on_settle(sd_event_source *source, void *data)
 {
         struct sleep *s = data;
         const struct manager *m = s->manager;
@@ -34,7 +34,7 @@ static int on_settle(sd_event_source *source, void *data)
         return 0;
 }
 
-static void falls_asleep(struct sleep *s)
+static void sleep_begins(struct sleep *s)
 {
         struct manager *m = s->manager;
 
@@ -43,11 +43,11 @@ static void falls_asleep(struct sleep *s)
         m->env.sleeping = true;
         log_debug("the machine is going to sleep: no switch begins");
         queue_post(m, POST_ENVIRONMENT);
-        if (s->fd >= 0 && !s->settle && sd_event_add_post(m->event, &s->settle, on_settle, s) < 0)
+        if (s->fd >= 0 && !s->settle && sd_event_add_post(m->event, &s->settle, sleep_on_settle, s) < 0)
                 s->fd = close_keep_errno(s->fd);
 }
 
-static void wakes_up(struct sleep *s)
+static void sleep_ends(struct sleep *s)
 {
         struct manager *m = s->manager;
 
@@ -59,7 +59,7 @@ static void wakes_up(struct sleep *s)
         queue_post(m, POST_ENVIRONMENT);
 }
 
-static int on_inhibitor(sd_bus_message *message, void *data, sd_bus_error *error)
+static int sleep_on_inhibitor(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct sleep *s = data;
         const sd_bus_error *e = sd_bus_message_get_error(message);
@@ -67,7 +67,7 @@ static int on_inhibitor(sd_bus_message *message, void *data, sd_bus_error *error
 
         s->asking = sd_bus_slot_unref(s->asking);
         if (e && streq(e->name, ALREADY_BEGUN)) { /* uasd connected to the bus while the machine was already about to sleep */
-                falls_asleep(s);
+                sleep_begins(s);
                 return 0;
         }
         if (e)
@@ -76,50 +76,61 @@ static int on_inhibitor(sd_bus_message *message, void *data, sd_bus_error *error
                 (void) close_keep_errno(s->fd);
                 s->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
         }
-        wakes_up(s);
+        sleep_ends(s);
         return 0;
+}
+
+static int sleep_ask_logind(struct sleep *s)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        sd_bus *bus = s->manager->bus.system;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus, &call, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "Inhibit");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_set_auto_start(call, false);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(call, "ssss", "sleep", "uasd", "A USB disk may be on its way to another driver", "delay");
+        if (r < 0)
+                return r;
+        return sd_bus_call_async(bus, &s->asking, call, sleep_on_inhibitor, s, 0);
 }
 
 /*
  * Asks logind, unless it would have to be started. Its answer also says whether the machine is about to sleep: then logind gives
  * no inhibitor. Switches begin again with the answer.
  */
-static void inhibit(struct sleep *s)
+static void sleep_inhibit(struct sleep *s)
 {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r = sd_bus_message_new_method_call(s->manager->bus.system, &call, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "Inhibit");
+        int r;
 
         s->asking = sd_bus_slot_unref(s->asking);
-        if (r >= 0)
-                r = sd_bus_message_set_auto_start(call, false);
-        if (r >= 0)
-                r = sd_bus_message_append(call, "ssss", "sleep", "uasd", "A USB disk may be on its way to another driver",
-                                          "delay");
-        if (r >= 0)
-                r = sd_bus_call_async(s->manager->bus.system, &s->asking, call, on_inhibitor, s, 0);
+        r = sleep_ask_logind(s);
         if (r < 0) {
                 log_warning("cannot ask logind for an inhibitor: %s", strerror(-r));
-                wakes_up(s);
+                sleep_ends(s);
         }
 }
 
-static int on_prepare(sd_bus_message *message, void *data, sd_bus_error *error)
+static int sleep_on_prepare(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         int begins;
 
         if (sd_bus_message_read(message, "b", &begins) < 0)
                 return 0;
         if (begins)
-                falls_asleep(data);
+                sleep_begins(data);
         else
-                inhibit(data);
+                sleep_inhibit(data);
         return 0;
 }
 
 /* logind has started or ended. Without logind the machine is not put to sleep. */
-static int on_owner(sd_bus_message *message, void *data, sd_bus_error *error)
+static int sleep_on_owner(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        inhibit(data);
+        sleep_inhibit(data);
         return 0;
 }
 
@@ -131,13 +142,16 @@ int sleep_watch(struct manager *m)
 
         s->manager = m;
         s->asking = sd_bus_slot_unref(s->asking);
-        r = sd_bus_match_signal_async(bus, NULL, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "PrepareForSleep", on_prepare, NULL, s);
-        if (r >= 0)
-                r = sd_bus_add_match_async(bus, NULL,
-                                           "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-                                           "member='NameOwnerChanged',arg0='" LOGIND "'",
-                                           on_owner, NULL, s);
-        if (r >= 0)
-                inhibit(s);
-        return r < 0 ? r : 0;
+        r = sd_bus_match_signal_async(bus, NULL, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "PrepareForSleep", sleep_on_prepare, NULL,
+                                      s);
+        if (r < 0)
+                return r;
+        r = sd_bus_add_match_async(bus, NULL,
+                                   "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+                                   "member='NameOwnerChanged',arg0='" LOGIND "'",
+                                   sleep_on_owner, NULL, s);
+        if (r < 0)
+                return r;
+        sleep_inhibit(s);
+        return 0;
 }

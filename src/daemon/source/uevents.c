@@ -14,7 +14,7 @@
  */
 
 /* udev's `remove` may come after the kernel's `add` of the next device at that port. Only sysfs shows what is there. */
-static void take_event(struct manager *m, const struct uevent *e)
+static void uevent_take(struct manager *m, const struct uevent *e)
 {
         if (e->interface[0])
                 queue_rescan(m, e->interface);
@@ -26,7 +26,7 @@ static void take_event(struct manager *m, const struct uevent *e)
                 (void) attachments_prune(&m->roots, e->name);
 }
 
-static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *data)
+static int uevents_on_event(sd_event_source *source, int fd, uint32_t revents, void *data)
 {
         struct uevent_source *s = data;
         struct udev_monitor *monitor = source == s->kernel_source ? s->kernel : s->udev;
@@ -40,13 +40,13 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *d
                 } else if (r < 0)
                         break;
                 else
-                        take_event(s->manager, &e);
+                        uevent_take(s->manager, &e);
         }
         return 0;
 }
 
 /* Another program has ended a hold or removed a record: the dead man's timer, or a foreign uasd-switch. */
-static int on_mark(sd_event_source *source, const struct inotify_event *i, void *data)
+static int uevents_on_mark(sd_event_source *source, const struct inotify_event *i, void *data)
 {
         struct manager *m = data;
         struct entry *e = i->len > 0 ? disk_find(m, i->name) : NULL;
@@ -59,22 +59,24 @@ static int on_mark(sd_event_source *source, const struct inotify_event *i, void 
 }
 
 /* A child of uasd writes one with each step, and reports its steps and its end itself. */
-static int on_record(sd_event_source *source, const struct inotify_event *i, void *data)
+static int uevents_on_record(sd_event_source *source, const struct inotify_event *i, void *data)
 {
         const struct entry *e = i->len > 0 ? disk_find(data, i->name) : NULL;
 
-        return e && e->job ? 0 : on_mark(source, i, data);
+        if (e && e->job)
+                return 0;
+        return uevents_on_mark(source, i, data);
 }
 
-static int watch_marks(struct manager *m, const char *dir, sd_event_inotify_handler_t on_change)
+static int uevents_watch_marks(struct manager *m, const char *dir, sd_event_inotify_handler_t on_change)
 {
         char path[64];
         int r = state_mkdir(m->roots.run, dir);
 
+        if (r < 0)
+                return r;
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", m->roots.run, dir);
-        if (r >= 0)
-                r = sd_event_add_inotify(m->event, NULL, path, IN_DELETE | IN_MOVED_TO | IN_ONLYDIR, on_change, m);
-        return r;
+        return sd_event_add_inotify(m->event, NULL, path, IN_DELETE | IN_MOVED_TO | IN_ONLYDIR, on_change, m);
 }
 
 int uevents_start(struct manager *m)
@@ -84,15 +86,21 @@ int uevents_start(struct manager *m)
 
         s->manager = m;
         r = uevents_open(UEVENTS_BOUND, &s->kernel);
-        if (r >= 0)
-                r = uevents_open(UEVENTS_PROCESSED, &s->udev);
-        if (r >= 0)
-                r = sd_event_add_io(m->event, &s->kernel_source, uevents_fd(s->kernel), EPOLLIN, on_uevents, s);
-        if (r >= 0)
-                r = sd_event_add_io(m->event, &s->udev_source, uevents_fd(s->udev), EPOLLIN, on_uevents, s);
-        if (r >= 0) /* delay_use is only one second */
-                r = sd_event_source_set_priority(s->kernel_source, SD_EVENT_PRIORITY_IMPORTANT);
-        if (r >= 0 && (watch_marks(m, RUN_HOLD, on_mark) < 0 || watch_marks(m, RUN_SWITCH, on_record) < 0))
+        if (r < 0)
+                return r;
+        r = uevents_open(UEVENTS_PROCESSED, &s->udev);
+        if (r < 0)
+                return r;
+        r = sd_event_add_io(m->event, &s->kernel_source, uevents_fd(s->kernel), EPOLLIN, uevents_on_event, s);
+        if (r < 0)
+                return r;
+        r = sd_event_add_io(m->event, &s->udev_source, uevents_fd(s->udev), EPOLLIN, uevents_on_event, s);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_priority(s->kernel_source, SD_EVENT_PRIORITY_IMPORTANT); /* delay_use is only one second */
+        if (r < 0)
+                return r;
+        if (uevents_watch_marks(m, RUN_HOLD, uevents_on_mark) < 0 || uevents_watch_marks(m, RUN_SWITCH, uevents_on_record) < 0)
                 log_warning("cannot watch /run/" RUN_DIR ": a hold that ends by its timer is seen late");
-        return r;
+        return 0;
 }

@@ -46,22 +46,25 @@ static uint64_t reference_count(struct use_watch *w)
  * The kernel reports a change of a table once, to the next poll. epoll_ctl() polls, too, when sd-event begins to listen: earlier
  * changes are no event.
  */
-static void listen_to_tables(struct use_watch *w, bool on)
+static void use_watch_listen(struct use_watch *w, bool on)
 {
         for (size_t i = 0; i < ELEMENTSOF(w->tables) && w->tables[i]; i++)
                 (void) sd_event_source_set_enabled(w->tables[i], on ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
 /* Called when the disks have been checked. */
-static void set_pause(struct manager *m)
+static void use_watch_set_pause(struct manager *m)
 {
         usec_t now = now_monotonic(), pause = (now - m->uses.began) * PAUSE_FACTOR;
 
-        pause = pause > PAUSE_LEAST_USEC ? pause : PAUSE_LEAST_USEC;
-        m->uses.next = now + (pause < PAUSE_MOST_USEC ? pause : PAUSE_MOST_USEC);
+        if (pause < PAUSE_LEAST_USEC)
+                pause = PAUSE_LEAST_USEC;
+        if (pause > PAUSE_MOST_USEC)
+                pause = PAUSE_MOST_USEC;
+        m->uses.next = now + pause;
 }
 
-static void look_at_all(struct use_watch *w)
+static void use_watch_look_at_all(struct use_watch *w)
 {
         struct manager *m = w->manager;
 
@@ -70,37 +73,37 @@ static void look_at_all(struct use_watch *w)
         FOREACH_ENTRY (e, m)
                 if (e->life.watched)
                         queue_entry(e, POST_LOOK);
-        queue_call(m, set_pause);
+        queue_call(m, use_watch_set_pause);
 }
 
-static int on_again(sd_event_source *s, usec_t usec, void *data);
+static int use_watch_on_again(sd_event_source *s, usec_t usec, void *data);
 
-static void check_later(struct use_watch *w, usec_t delay)
+static void use_watch_check_later(struct use_watch *w, usec_t delay)
 {
         w->again = sd_event_source_disable_unref(w->again);
-        if (sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w) >= 0)
+        if (sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, use_watch_on_again, w) >= 0)
                 return;
-        listen_to_tables(w, true); /* nothing else ends the pause */
-        look_at_all(w);
+        use_watch_listen(w, true); /* nothing else ends the pause */
+        use_watch_look_at_all(w);
 }
 
-static void changed(struct use_watch *w)
+static void use_watch_check(struct use_watch *w)
 {
         usec_t now = now_monotonic();
         uint64_t count;
 
         if (now < w->next) {
-                listen_to_tables(w, false);
-                check_later(w, w->next - now);
+                use_watch_listen(w, false);
+                use_watch_check_later(w, w->next - now);
                 return;
         }
         w->next = now + PAUSE_LEAST_USEC;
         count = reference_count(w);
         /* After the last repeat the mount is detached, but processes still use it. */
         if (count != UINT64_MAX && count == w->count && w->repeats++ < AGAIN_MOST)
-                check_later(w, AGAIN_FIRST_USEC << (w->repeats - 1));
+                use_watch_check_later(w, AGAIN_FIRST_USEC << (w->repeats - 1));
         else
-                look_at_all(w);
+                use_watch_look_at_all(w);
 }
 
 void use_watch_changed(struct use_watch *w)
@@ -108,14 +111,14 @@ void use_watch_changed(struct use_watch *w)
         if (w->n == 0)
                 return;
         w->repeats = 0;
-        changed(w);
+        use_watch_check(w);
 }
 
 void use_watch_lost(struct use_watch *w)
 {
         if (w->n == 0)
                 return;
-        look_at_all(w);
+        use_watch_look_at_all(w);
         use_watch_changed(w); /* check again as after an event: a use that is about to end may not have released the disk yet */
 }
 
@@ -124,25 +127,25 @@ bool use_watch_pauses(const struct use_watch *w)
         return now_monotonic() < w->next;
 }
 
-static int on_again(sd_event_source *s, usec_t usec, void *data)
+static int use_watch_on_again(sd_event_source *s, usec_t usec, void *data)
 {
         struct use_watch *w = data;
 
         if (w->n == 0)
                 return 0;
-        listen_to_tables(w, true);
-        changed(w);
+        use_watch_listen(w, true);
+        use_watch_check(w);
         return 0;
 }
 
-static int on_table(sd_event_source *s, int fd, uint32_t revents, void *data)
+static int use_watch_on_table(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         use_watch_changed(data);
         return 0;
 }
 
 /* Any event: the file system may not have released its device yet. */
-static int on_ends(sd_event_source *s, int fd, uint32_t revents, void *data)
+static int use_watch_on_ends(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         char buffer[4096];
 
@@ -152,7 +155,7 @@ static int on_ends(sd_event_source *s, int fd, uint32_t revents, void *data)
         return 0;
 }
 
-static void forget_ends(struct use_watch *w)
+static void use_watch_forget_ends(struct use_watch *w)
 {
         w->ends_source = sd_event_source_disable_unref(w->ends_source);
         w->ends = close_keep_errno(w->ends);
@@ -167,15 +170,15 @@ int use_watch_ends(struct use_watch *w)
         w->ends = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (w->ends < 0)
                 return -errno;
-        r = sd_event_add_io(w->manager->event, &w->ends_source, w->ends, EPOLLIN, on_ends, w);
+        r = sd_event_add_io(w->manager->event, &w->ends_source, w->ends, EPOLLIN, use_watch_on_ends, w);
         if (r < 0) {
-                forget_ends(w);
+                use_watch_forget_ends(w);
                 return r;
         }
         return w->ends;
 }
 
-static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
+static int use_watch_on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         struct use_watch *w = data;
         struct manager *m = w->manager;
@@ -201,13 +204,17 @@ static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
         return 0;
 }
 
-static int open_table(struct use_watch *w, const char *path, sd_event_source **ret)
+static int use_watch_open_table(struct use_watch *w, const char *path, sd_event_source **ret)
 {
         int fd = openat(w->manager->roots.proc, path, O_RDONLY | O_CLOEXEC);
-        int r = fd < 0 ? -errno : sd_event_add_io(w->manager->event, ret, fd, EPOLLPRI, on_table, w);
+        int r;
 
-        /* On only while a disk waits. */
-        return r < 0 ? r : sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
+        if (fd < 0)
+                return -errno;
+        r = sd_event_add_io(w->manager->event, ret, fd, EPOLLPRI, use_watch_on_table, w);
+        if (r < 0)
+                return r;
+        return sd_event_source_set_enabled(*ret, SD_EVENT_OFF); /* on only while a disk waits */
 }
 
 int use_watch_start(struct manager *m)
@@ -216,14 +223,16 @@ int use_watch_start(struct manager *m)
         int r;
 
         *w = (struct use_watch){.manager = m, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
-        r = w->inotify < 0 ? -errno : open_table(w, "1/mountinfo", &w->tables[0]);
+        if (w->inotify < 0)
+                return -errno;
+        r = use_watch_open_table(w, "1/mountinfo", &w->tables[0]);
         if (r < 0)
                 return r;
-        (void) open_table(w, "swaps", &w->tables[1]);
-        return sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, on_inotify, w);
+        (void) use_watch_open_table(w, "swaps", &w->tables[1]);
+        return sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, use_watch_on_inotify, w);
 }
 
-static bool watch_node(struct use_watch *w, struct entry *e, const char *name)
+static bool use_watch_node(struct use_watch *w, struct entry *e, const char *name)
 {
         char path[64];
         int wd;
@@ -248,9 +257,9 @@ void use_watch_nodes(struct entry *e)
 
         for (size_t i = 0; i < d->n_luns; i++) {
                 if (d->luns[i].sg[0])
-                        all = watch_node(w, e, d->luns[i].sg) && all;
+                        all = use_watch_node(w, e, d->luns[i].sg) && all;
                 FOREACH_NODE (b, d->luns + i)
-                        all = watch_node(w, e, b->name) && all;
+                        all = use_watch_node(w, e, b->name) && all;
         }
         e->watches.all = all;
 }
@@ -262,7 +271,7 @@ void use_watch_add(struct entry *e)
         use_watch_nodes(e);
         e->watches.counted = true;
         if (w->n++ == 0)
-                listen_to_tables(w, true);
+                use_watch_listen(w, true);
         w->count = UINT64_MAX - 1; /* the next change is checked, independent of the count */
 }
 
@@ -279,6 +288,6 @@ void use_watch_remove(struct entry *e)
         e->watches.n = 0;
         if (--w->n > 0)
                 return;
-        forget_ends(w);
-        listen_to_tables(w, false);
+        use_watch_forget_ends(w);
+        use_watch_listen(w, false);
 }

@@ -62,7 +62,7 @@ static struct child *child_new(child_end_fn ended, void *data)
 /* ---- its output ---- */
 
 /* Only the first END counts: later text may be the name of a process that keeps the disk busy. */
-static void take_line(struct child *c, const char *line)
+static void child_take_line(struct child *c, const char *line)
 {
         struct outcome *o = &c->outcome;
         int end = 0;
@@ -80,7 +80,7 @@ static void take_line(struct child *c, const char *line)
 }
 
 /* Returns true at the end of the output. */
-static bool take_output(struct child *c)
+static bool child_take_output(struct child *c)
 {
         char buffer[4096], *newline;
         ssize_t n;
@@ -96,7 +96,7 @@ static bool take_output(struct child *c)
                 c->size += (size_t) n;
                 while (c->is_switch && (newline = memchr(c->text, '\n', c->size))) {
                         *newline = '\0';
-                        take_line(c, c->text);
+                        child_take_line(c, c->text);
                         c->size -= (size_t) (newline + 1 - c->text);
                         memmove(c->text, newline + 1, c->size);
                 }
@@ -106,41 +106,49 @@ static bool take_output(struct child *c)
         return n == 0;
 }
 
-static int on_output(sd_event_source *s, int fd, uint32_t revents, void *data)
+static int child_on_output(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
-        if (take_output(data))
+        if (child_take_output(data))
                 (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
         return 0;
 }
 
-static void finish(struct child *c, bool exited, int status)
+static void child_finish(struct child *c, bool exited, int status)
 {
         if (c->ended)
                 c->ended(c->data, &(struct child_end){c->text, c->size, &c->outcome, exited, status});
         child_freep(&c);
 }
 
-static bool job_again(struct child *c, sd_event *event);
+static bool child_start_again(struct child *c, sd_event *event);
 
-static int on_end(sd_event_source *s, const siginfo_t *si, void *data)
+static int child_on_end(sd_event_source *s, const siginfo_t *si, void *data)
 {
-        (void) take_output(data);
+        (void) child_take_output(data);
         /* It was killed, or knows the arguments of another version. */
-        if ((si->si_code != CLD_EXITED || si->si_status == UASD_EXIT_USAGE) && job_again(data, sd_event_source_get_event(s)))
+        if ((si->si_code != CLD_EXITED || si->si_status == UASD_EXIT_USAGE) &&
+            child_start_again(data, sd_event_source_get_event(s)))
                 return 0;
-        finish(data, si->si_code == CLD_EXITED, si->si_status);
+        child_finish(data, si->si_code == CLD_EXITED, si->si_status);
         return 0;
 }
 
 /* ---- its life ---- */
 
-/* If no event can report its end, it has no caller, and must not go on. It has not begun yet. */
-static int attach(struct child *c, sd_event *event)
+static int child_listen(struct child *c, sd_event *event)
 {
-        int r = sd_event_add_child(event, &c->end, c->pid, WEXITED, on_end, c);
+        int r = sd_event_add_child(event, &c->end, c->pid, WEXITED, child_on_end, c);
 
-        if (r >= 0)
-                r = sd_event_add_io(event, &c->output, c->out, EPOLLIN, on_output, c);
+        if (r < 0)
+                return r;
+        return sd_event_add_io(event, &c->output, c->out, EPOLLIN, child_on_output, c);
+}
+
+/* If no event can report its end, it has no caller, and must not go on. It has not begun yet. */
+static int child_attach(struct child *c, sd_event *event)
+{
+        int r = child_listen(c, event);
+
         if (r < 0) {
                 (void) kill(c->pid, SIGKILL);
                 (void) waitpid(c->pid, NULL, 0);
@@ -151,32 +159,32 @@ static int attach(struct child *c, sd_event *event)
 int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *data, int keep_fd, struct child **ret)
 {
         _cleanup_(child_freep) struct child *c = child_new(ended, data);
-        const struct roots *r = &m->roots;
-        int fds[2], k;
+        const struct roots *roots = &m->roots;
+        _cleanup_close_ int its_out = -1;
+        int fds[2], r;
 
         if (!c)
                 return -ENOMEM;
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
         c->out = fds[0];
-        if (fcntl(c->out, F_SETFL, O_NONBLOCK) < 0) {
-                k = -errno;
-                (void) close(fds[1]);
-                return k;
-        }
-        const int keep[] = {r->sys, r->proc, r->dev, r->run, r->etc, r->lib, r->var, keep_fd, fds[1]};
+        its_out = fds[1];
+        if (fcntl(c->out, F_SETFL, O_NONBLOCK) < 0)
+                return -errno;
+        const int keep[] = {roots->sys, roots->proc, roots->dev, roots->run, roots->etc,
+                            roots->lib, roots->var,  keep_fd,    its_out};
         c->pid = child_fork(keep, ELEMENTSOF(keep));
         if (c->pid == 0) {
-                task(r, data, fds[1]);
+                task(roots, data, its_out);
                 _exit(0);
         }
-        (void) close(fds[1]);
         if (c->pid < 0)
                 return c->pid;
-        k = attach(c, m->event);
-        if (k >= 0)
-                *ret = TAKE_PTR(c);
-        return k;
+        r = child_attach(c, m->event);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(c);
+        return 0;
 }
 
 /* Starts uasd-switch. with_stdin: it has a stdin, and `in` is the other end. like: has the functions that it calls. */
@@ -201,16 +209,18 @@ static int switch_new(sd_event *event, const char *const *argv, bool with_stdin,
                 c->in = fds[1];
         }
         r = child_spawn(argv, its_in, its_out, true, &c->pid);
-        if (r >= 0)
-                r = attach(c, event);
-        if (r >= 0)
-                *ret = TAKE_PTR(c);
-        return r;
+        if (r < 0)
+                return r;
+        r = child_attach(c, event);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(c);
+        return 0;
 }
 
 /* ---- its arguments, and a switch by the uasd-switch on standby if it can ---- */
 
-static int job_new(const char *const *args, struct job_text *ret)
+static int job_text_new(const char *const *args, struct job_text *ret)
 {
         struct job_text job = {.size = 0};
 
@@ -226,7 +236,8 @@ static int job_new(const char *const *args, struct job_text *ret)
         return 0;
 }
 
-static int job_start(sd_event *event, const struct job_text *job, bool with_stdin, const struct child *like, struct child **ret)
+static int job_text_start(sd_event *event, const struct job_text *job, bool with_stdin, const struct child *like,
+                          struct child **ret)
 {
         const char *argv[ARGS_MOST + 3] = {PROGRAM_SWITCH};
         size_t n = 1;
@@ -240,9 +251,11 @@ int child_claim(struct manager *m, const char *const *args, child_line_fn line, 
                 struct child **ret)
 {
         struct job_text job;
-        int r = job_new(args, &job);
+        int r = job_text_new(args, &job);
 
-        return r < 0 ? r : job_start(m->event, &job, true, &(struct child){.line = line, .ended = ended, .data = data}, ret);
+        if (r < 0)
+                return r;
+        return job_text_start(m->event, &job, true, &(struct child){.line = line, .ended = ended, .data = data}, ret);
 }
 
 /* Returns false if there is no standby that takes the job. From then on its stdin is at its end. */
@@ -272,20 +285,24 @@ int child_switch(struct manager *m, const char *const *args, child_line_fn line,
         const struct child like = {.line = line, .ended = ended, .data = data};
         struct job_text job;
         struct child *c;
-        int r = job_new(args, &job);
+        int r = job_text_new(args, &job);
 
-        return r < 0 || standby_take(m, &job, &like) ? r : job_start(m->event, &job, false, &like, &c);
+        if (r < 0)
+                return r;
+        if (standby_take(m, &job, &like))
+                return 0;
+        return job_text_start(m->event, &job, false, &like, &c);
 }
 
 /*
  * A standby may end at the moment at which it gets its job. Then it has not begun, and another uasd-switch gets the job. The
  * switch counts as running all the time: a sleep waits for it, no inhibitor ends it, and its arguments name the device.
  */
-static bool job_again(struct child *c, sd_event *event)
+static bool child_start_again(struct child *c, sd_event *event)
 {
         struct child *other;
 
-        if (!c->job || !c->ended || job_start(event, c->job, false, c, &other) < 0)
+        if (!c->job || !c->ended || job_text_start(event, c->job, false, c, &other) < 0)
                 return false;
         child_freep(&c);
         return true;
@@ -323,7 +340,9 @@ void child_standby_end(struct manager *m)
 
 pid_t child_pid(const struct child *c)
 {
-        return c ? c->pid : 0;
+        if (!c)
+                return 0;
+        return c->pid;
 }
 
 void child_stop(struct child *c)
@@ -345,7 +364,7 @@ bool child_wait(struct child *c, usec_t deadline)
 {
         struct pollfd p = {.fd = c->out, .events = POLLIN};
 
-        while (!take_output(c)) {
+        while (!child_take_output(c)) {
                 usec_t now = now_monotonic();
 
                 if (now >= deadline || poll(&p, 1, (int) ((deadline - now) / USEC_PER_MSEC) + 1) < 0)
@@ -353,6 +372,6 @@ bool child_wait(struct child *c, usec_t deadline)
         }
         c->end = sd_event_source_disable_unref(c->end);
         (void) waitpid(c->pid, NULL, 0); /* it is about to exit */
-        finish(c, true, 0);
+        child_finish(c, true, 0);
         return true;
 }

@@ -21,20 +21,23 @@
 #define STOP_USEC (5 * USEC_PER_SEC)
 #define AGAIN_USEC USEC_PER_SEC
 
-static int record_write(const struct roots *r, const struct record_task *rec)
+static int record_perform(const struct roots *roots, const struct record_task *rec)
 {
         switch (rec->type) {
         case RECORD_HISTORY:
-                return history_write(r, &rec->facts, &rec->history);
+                return history_write(roots, &rec->facts, &rec->history);
         case RECORD_END_TRIAL:
-                return history_end_trials(r, &rec->facts);
+                return history_end_trials(roots, &rec->facts);
         case RECORD_FORGET:
-                return rec->id[0] ? history_forget_id(r, rec->id) : history_forget(r, &rec->facts);
+                if (rec->id[0])
+                        return history_forget_id(roots, rec->id);
+                return history_forget(roots, &rec->facts);
         case RECORD_POLICY:
-                return rec->id[0] ? policy_store_id(r, rec->id, rec->policy, rec->force)
-                                  : policy_store(r, &rec->facts, rec->port, rec->policy, rec->force);
+                if (rec->id[0])
+                        return policy_store_id(roots, rec->id, rec->policy, rec->force);
+                return policy_store(roots, &rec->facts, rec->port, rec->policy, rec->force);
         case RECORD_TRIM:
-                return trims_store(r, &rec->facts, rec->port, rec->luns, rec->n_luns);
+                return trims_store(roots, &rec->facts, rec->port, rec->luns, rec->n_luns);
         }
         return -EINVAL;
 }
@@ -44,18 +47,18 @@ struct answer {
         char warning[STORE_WARNING_MAX];
 };
 
-static void in_child(const struct roots *r, void *data, int out)
+static void record_in_child(const struct roots *roots, void *data, int out)
 {
         struct answer a = {};
 
         (void) prctl(PR_SET_PDEATHSIG, 0); /* the child finishes even if uasd ends */
-        a.r = record_write(r, data);
+        a.r = record_perform(roots, data);
         (void) copy_string(a.warning, sizeof(a.warning), store_warning());
         (void) !write(out, &a, sizeof(a));
 }
 
 /* The first record is on disk, or failed with r. */
-static void written(struct manager *m, int r)
+static void record_written(struct manager *m, int r)
 {
         struct record_task *rec = m->records;
 
@@ -69,15 +72,15 @@ static void written(struct manager *m, int r)
         free(rec);
 }
 
-static void start(void *data);
+static void record_start(void *data);
 
 /* A caller must get an answer. uasd's own records can wait: another program has the lock, or no child could be started. */
-static bool can_wait(const struct record_task *rec)
+static bool record_can_wait(const struct record_task *rec)
 {
         return !rec->call && !rec->manager->env.stopping;
 }
 
-static void on_written(void *data, const struct child_end *end)
+static void record_on_end(void *data, const struct child_end *end)
 {
         struct record_task *rec = data;
         struct manager *m = rec->manager;
@@ -92,27 +95,27 @@ static void on_written(void *data, const struct child_end *end)
         r = a.r;
         memcpy(rec->warning, a.warning, sizeof(rec->warning));
         rec->warning[sizeof(rec->warning) - 1] = '\0';
-        if (r == -ETIMEDOUT && can_wait(rec)) {
-                start(m);
+        if (r == -ETIMEDOUT && record_can_wait(rec)) {
+                record_start(m);
                 return;
         }
-        written(m, r);
-        start(m);
+        record_written(m, r);
+        record_start(m);
 }
 
-static void start(void *data)
+static void record_start(void *data)
 {
         struct manager *m = data;
         int r;
 
         while (m->records && !m->recorder) {
-                r = child_run(m, in_child, on_written, m->records, -1, &m->recorder);
+                r = child_run(m, record_in_child, record_on_end, m->records, -1, &m->recorder);
                 if (r >= 0)
                         return;
-                if (can_wait(m->records) &&
-                    (m->record_again.timer || later_call(&m->record_again, m->event, AGAIN_USEC, start, m) >= 0))
+                if (record_can_wait(m->records) &&
+                    (m->record_again.timer || later_call(&m->record_again, m->event, AGAIN_USEC, record_start, m) >= 0))
                         return;
-                written(m, r);
+                record_written(m, r);
         }
 }
 
@@ -134,7 +137,7 @@ int record_add(struct manager *m, struct entry *e, const struct record_task *tem
         while (*last)
                 last = &(*last)->next;
         *last = rec;
-        start(m);
+        record_start(m);
         return 0;
 }
 
@@ -147,8 +150,8 @@ void record_forget_entry(struct entry *e)
 
 /* ---- unwritten records ---- */
 
-static bool is_of(const struct record_task *rec, const struct facts *f,
-                  char *(*key)(const struct facts *f, char *ret, size_t size))
+static bool record_is_of(const struct record_task *rec, const struct facts *f,
+                         char *(*key)(const struct facts *f, char *ret, size_t size))
 {
         char a[HISTORY_KEY_MAX], b[HISTORY_KEY_MAX];
 
@@ -158,22 +161,22 @@ static bool is_of(const struct record_task *rec, const struct facts *f,
 bool record_pending(const struct manager *m, const struct facts *f)
 {
         for (const struct record_task *rec = m->records; rec; rec = rec->next)
-                if (rec->type == RECORD_HISTORY && is_of(rec, f, history_key))
+                if (rec->type == RECORD_HISTORY && record_is_of(rec, f, history_key))
                         return true;
         return false;
 }
 
 /* Changes a record from the files, if found, to what it will be. */
-static bool apply(const struct record_task *rec, const struct facts *f, const char *boot, bool found, struct history *h)
+static bool record_apply(const struct record_task *rec, const struct facts *f, const char *boot, bool found, struct history *h)
 {
-        if (rec->type == RECORD_HISTORY && is_of(rec, f, history_key)) {
+        if (rec->type == RECORD_HISTORY && record_is_of(rec, f, history_key)) {
                 *h = rec->history;
                 return true;
         }
-        if (rec->type == RECORD_END_TRIAL && found && is_of(rec, f, history_key))
+        if (rec->type == RECORD_END_TRIAL && found && record_is_of(rec, f, history_key))
                 (void) history_end_trial(h, boot);
         if (rec->type == RECORD_FORGET && !rec->id[0])
-                return found && !is_of(rec, f, history_key_disk);
+                return found && !record_is_of(rec, f, history_key_disk);
         if (rec->type == RECORD_FORGET)
                 return found && !history_id_is_of(rec->id, f);
         return found;
@@ -181,15 +184,18 @@ static bool apply(const struct record_task *rec, const struct facts *f, const ch
 
 int record_read(const struct manager *m, const struct facts *f, struct history *ret)
 {
-        int k = history_read(&m->roots, f, ret);
+        int r = history_read(&m->roots, f, ret);
         struct here here;
 
         if (!m->records)
-                return k;
+                return r;
         history_here(&m->roots, &here);
         for (const struct record_task *rec = m->records; rec; rec = rec->next)
-                k = apply(rec, f, here.boot, k > 0, ret) ? 1 : k > 0 ? 0 : k;
-        return k;
+                if (record_apply(rec, f, here.boot, r > 0, ret))
+                        r = 1;
+                else if (r > 0)
+                        r = 0;
+        return r;
 }
 
 void record_judge(const struct manager *m, struct facts *f)
@@ -204,7 +210,7 @@ void record_stop(struct manager *m)
 {
         usec_t deadline = now_monotonic() + STOP_USEC;
 
-        start(m);
+        record_start(m);
         while (m->recorder && child_wait(m->recorder, deadline))
                 ;
         if (m->records)

@@ -31,22 +31,22 @@ struct device_strings {
         bool whole;
 };
 
-static void in_child(const struct roots *r, void *data, int out)
+static void naming_in_child(const struct roots *roots, void *data, int out)
 {
         const struct naming *n = data;
         struct device_strings t = {};
         struct usb_disk d;
 
-        if (usb_disk_read(r, n->facts.interface, true, &d) <= 0)
+        if (usb_disk_read(roots, n->facts.interface, true, &d) <= 0)
                 return;
         t.facts = d.facts;
         t.whole = d.strings_anew;
         (void) !write(out, &t, sizeof(t));
 }
 
-static void ask(void *data);
+static void naming_ask(void *data);
 
-static void on_told(void *data, const struct child_end *end)
+static void naming_on_answer(void *data, const struct child_end *end)
 {
         struct naming *n = data;
         const struct device_strings *t = end->answer;
@@ -56,11 +56,11 @@ static void on_told(void *data, const struct child_end *end)
                 facts_copy_strings(&t->facts, &n->facts);
                 n->whole = t->whole;
         } else
-                (void) later_call(&n->again, n->manager->event, AGAIN_USEC, ask, n); /* unless it has gone */
+                (void) later_call(&n->again, n->manager->event, AGAIN_USEC, naming_ask, n); /* unless it has gone */
         queue_rescan(n->manager, n->facts.interface);
 }
 
-static struct naming **find(struct manager *m, const char *interface)
+static struct naming **naming_find(struct manager *m, const char *interface)
 {
         struct naming **at = &m->namings;
 
@@ -69,7 +69,7 @@ static struct naming **find(struct manager *m, const char *interface)
         return at;
 }
 
-static void drop(struct naming **at)
+static void naming_drop(struct naming **at)
 {
         struct naming *n = *at;
 
@@ -81,24 +81,24 @@ static void drop(struct naming **at)
 
 void strings_drop(struct manager *m, const char *interface)
 {
-        struct naming **at = find(m, interface);
+        struct naming **at = naming_find(m, interface);
 
         if (*at)
-                drop(at);
+                naming_drop(at);
 }
 
-static void ask(void *data)
+static void naming_ask(void *data)
 {
         struct naming *n = data;
-        int r = child_run(n->manager, in_child, on_told, n, -1, &n->worker);
+        int r = child_run(n->manager, naming_in_child, naming_on_answer, n, -1, &n->worker);
 
         if (r >= 0)
                 return;
         log_warning("%s: its names cannot be read yet: %s", n->facts.interface, strerror(-r));
-        (void) later_call(&n->again, n->manager->event, AGAIN_USEC, ask, n);
+        (void) later_call(&n->again, n->manager->event, AGAIN_USEC, naming_ask, n);
 }
 
-static void name(struct manager *m, const struct facts *f)
+static void naming_new(struct manager *m, const struct facts *f)
 {
         struct naming *n = calloc(1, sizeof(*n));
 
@@ -106,15 +106,15 @@ static void name(struct manager *m, const struct facts *f)
                 return;
         *n = (struct naming){.next = m->namings, .manager = m, .facts = *f};
         m->namings = n;
-        ask(n);
+        naming_ask(n);
 }
 
 bool strings_known(struct manager *m, struct facts *f)
 {
-        struct naming **at = find(m, f->interface), *n = *at;
+        struct naming **at = naming_find(m, f->interface), *n = *at;
 
         if (n && !facts_same_attachment(&n->facts, f)) { /* of the former device */
-                drop(at);
+                naming_drop(at);
                 n = NULL;
         }
         if (n && (n->worker || n->again.timer))
@@ -122,13 +122,13 @@ bool strings_known(struct manager *m, struct facts *f)
         if (!n) {
                 if (strings_kept(&m->roots, f))
                         return true;
-                name(m, f);
+                naming_new(m, f);
                 return false;
         }
         facts_copy_strings(&n->facts, f);
         if (n->whole) /* for programs that start while it hangs, uasd included */
                 (void) strings_keep(&m->roots, f);
-        drop(at);
+        naming_drop(at);
         return true;
 }
 

@@ -22,7 +22,7 @@ struct child_end {
 typedef void (*child_end_fn)(void *data, const struct child_end *end);
 
 /* A fork that does one task, and writes its answer into `out`. keep_fd: another descriptor that it needs, or -1. */
-typedef void (*child_task_fn)(const struct roots *r, void *data, int out);
+typedef void (*child_task_fn)(const struct roots *roots, void *data, int out);
 int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *data, int keep_fd, struct child **ret);
 
 /*

@@ -21,9 +21,9 @@
 #define STRANGER_PAUSE_USEC 20000
 
 /* O_NONBLOCK also opens an empty slot. As long as the slot is claimed, no process can mount the next card. */
-static int node_open(const struct roots *r, const struct block *b, int flags)
+static int node_open(const struct roots *roots, const struct block *b, int flags)
 {
-        int fd = openat(r->dev, b->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
+        int fd = openat(roots->dev, b->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
         struct stat st;
 
         if (fd < 0)
@@ -36,7 +36,7 @@ static int node_open(const struct roots *r, const struct block *b, int flags)
         return fd;
 }
 
-static int add_node(struct claim *c, const struct block *b, int fd, bool whole, bool exclusive, unsigned lun)
+static int claim_add_node(struct claim *c, const struct block *b, int fd, bool whole, bool exclusive, unsigned lun)
 {
         struct claimed node = {.fd = fd, .exclusive = exclusive ? fd : -1, .whole = whole, .lun = lun};
 
@@ -47,54 +47,66 @@ static int add_node(struct claim *c, const struct block *b, int fd, bool whole, 
         return -ENOMEM;
 }
 
-static int take_whole(const struct roots *r, const struct lun *l, bool exclusive, struct claim *c,
-                      char ret_busy[static BLOCK_NAME_MAX])
+static int claim_take_whole(const struct roots *roots, const struct lun *l, bool exclusive, struct claim *c,
+                            char ret_busy[static BLOCK_NAME_MAX])
 {
-        int fd = node_open(r, &l->disk, exclusive ? O_EXCL : 0);
+        int fd = node_open(roots, &l->disk, exclusive ? O_EXCL : 0);
 
         memcpy(ret_busy, l->disk.name, BLOCK_NAME_MAX);
-        return fd < 0 ? fd : add_node(c, &l->disk, fd, true, exclusive, l->lun);
+        if (fd < 0)
+                return fd;
+        return claim_add_node(c, &l->disk, fd, true, exclusive, l->lun);
 }
 
 /* Each partition has its own page cache, which fsync of the whole disk does not write. */
-static int open_partitions(const struct roots *r, const struct lun *l, struct claim *c)
+static int claim_open_partitions(const struct roots *roots, const struct lun *l, struct claim *c)
 {
-        int k = 0;
+        for (size_t p = 0; p < l->n_parts; p++) {
+                int fd = node_open(roots, &l->parts[p], 0), r;
 
-        for (size_t p = 0; k >= 0 && p < l->n_parts; p++) {
-                int fd = node_open(r, &l->parts[p], 0);
-                k = fd < 0 ? fd : add_node(c, &l->parts[p], fd, false, false, l->lun);
+                if (fd < 0)
+                        return fd;
+                r = claim_add_node(c, &l->parts[p], fd, false, false, l->lun);
+                if (r < 0)
+                        return r;
         }
-        return k;
+        return 0;
 }
 
-static int watch_node(const struct roots *r, int inotify, const struct block *b)
+static int claim_watch_node(const struct roots *roots, int inotify, const struct block *b)
 {
         char path[64];
 
-        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", r->dev, b->name);
-        return inotify_add_watch(inotify, path, IN_OPEN | IN_MODIFY | IN_CLOSE) < 0 ? -errno : 0;
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", roots->dev, b->name);
+        if (inotify_add_watch(inotify, path, IN_OPEN | IN_MODIFY | IN_CLOSE) < 0)
+                return -errno;
+        return 0;
 }
 
-static int watch_luns(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *c)
+static int claim_watch_luns(const struct roots *roots, const struct lun *luns, size_t n_luns, struct claim *c)
 {
-        int k = 0;
+        int r;
 
         c->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (c->inotify < 0)
                 return -errno;
-        for (size_t i = 0; k >= 0 && i < n_luns; i++) {
+        for (size_t i = 0; i < n_luns; i++) {
                 if (!luns[i].disk.name[0])
                         continue;
-                k = watch_node(r, c->inotify, &luns[i].disk);
-                for (size_t p = 0; k >= 0 && p < luns[i].n_parts; p++)
-                        k = watch_node(r, c->inotify, &luns[i].parts[p]);
+                r = claim_watch_node(roots, c->inotify, &luns[i].disk);
+                if (r < 0)
+                        return r;
+                for (size_t p = 0; p < luns[i].n_parts; p++) {
+                        r = claim_watch_node(roots, c->inotify, &luns[i].parts[p]);
+                        if (r < 0)
+                                return r;
+                }
         }
-        return k;
+        return 0;
 }
 
 /* Returns the worst disturbance that inotify reports. but: events of only this kind do not count. */
-static enum disturbance events(const struct claim *c, uint32_t but)
+static enum disturbance claim_events(const struct claim *c, uint32_t but)
 {
         enum disturbance worst = DISTURBANCE_NONE;
         union {
@@ -117,57 +129,62 @@ static enum disturbance events(const struct claim *c, uint32_t but)
         return worst;
 }
 
-static int take_all(const struct roots *r, const struct lun *luns, size_t n_luns, bool exclusive, struct claim *c,
-                    char ret_busy[static BLOCK_NAME_MAX])
+static int claim_take_all(const struct roots *roots, const struct lun *luns, size_t n_luns, bool exclusive, struct claim *c,
+                          char ret_busy[static BLOCK_NAME_MAX])
 {
-        int k;
+        int r;
 
         ret_busy[0] = '\0';
-        k = watch_luns(r, luns, n_luns, c);
-        for (size_t i = 0; k >= 0 && i < n_luns; i++)
-                if (luns[i].disk.name[0])
-                        k = take_whole(r, &luns[i], exclusive, c, ret_busy);
-        return k;
+        r = claim_watch_luns(roots, luns, n_luns, c);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n_luns; i++) {
+                if (!luns[i].disk.name[0])
+                        continue;
+                r = claim_take_whole(roots, &luns[i], exclusive, c, ret_busy);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
-static int all_partitions(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *c)
+static int claim_all_partitions(const struct roots *roots, const struct lun *luns, size_t n_luns, struct claim *c)
 {
-        int k = 0;
+        for (size_t i = 0; i < n_luns; i++) {
+                int r = claim_open_partitions(roots, &luns[i], c);
 
-        for (size_t i = 0; k >= 0 && i < n_luns; i++)
-                k = open_partitions(r, &luns[i], c);
+                if (r < 0)
+                        return r;
+        }
         (void) claim_disturbed(c); /* these events are of our own opens; the caller looks in /proc next */
-        return k;
+        return 0;
 }
 
-/* Gives the claim to the caller; k: an error drops it. */
-static int hand_over(struct claim *c, int k, struct claim *ret)
-{
-        if (k < 0)
-                claim_drop(c);
-        else
-                *ret = *c;
-        return k < 0 ? k : 0;
-}
-
-int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
+int claim_take(const struct roots *roots, const struct lun *luns, size_t n_luns, struct claim *ret,
                char ret_busy[static BLOCK_NAME_MAX])
 {
-        struct claim c = CLAIM_NULL;
-        int k = take_all(r, luns, n_luns, true, &c, ret_busy);
+        _cleanup_(claim_drop) struct claim c = CLAIM_NULL;
+        int r = claim_take_all(roots, luns, n_luns, true, &c, ret_busy);
 
-        if (k >= 0)
-                k = all_partitions(r, luns, n_luns, &c);
-        return hand_over(&c, k, ret);
+        if (r < 0)
+                return r;
+        r = claim_all_partitions(roots, luns, n_luns, &c);
+        if (r < 0)
+                return r;
+        *ret = TAKE_VALUE(c, CLAIM_NULL);
+        return 0;
 }
 
-int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
+int claim_watch(const struct roots *roots, const struct lun *luns, size_t n_luns, struct claim *ret,
                 char ret_failed[static BLOCK_NAME_MAX])
 {
-        struct claim c = CLAIM_NULL;
-        int k = take_all(r, luns, n_luns, false, &c, ret_failed);
+        _cleanup_(claim_drop) struct claim c = CLAIM_NULL;
+        int r = claim_take_all(roots, luns, n_luns, false, &c, ret_failed);
 
-        return hand_over(&c, k, ret);
+        if (r < 0)
+                return r;
+        *ret = TAKE_VALUE(c, CLAIM_NULL);
+        return 0;
 }
 
 void claim_close_partitions(struct claim *c)
@@ -197,7 +214,7 @@ static int claim_opens(const struct claim *c)
         return n;
 }
 
-bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c)
+bool claim_has_strangers(const struct roots *roots, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c)
 {
         bool strangers = true, partitions = false;
 
@@ -209,23 +226,27 @@ bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n
         for (int tries = 0; strangers && tries < STRANGER_TRIES; tries++) {
                 if (tries > 0)
                         (void) usleep(STRANGER_PAUSE_USEC);
-                strangers = driver_opens(r, driver) > claim_opens(c);
+                strangers = driver_opens(roots, driver) > claim_opens(c);
         }
         for (size_t i = 0; partitions && i < n_luns; i++)
-                if (open_partitions(r, &luns[i], c) < 0)
+                if (claim_open_partitions(roots, &luns[i], c) < 0)
                         return true;
         return strangers;
 }
 
-int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct awake deadline,
+int claim_prepare(const struct roots *roots, const struct lun *luns, size_t n_luns, enum driver driver, struct awake deadline,
                   struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
 {
-        struct claim c = CLAIM_NULL;
-        int before = driver_opens(r, driver), k = take_all(r, luns, n_luns, false, &c, ret_busy);
+        _cleanup_(claim_drop) struct claim c = CLAIM_NULL;
+        int before = driver_opens(roots, driver), r = claim_take_all(roots, luns, n_luns, false, &c, ret_busy);
 
-        for (size_t i = 0; k >= 0 && i < c.n; i++) {
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < c.n; i++) {
                 memcpy(ret_busy, c.nodes[i].name, BLOCK_NAME_MAX);
-                k = lock_until(c.nodes[i].fd, deadline);
+                r = lock_until(c.nodes[i].fd, deadline);
+                if (r < 0)
+                        return r;
         }
         /*
          * No process had a disk of this driver open, and now the driver counts exactly our opens. Then no partition has dirty
@@ -233,37 +254,42 @@ int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, 
          * of another process is counted, a later one is an event.
          */
         (void) claim_disturbed(&c);
-        c.alone = k >= 0 && before == 0 && driver_opens(r, driver) == (int) c.n;
-        if (k >= 0 && !c.alone)
-                k = all_partitions(r, luns, n_luns, &c);
-        return hand_over(&c, k, ret);
+        c.alone = before == 0 && driver_opens(roots, driver) == (int) c.n;
+        if (!c.alone) {
+                r = claim_all_partitions(roots, luns, n_luns, &c);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_VALUE(c, CLAIM_NULL);
+        return 0;
 }
 
-uint64_t claim_written(const struct roots *r, const struct claim *c)
+uint64_t claim_written(const struct roots *roots, const struct claim *c)
 {
         uint64_t sum = 0;
 
         for (size_t i = 0; i < c->n; i++)
-                sum += c->nodes[i].whole ? sectors_written(r, c->nodes[i].name) : 0;
+                if (c->nodes[i].whole)
+                        sum += sectors_written(roots, c->nodes[i].name);
         return sum;
 }
 
 /* Releases the claim if it has its own descriptor; the node stays open. */
-static void let_go(struct claimed *node)
+static void node_let_go(struct claimed *node)
 {
         if (node->exclusive != node->fd)
                 node->exclusive = close_keep_errno(node->exclusive);
 }
 
 /* Returns what other processes did meanwhile, as far as the events of our own closes do not hide it. */
-static enum disturbance open_door(struct claim *c)
+static enum disturbance claim_open_door(struct claim *c)
 {
         for (size_t i = 0; i < c->n; i++)
-                let_go(&c->nodes[i]);
-        return events(c, 0);
+                node_let_go(&c->nodes[i]);
+        return claim_events(c, 0);
 }
 
-static int claim_node(const struct roots *r, struct claimed *node)
+static int node_claim(const struct roots *roots, struct claimed *node)
 {
         struct stat st;
         struct block b = {0};
@@ -274,7 +300,7 @@ static int claim_node(const struct roots *r, struct claimed *node)
         memcpy(b.name, node->name, sizeof(b.name));
         b.major = major(st.st_rdev);
         b.minor = minor(st.st_rdev);
-        fd = node_open(r, &b, O_EXCL);
+        fd = node_open(roots, &b, O_EXCL);
         if (fd < 0)
                 return fd;
         node->exclusive = fd;
@@ -286,26 +312,42 @@ static int claim_node(const struct roots *r, struct claimed *node)
  * A later open changes the driver's count, or inotify reports its close. inotify may merge the event of such an open with those
  * of ours. But we close nothing here, so every close is of another process.
  */
-int claim_close_door(const struct roots *r, enum driver driver, int opens, struct claim *c, char ret_busy[static BLOCK_NAME_MAX])
+static int claim_try_door(const struct roots *roots, enum driver driver, int opens, struct claim *c,
+                          char ret_busy[static BLOCK_NAME_MAX], enum disturbance *d)
 {
-        int ours = claim_opens(c), k = 0;
-        enum disturbance d = events(c, 0);
+        int ours = claim_opens(c);
 
-        for (size_t i = 0; k >= 0 && d == DISTURBANCE_NONE && i < c->n; i++) {
+        *d = claim_events(c, 0);
+        if (*d != DISTURBANCE_NONE)
+                return 0;
+        for (size_t i = 0; i < c->n; i++) {
+                int r;
+
                 memcpy(ret_busy, c->nodes[i].name, BLOCK_NAME_MAX);
-                k = claim_node(r, &c->nodes[i]);
+                r = node_claim(roots, &c->nodes[i]);
+                if (r < 0)
+                        return r;
         }
-        if (d == DISTURBANCE_NONE)
-                d = events(c, IN_OPEN);
-        if (d == DISTURBANCE_NONE && k >= 0 && opens >= 0 && driver_opens(r, driver) != opens + claim_opens(c) - ours)
-                d = DISTURBANCE_OPENED;
-        if (d != DISTURBANCE_NONE || k < 0) {
-                enum disturbance last = open_door(c);
+        *d = claim_events(c, IN_OPEN);
+        if (*d == DISTURBANCE_NONE && opens >= 0 && driver_opens(roots, driver) != opens + claim_opens(c) - ours)
+                *d = DISTURBANCE_OPENED;
+        return 0;
+}
 
-                if (k >= 0)
-                        k = d == DISTURBANCE_WRITTEN || last == DISTURBANCE_WRITTEN ? -ESTALE : -EAGAIN;
-        }
-        return k;
+int claim_close_door(const struct roots *roots, enum driver driver, int opens, struct claim *c,
+                     char ret_busy[static BLOCK_NAME_MAX])
+{
+        enum disturbance d, last;
+        int r = claim_try_door(roots, driver, opens, c, ret_busy, &d);
+
+        if (r == 0 && d == DISTURBANCE_NONE)
+                return 0;
+        last = claim_open_door(c);
+        if (r < 0)
+                return r;
+        if (d == DISTURBANCE_WRITTEN || last == DISTURBANCE_WRITTEN)
+                return -ESTALE;
+        return -EAGAIN;
 }
 
 bool claim_has(const struct claim *c, unsigned lun)
@@ -320,7 +362,7 @@ void claim_let_go(struct claim *c, unsigned lun)
 {
         for (size_t i = 0; i < c->n; i++)
                 if (c->nodes[i].lun == lun)
-                        let_go(&c->nodes[i]);
+                        node_let_go(&c->nodes[i]);
 }
 
 /* The kernel lets a read-only open send this command, without any capability (drivers/scsi/scsi_ioctl.c:scsi_cmd_allowed). */
@@ -341,11 +383,13 @@ int claim_stop(const struct claim *c, size_t i)
                 return 0;
         if (ioctl(c->nodes[i].exclusive, SG_IO, &io) < 0)
                 return -errno;
-        return (io.info & SG_INFO_CHECK) != 0 ? -EIO : 0;
+        if ((io.info & SG_INFO_CHECK) != 0)
+                return -EIO;
+        return 0;
 }
 
 /* fsync may fail on a CD-ROM, a write-protected card or an empty slot. These have nothing to write. */
-static bool nothing_to_write(int fd)
+static bool node_has_nothing_to_write(int fd)
 {
         uint64_t size;
         int ro;
@@ -361,7 +405,7 @@ int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
                         if (c->nodes[i].whole == (whole == 1) && fsync(c->nodes[i].fd) < 0) {
                                 int r = -errno;
 
-                                if (nothing_to_write(c->nodes[i].fd))
+                                if (node_has_nothing_to_write(c->nodes[i].fd))
                                         continue;
                                 memcpy(ret_failed, c->nodes[i].name, BLOCK_NAME_MAX);
                                 return r;
@@ -371,13 +415,13 @@ int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
 
 enum disturbance claim_disturbed(const struct claim *c)
 {
-        return events(c, 0);
+        return claim_events(c, 0);
 }
 
 void claim_close(struct claim *c)
 {
         for (size_t i = 0; i < c->n; i++) {
-                let_go(&c->nodes[i]);
+                node_let_go(&c->nodes[i]);
                 (void) close_keep_errno(c->nodes[i].fd);
         }
         free(c->nodes);

@@ -29,14 +29,14 @@ struct claim {
 #define CLAIM_NULL ((struct claim){NULL, 0, -1, false})
 
 /* Claims all or none. Returns 0, -EBUSY with the name of the busy node, or another -errno. */
-int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
+int claim_take(const struct roots *roots, const struct lun *luns, size_t n_luns, struct claim *ret,
                char ret_busy[static BLOCK_NAME_MAX]);
 
 /*
  * Opens and watches the whole disks, all or none. It neither claims nor locks them, so no other process fails. Returns 0, or
  * -errno with the name of a node.
  */
-int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
+int claim_watch(const struct roots *roots, const struct lun *luns, size_t n_luns, struct claim *ret,
                 char ret_failed[static BLOCK_NAME_MAX]);
 
 /*
@@ -44,14 +44,14 @@ int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, st
  * waits for udev's worker and keeps the next one away. driver: present driver of the disk, for `alone`. Returns 0, -ETIMEDOUT
  * with the name of the locked node, or another -errno.
  */
-int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct awake deadline,
+int claim_prepare(const struct roots *roots, const struct lun *luns, size_t n_luns, enum driver driver, struct awake deadline,
                   struct claim *ret, char ret_busy[static BLOCK_NAME_MAX]);
 
 /*
  * Returns the number of sectors ever written to the disks or discarded. Only this number shows the writes of a file system;
  * inotify shows those of a process.
  */
-uint64_t claim_written(const struct roots *r, const struct claim *c);
+uint64_t claim_written(const struct roots *roots, const struct claim *c);
 
 /* Closes the nodes of the partitions. They are needed only for the sync, and count as opens. The close writes back later data. */
 void claim_close_partitions(struct claim *c);
@@ -62,7 +62,8 @@ void claim_close_partitions(struct claim *c);
  * -EAGAIN or -ESTALE. -EAGAIN: another process opened a disk of the driver meanwhile and may be about to mount it. -ESTALE: it
  * wrote to the disk.
  */
-int claim_close_door(const struct roots *r, enum driver driver, int opens, struct claim *c, char ret_busy[static BLOCK_NAME_MAX]);
+int claim_close_door(const struct roots *roots, enum driver driver, int opens, struct claim *c,
+                     char ret_busy[static BLOCK_NAME_MAX]);
 
 /* claim_has() returns true if claim_close_door() has claimed this LUN. claim_let_go() releases that claim. */
 bool claim_has(const struct claim *c, unsigned lun);
@@ -73,7 +74,7 @@ void claim_let_go(struct claim *c, unsigned lun);
  * without another disk; before the claim or after it. No list contains a node that is mapped into memory, or on its way through a
  * socket.
  */
-bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c);
+bool claim_has_strangers(const struct roots *roots, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c);
 
 /* Stops the drive of a claimed node (START STOP UNIT). Returns 0, also for a partition, or -errno. It may take seconds. */
 int claim_stop(const struct claim *c, size_t i);
@@ -130,4 +131,4 @@ bool fingerprint_same_sizes(const char *before, const char *after);
  * of a read, such as -EIO. `u` then has all such reads. The unbind ends the open ones. The queues stay until the process
  * ends.
  */
-int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline, struct unread *u);
+int trial_reads(const struct roots *roots, const struct claim *c, struct awake deadline, struct unread *u);

@@ -8,28 +8,39 @@
 #include "core/disk.h"
 #include "sys/io/sysfs.h"
 
-int driver_opens(const struct roots *r, enum driver d)
+static const char *driver_module(enum driver d)
 {
-        const char *module = d == DRIVER_UAS ? "uas" : d == DRIVER_USB_STORAGE ? "usb_storage" : NULL;
+        if (d == DRIVER_UAS)
+                return "uas";
+        if (d == DRIVER_USB_STORAGE)
+                return "usb_storage";
+        return NULL;
+}
+
+int driver_opens(const struct roots *roots, enum driver d)
+{
+        const char *module = driver_module(d);
         _cleanup_strv_ char **dependents = NULL;
         uint64_t references;
-        int k, n;
+        int r, n;
 
         if (!module)
                 return -ENOENT;
-        k = attr_read_uint(r->sys, path_join("module/", module, "/refcnt"), 10, &references);
-        if (k < 0)
-                return k;
-        n = dir_list(r->sys, path_join("module/", module, "/holders"), "", &dependents);
+        r = attr_read_uint(roots->sys, path_join("module/", module, "/refcnt"), 10, &references);
+        if (r < 0)
+                return r;
+        n = dir_list(roots->sys, path_join("module/", module, "/holders"), "", &dependents);
         if (n < 0)
                 return n;
-        return references > INT_MAX || (int) references < n ? -ERANGE : (int) references - n;
+        if (references > INT_MAX || (int) references < n)
+                return -ERANGE;
+        return (int) references - n;
 }
 
-bool driver_has_one(const struct roots *r, enum driver d, const char *interface)
+bool driver_has_one(const struct roots *roots, enum driver d, const char *interface)
 {
         _cleanup_strv_ char **names = NULL;
-        int n = dir_list(r->sys, path_join(SYSFS_USB_DRIVERS "/", driver_to_string(d)), "", &names);
+        int n = dir_list(roots->sys, path_join(SYSFS_USB_DRIVERS "/", driver_to_string(d)), "", &names);
 
         for (int i = 0; i < n; i++)
                 if (interface_name_valid(names[i]) && !streq(names[i], interface))
@@ -37,13 +48,13 @@ bool driver_has_one(const struct roots *r, enum driver d, const char *interface)
         return n >= 0;
 }
 
-uint64_t sectors_written(const struct roots *r, const char *block)
+uint64_t sectors_written(const struct roots *roots, const char *block)
 {
         unsigned long long written, discarded = 0;
         char text[256];
 
         /* A flush counts as a write without sectors. dumpe2fs sends one, and udisks runs dumpe2fs after each change. */
-        if (attr_read(r->sys, path_join("class/block/", block, "/stat"), text, sizeof(text)) <= 0 ||
+        if (attr_read(roots->sys, path_join("class/block/", block, "/stat"), text, sizeof(text)) <= 0 ||
             sscanf(text, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written, &discarded) < 1)
                 return 0;
         return written + discarded;
@@ -56,14 +67,14 @@ static const char *const attributes[_SCSI_COUNT_MAX] = {
         [SCSI_COUNT_TIMEOUTS] = "iotmo_cnt",
 };
 
-int scsi_count_read(const struct roots *r, const char *block, enum scsi_count which, uint64_t *ret)
+int scsi_count_read(const struct roots *roots, const char *block, enum scsi_count which, uint64_t *ret)
 {
-        return attr_read_uint(r->sys, path_join("block/", block, "/device/", attributes[which]), 16, ret);
+        return attr_read_uint(roots->sys, path_join("block/", block, "/device/", attributes[which]), 16, ret);
 }
 
-void scsi_counts_read(const struct roots *r, const char *block, struct scsi_counts *ret)
+void scsi_counts_read(const struct roots *roots, const char *block, struct scsi_counts *ret)
 {
         *ret = (struct scsi_counts){};
         for (enum scsi_count i = 0; i < _SCSI_COUNT_MAX; i++)
-                ret->known[i] = scsi_count_read(r, block, i, &ret->value[i]) >= 0;
+                ret->known[i] = scsi_count_read(roots, block, i, &ret->value[i]) >= 0;
 }

@@ -42,7 +42,7 @@ struct source {
         struct unread *unread;
 };
 
-static int read_all(const struct source *s, unsigned char *buffer, size_t want, uint64_t offset)
+static int source_read_range(const struct source *s, unsigned char *buffer, size_t want, uint64_t offset)
 {
         for (size_t done = 0; done < want;) {
                 ssize_t n;
@@ -65,45 +65,56 @@ static int read_all(const struct source *s, unsigned char *buffer, size_t want, 
  * systems, RAID and LUKS keep their names: that of btrfs is at 64 KiB, and that of an old RAID up to 128 KiB before the end.
  * UDF and VMFS keep theirs elsewhere.
  */
-static int sample(const struct source *s, uint64_t offset, uint64_t size, const char *where, FILE *out)
+static int source_sample(const struct source *s, uint64_t offset, uint64_t size, const char *where, FILE *out)
 {
         _cleanup_free_ unsigned char *buffer = malloc(SAMPLE);
         size_t n = size < SAMPLE ? (size_t) size : SAMPLE;
-        int r = buffer ? read_all(s, buffer, n, offset) : -ENOMEM;
+        int r;
 
+        if (!buffer)
+                return -ENOMEM;
+        r = source_read_range(s, buffer, n, offset);
         if (r < 0)
                 return r;
         (void) fprintf(out, "%s_HEAD=%016llx\n", where, (unsigned long long) fnv1a(buffer, n));
-        if (n < size)
-                r = read_all(s, buffer, n, offset + size - n);
-        if (r >= 0)
-                (void) fprintf(out, "%s_TAIL=%016llx\n", where, (unsigned long long) fnv1a(buffer, n));
-        return r;
+        if (n < size) {
+                r = source_read_range(s, buffer, n, offset + size - n);
+                if (r < 0)
+                        return r;
+        }
+        (void) fprintf(out, "%s_TAIL=%016llx\n", where, (unsigned long long) fnv1a(buffer, n));
+        return 0;
 }
 
-static int partitions(const struct source *s, blkid_probe whole, uint64_t size, FILE *out)
+static int source_partitions(const struct source *s, blkid_probe whole, uint64_t size, FILE *out)
 {
         blkid_partlist list = blkid_probe_get_partitions(whole);
-        int n = list ? blkid_partlist_numof_partitions(list) : 0, r = 0;
+        int n;
 
-        for (int i = 0; r >= 0 && i < n; i++) {
+        if (!list)
+                return 0;
+        n = blkid_partlist_numof_partitions(list);
+        for (int i = 0; i < n; i++) {
                 blkid_partition part = blkid_partlist_get_partition(list, i);
                 uint64_t start = (uint64_t) blkid_partition_get_start(part) * 512,
                          length = (uint64_t) blkid_partition_get_size(part) * 512;
                 char where[40];
+                int r;
 
                 (void) snprintf(where, sizeof(where), "LUN%u_PART%i", s->lun, blkid_partition_get_partno(part));
                 (void) fprintf(out, "%s_RANGE=%llu+%llu\n", where, (unsigned long long) start, (unsigned long long) length);
                 if (blkid_partition_is_extended(part) || start >= size)
                         continue;
                 /* The table of a striped RAID is that of all its disks. */
-                r = sample(s, start, length < size - start ? length : size - start, where, out);
+                r = source_sample(s, start, length < size - start ? length : size - start, where, out);
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
 }
 
 /* Writes the partition table and samples of each partition. */
-static int read_table(const struct source *s, uint64_t size, FILE *out)
+static int source_read_table(const struct source *s, uint64_t size, FILE *out)
 {
         static const char *const names[] = {"PTTYPE", "PTUUID"};
         _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
@@ -126,21 +137,23 @@ static int read_table(const struct source *s, uint64_t size, FILE *out)
                 if (blkid_probe_lookup_value(p, names[i], &value, NULL) == 0)
                         (void) fprintf(out, "LUN%u_%s=%s\n", s->lun, names[i], value);
         }
-        return partitions(s, p, size, out);
+        return source_partitions(s, p, size, out);
 }
 
 /* Writes all facts that need a read. */
-static int read_contents(const struct source *s, uint64_t size, FILE *out)
+static int source_read_contents(const struct source *s, uint64_t size, FILE *out)
 {
         char where[16];
         int r;
 
         (void) snprintf(where, sizeof(where), "LUN%u", s->lun);
-        r = sample(s, 0, size, where, out);
-        return r < 0 ? r : read_table(s, size, out);
+        r = source_sample(s, 0, size, where, out);
+        if (r < 0)
+                return r;
+        return source_read_table(s, size, out);
 }
 
-static int read_lun(const struct source *s, bool partly, FILE *out)
+static int source_read_lun(const struct source *s, bool partly, FILE *out)
 {
         const int fd = s->fd;
         const unsigned lun = s->lun;
@@ -165,14 +178,32 @@ static int read_lun(const struct source *s, bool partly, FILE *out)
         contents = open_memstream(&text, &length);
         if (!contents)
                 return -errno;
-        r = read_contents(s, size, contents);
+        r = source_read_contents(s, size, contents);
         if (fclose(contents) < 0)
                 return -ENOMEM;
-        if (r == -EIO && partly)
+        if (r == -EIO && partly) {
                 (void) fprintf(out, "LUN%u" UNREAD "\n", lun);
-        else if (r >= 0)
-                (void) fputs(text, out);
-        return r == -EIO && partly ? 0 : r;
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        (void) fputs(text, out);
+        return 0;
+}
+
+static int fingerprint_write(const struct claim *c, bool partly, struct unread *u, FILE *out)
+{
+        for (size_t i = 0; i < c->n; i++) {
+                int r;
+
+                if (!c->nodes[i].whole)
+                        continue;
+                u->lun = c->nodes[i].lun;
+                r = source_read_lun(&(struct source){c->nodes[i].fd, u->lun, u}, partly, out);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 int fingerprint_read(const struct claim *c, bool partly, char **ret, struct unread *u)
@@ -181,17 +212,13 @@ int fingerprint_read(const struct claim *c, bool partly, char **ret, struct unre
         _cleanup_free_ char *text = NULL;
         size_t size;
         FILE *out = open_memstream(&text, &size);
-        int r = 0;
+        int r;
 
         if (!out)
                 return -errno;
         u = u ?: &unread;
         u->samples = true;
-        for (size_t i = 0; r >= 0 && i < c->n; i++)
-                if (c->nodes[i].whole) {
-                        u->lun = c->nodes[i].lun;
-                        r = read_lun(&(struct source){c->nodes[i].fd, u->lun, u}, partly, out);
-                }
+        r = fingerprint_write(c, partly, u, out);
         if (fclose(out) < 0 && r >= 0)
                 r = -ENOMEM;
         if (r < 0)
@@ -202,28 +229,28 @@ int fingerprint_read(const struct claim *c, bool partly, char **ret, struct unre
 }
 
 /* Compares the prefix of the lines of a LUN, "LUN3_". */
-static bool same_lun(const char *line, const char *other)
+static bool line_same_lun(const char *line, const char *other)
 {
         size_t n = strcspn(line, "_\n");
 
         return *line && strncmp(line, other, n) == 0 && other[n] == '_';
 }
 
-static const char *next_line(const char *line)
+static const char *line_next(const char *line)
 {
         return line + strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
 }
 
 bool fingerprint_same_sizes(const char *before, const char *after)
 {
-        for (const char *line = before; *line; line = next_line(line)) {
+        for (const char *line = before; *line; line = line_next(line)) {
                 size_t key = strcspn(line, "=\n") + 1, length = strcspn(line, "\n");
 
                 const char *what = line + strcspn(line, "_\n");
 
                 if (!startswith(what, "_SIZE=") && !startswith(what, "_SECTOR="))
                         continue;
-                for (const char *now = after; *now; now = next_line(now))
+                for (const char *now = after; *now; now = line_next(now))
                         if (strncmp(line, now, key) == 0 && (strcspn(now, "\n") != length || strncmp(line, now, length) != 0))
                                 return false;
         }
@@ -231,38 +258,53 @@ bool fingerprint_same_sizes(const char *before, const char *after)
 }
 
 /* Returns true if the line of a LUN says this. */
-static bool says(const char *line, const char *what)
+static bool line_says(const char *line, const char *what)
 {
         const char *rest = startswith(line + strcspn(line, "_\n"), what);
 
         return rest && *rest == '\n';
 }
 
+/* Returns the text for a person, and its length. */
+static const char *line_or_nothing(const char *line, int *ret_length)
+{
+        static const char nothing[] = "nothing";
+
+        if (*line && *line != '\n') {
+                *ret_length = (int) strcspn(line, "\n");
+                return line;
+        }
+        *ret_length = sizeof(nothing) - 1;
+        return nothing;
+}
+
 bool fingerprint_same(const char *before, const char *after, char *ret, size_t size)
 {
         while (*before || *after) {
-                int a = (int) strcspn(before, "\n"), b = (int) strcspn(after, "\n");
+                size_t length = strcspn(before, "\n");
 
                 /* The new disk may be writable: blockdev(8) can protect it, until it gets another block device. */
-                if (says(before, PROTECTED)) {
-                        if (says(after, PROTECTED))
-                                after = next_line(after);
-                        before = next_line(before);
+                if (line_says(before, PROTECTED)) {
+                        if (line_says(after, PROTECTED))
+                                after = line_next(after);
+                        before = line_next(before);
                         continue;
                 }
-                if (says(before, UNREAD)) {
-                        while (same_lun(after, before))
-                                after = next_line(after);
-                        before = next_line(before);
+                if (line_says(before, UNREAD)) {
+                        while (line_same_lun(after, before))
+                                after = line_next(after);
+                        before = line_next(before);
                         continue;
                 }
-                if (a != b || strncmp(before, after, (size_t) a) != 0) {
-                        (void) snprintf(ret, size, "before %.*s, now %.*s", a ? a : 7, a ? before : "nothing", b ? b : 7,
-                                        b ? after : "nothing");
+                if (length != strcspn(after, "\n") || strncmp(before, after, length) != 0) {
+                        int a, b;
+                        const char *old = line_or_nothing(before, &a), *now = line_or_nothing(after, &b);
+
+                        (void) snprintf(ret, size, "before %.*s, now %.*s", a, old, b, now);
                         return false;
                 }
-                before = next_line(before);
-                after = next_line(after);
+                before = line_next(before);
+                after = line_next(after);
         }
         return true;
 }

@@ -14,24 +14,26 @@
 #define ROUNDS 3
 #define DEPTH_MAX 64U
 
-static unsigned queue_depth(const struct roots *r, const char *disk)
+static unsigned reads_depth(const struct roots *roots, const char *disk)
 {
         uint64_t depth;
 
-        if (attr_read_uint(r->sys, path_join("block/", disk, "/device/queue_depth"), 10, &depth) < 0 || depth == 0)
+        if (attr_read_uint(roots->sys, path_join("block/", disk, "/device/queue_depth"), 10, &depth) < 0 || depth == 0)
                 return 1;
-        return depth < DEPTH_MAX ? (unsigned) depth : DEPTH_MAX;
+        if (depth > DEPTH_MAX)
+                return DEPTH_MAX;
+        return (unsigned) depth;
 }
 
 /* The reads of a round are spread evenly, and each round reads at other places. */
-static uint64_t offset_of(unsigned i, unsigned round, unsigned depth, uint64_t size)
+static uint64_t reads_offset(unsigned i, unsigned round, unsigned depth, uint64_t size)
 {
         uint64_t step = size / depth;
 
         return (i * step + (step - READ_SIZE) / ROUNDS * round) / READ_SIZE * READ_SIZE;
 }
 
-static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size)
+static int reads_submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size)
 {
         struct iocb blocks[DEPTH_MAX], *list[DEPTH_MAX];
         int n;
@@ -39,28 +41,38 @@ static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsign
         for (unsigned i = 0; i < depth; i++) {
                 unsigned char *buffer = buffers + (size_t) i * READ_SIZE;
 
-                io_prep_pread(&blocks[i], fd, buffer, READ_SIZE, (long long) offset_of(i, round, depth, size));
+                io_prep_pread(&blocks[i], fd, buffer, READ_SIZE, (long long) reads_offset(i, round, depth, size));
                 blocks[i].data = buffer;
                 list[i] = &blocks[i];
         }
         n = io_submit(ctx, depth, list);
-        return n < 0 ? n : n < (int) depth ? -EAGAIN : 0;
+        if (n < 0)
+                return n;
+        if (n < (int) depth)
+                return -EAGAIN;
+        return 0;
 }
 
 /* Returns 0 if the read was answered well, 1 if it met a bad sector (ENODATA: BLK_STS_MEDIUM in block/blk-core.c), or -errno. */
-static int result_of(const struct io_event *e)
+static int reads_result(const struct io_event *e)
 {
         long res = (long) e->res;
 
-        return res == READ_SIZE ? 0 : res == -ENODATA ? 1 : res < 0 ? (int) res : -EIO;
+        if (res == READ_SIZE)
+                return 0;
+        if (res == -ENODATA)
+                return 1;
+        if (res < 0)
+                return (int) res;
+        return -EIO;
 }
 
 /*
  * Waits for all answers, also after an error: the open reads may meet the same place of the disk. ret_bad: a bit for each read
  * that met a bad sector. Returns 0, -ETIMEDOUT, or the first error.
  */
-static int collect_round(io_context_t ctx, const unsigned char *buffers, unsigned depth, struct awake deadline, struct unread *u,
-                         uint64_t *ret_bad)
+static int reads_collect_round(io_context_t ctx, const unsigned char *buffers, unsigned depth, struct awake deadline,
+                               struct unread *u, uint64_t *ret_bad)
 {
         struct io_event events[DEPTH_MAX];
         int error = 0;
@@ -77,72 +89,94 @@ static int collect_round(io_context_t ctx, const unsigned char *buffers, unsigne
                         return n;
                 for (int i = 0; i < n; i++) {
                         size_t which = (size_t) ((unsigned char *) events[i].data - buffers) / READ_SIZE;
-                        int k = result_of(&events[i]);
+                        int r = reads_result(&events[i]);
 
-                        if (k == 0)
+                        if (r == 0)
                                 u->at[which] = UNREAD_DONE;
-                        else if (k > 0)
+                        else if (r > 0)
                                 *ret_bad |= UINT64_C(1) << which;
-                        else
-                                error = error < 0 ? error : k;
+                        else if (error == 0)
+                                error = r;
                 }
-                done += n > 0 ? (unsigned) n : 0;
+                if (n > 0)
+                        done += (unsigned) n;
         }
         return error;
 }
 
 /* A bad sector cannot be read without other commands in the queue either. If it can, the bridge fails at depth. */
-static int read_alone(int fd, void *buffer, uint64_t offset)
+static int reads_alone(int fd, void *buffer, uint64_t offset)
 {
         ssize_t n = pread(fd, buffer, READ_SIZE, (off_t) offset);
 
-        if (n < 0)
-                return errno == ENODATA ? 0 : -errno;
-        return -EIO;
+        if (n >= 0)
+                return -EIO;
+        if (errno == ENODATA)
+                return 0;
+        return -errno;
 }
 
-static int try_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size,
-                     struct awake deadline, struct unread *u)
+static int reads_try_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size,
+                           struct awake deadline, struct unread *u)
 {
         uint64_t bad = 0;
-        int k;
+        int r;
 
         for (unsigned i = 0; i < depth; i++)
-                u->at[i] = offset_of(i, round, depth, size);
+                u->at[i] = reads_offset(i, round, depth, size);
         u->n = depth;
-        k = submit_round(ctx, fd, buffers, depth, round, size);
-        if (k >= 0)
-                k = collect_round(ctx, buffers, depth, deadline, u, &bad);
-        for (unsigned i = 0; k >= 0 && i < depth; i++)
-                if (bad >> i & 1) {
-                        k = read_alone(fd, buffers, u->at[i]);
-                        if (k >= 0)
-                                u->at[i] = UNREAD_DONE;
-                }
-        return k;
+        r = reads_submit_round(ctx, fd, buffers, depth, round, size);
+        if (r < 0)
+                return r;
+        r = reads_collect_round(ctx, buffers, depth, deadline, u, &bad);
+        if (r < 0)
+                return r;
+        for (unsigned i = 0; i < depth; i++) {
+                if (!(bad >> i & 1))
+                        continue;
+                r = reads_alone(fd, buffers, u->at[i]);
+                if (r < 0)
+                        return r;
+                u->at[i] = UNREAD_DONE;
+        }
+        return 0;
+}
+
+static int reads_try_rounds(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, uint64_t size,
+                            struct awake deadline, struct unread *u)
+{
+        for (unsigned round = 0; round < ROUNDS; round++) {
+                int r = reads_try_round(ctx, fd, buffers, depth, round, size, deadline, u);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* O_DIRECT belongs to the open file. Opened through /proc, since the node's name may be of another device by now. */
-static int open_direct(const struct claimed *node)
+static int node_open_direct(const struct claimed *node)
 {
         char path[40];
         int fd;
 
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", node->fd);
         fd = open(path, O_RDONLY | O_DIRECT | O_NONBLOCK | O_CLOEXEC);
-        return fd < 0 ? -errno : fd;
+        if (fd < 0)
+                return -errno;
+        return fd;
 }
 
-static int try_disk(const struct roots *r, const struct claimed *node, struct awake deadline, struct unread *u)
+static int reads_try_disk(const struct roots *roots, const struct claimed *node, struct awake deadline, struct unread *u)
 {
-        unsigned depth = queue_depth(r, node->name);
+        unsigned depth = reads_depth(roots, node->name);
         _cleanup_free_ void *buffers = NULL;
         _cleanup_close_ int fd = -1;
         io_context_t ctx = NULL;
         uint64_t size;
-        int k;
+        int r;
 
-        fd = open_direct(node);
+        fd = node_open_direct(node);
         if (fd < 0)
                 return fd;
         if (ioctl(fd, BLKGETSIZE64, &size) < 0)
@@ -152,51 +186,60 @@ static int try_disk(const struct roots *r, const struct claimed *node, struct aw
         if (posix_memalign(&buffers, READ_SIZE, (size_t) depth * READ_SIZE) != 0)
                 return -ENOMEM;
         u->lun = node->lun;
-        k = io_setup((int) depth, &ctx);
-        for (unsigned round = 0; k >= 0 && round < ROUNDS; round++)
-                k = try_round(ctx, fd, buffers, depth, round, size, deadline, u);
+        r = io_setup((int) depth, &ctx);
+        if (r < 0)
+                return r;
+        r = reads_try_rounds(ctx, fd, buffers, depth, size, deadline, u);
         /*
          * io_destroy() would wait for a hung device, and a late answer still writes to the buffers. So both stay until exit.
          * After an error other reads may be open, which are waited for. If all are answered, io_destroy() would wait only for
          * RCU, longer than the reads took. The exit does that, too.
          */
-        if (k == -ETIMEDOUT)
+        if (r == -ETIMEDOUT)
                 (void) TAKE_PTR(buffers);
-        else if (k < 0 && ctx)
+        else if (r < 0)
                 (void) io_destroy(ctx);
-        return k;
+        return r;
 }
 
-int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline, struct unread *u)
+int trial_reads(const struct roots *roots, const struct claim *c, struct awake deadline, struct unread *u)
 {
-        int k = 0;
+        for (size_t i = 0; i < c->n; i++) {
+                int r;
 
-        for (size_t i = 0; k >= 0 && i < c->n; i++)
-                if (c->nodes[i].whole)
-                        k = try_disk(r, &c->nodes[i], deadline, u);
-        return k;
+                if (!c->nodes[i].whole)
+                        continue;
+                r = reads_try_disk(roots, &c->nodes[i], deadline, u);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* ---- the same places again ---- */
 
-static int open_lun(const struct claim *c, unsigned lun)
+static int claim_open_lun(const struct claim *c, unsigned lun)
 {
         for (size_t i = 0; i < c->n; i++)
                 if (c->nodes[i].whole && c->nodes[i].lun == lun)
-                        return open_direct(&c->nodes[i]);
+                        return node_open_direct(&c->nodes[i]);
         return -ENODEV;
 }
 
-static int read_at(int fd, void *buffer, uint64_t at)
+static int reads_again(int fd, void *buffer, uint64_t at)
 {
         ssize_t n = TEMP_FAILURE_RETRY(pread(fd, buffer, READ_SIZE, (off_t) at));
 
-        return n < 0 ? -errno : n < READ_SIZE ? -EIO : 0;
+        if (n < 0)
+                return -errno;
+        if (n < READ_SIZE)
+                return -EIO;
+        return 0;
 }
 
 int unread_again(const struct claim *c, struct unread *u)
 {
-        _cleanup_close_ int fd = open_lun(c, u->lun);
+        _cleanup_close_ int fd = claim_open_lun(c, u->lun);
         _cleanup_free_ void *buffer = NULL;
         int error = 0;
 
@@ -205,12 +248,15 @@ int unread_again(const struct claim *c, struct unread *u)
         if (posix_memalign(&buffer, READ_SIZE, READ_SIZE) != 0)
                 return -ENOMEM;
         for (unsigned i = 0; i < u->n; i++) {
-                int k = u->at[i] == UNREAD_DONE ? 0 : read_at(fd, buffer, u->at[i]);
+                int r;
 
-                if (k >= 0)
+                if (u->at[i] == UNREAD_DONE)
+                        continue;
+                r = reads_again(fd, buffer, u->at[i]);
+                if (r == 0)
                         u->at[i] = UNREAD_DONE;
-                else
-                        error = error < 0 ? error : k;
+                else if (error == 0)
+                        error = r;
         }
         return error;
 }

@@ -39,7 +39,9 @@ bool unread_parse(const char *text, struct unread *ret)
                 u.samples = u.samples || (i == 1 && streq(word, "samples"));
                 if (i == 1 && !u.samples && !streq(word, "places"))
                         return false;
-                if (i != 1 && parse_uint(word, i ? 16 : 10, i ? UINT64_MAX - 1 : UINT16_MAX, &v) < 0)
+                if (i == 0 && parse_uint(word, 10, UINT16_MAX, &v) < 0)
+                        return false;
+                if (i > 1 && parse_uint(word, 16, UINT64_MAX - 1, &v) < 0)
                         return false;
                 if (i == 0)
                         u.lun = (unsigned) v;

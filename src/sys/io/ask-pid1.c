@@ -11,10 +11,11 @@
 #include "common/names.h"
 #include "common/util.h"
 
-int pid1_there(const struct roots *r)
+int pid1_there(const struct roots *roots)
 {
-        return faccessat(r->run, RUN_PID1_SOCKET, F_OK, 0) >= 0 || faccessat(r->run, RUN_SYSTEMD_BOOTED, F_OK, 0) >= 0 ? 0
-                                                                                                                       : -ENOENT;
+        if (faccessat(roots->run, RUN_PID1_SOCKET, F_OK, 0) < 0 && faccessat(roots->run, RUN_SYSTEMD_BOOTED, F_OK, 0) < 0)
+                return -ENOENT;
+        return 0;
 }
 
 int pid1_ask(const char *verb, const char *what, struct pid1_question *ret)
@@ -30,7 +31,9 @@ int pid1_ask(const char *verb, const char *what, struct pid1_question *ret)
         if (r < 0) {
                 (void) close(fds[0]);
                 log_error("Cannot run %s: %s", PROGRAM_PID1, strerror(-r));
-                return r == -ENOENT ? -ECANCELED : r;
+                if (r == -ENOENT)
+                        return -ECANCELED;
+                return r;
         }
         *ret = (struct pid1_question){.pid = pid, .answer = fds[0]};
         return 0;
@@ -50,7 +53,7 @@ void pid1_forget(struct pid1_question *q)
 }
 
 /* The child writes its answer in one piece: "0\n" or "-110\n". */
-static int read_answer(int fd, struct awake deadline)
+static int pid1_read_answer(int fd, struct awake deadline)
 {
         char text[16];
         ssize_t n;
@@ -61,18 +64,22 @@ static int read_answer(int fd, struct awake deadline)
 
                 r = poll(&(struct pollfd){fd, POLLIN, 0}, 1, (int) ((left + USEC_PER_MSEC - 1) / USEC_PER_MSEC));
         } while (r < 0 && errno == EINTR);
-        if (r <= 0)
-                return r < 0 ? -errno : -ETIMEDOUT;
+        if (r < 0)
+                return -errno;
+        if (r == 0)
+                return -ETIMEDOUT;
         n = read(fd, text, sizeof(text) - 1);
-        if (n <= 0 || text[n - 1] != '\n')
-                return n < 0 ? -errno : -ECANCELED;
+        if (n < 0)
+                return -errno;
+        if (n == 0 || text[n - 1] != '\n')
+                return -ECANCELED;
         text[n] = '\0';
         return (int) strtol(text, NULL, 10);
 }
 
 int pid1_answer(struct pid1_question *q, struct awake deadline)
 {
-        int r = read_answer(q->answer, deadline);
+        int r = pid1_read_answer(q->answer, deadline);
 
         pid1_forget(q);
         return r;
@@ -83,5 +90,7 @@ int pid1_ask_and_wait(const char *verb, const char *what, struct awake deadline)
         struct pid1_question q = {};
         int r = pid1_ask(verb, what, &q);
 
-        return r < 0 ? r : pid1_answer(&q, deadline);
+        if (r < 0)
+                return r;
+        return pid1_answer(&q, deadline);
 }

@@ -18,7 +18,7 @@ enum pid1_state {
 };
 
 /* Returns 0, or -ENOENT if systemd is not PID 1. */
-int pid1_there(const struct roots *r);
+int pid1_there(const struct roots *roots);
 
 /* The arguments of uasd-pid1 */
 #define PID1_ASK_STATE "state"     /* the answer: enum pid1_state */

@@ -8,17 +8,17 @@
 #include "sys/io/programs.h"
 #include "sys/io/sysfs.h"
 
-bool in_initramfs(const struct roots *r)
+bool in_initramfs(const struct roots *roots)
 {
-        return faccessat(r->etc, "initrd-release", F_OK, 0) == 0 || faccessat(r->etc, INITRAMFS_MARK, F_OK, 0) == 0;
+        return faccessat(roots->etc, "initrd-release", F_OK, 0) == 0 || faccessat(roots->etc, INITRAMFS_MARK, F_OK, 0) == 0;
 }
 
-bool cmdline_has(const struct roots *r, const char *word)
+bool cmdline_has(const struct roots *roots, const char *word)
 {
         char text[4096], *save = NULL;
-        bool initrd = in_initramfs(r);
+        bool initrd = in_initramfs(roots);
 
-        if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
+        if (attr_read(roots->proc, "cmdline", text, sizeof(text)) < 0)
                 return false;
         for (char *w = strtok_r(text, " \n", &save); w; w = strtok_r(NULL, " \n", &save))
                 if (streq(w, word) || (initrd && startswith(w, "rd.") && streq(w + strlen("rd."), word)))
@@ -26,22 +26,22 @@ bool cmdline_has(const struct roots *r, const char *word)
         return false;
 }
 
-const char *initramfs_command(const struct roots *r)
+const char *initramfs_command(const struct roots *roots)
 {
         const struct {
                 int root;
                 const char *path;
                 enum remedy remedy;
         } makers[] = {
-                {r->etc, "initramfs-tools/initramfs.conf", REMEDY_INITRAMFS_TOOLS},
-                {r->etc, "mkinitcpio.conf", REMEDY_MKINITCPIO},
-                {r->etc, "dracut.conf", REMEDY_DRACUT},
-                {r->lib, "dracut/dracut.conf.d", REMEDY_DRACUT},
+                {roots->etc, "initramfs-tools/initramfs.conf", REMEDY_INITRAMFS_TOOLS},
+                {roots->etc, "mkinitcpio.conf", REMEDY_MKINITCPIO},
+                {roots->etc, "dracut.conf", REMEDY_DRACUT},
+                {roots->lib, "dracut/dracut.conf.d", REMEDY_DRACUT},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(makers); i++)
                 if (faccessat(makers[i].root, makers[i].path, F_OK, 0) == 0 &&
-                    program_there(r, remedy_rows[makers[i].remedy].program))
+                    program_there(roots, remedy_rows[makers[i].remedy].program))
                         return remedy_rows[makers[i].remedy].words;
         return NULL;
 }
@@ -63,9 +63,9 @@ int kmsg_next(int fd, struct kmsg *ret)
         return n != 0;
 }
 
-int uas_probe_error(const struct roots *r, const char *interface)
+int uas_probe_error(const struct roots *roots, const char *interface)
 {
-        _cleanup_close_ int fd = openat(r->dev, "kmsg", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        _cleanup_close_ int fd = openat(roots->dev, "kmsg", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         struct kmsg k;
         int error = 0;
 

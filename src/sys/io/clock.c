@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static usec_t now_of(clockid_t clock)
+static usec_t clock_now(clockid_t clock)
 {
         struct timespec ts;
 
@@ -13,17 +13,12 @@ static usec_t now_of(clockid_t clock)
 
 usec_t now_boottime(void)
 {
-        return now_of(CLOCK_BOOTTIME);
-}
-
-usec_t now_realtime(void)
-{
-        return now_of(CLOCK_REALTIME);
+        return clock_now(CLOCK_BOOTTIME);
 }
 
 usec_t now_monotonic(void)
 {
-        return now_of(CLOCK_MONOTONIC);
+        return clock_now(CLOCK_MONOTONIC);
 }
 
 struct awake now_awake(void)

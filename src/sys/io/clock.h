@@ -4,7 +4,6 @@
 #include "common/util.h"
 
 usec_t now_boottime(void); /* usec */
-usec_t now_realtime(void); /* usec; a time of day */
 
 /*
  * A moment on the clock that stands still while the machine sleeps (CLOCK_MONOTONIC). Budgets end at such a moment: a disk is

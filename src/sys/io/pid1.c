@@ -10,99 +10,121 @@
 
 #define PROPERTIES "org.freedesktop.DBus.Properties"
 
-static int open_at(const char *address, bool bus_client, sd_bus **ret)
+static int pid1_open_address(const char *address, bool bus_client, sd_bus **ret)
 {
-        sd_bus *bus = NULL;
+        _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
         int r = sd_bus_new(&bus);
 
-        if (r >= 0)
-                r = sd_bus_set_address(bus, address);
-        if (r >= 0)
-                r = sd_bus_set_bus_client(bus, bus_client);
-        if (r >= 0)
-                r = sd_bus_start(bus);
-        if (r < 0) {
-                sd_bus_unref(bus);
-                return r == -ENOENT ? -ENOTCONN : r;
-        }
-        *ret = bus;
+        if (r < 0)
+                return r;
+        r = sd_bus_set_address(bus, address);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_bus_client(bus, bus_client);
+        if (r < 0)
+                return r;
+        r = sd_bus_start(bus);
+        if (r == -ENOENT)
+                return -ENOTCONN;
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(bus);
         return 0;
 }
 
-static int open_socket(const struct roots *r, bool private, sd_bus **ret)
+static int pid1_open_socket(const struct roots *roots, bool private, sd_bus **ret)
 {
         char address[128];
-        int k = pid1_there(r);
+        int r = pid1_there(roots);
 
-        if (k < 0)
-                return k;
-        (void) snprintf(address, sizeof(address), "unix:path=/proc/self/fd/%i/%s", r->run,
+        if (r < 0)
+                return r;
+        (void) snprintf(address, sizeof(address), "unix:path=/proc/self/fd/%i/%s", roots->run,
                         private ? RUN_PID1_SOCKET : RUN_SYSTEM_BUS_SOCKET);
-        return open_at(address, !private, ret);
+        return pid1_open_address(address, !private, ret);
 }
 
-bool pid1_has_socket(const struct roots *r)
+bool pid1_has_socket(const struct roots *roots)
 {
-        return faccessat(r->run, RUN_PID1_SOCKET, F_OK, 0) >= 0;
+        return faccessat(roots->run, RUN_PID1_SOCKET, F_OK, 0) >= 0;
 }
 
-int pid1_open(const struct roots *r, sd_bus **ret)
+int pid1_open(const struct roots *roots, sd_bus **ret)
 {
-        return open_socket(r, pid1_has_socket(r), ret);
+        return pid1_open_socket(roots, pid1_has_socket(roots), ret);
 }
 
-int pid1_open_bus(const struct roots *r, sd_bus **ret)
+int pid1_open_bus(const struct roots *roots, sd_bus **ret)
 {
-        return open_socket(r, false, ret);
+        return pid1_open_socket(roots, false, ret);
 }
 
 int pid1_attach(sd_bus *pid1, sd_event *event)
 {
         int r = sd_bus_set_close_on_exit(pid1, false);
 
-        return r < 0 ? r : sd_bus_attach_event(pid1, event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0)
+                return r;
+        return sd_bus_attach_event(pid1, event, SD_EVENT_PRIORITY_NORMAL);
 }
 
 /* One round of sd-bus; waits until there is something to do. */
-static int process(sd_bus *bus, struct awake deadline)
+static int pid1_process(sd_bus *bus, struct awake deadline)
 {
         usec_t left = awake_left(deadline);
         int r = sd_bus_process(bus, NULL);
 
-        if (r == 0)
-                r = left == 0 ? -ETIMEDOUT : sd_bus_wait(bus, left);
-        return r < 0 ? r : 0;
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return 0;
+        if (left == 0)
+                return -ETIMEDOUT;
+        r = sd_bus_wait(bus, left);
+        if (r < 0)
+                return r;
+        return 0;
 }
 
 /* Waits until the handshake is done. */
-static int ready(sd_bus *bus, struct awake deadline)
+static int pid1_wait_ready(sd_bus *bus, struct awake deadline)
 {
-        int r;
+        for (;;) {
+                int r = sd_bus_is_ready(bus);
 
-        while ((r = sd_bus_is_ready(bus)) == 0)
-                if ((r = process(bus, deadline)) < 0)
-                        break;
-        return r < 0 ? r : 0;
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        return 0;
+                r = pid1_process(bus, deadline);
+                if (r < 0)
+                        return r;
+        }
 }
 
 int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const char *path, const char *interface,
               const char *member, const char *types, ...)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r = ready(pid1, deadline);
+        int r = pid1_wait_ready(pid1, deadline);
         usec_t left = awake_left(deadline);
         va_list ap;
 
-        if (r >= 0)
-                r = sd_bus_message_new_method_call(pid1, &call, PID1_SYSTEMD, path, interface, member);
-        if (r >= 0 && types) {
+        if (r < 0)
+                return r;
+        r = sd_bus_message_new_method_call(pid1, &call, PID1_SYSTEMD, path, interface, member);
+        if (r < 0)
+                return r;
+        if (types) {
                 va_start(ap, types);
                 r = sd_bus_message_appendv(call, types, ap);
                 va_end(ap);
+                if (r < 0)
+                        return r;
         }
-        if (r >= 0 && left == 0) /* sd_bus_call() takes 0 for "25 s" */
-                r = -ETIMEDOUT;
-        return r < 0 ? r : sd_bus_call(pid1, call, left, NULL, ret);
+        if (left == 0) /* sd_bus_call() takes 0 for "25 s" */
+                return -ETIMEDOUT;
+        return sd_bus_call(pid1, call, left, NULL, ret);
 }
 
 int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface, const char *property, usec_t *ret)
@@ -110,26 +132,31 @@ int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const c
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r = pid1_call(pid1, deadline, &reply, path, PROPERTIES, "Get", "ss", interface, property);
 
-        return r < 0 ? r : sd_bus_message_read(reply, "v", "t", ret);
+        if (r < 0)
+                return r;
+        return sd_bus_message_read(reply, "v", "t", ret);
 }
 
-static enum pid1_state system_state(const char *state)
+static enum pid1_state pid1_state_parse(const char *state)
 {
         if (streq(state, "stopping"))
                 return PID1_STOPPING;
-        return streq(state, "initializing") || streq(state, "starting") ? PID1_STARTING : PID1_RUNNING;
+        if (streq(state, "initializing") || streq(state, "starting"))
+                return PID1_STARTING;
+        return PID1_RUNNING;
 }
 
 int pid1_read_state(sd_bus_message *answer, enum pid1_state *ret)
 {
         const char *state;
-        int r = sd_bus_message_is_method_error(answer, NULL) ? -sd_bus_message_get_errno(answer) : 0;
+        int r;
 
-        if (r >= 0)
-                r = sd_bus_message_read(answer, "v", "s", &state);
+        if (sd_bus_message_is_method_error(answer, NULL))
+                return -sd_bus_message_get_errno(answer);
+        r = sd_bus_message_read(answer, "v", "s", &state);
         if (r < 0)
                 return r;
-        *ret = system_state(state);
+        *ret = pid1_state_parse(state);
         return 0;
 }
 
@@ -138,7 +165,9 @@ int pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret)
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r = pid1_call(pid1, deadline, &reply, PID1_PATH, PROPERTIES, "Get", "ss", PID1_MANAGER, "SystemState");
 
-        return r < 0 ? r : pid1_read_state(reply, ret);
+        if (r < 0)
+                return r;
+        return pid1_read_state(reply, ret);
 }
 
 int pid1_arm_release(sd_bus *pid1, struct awake deadline, const char *interface)
@@ -154,7 +183,7 @@ struct awaited {
         bool done;
 };
 
-static int on_job_removed(sd_bus_message *message, void *data, sd_bus_error *error)
+static int pid1_on_job_removed(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct awaited *a = data;
         const char *path;
@@ -165,39 +194,45 @@ static int on_job_removed(sd_bus_message *message, void *data, sd_bus_error *err
         return 0;
 }
 
-static int start_and_wait(sd_bus *pid1, const char *unit, struct awake deadline)
+static int pid1_start_and_wait(sd_bus *pid1, const char *unit, struct awake deadline)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         struct awaited a = {0};
-        int r = ready(pid1, deadline); /* on a bus, a call puts the match in force */
+        int r = pid1_wait_ready(pid1, deadline); /* on a bus, a call puts the match in force */
 
-        if (r >= 0)
-                r = sd_bus_match_signal_async(pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "JobRemoved", on_job_removed, NULL, &a);
-        if (r >= 0)
-                r = pid1_call(pid1, deadline, &reply, PID1_PATH, PID1_MANAGER, "StartUnit", "ss", unit, "replace");
-        if (r >= 0)
-                r = sd_bus_message_read(reply, "o", &a.job);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal_async(pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "JobRemoved", pid1_on_job_removed, NULL, &a);
+        if (r < 0)
+                return r;
+        r = pid1_call(pid1, deadline, &reply, PID1_PATH, PID1_MANAGER, "StartUnit", "ss", unit, "replace");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(reply, "o", &a.job);
+        if (r < 0)
+                return r;
         /* A signal that came before the answer is still in the queue. The first round here delivers it. */
-        while (r >= 0 && !a.done)
-                r = process(pid1, deadline);
-        return r;
+        while (!a.done) {
+                r = pid1_process(pid1, deadline);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
-int pid1_load_module(const struct roots *r, const char *module, struct awake deadline)
+int pid1_load_module(const struct roots *roots, const char *module, struct awake deadline)
 {
-        sd_bus *pid1 = NULL;
+        _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
         char unit[64];
-        int k = pid1_open(r, &pid1);
+        int r = pid1_open(roots, &pid1);
 
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
-        k = start_and_wait(pid1, unit, deadline);
-        sd_bus_close_unref(pid1);
-        return k;
+        return pid1_start_and_wait(pid1, unit, deadline);
 }
 
-static int on_asked(sd_bus_message *message, void *data, sd_bus_error *error)
+static int pid1_on_asked(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         sd_bus **pid1 = data;
 
@@ -205,25 +240,28 @@ static int on_asked(sd_bus_message *message, void *data, sd_bus_error *error)
         return 0;
 }
 
-int pid1_start_later(const struct roots *r, sd_event *event, const char *unit, sd_bus **ret)
+int pid1_start_later(const struct roots *roots, sd_event *event, const char *unit, sd_bus **ret)
 {
-        int k = pid1_open(r, ret);
+        _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
+        int r = pid1_open(roots, &pid1);
 
-        if (k < 0)
-                return k;
-        k = pid1_attach(*ret, event);
-        if (k >= 0)
-                k = sd_bus_call_method_async(*ret, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "StartUnit", on_asked, ret, "ss",
-                                             unit, "replace");
-        if (k < 0)
-                *ret = sd_bus_close_unref(*ret);
-        return k;
+        if (r < 0)
+                return r;
+        r = pid1_attach(pid1, event);
+        if (r < 0)
+                return r;
+        r = sd_bus_call_method_async(pid1, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "StartUnit", pid1_on_asked, ret, "ss",
+                                     unit, "replace");
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(pid1);
+        return r;
 }
 
-int pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret)
+int pid1_load_module_later(const struct roots *roots, sd_event *event, const char *module, sd_bus **ret)
 {
         char unit[64];
 
         (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
-        return pid1_start_later(r, event, unit, ret);
+        return pid1_start_later(roots, event, unit, ret);
 }

@@ -22,14 +22,14 @@
 #define PID1_MANAGER PID1_SYSTEMD ".Manager"
 
 /* Returns true if PID 1 has a private socket. */
-bool pid1_has_socket(const struct roots *r);
+bool pid1_has_socket(const struct roots *roots);
 /* Begins to connect, without waiting. -ENOENT: systemd is not PID 1. Other errors: it cannot be asked now. */
-int pid1_open(const struct roots *r, sd_bus **ret);
+int pid1_open(const struct roots *roots, sd_bus **ret);
 /*
  * The same over the system bus, which costs PID 1 less. For each private connection it registers its whole API, ten million
  * instructions. At the system bus it has done that once.
  */
-int pid1_open_bus(const struct roots *r, sd_bus **ret);
+int pid1_open_bus(const struct roots *roots, sd_bus **ret);
 /* Adds the connection to the event loop, without the flush at its exit, which would wait for PID 1 without a limit. */
 int pid1_attach(sd_bus *pid1, sd_event *event);
 /* Calls a method of PID 1. ret (may be NULL): the answer. */
@@ -45,14 +45,14 @@ int pid1_arm_release(sd_bus *pid1, struct awake deadline, const char *interface)
  * Lets PID 1 load a module, by modprobe@.service, and waits for the end of the job. modprobe honours a blacklist there. Returns 0
  * if the job is done; the module may still be missing. Or -ETIMEDOUT, or another -errno.
  */
-int pid1_load_module(const struct roots *r, const char *module, struct awake deadline);
+int pid1_load_module(const struct roots *roots, const char *module, struct awake deadline);
 /*
  * The same, without waiting. ret: the connection. When PID 1 has answered, it is closed and becomes NULL. A caller that ends
  * before that has to close it.
  */
-int pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret);
+int pid1_load_module_later(const struct roots *roots, sd_event *event, const char *module, sd_bus **ret);
 /* Lets PID 1 start a unit, in the same way. */
-int pid1_start_later(const struct roots *r, sd_event *event, const char *unit, sd_bus **ret);
+int pid1_start_later(const struct roots *roots, sd_event *event, const char *unit, sd_bus **ret);
 
 /* Reads the answer to Get of the property SystemState. */
 int pid1_read_state(sd_bus_message *answer, enum pid1_state *ret);

@@ -9,12 +9,12 @@
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 
-bool program_there(const struct roots *r, const char *name)
+bool program_there(const struct roots *roots, const char *name)
 {
         const struct {
                 int root;
                 const char *folder;
-        } folders[] = {{r->lib, "../bin/"}, {r->lib, "../sbin/"}, {r->etc, "../bin/"}, {r->etc, "../sbin/"}};
+        } folders[] = {{roots->lib, "../bin/"}, {roots->lib, "../sbin/"}, {roots->etc, "../bin/"}, {roots->etc, "../sbin/"}};
 
         for (size_t i = 0; i < ELEMENTSOF(folders); i++)
                 if (faccessat(folders[i].root, path_join(folders[i].folder, name), X_OK, 0) == 0)
@@ -39,18 +39,14 @@ bool path_is_roots(const char *path)
         return path[0] == '/';
 }
 
-bool systemd_there(const struct roots *r)
-{
-        return faccessat(r->run, "systemd/system", F_OK, 0) == 0; /* sd_booted(3) */
-}
-
-int remedy_here(const struct roots *r, enum remedy id, const char *operand, char *ret, size_t size)
+int remedy_here(const struct roots *roots, enum remedy id, const char *operand, char *ret, size_t size)
 {
         const struct remedy_row *row = remedy_rows + id;
 
         if (!*remedy_command(id, operand, ret, size))
                 return -EINVAL;
-        if ((!row->program || program_there(r, row->program)) && (!row->service || faccessat(r->run, row->service, F_OK, 0) == 0))
+        if ((!row->program || program_there(roots, row->program)) &&
+            (!row->service || faccessat(roots->run, row->service, F_OK, 0) == 0))
                 return 0;
         ret[0] = '\0';
         return -ENOENT;

@@ -8,16 +8,14 @@
 #include "sys/io/roots.h"
 
 /* Returns true if the system has this program, in /usr/bin, /usr/sbin, /bin or /sbin: only root writes there. */
-bool program_there(const struct roots *r, const char *name);
+bool program_there(const struct roots *roots, const char *name);
 /*
  * Returns true if only root can make this path lead to another file. Root owns each directory above it, and no other user may
  * write there. None is a symbolic link.
  */
 bool path_is_roots(const char *path);
-/* Returns true if systemd is the system's manager: it answers systemctl, and keeps a journal. */
-bool systemd_there(const struct roots *r);
 /*
  * Writes a command that works on this machine. Returns 0; -ENOENT if its program is missing, or what the program asks; -EINVAL if
  * its operand cannot be pasted. Then ret is "".
  */
-int remedy_here(const struct roots *r, enum remedy id, const char *operand, char *ret, size_t size);
+int remedy_here(const struct roots *roots, enum remedy id, const char *operand, char *ret, size_t size);

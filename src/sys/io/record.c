@@ -10,10 +10,22 @@
 #define STORED_MAX (4 * ESCAPED_MAX + 1024) /* the strings of a device are the longest */
 #define ESCAPED_MAX (4 * USB_STRING_MAX)    /* "\x1b" for each byte */
 
-static bool take_number(const struct state_field *f, unsigned base, const char *value, void *ret)
+static unsigned long long field_max(const struct state_field *f)
 {
-        unsigned long long v, max = f->size == sizeof(uint16_t) ? UINT16_MAX : f->size == sizeof(int) ? INT_MAX : UINT64_MAX;
-        bool valid = parse_uint(value, base, max, &v) >= 0;
+        switch (f->size) {
+        case sizeof(uint16_t):
+                return UINT16_MAX;
+        case sizeof(int):
+                return INT_MAX;
+        default:
+                return UINT64_MAX;
+        }
+}
+
+static bool field_take_number(const struct state_field *f, unsigned base, const char *value, void *ret)
+{
+        unsigned long long v;
+        bool valid = parse_uint(value, base, field_max(f), &v) >= 0;
 
         if (!valid)
                 v = 0;
@@ -26,15 +38,20 @@ static bool take_number(const struct state_field *f, unsigned base, const char *
         return valid;
 }
 
-static unsigned long long number_of(const struct state_field *f, const void *at)
+static unsigned long long field_number(const struct state_field *f, const void *at)
 {
-        return f->size == sizeof(uint16_t) ? *(const uint16_t *) at
-               : f->size == sizeof(int)    ? *(const unsigned *) at
-                                           : *(const uint64_t *) at;
+        switch (f->size) {
+        case sizeof(uint16_t):
+                return *(const uint16_t *) at;
+        case sizeof(int):
+                return *(const unsigned *) at;
+        default:
+                return *(const uint64_t *) at;
+        }
 }
 
 /* Returns false if the value is none for this field. */
-static bool take_value(const struct state_field *f, const char *value, void *ret)
+static bool field_take_value(const struct state_field *f, const char *value, void *ret)
 {
         char text[ESCAPED_MAX];
         int driver;
@@ -44,9 +61,9 @@ static bool take_value(const struct state_field *f, const char *value, void *ret
                 *(bool *) ret = streq(value, "1");
                 return true;
         case VALUE_NUMBER:
-                return take_number(f, 10, value, ret);
+                return field_take_number(f, 10, value, ret);
         case VALUE_HEX:
-                return take_number(f, 16, value, ret);
+                return field_take_number(f, 16, value, ret);
         case VALUE_DRIVER:
                 driver = driver_from_string(value);
                 if (driver >= 0)
@@ -61,7 +78,7 @@ static bool take_value(const struct state_field *f, const char *value, void *ret
         return false;
 }
 
-static void add_value(char ret[static STORED_MAX], const struct state_field *f, const void *at)
+static void field_add_value(char ret[static STORED_MAX], const struct state_field *f, const void *at)
 {
         char text[ESCAPED_MAX];
 
@@ -70,10 +87,10 @@ static void add_value(char ret[static STORED_MAX], const struct state_field *f, 
                 text_add(ret, STORED_MAX, "%s=%i\n", f->key, *(const bool *) at);
                 break;
         case VALUE_NUMBER:
-                text_add(ret, STORED_MAX, "%s=%llu\n", f->key, number_of(f, at));
+                text_add(ret, STORED_MAX, "%s=%llu\n", f->key, field_number(f, at));
                 break;
         case VALUE_HEX:
-                text_add(ret, STORED_MAX, "%s=%04llx\n", f->key, number_of(f, at));
+                text_add(ret, STORED_MAX, "%s=%04llx\n", f->key, field_number(f, at));
                 break;
         case VALUE_DRIVER:
                 text_add(ret, STORED_MAX, "%s=%s\n", f->key, driver_to_string(*(const enum driver *) at));
@@ -89,7 +106,7 @@ int state_store(int dirfd, const char *path, const struct state_type *type, cons
         char text[STORED_MAX] = "";
 
         for (size_t i = 0; i < type->n; i++)
-                add_value(text, type->fields + i, (const char *) record + type->fields[i].offset);
+                field_add_value(text, type->fields + i, (const char *) record + type->fields[i].offset);
         assert(strlen(text) < sizeof(text) - 1);
         return state_write(dirfd, path, text, false);
 }
@@ -100,14 +117,14 @@ struct record_reading {
         unsigned found; /* a bit for each field */
 };
 
-static int take_field(const char *key, const char *value, void *data)
+static int record_take_field(const char *key, const char *value, void *data)
 {
         struct record_reading *d = data;
 
         for (size_t i = 0; i < d->type->n; i++) {
                 const struct state_field *f = d->type->fields + i;
 
-                if (streq(f->key, key) && take_value(f, value, d->record + f->offset))
+                if (streq(f->key, key) && field_take_value(f, value, d->record + f->offset))
                         d->found |= 1U << i;
         }
         return 0;
@@ -116,7 +133,9 @@ static int take_field(const char *key, const char *value, void *data)
 int state_load(int dirfd, const char *path, const struct state_type *type, void *record)
 {
         struct record_reading d = {type, record, 0};
-        int r = state_read(dirfd, path, take_field, &d);
+        int r = state_read(dirfd, path, record_take_field, &d);
 
-        return r > 0 && type->whole && d.found != (1U << type->n) - 1 ? -EBADMSG : r;
+        if (r > 0 && type->whole && d.found != (1U << type->n) - 1)
+                return -EBADMSG;
+        return r;
 }

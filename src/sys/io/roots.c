@@ -6,7 +6,7 @@
 
 #include "common/util.h"
 
-static int open_tree(const char *prefix, const char *tree)
+static int roots_open_tree(const char *prefix, const char *tree)
 {
         char path[PATH_MAX];
 
@@ -16,38 +16,38 @@ static int open_tree(const char *prefix, const char *tree)
 
 int roots_open(struct roots *ret, const char *prefix)
 {
-        struct roots r = ROOTS_NULL;
+        struct roots roots = ROOTS_NULL;
         const struct {
                 const char *path;
                 int *fd;
         } trees[] = {
-                {"/sys", &r.sys}, {"/proc", &r.proc},   {"/dev", &r.dev}, {"/run", &r.run},
-                {"/etc", &r.etc}, {"/usr/lib", &r.lib}, {"/var", &r.var},
+                {"/sys", &roots.sys}, {"/proc", &roots.proc},   {"/dev", &roots.dev}, {"/run", &roots.run},
+                {"/etc", &roots.etc}, {"/usr/lib", &roots.lib}, {"/var", &roots.var},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(trees); i++)
-                *trees[i].fd = open_tree(prefix, trees[i].path);
-        if (r.sys < 0) {
-                roots_close(&r);
+                *trees[i].fd = roots_open_tree(prefix, trees[i].path);
+        if (roots.sys < 0) {
+                roots_close(&roots);
                 return -ENOENT;
         }
-        *ret = r;
+        *ret = roots;
         return 0;
 }
 
-void roots_reopen_var(struct roots *r, const char *prefix)
+void roots_reopen_var(struct roots *roots, const char *prefix)
 {
-        int fd = open_tree(prefix, "/var");
+        int fd = roots_open_tree(prefix, "/var");
 
         if (fd < 0)
                 return;
-        (void) close_keep_errno(r->var);
-        r->var = fd;
+        (void) close_keep_errno(roots->var);
+        roots->var = fd;
 }
 
-void roots_close(struct roots *r)
+void roots_close(struct roots *roots)
 {
-        int *fds[] = {&r->sys, &r->proc, &r->dev, &r->run, &r->etc, &r->lib, &r->var};
+        int *fds[] = {&roots->sys, &roots->proc, &roots->dev, &roots->run, &roots->etc, &roots->lib, &roots->var};
 
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 *fds[i] = close_keep_errno(*fds[i]);

@@ -14,5 +14,5 @@ struct roots {
 /* prefix: NULL for the machine itself. Returns 0, or -errno if it has no sysfs. */
 int roots_open(struct roots *ret, const char *prefix);
 /* Opens /var again, which may have been mounted meanwhile. prefix: as above. */
-void roots_reopen_var(struct roots *r, const char *prefix);
-void roots_close(struct roots *r);
+void roots_reopen_var(struct roots *roots, const char *prefix);
+void roots_close(struct roots *roots);

@@ -19,6 +19,16 @@
 #define BLOCK_SIZE 4096
 #define LOCK_PAUSE_MSEC 2
 
+static int state_mkdir_one(int dirfd, const char *path)
+{
+        if (mkdirat(dirfd, path, 0755) < 0)
+                return errno == EEXIST ? 0 : -errno;
+        /* Independent of the umask: other users read these files. */
+        if (fchmodat(dirfd, path, 0755, 0) < 0)
+                return -errno;
+        return 0;
+}
+
 int state_mkdir(int dirfd, const char *path)
 {
         char part[PATH_MAX];
@@ -26,12 +36,14 @@ int state_mkdir(int dirfd, const char *path)
         if (!copy_string(part, sizeof(part), path))
                 return -ENAMETOOLONG;
         for (char *slash = part; slash;) {
+                int r;
+
                 slash = strchr(slash + 1, '/');
                 if (slash)
                         *slash = '\0';
-                /* Independent of the umask: other users read these files. */
-                if (mkdirat(dirfd, part, 0755) < 0 ? errno != EEXIST : fchmodat(dirfd, part, 0755, 0) < 0)
-                        return -errno;
+                r = state_mkdir_one(dirfd, part);
+                if (r < 0)
+                        return r;
                 if (slash)
                         *slash = '/';
         }
@@ -39,7 +51,7 @@ int state_mkdir(int dirfd, const char *path)
 }
 
 /* Opens the directory that contains a path; ret_name is the rest. From our own directory on no component may be a link. */
-static int open_parent(int dirfd, const char *path, const char **ret_name)
+static int state_open_parent(int dirfd, const char *path, const char **ret_name)
 {
         _cleanup_close_ int dir = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         const char *slash;
@@ -59,10 +71,12 @@ static int open_parent(int dirfd, const char *path, const char **ret_name)
                 dir = next;
         }
         *ret_name = path;
-        return dir < 0 ? -errno : TAKE_FD(dir);
+        if (dir < 0)
+                return -errno;
+        return TAKE_FD(dir);
 }
 
-static int write_all(int fd, const char *text)
+static int state_write_all(int fd, const char *text)
 {
         for (size_t left = strlen(text); left > 0;) {
                 ssize_t n = TEMP_FAILURE_RETRY(write(fd, text, left));
@@ -78,7 +92,7 @@ static int write_all(int fd, const char *text)
 #define ATTRIBUTES_MAX 4096 /* bytes of all names */
 
 /* Copies what the file system has of these. FAT, which a Raspberry Pi boots from, has none of them, and refuses all. */
-static int make_like(int fd, int like)
+static int file_make_like(int fd, int like)
 {
         _cleanup_free_ char *value = NULL;
         char names[ATTRIBUTES_MAX];
@@ -106,37 +120,53 @@ static int make_like(int fd, int like)
         return 0;
 }
 
+static int file_fill(int fd, const char *text, int like, bool durable)
+{
+        int r;
+
+        if (like >= 0) {
+                r = file_make_like(fd, like);
+                if (r < 0)
+                        return r;
+        } else if (fchmod(fd, 0644) < 0)
+                return -errno;
+        r = state_write_all(fd, text);
+        if (r < 0)
+                return r;
+        if (durable && fsync(fd) < 0)
+                return -errno;
+        return 0;
+}
+
 int file_replace(int dir, const char *name, const char *temp, const char *text, int like, bool durable)
 {
         _cleanup_close_ int fd = -1;
-        int r = 0;
+        int r;
 
         (void) unlinkat(dir, temp, 0); /* left by a killed process */
         fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, like >= 0 ? 0600 : 0644);
         if (fd < 0)
                 return -errno;
-        if (like >= 0)
-                r = make_like(fd, like);
-        else if (fchmod(fd, 0644) < 0)
-                r = -errno;
-        if (r >= 0)
-                r = write_all(fd, text);
-        if (r >= 0 && durable && fsync(fd) < 0)
-                r = -errno;
-        if (r >= 0 && renameat(dir, temp, dir, name) < 0)
-                r = -errno;
+        r = file_fill(fd, text, like, durable);
         if (r < 0) {
                 (void) unlinkat(dir, temp, 0);
                 return r;
         }
-        return durable && fsync(dir) < 0 ? -errno : 0;
+        if (renameat(dir, temp, dir, name) < 0) {
+                r = -errno;
+                (void) unlinkat(dir, temp, 0);
+                return r;
+        }
+        if (durable && fsync(dir) < 0)
+                return -errno;
+        return 0;
 }
 
 /*
  * For a full disk: writes the text over the present file, which has its blocks already. The file does not grow. Otherwise a file
  * system may refuse a second block after it has written the first. The rest of the file becomes empty lines.
  */
-static int write_over(int dir, const char *name, const char *text)
+static int file_write_over(int dir, const char *name, const char *text)
 {
         _cleanup_close_ int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
         char block[BLOCK_SIZE];
@@ -150,7 +180,11 @@ static int write_over(int dir, const char *name, const char *text)
                 return -ENOSPC;
         memset(mempcpy(block, text, n), '\n', sizeof(block) - n);
         written = pwrite(fd, block, (size_t) st.st_size, 0);
-        return written < 0 || fsync(fd) < 0 ? -errno : written < st.st_size ? -ENOSPC : 0;
+        if (written < 0 || fsync(fd) < 0)
+                return -errno;
+        if (written < st.st_size)
+                return -ENOSPC;
+        return 0;
 }
 
 int state_write(int dirfd, const char *path, const char *text, bool durable)
@@ -160,7 +194,7 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
         const char *name;
         int r;
 
-        dir = open_parent(dirfd, path, &name);
+        dir = state_open_parent(dirfd, path, &name);
         if (dir == -ENOENT) {
                 char up[PATH_MAX];
 
@@ -168,56 +202,70 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
                 r = state_mkdir(dirfd, up);
                 if (r < 0)
                         return r;
-                dir = open_parent(dirfd, path, &name);
+                dir = state_open_parent(dirfd, path, &name);
         }
         if (dir < 0)
                 return dir;
         if ((size_t) snprintf(temp, sizeof(temp), ".%s.%i", name, (int) getpid()) >= sizeof(temp))
                 return -ENAMETOOLONG;
         r = file_replace(dir, name, temp, text, -1, durable);
-        return durable && (r == -ENOSPC || r == -EDQUOT) && write_over(dir, name, text) >= 0 ? 0 : r;
+        if (durable && (r == -ENOSPC || r == -EDQUOT) && file_write_over(dir, name, text) >= 0)
+                return 0;
+        return r;
 }
 
-static int open_file(int dirfd, const char *path)
+static int state_open_file(int dirfd, const char *path)
 {
         _cleanup_close_ int dir = -1;
         const char *name;
         int fd;
 
-        dir = open_parent(dirfd, path, &name);
+        dir = state_open_parent(dirfd, path, &name);
         if (dir < 0)
                 return dir;
         fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        return fd < 0 ? -errno : fd;
+        if (fd < 0)
+                return -errno;
+        return fd;
 }
 
 int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)
 {
-        _cleanup_close_ int fd = open_file(dirfd, path);
+        _cleanup_close_ int fd = state_open_file(dirfd, path);
         int r;
 
+        if (fd == -ENOENT)
+                return 0;
         if (fd < 0)
-                return fd == -ENOENT ? 0 : fd;
+                return fd;
         r = read_whole(fd, FILE_SIZE_MAX, ret, ret_size);
-        return r == -EINVAL ? -EIO : r < 0 ? r : 1; /* not a file */
+        if (r == -EINVAL) /* not a file */
+                return -EIO;
+        if (r < 0)
+                return r;
+        return 1;
 }
 
 int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data)
 {
-        _cleanup_close_ int fd = open_file(dirfd, path);
+        _cleanup_close_ int fd = state_open_file(dirfd, path);
         char text[RECORD_SIZE_MAX + 1];
         struct stat st;
         ssize_t n;
 
+        if (fd == -ENOENT)
+                return 0;
         if (fd < 0)
-                return fd == -ENOENT ? 0 : fd;
+                return fd;
         if (fstat(fd, &st) < 0)
                 return -errno;
         if (!S_ISREG(st.st_mode))
                 return -EIO;
         n = read_full(fd, text, sizeof(text));
-        if (n < 0 || n > RECORD_SIZE_MAX)
-                return n < 0 ? (int) n : -EFBIG;
+        if (n < 0)
+                return (int) n;
+        if (n > RECORD_SIZE_MAX)
+                return -EFBIG;
         for (char *line = text, *end; line < text + n; line = end + 1) {
                 char *equals;
                 int r;
@@ -240,10 +288,14 @@ int state_remove(int dirfd, const char *path)
         _cleanup_close_ int dir = -1;
         const char *name;
 
-        dir = open_parent(dirfd, path, &name);
+        dir = state_open_parent(dirfd, path, &name);
+        if (dir == -ENOENT || dir == -ENOTDIR)
+                return 0;
         if (dir < 0)
-                return dir == -ENOENT || dir == -ENOTDIR ? 0 : dir;
-        return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+                return dir;
+        if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
+                return -errno;
+        return 0;
 }
 
 /* Locks are held for milliseconds: polling costs less than a timer, and disturbs no signal of the caller. */
@@ -270,5 +322,7 @@ int state_lock(int dirfd, const char *name, struct awake deadline)
         if (fd < 0)
                 return -errno;
         r = lock_until(fd, deadline);
-        return r < 0 ? r : TAKE_FD(fd);
+        if (r < 0)
+                return r;
+        return TAKE_FD(fd);
 }

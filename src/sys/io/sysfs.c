@@ -11,7 +11,9 @@ ssize_t attr_read_binary(int dirfd, const char *path, void *ret, size_t size)
 {
         _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
-        return fd < 0 ? -errno : read_full(fd, ret, size);
+        if (fd < 0)
+                return -errno;
+        return read_full(fd, ret, size);
 }
 
 ssize_t attr_read(int dirfd, const char *path, char *ret, size_t size)
@@ -41,9 +43,10 @@ int attr_read_uint(int dirfd, const char *path, unsigned base, uint64_t *ret)
         if (base == 16 && s[0] == '0' && s[1] == 'x') /* iodone_cnt is "0x%x" */
                 s += 2;
         r = parse_uint(s, base, UINT64_MAX, &v);
-        if (r >= 0)
-                *ret = v;
-        return r;
+        if (r < 0)
+                return r;
+        *ret = v;
+        return 0;
 }
 
 int attr_read_devno(int dirfd, const char *path, unsigned *ret_major, unsigned *ret_minor)
@@ -73,7 +76,9 @@ int attr_write(int dirfd, const char *path, const char *text)
         n = write(fd, text, length);
         if (n < 0)
                 return -errno;
-        return (size_t) n == length ? 0 : -EIO;
+        if ((size_t) n != length)
+                return -EIO;
+        return 0;
 }
 
 ssize_t link_basename(int dirfd, const char *path, char *ret, size_t size)
@@ -86,23 +91,39 @@ ssize_t link_basename(int dirfd, const char *path, char *ret, size_t size)
                 return -errno;
         target[n] = '\0';
         base = strrchr(target, '/');
-        base = base ? base + 1 : target;
-        if (!copy_string(ret, size, base))
+        if (!copy_string(ret, size, base ? base + 1 : target))
                 return -ENAMETOOLONG;
         return (ssize_t) strlen(ret);
 }
 
-static int by_name(const void *a, const void *b)
+static int names_compare(const void *a, const void *b)
 {
         return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+static int dir_read_names(DIR *d, const char *prefix, char ***names, size_t *n)
+{
+        size_t length = strlen(prefix); /* counted once: there may be thousands of names */
+
+        for (;;) {
+                struct dirent *e;
+
+                errno = 0;
+                e = readdir(d);
+                if (!e)
+                        return -errno;
+                if (e->d_name[0] == '.' || strncmp(e->d_name, prefix, length) != 0)
+                        continue;
+                if (strv_push(names, n, e->d_name) < 0)
+                        return -ENOMEM;
+        }
 }
 
 int dir_list(int dirfd, const char *path, const char *prefix, char ***ret)
 {
         _cleanup_strv_ char **names = NULL;
-        int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-        size_t length = strlen(prefix), n = 0; /* counted once: there may be thousands of names */
-        struct dirent *e;
+        int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+        size_t n = 0;
         DIR *d;
 
         if (fd < 0)
@@ -112,16 +133,12 @@ int dir_list(int dirfd, const char *path, const char *prefix, char ***ret)
                 (void) close_keep_errno(fd);
                 return -errno;
         }
-        for (errno = 0; r >= 0 && (e = readdir(d)); errno = 0)
-                if (e->d_name[0] != '.' && strncmp(e->d_name, prefix, length) == 0)
-                        r = strv_push(&names, &n, e->d_name);
-        if (r >= 0 && errno)
-                r = -errno;
+        r = dir_read_names(d, prefix, &names, &n);
         (void) closedir(d);
         if (r < 0)
                 return r;
         if (n)
-                qsort(names, n, sizeof(*names), by_name);
+                qsort(names, n, sizeof(*names), names_compare);
         *ret = TAKE_PTR(names);
         return (int) n;
 }
@@ -129,11 +146,30 @@ int dir_list(int dirfd, const char *path, const char *prefix, char ***ret)
 int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data), void *data)
 {
         _cleanup_strv_ char **names = NULL;
-        int n = dir_list(dirfd, path, "", &names), r = n < 0 ? n : 0;
+        int n = dir_list(dirfd, path, "", &names);
 
-        for (char **name = names; r == 0 && name && *name; name++)
-                r = fn(*name, data);
-        return r;
+        if (n < 0)
+                return n;
+        for (char **name = names; name && *name; name++) {
+                int r = fn(*name, data);
+
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Calls fn for the file of this name in the first directory that has it. */
+static int dropin_first(const struct dropin_dir *dirs, size_t n, const char *name,
+                        int (*fn)(int root, const char *path, void *data), void *data)
+{
+        for (size_t i = 0; i < n; i++) {
+                const char *path = path_join(dirs[i].path, "/", name);
+
+                if (faccessat(dirs[i].root, path, F_OK, 0) >= 0)
+                        return fn(dirs[i].root, path, data);
+        }
+        return 0;
 }
 
 int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int (*fn)(int root, const char *path, void *data),
@@ -141,7 +177,6 @@ int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int 
 {
         _cleanup_strv_ char **names = NULL;
         size_t n_names = 0;
-        int k = 0;
 
         for (size_t i = 0; i < n; i++) {
                 _cleanup_strv_ char **here = NULL;
@@ -154,20 +189,20 @@ int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int 
                         return n_here;
         }
         if (n_names)
-                qsort(names, n_names, sizeof(*names), by_name);
-        for (size_t i = 0; i < n_names && k >= 0; i++)
-                for (size_t j = 0; j < n && (i == 0 || !streq(names[i], names[i - 1])); j++) {
-                        const char *path = path_join(dirs[j].path, "/", names[i]);
+                qsort(names, n_names, sizeof(*names), names_compare);
+        for (size_t i = 0; i < n_names; i++) {
+                int r;
 
-                        if (faccessat(dirs[j].root, path, F_OK, 0) < 0)
-                                continue;
-                        k = fn(dirs[j].root, path, data);
-                        break;
-                }
-        return k < 0 ? k : 0;
+                if (i > 0 && streq(names[i], names[i - 1]))
+                        continue;
+                r = dropin_first(dirs, n, names[i], fn, data);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
-int dropins_each(const struct roots *r, const char *dir, int (*fn)(int root, const char *path, void *data), void *data)
+int dropins_each(const struct roots *roots, const char *dir, int (*fn)(int root, const char *path, void *data), void *data)
 {
-        return dropins_of((const struct dropin_dir[]){{r->etc, dir}, {r->lib, dir}}, 2, ".conf", fn, data);
+        return dropins_of((const struct dropin_dir[]){{roots->etc, dir}, {roots->lib, dir}}, 2, ".conf", fn, data);
 }

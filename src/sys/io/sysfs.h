@@ -43,4 +43,4 @@ int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int 
                void *data);
 
 /* The same for *.conf of DIR in /etc and /usr/lib. */
-int dropins_each(const struct roots *r, const char *dir, int (*fn)(int root, const char *path, void *data), void *data);
+int dropins_each(const struct roots *roots, const char *dir, int (*fn)(int root, const char *path, void *data), void *data);

@@ -19,7 +19,7 @@ struct disk_reading {
  * disks that only their ports distinguish. Different keys of a disk must lead to the same disk. Where they do not, one statement
  * for uas is enough to leave both alone.
  */
-static struct kept_disk *disk_of(struct disk_reading *d, const char *key, bool record)
+static struct kept_disk *kept_disk_of_key(struct disk_reading *d, const char *key, bool record)
 {
         char serial[USB_STRING_MAX * 4] = "", name[USB_STRING_MAX * 4 + 32] = "";
         const char *tail, *port, *chain;
@@ -45,19 +45,19 @@ static struct kept_disk *disk_of(struct disk_reading *d, const char *key, bool r
         return disk;
 }
 
-static int take_policy(const char *key, enum policy policy, bool forced, void *data)
+static int kept_disk_take_policy(const char *key, enum policy policy, bool forced, void *data)
 {
         struct disk_reading *d = data;
-        struct kept_disk *disk = disk_of(d, key, false);
+        struct kept_disk *disk = kept_disk_of_key(d, key, false);
 
         if (disk && policy != POLICY_AUTO) /* POLICY_AUTO: there is no policy for this disk */
                 disk->policy = policy;
         return d->error;
 }
 
-static void take_record(const char *key, const struct facts *f, void *data)
+static void kept_disk_take_record(const char *key, const struct facts *f, void *data)
 {
-        struct kept_disk *disk = disk_of(data, key, true);
+        struct kept_disk *disk = kept_disk_of_key(data, key, true);
 
         if (!disk)
                 return;
@@ -66,44 +66,54 @@ static void take_record(const char *key, const struct facts *f, void *data)
         disk->good = disk->good || f->trial_passed || (f->trial_open && !f->distrusted);
 }
 
-int kept_disks_read_plugged(const struct roots *r, struct kept_disks *k)
+int kept_disks_read_plugged(const struct roots *roots, struct kept_disks *k)
 {
         _cleanup_strv_ char **names = NULL;
-        int e = usb_disk_enumerate(r, &names);
+        int r = usb_disk_enumerate(roots, &names);
 
-        for (char **n = names; n && *n && e != -ENOMEM; n++) {
+        if (r == -ENOMEM)
+                return r;
+        for (char **name = names; name && *name; name++) {
                 _cleanup_(usb_disk_done) struct usb_disk d = {};
 
-                e = usb_disk_read(r, *n, false, &d);
-                if (e > 0 && facts_uas_alone(&d.facts))
-                        e = kept_disks_plugged(k, &d.facts, false);
+                r = usb_disk_read(roots, *name, false, &d);
+                if (r > 0 && facts_uas_alone(&d.facts))
+                        r = kept_disks_plugged(k, &d.facts, false);
+                if (r == -ENOMEM)
+                        return r;
         }
-        return e == -ENOMEM ? -ENOMEM : 0;
+        return 0;
 }
 
-int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret)
+static int kept_disks_take_all(const struct roots *roots, const char *kernel, struct disk_reading *d)
 {
-        struct disk_reading d = {.config = c};
-        int k = 0;
+        int r;
 
-        for (size_t i = 0; i < c->n_rules && k >= 0; i++) {
-                const struct disk_rule *rule = c->rules + i;
-                struct kept_disk *disk = kept_disk(&d.disks, rule->vid, rule->pid, rule->serial);
+        for (size_t i = 0; i < d->config->n_rules; i++) {
+                const struct disk_rule *rule = d->config->rules + i;
+                struct kept_disk *disk = kept_disk(&d->disks, rule->vid, rule->pid, rule->serial);
 
                 if (!disk)
-                        k = -ENOMEM;
-                else
-                        disk->policy = rule->policy;
+                        return -ENOMEM;
+                disk->policy = rule->policy;
         }
-        if (k >= 0)
-                k = policy_each(r, take_policy, &d);
-        if (k >= 0)
-                k = history_each_judged(r, kernel, take_record, &d);
-        if (k >= 0)
-                k = d.error;
-        if (k < 0) {
+        r = policy_each(roots, kept_disk_take_policy, d);
+        if (r < 0)
+                return r;
+        r = history_each_judged(roots, kernel, kept_disk_take_record, d);
+        if (r < 0)
+                return r;
+        return d->error;
+}
+
+int kept_disks_read(const struct roots *roots, const struct config *c, const char *kernel, struct kept_disks *ret)
+{
+        struct disk_reading d = {.config = c};
+        int r = kept_disks_take_all(roots, kernel, &d);
+
+        if (r < 0) {
                 kept_disks_done(&d.disks);
-                return k;
+                return r;
         }
         *ret = d.disks;
         return 0;
@@ -122,69 +132,71 @@ static const struct state_type own_type = {
         .n = 2,
 };
 
-bool keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1])
+bool keepoff_own_all(const struct roots *roots, char ret[static QUIRKS_MAX + 1])
 {
         struct own own = {};
         bool same;
 
         ret[0] = '\0';
-        if (state_load(r->run, RUN_QUIRKS, &own_type, &own) <= 0 || !own.entries[0])
+        if (state_load(roots->run, RUN_QUIRKS, &own_type, &own) <= 0 || !own.entries[0])
                 return true;
-        same = own.parameter == quirks_param_inode(r);
+        same = own.parameter == quirks_param_inode(roots);
         if (same || own.parameter == 0)
                 memcpy(ret, own.entries, sizeof(own.entries));
         return same;
 }
 
-void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX])
+void keepoff_own(const struct roots *roots, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX])
 {
         char own[QUIRKS_MAX + 1];
 
-        (void) keepoff_own_all(r, own);
+        (void) keepoff_own_all(roots, own);
         (void) quirks_entry_of(own, vid, pid, ret);
 }
 
-static int own_write(const struct roots *r, const char *entries)
+static int keepoff_own_write(const struct roots *roots, const char *entries)
 {
-        struct own own = {.parameter = quirks_param_inode(r)};
+        struct own own = {.parameter = quirks_param_inode(roots)};
 
         (void) copy_string(own.entries, sizeof(own.entries), entries);
-        return state_store(r->run, RUN_QUIRKS, &own_type, &own);
+        return state_store(roots->run, RUN_QUIRKS, &own_type, &own);
 }
 
 /* From the last to the first, since each is put before the others. */
-static int each_entry(const struct roots *r, char *entries, int (*fn)(const struct roots *, const char *))
+static int keepoff_each_entry(const struct roots *roots, char *entries, int (*fn)(const struct roots *, const char *))
 {
-        int n = 0, k = 0;
+        int n = 0;
 
-        while (*entries && k >= 0) {
+        while (*entries) {
                 char *last = strrchr(entries, ',');
+                int r = fn(roots, last ? last + 1 : entries);
 
-                k = fn(r, last ? last + 1 : entries);
-                *(last ? last : entries) = '\0';
+                if (r < 0)
+                        return r;
+                *(last ?: entries) = '\0';
                 n++;
         }
-        return k < 0 ? k : n;
+        return n;
 }
 
-int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, struct keepoff *ret)
+int keepoff_apply(const struct roots *roots, const struct kept_disks *kept, bool known, struct keepoff *ret)
 {
-        _cleanup_close_ int lock = quirks_lock(r, 0);
+        _cleanup_close_ int lock = quirks_lock(roots, 0);
         _cleanup_(keepoff_done) struct keepoff made = {};
         char now[QUIRKS_MAX + 1], own[QUIRKS_MAX + 1], others[QUIRKS_MAX + 1], stale[QUIRKS_MAX + 1], missing[QUIRKS_MAX + 1];
         bool on_record;
-        int k, out = 0, in = 0;
+        int r, out, in;
 
         if (lock < 0)
                 return lock;
-        k = quirks_param_read(r, now);
-        if (k < 0)
-                return k;
-        on_record = keepoff_own_all(r, own);
+        r = quirks_param_read(roots, now);
+        if (r < 0)
+                return r;
+        on_record = keepoff_own_all(roots, own);
         quirks_without(now, known ? own : "", others);
-        k = keepoff_entries(kept, others, false, &made);
-        if (k < 0)
-                return k;
+        r = keepoff_entries(kept, others, false, &made);
+        if (r < 0)
+                return r;
         quirks_without(own, made.own, stale);
         quirks_without(made.own, now, missing);
         if (!known) { /* facts that are not known yet may need these entries */
@@ -193,13 +205,17 @@ int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool kno
                 stale[0] = '\0';
         }
         /* If uasd is killed in here, the list on record still names all of our entries in the parameter. */
-        k = out = each_entry(r, stale, quirks_param_pop);
-        if (k >= 0 && (!streq(own, made.own) || !on_record))
-                k = own_write(r, made.own);
-        if (k >= 0)
-                k = in = each_entry(r, missing, quirks_param_push);
-        if (k < 0)
-                return k;
+        out = keepoff_each_entry(roots, stale, quirks_param_pop);
+        if (out < 0)
+                return out;
+        if (!streq(own, made.own) || !on_record) {
+                r = keepoff_own_write(roots, made.own);
+                if (r < 0)
+                        return r;
+        }
+        in = keepoff_each_entry(roots, missing, quirks_param_push);
+        if (in < 0)
+                return in;
         *ret = TAKE_STRUCT(made);
         return out + in > 0;
 }

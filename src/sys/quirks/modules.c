@@ -70,19 +70,20 @@ static int kmod_fetch(struct kmod *k)
         return 0;
 }
 
-static bool uas_registered(const struct roots *r)
+static bool uas_driver_is_there(const struct roots *roots)
 {
-        return faccessat(r->sys, SYSFS_USB_DRIVERS "/" DRIVER_NAME_UAS, F_OK, 0) == 0;
+        return faccessat(roots->sys, SYSFS_USB_DRIVERS "/" DRIVER_NAME_UAS, F_OK, 0) == 0;
 }
 
 /* Returns 0, or -ENOENT if this kernel has no uas. */
-static int find_uas(struct kmod *k)
+static int kmod_find_uas(struct kmod *k)
 {
         struct kmod_list *list = NULL;
         int r = kmod_fetch(k);
 
-        if (r >= 0)
-                r = k->module_new_from_lookup(k->ctx, "uas", &list);
+        if (r < 0)
+                return r;
+        r = k->module_new_from_lookup(k->ctx, "uas", &list);
         if (r < 0)
                 return r;
         if (!list)
@@ -92,7 +93,7 @@ static int find_uas(struct kmod *k)
         return 0;
 }
 
-static bool blacklisted(const struct kmod *k, const char *name)
+static bool kmod_is_blacklisted(const struct kmod *k, const char *name)
 {
         struct kmod_config_iter *i = k->config_get_blacklists(k->ctx);
         bool found = false;
@@ -104,49 +105,53 @@ static bool blacklisted(const struct kmod *k, const char *name)
         return found;
 }
 
-int uas_module_state(const struct roots *r, enum uas_module *ret)
+int uas_module_state(const struct roots *roots, enum uas_module *ret)
 {
         _cleanup_(kmod_done) struct kmod kmod = {0};
-        int k;
+        int r;
 
-        if (uas_registered(r)) {
+        if (uas_driver_is_there(roots)) {
                 *ret = UAS_MODULE_THERE;
                 return 0;
         }
-        k = find_uas(&kmod);
-        if (k < 0 && k != -ENOENT)
-                return k;
-        if (k == -ENOENT || !kmod.module_get_path(kmod.module))
+        r = kmod_find_uas(&kmod);
+        if (r < 0 && r != -ENOENT)
+                return r;
+        if (r == -ENOENT || !kmod.module_get_path(kmod.module))
                 *ret = UAS_MODULE_MISSING;
         else if (kmod.module_get_install_commands(kmod.module))
                 *ret = UAS_MODULE_INSTALL_LINE;
-        else if (blacklisted(&kmod, "uas"))
+        else if (kmod_is_blacklisted(&kmod, "uas"))
                 *ret = UAS_MODULE_BLACKLISTED;
         else
                 *ret = UAS_MODULE_LOADABLE;
         return 0;
 }
 
-int uas_module_load(const struct roots *r)
+int uas_module_load(const struct roots *roots)
 {
         _cleanup_(kmod_done) struct kmod kmod = {0};
-        int k;
+        int r;
 
-        if (uas_registered(r))
+        if (uas_driver_is_there(roots))
                 return 0;
-        k = find_uas(&kmod);
-        if (k < 0)
-                return k;
+        r = kmod_find_uas(&kmod);
+        if (r < 0)
+                return r;
         if (kmod.module_get_install_commands(kmod.module))
                 return -EPERM;
-        k = kmod.module_probe_insert_module(kmod.module, KMOD_PROBE_IGNORE_COMMAND, NULL, NULL, NULL, NULL);
-        if (k == -EPERM) {
-                if (blacklisted(&kmod, "uas"))
+        r = kmod.module_probe_insert_module(kmod.module, KMOD_PROBE_IGNORE_COMMAND, NULL, NULL, NULL, NULL);
+        if (r == -EPERM) {
+                if (kmod_is_blacklisted(&kmod, "uas"))
                         return -EACCES;
-                k = pid1_ask_and_wait(PID1_ASK_LOAD, "uas", awake_in(LOAD_USEC));
+                r = pid1_ask_and_wait(PID1_ASK_LOAD, "uas", awake_in(LOAD_USEC));
         }
         /* udev may have loaded it meanwhile. */
-        return uas_registered(r) ? 0 : k < 0 ? k : -ENODEV;
+        if (uas_driver_is_there(roots))
+                return 0;
+        if (r < 0)
+                return r;
+        return -ENODEV;
 }
 
 void facts_take_module(struct facts *f, enum uas_module state)
@@ -156,9 +161,9 @@ void facts_take_module(struct facts *f, enum uas_module state)
         f->uas_kept_away = state > UAS_MODULE_LOADABLE;
 }
 
-void facts_complete_module(const struct roots *r, struct facts *f)
+void facts_complete_module(const struct roots *roots, struct facts *f)
 {
         enum uas_module state;
 
-        facts_take_module(f, uas_module_state(r, &state) < 0 ? UAS_MODULE_UNKNOWN : state);
+        facts_take_module(f, uas_module_state(roots, &state) < 0 ? UAS_MODULE_UNKNOWN : state);
 }

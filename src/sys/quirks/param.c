@@ -11,42 +11,52 @@
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 
-int quirks_lock(const struct roots *r, usec_t usec)
+int quirks_lock(const struct roots *roots, usec_t usec)
 {
-        int fd = state_lock(r->run, RUN_QUIRKS_LOCK, awake_in(usec));
+        int fd = state_lock(roots->run, RUN_QUIRKS_LOCK, awake_in(usec));
 
-        if (fd >= 0)
-                (void) quirks_bind_end(r);
+        if (fd < 0)
+                return fd;
+        (void) quirks_bind_end(roots);
         return fd;
 }
 
-int quirks_param_read(const struct roots *r, char ret[static QUIRKS_MAX + 1])
+int quirks_param_read(const struct roots *roots, char ret[static QUIRKS_MAX + 1])
 {
-        ssize_t n = attr_read(r->sys, SYSFS_QUIRKS, ret, QUIRKS_MAX + 1);
+        ssize_t n = attr_read(roots->sys, SYSFS_QUIRKS, ret, QUIRKS_MAX + 1);
 
-        return n < 0 ? (int) n : 0;
+        if (n < 0)
+                return (int) n;
+        return 0;
 }
 
-uint64_t quirks_param_inode(const struct roots *r)
+uint64_t quirks_param_inode(const struct roots *roots)
 {
         struct stat st;
 
-        return fstatat(r->sys, SYSFS_QUIRKS, &st, 0) < 0 ? 0 : st.st_ino;
+        if (fstatat(roots->sys, SYSFS_QUIRKS, &st, 0) < 0)
+                return 0;
+        return st.st_ino;
 }
 
-static int write_string(const struct roots *r, const char *text)
+static int quirks_param_write(const struct roots *roots, const char *text)
 {
         char now[QUIRKS_MAX + 1];
-        int k;
+        int r;
 
         /* A write of no bytes never reaches the kernel; a single newline empties the string. */
-        k = attr_write(r->sys, SYSFS_QUIRKS, *text ? text : "\n");
-        if (k >= 0)
-                k = quirks_param_read(r, now);
-        return k < 0 ? k : streq(now, text) ? 0 : -EAGAIN;
+        r = attr_write(roots->sys, SYSFS_QUIRKS, *text ? text : "\n");
+        if (r < 0)
+                return r;
+        r = quirks_param_read(roots, now);
+        if (r < 0)
+                return r;
+        if (!streq(now, text))
+                return -EAGAIN;
+        return 0;
 }
 
-static int count(const char *string, const char *entry)
+static int quirks_count(const char *string, const char *entry)
 {
         char rest[QUIRKS_MAX + 1];
         int n = 0;
@@ -57,43 +67,56 @@ static int count(const char *string, const char *entry)
         return n;
 }
 
-int quirks_param_push(const struct roots *r, const char *entry)
+#define TRIES 5 /* -EAGAIN: another process wrote at the same time */
+
+/* others: number of equal entries before the first try. -1: this is the first. */
+static int quirks_push_once(const struct roots *roots, const char *entry, int *others)
 {
         char old[QUIRKS_MAX + 1], new[QUIRKS_MAX + 1];
-        int others = 0, k = 0;
+        int r = quirks_param_read(roots, old);
 
-        for (int tries = 0; tries < 5; tries++) {
-                k = quirks_param_read(r, old);
-                if (k >= 0 && tries == 0)
-                        others = count(old, entry);
-                /* Another process wrote at the same time and kept our entry. One is enough, since it is removed only once. */
-                if (k >= 0 && count(old, entry) > others)
-                        (void) quirks_remove(old, entry, old);
-                if (k >= 0)
-                        k = quirks_prepend(old, entry, new);
-                if (k >= 0)
-                        k = write_string(r, new);
-                if (k != -EAGAIN)
-                        break;
-        }
-        return k;
+        if (r < 0)
+                return r;
+        if (*others < 0)
+                *others = quirks_count(old, entry);
+        /* Another process wrote at the same time and kept our entry. One is enough, since it is removed only once. */
+        if (quirks_count(old, entry) > *others)
+                (void) quirks_remove(old, entry, old);
+        r = quirks_prepend(old, entry, new);
+        if (r < 0)
+                return r;
+        return quirks_param_write(roots, new);
 }
 
-int quirks_param_pop(const struct roots *r, const char *entry)
+int quirks_param_push(const struct roots *roots, const char *entry)
+{
+        int others = -1, r = -EAGAIN;
+
+        for (int tries = 0; r == -EAGAIN && tries < TRIES; tries++)
+                r = quirks_push_once(roots, entry, &others);
+        return r;
+}
+
+static int quirks_pop_once(const struct roots *roots, const char *entry)
 {
         char old[QUIRKS_MAX + 1], new[QUIRKS_MAX + 1];
-        int k = 0;
+        int r = quirks_param_read(roots, old);
 
-        for (int tries = 0; tries < 5; tries++) {
-                k = quirks_param_read(r, old);
-                if (k >= 0)
-                        k = quirks_remove(old, entry, new);
-                if (k > 0)
-                        k = write_string(r, new);
-                if (k != -EAGAIN)
-                        break;
-        }
-        return k;
+        if (r < 0)
+                return r;
+        r = quirks_remove(old, entry, new);
+        if (r <= 0)
+                return r;
+        return quirks_param_write(roots, new);
+}
+
+int quirks_param_pop(const struct roots *roots, const char *entry)
+{
+        int r = -EAGAIN;
+
+        for (int tries = 0; r == -EAGAIN && tries < TRIES; tries++)
+                r = quirks_pop_once(roots, entry);
+        return r;
 }
 
 /* The file with our entry for a bind. */
@@ -105,36 +128,44 @@ static const struct state_type bind_type = {
         .n = 1,
 };
 
-int quirks_bind_read(const struct roots *r, char ret[static QUIRK_ENTRY_MAX])
+int quirks_bind_read(const struct roots *roots, char ret[static QUIRK_ENTRY_MAX])
 {
         struct bind_record b = {};
-        int k = state_load(r->run, RUN_QUIRKS_BIND, &bind_type, &b);
+        int r = state_load(roots->run, RUN_QUIRKS_BIND, &bind_type, &b);
 
         memcpy(ret, b.entry, sizeof(b.entry));
-        return k < 0 ? k : b.entry[0] != '\0';
+        if (r < 0)
+                return r;
+        return b.entry[0] != '\0';
 }
 
-int quirks_bind_begin(const struct roots *r, const char *entry)
+int quirks_bind_begin(const struct roots *roots, const char *entry)
 {
         struct bind_record b = {};
-        int k = quirks_bind_read(r, b.entry);
+        int r = quirks_bind_read(roots, b.entry);
 
-        if (k != 0)
-                return k < 0 ? k : -EBUSY;
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return -EBUSY;
         (void) copy_string(b.entry, sizeof(b.entry), entry);
-        k = state_store(r->run, RUN_QUIRKS_BIND, &bind_type, &b);
-        return k < 0 ? k : quirks_param_push(r, entry);
+        r = state_store(roots->run, RUN_QUIRKS_BIND, &bind_type, &b);
+        if (r < 0)
+                return r;
+        return quirks_param_push(roots, entry);
 }
 
-int quirks_bind_end(const struct roots *r)
+int quirks_bind_end(const struct roots *roots)
 {
         char entry[QUIRK_ENTRY_MAX];
-        int k = quirks_bind_read(r, entry);
+        int r = quirks_bind_read(roots, entry);
 
-        if (k <= 0)
-                return k;
-        k = quirks_param_pop(r, entry);
-        if (k == -ENOENT && faccessat(r->sys, SYSFS_QUIRKS, F_OK, 0) < 0) /* its module was unloaded */
-                k = 0;
-        return k < 0 ? k : state_remove(r->run, RUN_QUIRKS_BIND);
+        if (r <= 0)
+                return r;
+        r = quirks_param_pop(roots, entry);
+        if (r == -ENOENT && faccessat(roots->sys, SYSFS_QUIRKS, F_OK, 0) < 0) /* its module was unloaded */
+                r = 0;
+        if (r < 0)
+                return r;
+        return state_remove(roots->run, RUN_QUIRKS_BIND);
 }

@@ -23,24 +23,25 @@ static const struct state_type hold_type = {
         .n = 4,
 };
 
-int hold_write(const struct roots *r, const char *interface, const struct hold_mark *m)
+int hold_write(const struct roots *roots, const char *interface, const struct hold_mark *m)
 {
-        return state_store(r->run, HOLD_PATH(interface), &hold_type, m);
+        return state_store(roots->run, HOLD_PATH(interface), &hold_type, m);
 }
 
-int hold_read(const struct roots *r, const char *interface, struct hold_mark *ret)
+int hold_read(const struct roots *roots, const char *interface, struct hold_mark *ret)
 {
         struct hold_mark m = {};
-        int k = state_load(r->run, HOLD_PATH(interface), &hold_type, &m);
+        int r = state_load(roots->run, HOLD_PATH(interface), &hold_type, &m);
 
-        if (k > 0)
-                *ret = m;
-        return k;
+        if (r <= 0)
+                return r;
+        *ret = m;
+        return r;
 }
 
-int hold_remove(const struct roots *r, const char *interface)
+int hold_remove(const struct roots *roots, const char *interface)
 {
-        return state_remove(r->run, HOLD_PATH(interface));
+        return state_remove(roots->run, HOLD_PATH(interface));
 }
 
 #define MARK_PATH(f) path_join(RUN_ATTACHMENT "/", facts_attachment(f, (char[ATTACHMENT_MAX]){}))
@@ -63,37 +64,40 @@ static const unsigned marks_of[ELEMENTSOF(mark_fields)] = {
         MARK_UNTOLD, MARK_LEASE, MARK_SWITCHED, MARK_TROUBLE,
 };
 
-int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret)
+int attachment_read(const struct roots *roots, const struct facts *f, struct attachment_mark *ret)
 {
         struct attachment_mark m = {};
-        int k = state_load(r->run, MARK_PATH(f), &mark_type, &m);
+        int r = state_load(roots->run, MARK_PATH(f), &mark_type, &m);
 
-        if (k >= 0)
-                *ret = m;
-        return k;
+        if (r < 0)
+                return r;
+        *ret = m;
+        return r;
 }
 
-bool attachment_fresh(const struct roots *r, const struct facts *f)
+bool attachment_fresh(const struct roots *roots, const struct facts *f)
 {
         struct attachment_mark a = {};
 
-        if (attachment_read(r, f, &a) < 0)
+        if (attachment_read(roots, f, &a) < 0)
                 return false;
-        return in_initramfs(r) ? !a.early : !a.tried && !a.released && !a.cancelled;
+        if (in_initramfs(roots))
+                return !a.early;
+        return !a.tried && !a.released && !a.cancelled;
 }
 
-static int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m)
+static int attachment_write(const struct roots *roots, const struct facts *f, const struct attachment_mark *m)
 {
-        return state_store(r->run, MARK_PATH(f), &mark_type, m);
+        return state_store(roots->run, MARK_PATH(f), &mark_type, m);
 }
 
-static int attachment_lock(const struct roots *r)
+static int attachment_lock(const struct roots *roots)
 {
-        return state_lock(r->run, RUN_ATTACHMENT_LOCK, awake_in(LOCK_BUDGET));
+        return state_lock(roots->run, RUN_ATTACHMENT_LOCK, awake_in(LOCK_BUDGET));
 }
 
 /* Returns true if one of the fields has changed. */
-static bool take_fields(struct attachment_mark *m, unsigned fields, const struct attachment_mark *to)
+static bool mark_take_fields(struct attachment_mark *m, unsigned fields, const struct attachment_mark *to)
 {
         bool changed = false;
 
@@ -110,85 +114,86 @@ static bool take_fields(struct attachment_mark *m, unsigned fields, const struct
         return changed;
 }
 
-int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to)
+int attachment_change(const struct roots *roots, const struct facts *f, unsigned fields, const struct attachment_mark *to)
 {
-        _unused_ _cleanup_close_ int locked = attachment_lock(r);
+        _unused_ _cleanup_close_ int locked = attachment_lock(roots);
         struct attachment_mark m;
-        int k = attachment_read(r, f, &m);
+        int r = attachment_read(roots, f, &m);
         bool changed;
 
-        if (k < 0)
-                return k;
-        if (in_initramfs(r)) {
+        if (r < 0)
+                return r;
+        if (in_initramfs(roots)) {
                 changed = !m.early;
                 m.early = true;
         } else
-                changed = take_fields(&m, fields, to);
-        /* A device that has gone gets no mark. */
-        return changed ? attachment_write(r, f, &m) : 0;
+                changed = mark_take_fields(&m, fields, to);
+        if (!changed)
+                return 0; /* a device that has gone gets no mark */
+        return attachment_write(roots, f, &m);
 }
 
-int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target)
+int attachment_drop_override(const struct roots *roots, const struct facts *f, enum driver target)
 {
-        _unused_ _cleanup_close_ int locked = attachment_lock(r);
+        _unused_ _cleanup_close_ int locked = attachment_lock(roots);
         struct attachment_mark m;
-        int k = attachment_read(r, f, &m);
+        int r = attachment_read(roots, f, &m);
 
-        if (k < 0 || m.override_target != target)
-                return k;
-        (void) take_fields(&m, MARK_OVERRIDE, &(struct attachment_mark){});
-        return attachment_write(r, f, &m);
+        if (r < 0 || m.override_target != target)
+                return r;
+        (void) mark_take_fields(&m, MARK_OVERRIDE, &(struct attachment_mark){});
+        return attachment_write(roots, f, &m);
 }
 
 /* Read through the interface: usb_disconnect() removes the interfaces first, and the device some time later. */
-int attachment_now(const struct roots *r, const char *interface, struct attachment_id *ret)
+int attachment_now(const struct roots *roots, const char *interface, struct attachment_id *ret)
 {
-        return usb_attachment_read(r->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/.."), ret);
+        return usb_attachment_read(roots->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/.."), ret);
 }
 
-static bool is_attached(const struct roots *r, const char *interface, struct attachment_id id)
+static bool attachment_is_there(const struct roots *roots, const char *interface, struct attachment_id id)
 {
         struct attachment_id now;
 
-        return attachment_now(r, interface, &now) >= 0 && attachment_id_same(now, id);
+        return attachment_now(roots, interface, &now) >= 0 && attachment_id_same(now, id);
 }
 
 /* name: "2-1:1.0@2-5-4711". False also for the name of another file. */
-static bool has_gone(const struct roots *r, const char *name)
+static bool attachment_has_gone(const struct roots *roots, const char *name)
 {
         const char *at = strchr(name, '@');
         char interface[INTERFACE_NAME_MAX];
         struct attachment_id id;
 
         return at && copy_part(interface, sizeof(interface), name, (size_t) (at - name)) && attachment_id_parse(at + 1, &id) &&
-               !is_attached(r, interface, id);
+               !attachment_is_there(roots, interface, id);
 }
 
-int attachments_prune(const struct roots *r, const char *port)
+int attachments_prune(const struct roots *roots, const char *port)
 {
         static const char *const dirs[] = {RUN_ATTACHMENT, RUN_STRINGS};
         const char *interfaces = port ? path_join(port, ":") : "";
         _cleanup_strv_ char **holds = NULL;
-        int k = 0, n;
+        int r = 0, n;
 
         for (size_t d = 0; d < ELEMENTSOF(dirs); d++) {
                 _cleanup_strv_ char **names = NULL;
 
-                n = dir_list(r->run, dirs[d], interfaces, &names);
+                n = dir_list(roots->run, dirs[d], interfaces, &names);
                 if (n < 0 && n != -ENOENT)
-                        k = n;
+                        r = n;
                 for (int i = 0; i < n; i++)
-                        if (has_gone(r, names[i]))
-                                (void) state_remove(r->run, path_join(dirs[d], "/", names[i]));
+                        if (attachment_has_gone(roots, names[i]))
+                                (void) state_remove(roots->run, path_join(dirs[d], "/", names[i]));
         }
-        n = dir_list(r->run, RUN_HOLD, interfaces, &holds);
+        n = dir_list(roots->run, RUN_HOLD, interfaces, &holds);
         for (int i = 0; i < n; i++) {
                 struct hold_mark m;
 
-                if (hold_read(r, holds[i], &m) > 0 && !is_attached(r, holds[i], m.attachment))
-                        (void) hold_remove(r, holds[i]);
+                if (hold_read(roots, holds[i], &m) > 0 && !attachment_is_there(roots, holds[i], m.attachment))
+                        (void) hold_remove(roots, holds[i]);
         }
-        return k;
+        return r;
 }
 
 const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG_MAX])
@@ -199,32 +204,34 @@ const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG
         return ret;
 }
 
-bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, usec_t *ret_deadline)
+bool hold_in_force(const struct roots *roots, const struct facts *f, usec_t now, usec_t *ret_deadline)
 {
         struct attachment_mark a;
         struct hold_mark m;
 
-        if (hold_read(r, f->interface, &m) <= 0 || !attachment_id_same(m.attachment, facts_attachment_id(f)) ||
+        if (hold_read(roots, f->interface, &m) <= 0 || !attachment_id_same(m.attachment, facts_attachment_id(f)) ||
             m.deadline <= now || m.deadline - now > HOLD_MAX_USEC)
                 return false;
-        if (attachment_read(r, f, &a) < 0 || a.released)
+        if (attachment_read(roots, f, &a) < 0 || a.released)
                 return false;
         if (ret_deadline)
                 *ret_deadline = m.deadline;
         return true;
 }
 
-int hold_release(const struct roots *r, const struct facts *f)
+int hold_release(const struct roots *roots, const struct facts *f)
 {
         struct attachment_mark released = {.early = true, .released = true};
         struct hold_mark mark;
-        int k = attachment_change(r, f, MARK_RELEASED, &released), m = 0;
+        int r = attachment_change(roots, f, MARK_RELEASED, &released), removed = 0;
 
-        if (k < 0) /* unreadable: make sure that it is never held again */
-                k = attachment_write(r, f, &released);
+        if (r < 0) /* unreadable: make sure that it is never held again */
+                r = attachment_write(roots, f, &released);
         /* The mark may belong to the next device at this port. */
-        if (hold_read(r, f->interface, &mark) <= 0 || attachment_id_same(mark.attachment, facts_attachment_id(f)))
-                m = hold_remove(r, f->interface);
+        if (hold_read(roots, f->interface, &mark) <= 0 || attachment_id_same(mark.attachment, facts_attachment_id(f)))
+                removed = hold_remove(roots, f->interface);
         /* One of the two is enough. Without a mark no hold begins again either, since PID 1 has seen the disk. */
-        return k < 0 && m < 0 ? k : 0;
+        if (r < 0 && removed < 0)
+                return r;
+        return 0;
 }

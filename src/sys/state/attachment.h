@@ -19,10 +19,10 @@ struct hold_mark {
 /* No hold is longer. A later deadline is of another boot, if /run survived that. */
 #define HOLD_MAX_USEC (300 * USEC_PER_SEC)
 
-int hold_write(const struct roots *r, const char *interface, const struct hold_mark *m);
+int hold_write(const struct roots *roots, const char *interface, const struct hold_mark *m);
 /* Returns 1 and the mark, 0 if there is none, or -errno. hold_in_force() checks whether it is still valid. */
-int hold_read(const struct roots *r, const char *interface, struct hold_mark *ret);
-int hold_remove(const struct roots *r, const char *interface);
+int hold_read(const struct roots *roots, const char *interface, struct hold_mark *ret);
+int hold_remove(const struct roots *roots, const char *interface);
 
 /* attachment/INTERFACE@BUS-DEV-INODE: marks of one attachment, removed when the device has gone. */
 struct attachment_mark {
@@ -44,13 +44,13 @@ struct attachment_mark {
 };
 
 /* Reads which attachment is at this interface now; -ENOENT if there is none. */
-int attachment_now(const struct roots *r, const char *interface, struct attachment_id *ret);
-int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret);
+int attachment_now(const struct roots *roots, const char *interface, struct attachment_id *ret);
+int attachment_read(const struct roots *roots, const struct facts *f, struct attachment_mark *ret);
 /*
  * Returns true if it was neither tried, released nor cancelled on this attachment; in the initramfs: if it has no mark of the
  * initramfs. False also if that is unknown.
  */
-bool attachment_fresh(const struct roots *r, const struct facts *f);
+bool attachment_fresh(const struct roots *roots, const struct facts *f);
 /*
  * Changes some fields of the mark (in the initramfs: sets `early`) under a lock, so that the changes of other programs to other
  * fields are not lost. Waits at most a second for the lock and then works without it: a process that was stopped while it had the
@@ -68,20 +68,20 @@ enum attachment_field {
         MARK_TROUBLE = 1 << 8,
         MARK_ALL = (1 << 9) - 1,
 };
-int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to);
+int attachment_change(const struct roots *roots, const struct facts *f, unsigned fields, const struct attachment_mark *to);
 /* Ends the override if it is for `target`; one for the other driver stays. */
-int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target);
+int attachment_drop_override(const struct roots *roots, const struct facts *f, enum driver target);
 
 /* Writes the argument by which uasd-switch ends if another device is at the port by the time at which it looks. Returns ret. */
 #define ATTACHMENT_ARG_MAX (ATTACHMENT_ID_MAX + 16)
 const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG_MAX]);
 
 /* Removes the marks, holds and kept strings of attachments that are no longer plugged in; port: "2-1", or NULL for all ports. */
-int attachments_prune(const struct roots *r, const char *port);
+int attachments_prune(const struct roots *roots, const char *port);
 
 /* Returns true if the interface has a hold mark for this attachment, with time left, and was not released. */
-bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, usec_t *ret_deadline);
+bool hold_in_force(const struct roots *roots, const struct facts *f, usec_t now, usec_t *ret_deadline);
 
 /* Marks the attachment as released and removes the hold. -errno: it is still held. Otherwise the caller has to trigger `add`
  * (sys/udev/udevdb.h). */
-int hold_release(const struct roots *r, const struct facts *f);
+int hold_release(const struct roots *roots, const struct facts *f);

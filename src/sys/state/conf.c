@@ -29,18 +29,21 @@ struct load {
         bool assigned; /* in this section: an indented line continues the value */
 };
 
-static void complain(struct load *l, int line, const char *what)
+static void conf_complain(struct load *l, int line, const char *what)
 {
         if (l->complain)
                 l->complain(l->path, line, what, l->data);
 }
 
 /* inih reports only the number of the first line that it does not understand. So it gets none of them. */
-static bool understood(struct load *l, const char *line)
+static bool conf_understands(struct load *l, const char *line)
 {
-        const char *behind_bom = l->line == 1 ? startswith(line, BOM) : NULL, *start = behind_bom ?: line;
-        bool indented = strspn(start, " \t\r\n") > 0, section;
+        const char *start = line;
+        bool indented, section;
 
+        if (l->line == 1)
+                start = startswith(line, BOM) ?: line;
+        indented = strspn(start, " \t\r\n") > 0;
         start += strspn(start, " \t\r\n");
         section = *start == '[';
         if (!*start || *start == ';' || *start == '#' || (indented && l->assigned))
@@ -52,7 +55,7 @@ static bool understood(struct load *l, const char *line)
 }
 
 /* Returns one line a call, so that our line numbers are those of inih. inih would split a longer line. */
-static char *give_line(char *ret, int size, void *data)
+static char *conf_give_line(char *ret, int size, void *data)
 {
         _cleanup_free_ char *line = NULL;
         struct load *l = data;
@@ -64,16 +67,17 @@ static char *give_line(char *ret, int size, void *data)
         if (n <= 0)
                 return NULL;
         l->line++;
-        if (n < size && understood(l, line))
+        if (n < size && conf_understands(l, line))
                 return memcpy(ret, line, (size_t) n + 1);
         if (n < size && l->n_bad++ <= BAD_MAX)
-                complain(l, l->line, l->n_bad <= BAD_MAX ? NOT_UNDERSTOOD : NOT_UNDERSTOOD ", nor are others below, perhaps");
+                conf_complain(l, l->line,
+                              l->n_bad <= BAD_MAX ? NOT_UNDERSTOOD : NOT_UNDERSTOOD ", nor are others below, perhaps");
         else if (n >= size && !strchr("#;", line[strspn(line, " \t")]))
-                complain(l, l->line, "too long a line");
+                conf_complain(l, l->line, "too long a line");
         return memcpy(ret, "\n", 2);
 }
 
-static int assign(void *data, const char *section, const char *name, const char *value)
+static int conf_assign(void *data, const char *section, const char *name, const char *value)
 {
         struct load *l = data;
         int r = config_set(l->config, section, name, value);
@@ -81,11 +85,11 @@ static int assign(void *data, const char *section, const char *name, const char 
         if (r == -ENOMEM)
                 l->error = r;
         else if (r < 0)
-                complain(l, l->line, r == -ENOENT ? "no such section or key" : "value not understood");
+                conf_complain(l, l->line, r == -ENOENT ? "no such section or key" : "value not understood");
         return 1; /* inih would keep only the first one */
 }
 
-static int load_file(int dirfd, const char *path, void *data)
+static int conf_load_file(int dirfd, const char *path, void *data)
 {
         _cleanup_fclose_ FILE *f = NULL;
         struct load *l = data;
@@ -95,35 +99,45 @@ static int load_file(int dirfd, const char *path, void *data)
         fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0 || !(f = fdopen(fd, "re"))) {
                 if (errno != ENOENT)
-                        complain(l, 0, strerror(errno));
+                        conf_complain(l, 0, strerror(errno));
                 (void) close_keep_errno(fd);
-                return errno == ENOMEM ? -ENOMEM : 0;
+                if (errno == ENOMEM)
+                        return -ENOMEM;
+                return 0;
         }
         l->file = f;
         l->line = 0;
         l->assigned = false;
         l->n_bad = 0;
-        line = ini_parse_stream(give_line, l, assign, l);
+        line = ini_parse_stream(conf_give_line, l, conf_assign, l);
         if (line > 0)
-                complain(l, line, NOT_UNDERSTOOD);
+                conf_complain(l, line, NOT_UNDERSTOOD);
         return l->error;
 }
 
-int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, void *data)
+static int conf_load_all(const struct roots *roots, struct load *l)
+{
+        int r = conf_load_file(roots->lib, CONF_FILE, l);
+
+        if (r < 0)
+                return r;
+        r = conf_load_file(roots->etc, CONF_FILE, l);
+        if (r < 0)
+                return r;
+        return dropins_each(roots, CONF_DIR, conf_load_file, l);
+}
+
+int conf_load(const struct roots *roots, struct config *ret, conf_complain_fn fn, void *data)
 {
         struct config c;
-        struct load l = {.lib = r->lib, .config = &c, .complain = fn, .data = data};
-        int k;
+        struct load l = {.lib = roots->lib, .config = &c, .complain = fn, .data = data};
+        int r;
 
         config_init(&c);
-        k = load_file(r->lib, CONF_FILE, &l);
-        if (k >= 0)
-                k = load_file(r->etc, CONF_FILE, &l);
-        if (k >= 0)
-                k = dropins_each(r, CONF_DIR, load_file, &l);
-        if (k == -ENOMEM) {
+        r = conf_load_all(roots, &l);
+        if (r == -ENOMEM) {
                 config_done(&c);
-                return k;
+                return r;
         }
         *ret = c;
         return 0;

@@ -10,4 +10,4 @@
  * with file and number. Returns 0, or -ENOMEM.
  */
 typedef void (*conf_complain_fn)(const char *file, int line, const char *what, void *data);
-int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, void *data);
+int conf_load(const struct roots *roots, struct config *ret, conf_complain_fn fn, void *data);

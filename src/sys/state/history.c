@@ -11,13 +11,13 @@
 #define WRITER "uasd: trials and distrust; see uasd(8)"
 #define LINES_MAX 256
 
-void history_here(const struct roots *r, struct here *ret)
+void history_here(const struct roots *roots, struct here *ret)
 {
         *ret = (struct here){0};
-        if (r->proc < 0)
+        if (roots->proc < 0)
                 return;
-        (void) attr_read(r->proc, "sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
-        (void) attr_read(r->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
+        (void) attr_read(roots->proc, "sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
+        (void) attr_read(roots->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
 }
 
 struct found {
@@ -25,7 +25,7 @@ struct found {
         int found;
 };
 
-static int take_record(const char *key, const char *value, void *data)
+static int history_take_record(const char *key, const char *value, void *data)
 {
         struct found *f = data;
 
@@ -35,33 +35,37 @@ static int take_record(const char *key, const char *value, void *data)
 }
 
 /* Returns 1 and the last record with that key, or 0. */
-static int find_key(const struct store *store, const char *key, struct history *ret)
+static int history_find_key(const struct store *store, const char *key, struct history *ret)
 {
         struct found f = {.ret = ret};
-        int k = store_each(store, key, take_record, &f);
+        int r = store_each(store, key, history_take_record, &f);
 
-        return k < 0 ? k : f.found;
+        if (r < 0)
+                return r;
+        return f.found;
 }
 
-int history_read(const struct roots *r, const struct facts *f, struct history *ret)
+int history_read(const struct roots *roots, const struct facts *f, struct history *ret)
 {
         const struct store *store;
         char key[HISTORY_KEY_MAX];
-        int k = store_read(r, STATE_HISTORY, &store);
+        int r = store_read(roots, STATE_HISTORY, &store);
 
-        return k < 0 ? k : find_key(store, history_key(f, key, sizeof(key)), ret);
+        if (r < 0)
+                return r;
+        return history_find_key(store, history_key(f, key, sizeof(key)), ret);
 }
 
-void history_judge_here(const struct roots *r, const struct history *h, struct facts *f)
+void history_judge_here(const struct roots *roots, const struct history *h, struct facts *f)
 {
         struct here here = {.kernel = ""};
 
         if (h)
-                history_here(r, &here);
+                history_here(roots, &here);
         history_judge(h, &here, f);
 }
 
-bool history_initramfs_old(const struct roots *r, const struct facts *f)
+bool history_initramfs_old(const struct roots *roots, const struct facts *f)
 {
         _cleanup_(store_done) struct store store = {};
         char key[HISTORY_KEY_MAX];
@@ -70,18 +74,18 @@ bool history_initramfs_old(const struct roots *r, const struct facts *f)
 
         if (!f->distrusted)
                 return false;
-        if (store_read_file(r->run, RUN_INITRAMFS, &store) <= 0)
+        if (store_read_file(roots->run, RUN_INITRAMFS, &store) <= 0)
                 return false;
-        history_judge_here(r, find_key(&store, history_key(f, key, sizeof(key)), &h) > 0 ? &h : NULL, &judged);
+        history_judge_here(roots, history_find_key(&store, history_key(f, key, sizeof(key)), &h) > 0 ? &h : NULL, &judged);
         return !judged.distrusted;
 }
 
-void history_recall(const struct roots *r, struct facts *f)
+void history_recall(const struct roots *roots, struct facts *f)
 {
         struct history h;
 
-        history_judge_here(r, history_read(r, f, &h) > 0 ? &h : NULL, f);
-        f->initramfs_old = history_initramfs_old(r, f);
+        history_judge_here(roots, history_read(roots, f, &h) > 0 ? &h : NULL, f);
+        f->initramfs_old = history_initramfs_old(roots, f);
 }
 
 struct each_record {
@@ -89,20 +93,24 @@ struct each_record {
         void *data;
 };
 
-static int pass_record(const char *key, const char *value, void *data)
+static int history_pass_record(const char *key, const char *value, void *data)
 {
         const struct each_record *e = data;
         struct history h;
 
-        return history_parse(value, &h) >= 0 ? e->fn(key, &h, e->data) : 0;
+        if (history_parse(value, &h) < 0)
+                return 0;
+        return e->fn(key, &h, e->data);
 }
 
-int history_each(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data)
+int history_each(const struct roots *roots, int (*fn)(const char *key, const struct history *h, void *data), void *data)
 {
         const struct store *store;
-        int k = store_read(r, STATE_HISTORY, &store);
+        int r = store_read(roots, STATE_HISTORY, &store);
 
-        return k < 0 ? k : store_each(store, NULL, pass_record, &(struct each_record){fn, data});
+        if (r < 0)
+                return r;
+        return store_each(store, NULL, history_pass_record, &(struct each_record){fn, data});
 }
 
 struct judging {
@@ -111,7 +119,7 @@ struct judging {
         void *data;
 };
 
-static int judge_one(const char *key, const struct history *h, void *data)
+static int history_judge_one(const char *key, const struct history *h, void *data)
 {
         const struct judging *j = data;
         struct facts f = {.verdict = VERDICT_UNKNOWN, .bcd = h->firmware};
@@ -121,18 +129,18 @@ static int judge_one(const char *key, const struct history *h, void *data)
         return 0;
 }
 
-int history_each_judged(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
-                        void *data)
+int history_each_judged(const struct roots *roots, const char *kernel,
+                        void (*fn)(const char *key, const struct facts *f, void *data), void *data)
 {
         struct judging j = {.fn = fn, .data = data};
 
-        history_here(r, &j.here);
+        history_here(roots, &j.here);
         if (kernel)
                 (void) copy_string(j.here.kernel, sizeof(j.here.kernel), kernel);
-        return history_each(r, judge_one, &j);
+        return history_each(roots, history_judge_one, &j);
 }
 
-static bool line_matters(const char *line)
+static bool history_line_matters(const char *line)
 {
         const char *equals = strchr(line, '=');
         struct history h;
@@ -141,19 +149,20 @@ static bool line_matters(const char *line)
 }
 
 /* Drops the oldest lines, first of those that do not matter: a device with new names does not remove another's distrust. */
-static void limit_lines(struct store_lines *s)
+static void history_limit_lines(struct store_lines *s)
 {
-        size_t over = s->n > LINES_MAX ? s->n - LINES_MAX : 0, less = 0, kept = 0;
+        size_t over, less = 0, kept = 0;
         size_t drop[2]; /* number of lines to drop; [1]: of those that matter */
 
-        if (over == 0)
+        if (s->n <= LINES_MAX)
                 return;
+        over = s->n - LINES_MAX;
         for (size_t i = 0; i < s->n; i++)
-                less += !line_matters(s->list[i]);
+                less += !history_line_matters(s->list[i]);
         drop[0] = over < less ? over : less;
         drop[1] = over - drop[0];
         for (size_t i = 0; i < s->n; i++) {
-                size_t *left = &drop[line_matters(s->list[i])];
+                size_t *left = &drop[history_line_matters(s->list[i])];
 
                 if (*left > 0) {
                         --*left;
@@ -164,55 +173,55 @@ static void limit_lines(struct store_lines *s)
         s->list[s->n = kept] = NULL;
 }
 
-static int change(const struct roots *r, int (*fn)(char **line, void *data), void *data)
+static int history_change(const struct roots *roots, int (*fn)(char **line, void *data), void *data)
 {
-        return store_change(r, &(struct store_change){STATE_HISTORY, WRITER, data, fn, NULL});
+        return store_change(roots, &(struct store_change){STATE_HISTORY, WRITER, data, fn, NULL});
 }
 
 struct replacing {
         const char *key, *value; /* NULL: remove the record */
 };
 
-static int drop_key(char **line, void *data)
+static int history_drop_key(char **line, void *data)
 {
         const struct replacing *to = data;
 
         return store_value(*line, to->key) == NULL;
 }
 
-static int add_line(struct store_lines *s, void *data)
+static int history_add_line(struct store_lines *s, void *data)
 {
         const struct replacing *to = data;
-        int k = store_add(s, to->key, to->value);
+        int r = store_add(s, to->key, to->value);
 
-        if (k < 0)
-                return k;
-        limit_lines(s);
+        if (r < 0)
+                return r;
+        history_limit_lines(s);
         return 1;
 }
 
-int history_put_back(const struct roots *r, const struct facts *f, const struct history *h)
+int history_put_back(const struct roots *roots, const struct facts *f, const struct history *h)
 {
         char key[HISTORY_KEY_MAX], value[HISTORY_LINE_MAX];
-        int k;
+        int r;
 
         history_key(f, key, sizeof(key));
         if (!h)
-                return change(r, drop_key, &(struct replacing){key, NULL});
-        k = history_format(h, value, sizeof(value));
-        if (k < 0)
-                return k;
-        return store_change(r, &(struct store_change){STATE_HISTORY, WRITER, &(struct replacing){key, value}, drop_key, add_line,
-                                                      .room = h->state == HISTORY_TRIAL});
+                return history_change(roots, history_drop_key, &(struct replacing){key, NULL});
+        r = history_format(h, value, sizeof(value));
+        if (r < 0)
+                return r;
+        return store_change(roots, &(struct store_change){STATE_HISTORY, WRITER, &(struct replacing){key, value},
+                                                          history_drop_key, history_add_line, .room = h->state == HISTORY_TRIAL});
 }
 
-void history_complete(const struct roots *r, const struct facts *f, struct history *h)
+void history_complete(const struct roots *roots, const struct facts *f, struct history *h)
 {
         time_t now = time(NULL);
         struct here here;
         struct tm tm;
 
-        history_here(r, &here);
+        history_here(roots, &here);
         h->firmware = f->bcd;
         memcpy(h->kernel, here.kernel, sizeof(h->kernel));
         memcpy(h->boot, here.boot, sizeof(h->boot));
@@ -220,15 +229,15 @@ void history_complete(const struct roots *r, const struct facts *f, struct histo
                 h->date[0] = '\0';
 }
 
-int history_write(const struct roots *r, const struct facts *f, const struct history *h)
+int history_write(const struct roots *roots, const struct facts *f, const struct history *h)
 {
         struct history full;
 
         if (!h)
-                return history_put_back(r, f, NULL);
+                return history_put_back(roots, f, NULL);
         full = *h;
-        history_complete(r, f, &full);
-        return history_put_back(r, f, &full);
+        history_complete(roots, f, &full);
+        return history_put_back(roots, f, &full);
 }
 
 struct forgetting {
@@ -236,7 +245,7 @@ struct forgetting {
         bool found;
 };
 
-static int drop_id(char **line, void *data)
+static int history_drop_id(char **line, void *data)
 {
         struct forgetting *f = data;
         const char *rest = startswith(*line, f->id);
@@ -246,20 +255,26 @@ static int drop_id(char **line, void *data)
         return !is;
 }
 
-int history_forget_id(const struct roots *r, const char *id)
+int history_forget_id(const struct roots *roots, const char *id)
 {
         struct forgetting f = {.id = id};
-        int k = change(r, drop_id, &f);
+        int r = history_change(roots, history_drop_id, &f);
 
-        return k < 0 ? k : f.found ? 0 : -ENOENT;
+        if (r < 0)
+                return r;
+        if (!f.found)
+                return -ENOENT;
+        return 0;
 }
 
-int history_forget(const struct roots *r, const struct facts *f)
+int history_forget(const struct roots *roots, const struct facts *f)
 {
         char id[USB_ID_MAX];
-        int k = history_forget_id(r, history_usb_id(f, id, sizeof(id)));
+        int r = history_forget_id(roots, history_usb_id(f, id, sizeof(id)));
 
-        return k == -ENOENT ? 0 : k;
+        if (r == -ENOENT)
+                return 0;
+        return r;
 }
 
 struct ending {
@@ -267,7 +282,7 @@ struct ending {
         const char *boot;
 };
 
-static int end_trial(char **line, void *data)
+static int history_end_trial_line(char **line, void *data)
 {
         const struct ending *e = data;
         const char *equals = strchr(*line, '=');
@@ -286,11 +301,12 @@ static int end_trial(char **line, void *data)
         return 1;
 }
 
-int history_end_trials(const struct roots *r, const struct facts *f)
+int history_end_trials(const struct roots *roots, const struct facts *f)
 {
         char key[HISTORY_KEY_MAX];
         struct here here;
 
-        history_here(r, &here);
-        return change(r, end_trial, &(struct ending){f ? history_key(f, key, sizeof(key)) : NULL, here.boot});
+        history_here(roots, &here);
+        return history_change(roots, history_end_trial_line,
+                              &(struct ending){f ? history_key(f, key, sizeof(key)) : NULL, here.boot});
 }

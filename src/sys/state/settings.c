@@ -12,41 +12,49 @@ struct keys {
         char port[HISTORY_KEY_MAX];
 };
 
-static void make_keys(const struct facts *f, struct keys *ret)
+static void setting_keys(const struct facts *f, struct keys *ret)
 {
         history_key(f, ret->port, sizeof(ret->port));
         history_key_disk(f, ret->disk, sizeof(ret->disk));
-        ret->disk[f->serial[0] ? strlen(ret->disk) - 1 : 0] = '\0'; /* without its '@' */
+        if (f->serial[0])
+                ret->disk[strlen(ret->disk) - 1] = '\0'; /* without its '@' */
+        else
+                ret->disk[0] = '\0';
 }
 
-int settings_each(const struct roots *r, const char *file, int (*fn)(const char *key, const char *words, void *data), void *data)
+int settings_each(const struct roots *roots, const char *file, int (*fn)(const char *key, const char *words, void *data),
+                  void *data)
 {
         const struct store *s;
-        int k = store_read(r, file, &s);
+        int r = store_read(roots, file, &s);
 
-        return k < 0 ? k : store_each(s, NULL, fn, data);
+        if (r < 0)
+                return r;
+        return store_each(s, NULL, fn, data);
 }
 
-static int take_words(const char *key, const char *words, void *data)
+static int setting_take_words(const char *key, const char *words, void *data)
 {
         (void) copy_string(data, SETTING_MAX, words);
         return 0;
 }
 
-int setting_lookup(const struct roots *r, const char *file, const struct facts *f, struct setting *ret)
+int setting_lookup(const struct roots *roots, const char *file, const struct facts *f, struct setting *ret)
 {
         const struct store *s;
         struct keys keys;
-        int k = store_read(r, file, &s);
+        int r = store_read(roots, file, &s);
 
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         *ret = (struct setting){};
         if (!s->text)
                 return 0;
-        make_keys(f, &keys);
-        k = store_each(s, keys.port, take_words, ret->port);
-        return k < 0 ? k : store_each(s, keys.disk, take_words, ret->disk);
+        setting_keys(f, &keys);
+        r = store_each(s, keys.port, setting_take_words, ret->port);
+        if (r < 0)
+                return r;
+        return store_each(s, keys.disk, setting_take_words, ret->disk);
 }
 
 struct rewrite {
@@ -56,7 +64,7 @@ struct rewrite {
         bool disk_set; /* there is a line for the name at any port */
 };
 
-static int drop_line(char **line, void *data)
+static int setting_drop_line(char **line, void *data)
 {
         struct rewrite *w = data;
         bool disk = store_value(*line, w->keys->disk);
@@ -65,33 +73,36 @@ static int drop_line(char **line, void *data)
         return !store_value(*line, w->keys->port) && (!disk || w->only_port);
 }
 
-static int add_line(struct store_lines *s, void *data)
+static int setting_add_line(struct store_lines *s, void *data)
 {
         const struct rewrite *w = data;
-        int k = 0;
+        int r;
 
-        if (!w->line->usual || (w->only_port && w->disk_set))
-                k = store_add(s, w->only_port ? w->keys->port : w->keys->disk, w->line->words);
-        return k < 0 ? k : 1;
+        if (w->line->usual && !(w->only_port && w->disk_set))
+                return 1;
+        r = store_add(s, w->only_port ? w->keys->port : w->keys->disk, w->line->words);
+        if (r < 0)
+                return r;
+        return 1;
 }
 
-static int store(const struct roots *r, const struct keys *keys, bool only_port, const struct setting_line *l)
+static int setting_store_keys(const struct roots *roots, const struct keys *keys, bool only_port, const struct setting_line *l)
 {
         struct rewrite w = {.keys = keys, .line = l, .only_port = only_port};
 
-        return store_change(r, &(struct store_change){l->file, l->writer, &w, drop_line, add_line});
+        return store_change(roots, &(struct store_change){l->file, l->writer, &w, setting_drop_line, setting_add_line});
 }
 
-int setting_store(const struct roots *r, const struct facts *f, const struct setting_line *l)
+int setting_store(const struct roots *roots, const struct facts *f, const struct setting_line *l)
 {
         struct keys keys;
 
-        make_keys(f, &keys);
-        return store(r, &keys, l->port || !f->serial[0], l);
+        setting_keys(f, &keys);
+        return setting_store_keys(roots, &keys, l->port || !f->serial[0], l);
 }
 
 /* Returns -1 if there is no line, or no such policy. */
-static int parse(const char *words, bool *ret_forced)
+static int policy_parse(const char *words, bool *ret_forced)
 {
         char word[32] = "", rest[16] = "";
 
@@ -100,18 +111,18 @@ static int parse(const char *words, bool *ret_forced)
         return policy_from_string(word);
 }
 
-int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret, bool *ret_forced)
+int policy_lookup(const struct roots *roots, const struct facts *f, enum policy *ret, bool *ret_forced)
 {
         struct setting set;
-        int k = setting_lookup(r, STATE_POLICY, f, &set), policy;
+        int r = setting_lookup(roots, STATE_POLICY, f, &set), policy;
         bool forced;
 
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         /* The line for the port may be "auto": then a policy without a port is for another disk with the same name. */
-        policy = parse(set.port, &forced);
+        policy = policy_parse(set.port, &forced);
         if (policy < 0)
-                policy = parse(set.disk, &forced);
+                policy = policy_parse(set.disk, &forced);
         if (policy < 0 || policy == POLICY_AUTO)
                 return 0;
         *ret = (enum policy) policy;
@@ -124,37 +135,40 @@ struct each {
         void *data;
 };
 
-static int each_line(const char *key, const char *words, void *data)
+static int policy_each_line(const char *key, const char *words, void *data)
 {
         struct each *e = data;
         bool forced;
-        int policy = parse(words, &forced);
+        int policy = policy_parse(words, &forced);
 
-        return policy < 0 ? 0 : e->fn(key, (enum policy) policy, forced, e->data);
+        if (policy < 0)
+                return 0;
+        return e->fn(key, (enum policy) policy, forced, e->data);
 }
 
-int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data)
+int policy_each(const struct roots *roots, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data)
 {
-        return settings_each(r, STATE_POLICY, each_line, &(struct each){fn, data});
+        return settings_each(roots, STATE_POLICY, policy_each_line, &(struct each){fn, data});
 }
 
-static int policy_store_by(const struct roots *r, const struct keys *keys, bool only_port, enum policy p, bool forced)
+static int policy_store_keys(const struct roots *roots, const struct keys *keys, bool only_port, enum policy p, bool forced)
 {
         char words[48];
 
         (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
-        return store(r, keys, only_port, &(struct setting_line){STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO});
+        return setting_store_keys(roots, keys, only_port,
+                                  &(struct setting_line){STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO});
 }
 
-int policy_store(const struct roots *r, const struct facts *f, bool port, enum policy p, bool forced)
+int policy_store(const struct roots *roots, const struct facts *f, bool port, enum policy p, bool forced)
 {
         struct keys keys;
 
-        make_keys(f, &keys);
-        return policy_store_by(r, &keys, port || !f->serial[0], p, forced);
+        setting_keys(f, &keys);
+        return policy_store_keys(roots, &keys, port || !f->serial[0], p, forced);
 }
 
-int policy_store_id(const struct roots *r, const char *id, enum policy p, bool forced)
+int policy_store_id(const struct roots *roots, const char *id, enum policy p, bool forced)
 {
         const char *at = strchr(id, '@');
         struct keys keys = {};
@@ -162,7 +176,7 @@ int policy_store_id(const struct roots *r, const char *id, enum policy p, bool f
         (void) copy_string(at ? keys.port : keys.disk, HISTORY_KEY_MAX, id);
         if (at && at[-1] != ':') /* the same disk at any port */
                 (void) copy_part(keys.disk, sizeof(keys.disk), id, (size_t) (at - id));
-        return policy_store_by(r, &keys, at, p, forced);
+        return policy_store_keys(roots, &keys, at, p, forced);
 }
 
 void policy_rows_done(struct policy_rows *p)
@@ -193,7 +207,7 @@ struct listing {
 };
 
 /* id: "VID:PID", "VID:PID:SERIAL", "VID:PID:SERIAL@PORT", or "*" for every disk. */
-static bool is_of(const struct facts *f, const char *id)
+static bool policy_id_is_of(const struct facts *f, const char *id)
 {
         char bridge[16];
 
@@ -201,27 +215,37 @@ static bool is_of(const struct facts *f, const char *id)
         return streq(id, "*") || streq(id, bridge) || history_id_is_of(id, f);
 }
 
-static int add(struct listing *l, const char *id, enum policy policy, bool forced, enum policy_source source)
+static int policy_list_add(struct listing *l, const char *id, enum policy policy, bool forced, enum policy_source source)
 {
         struct policy_row *row = policy_rows_add(&l->rows, id, policy, forced, source);
-        int k = row ? 0 : -ENOMEM;
 
-        for (size_t i = 0; k >= 0 && i < l->n_plugged; i++)
-                if (l->plugged[i]->policy_source == source && l->plugged[i]->policy == policy && is_of(l->plugged[i], id))
-                        k = strv_push(&row->disks, &row->n_disks, l->plugged[i]->interface);
-        return k;
+        if (!row)
+                return -ENOMEM;
+        for (size_t i = 0; i < l->n_plugged; i++) {
+                const struct facts *f = l->plugged[i];
+
+                if (f->policy_source == source && f->policy == policy && policy_id_is_of(f, id) &&
+                    strv_push(&row->disks, &row->n_disks, f->interface) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
 }
 
-static int add_kept(const char *key, enum policy policy, bool forced, void *data)
+static int policy_list_add_kept(const char *key, enum policy policy, bool forced, void *data)
 {
-        return add(data, key, policy, forced, POLICY_BY_USER);
+        return policy_list_add(data, key, policy, forced, POLICY_BY_USER);
 }
 
-static int add_configured(struct listing *l, const struct config *c)
+static int policy_list_add_configured(struct listing *l, const struct config *c)
 {
-        int k = c->policy == POLICY_AUTO ? 0 : add(l, "*", c->policy, false, POLICY_BY_CONFIG);
+        int r;
 
-        for (size_t i = 0; k >= 0 && i < c->n_rules; i++) {
+        if (c->policy != POLICY_AUTO) {
+                r = policy_list_add(l, "*", c->policy, false, POLICY_BY_CONFIG);
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < c->n_rules; i++) {
                 const struct disk_rule *rule = c->rules + i;
                 struct facts f = {.vid = rule->vid, .pid = rule->pid};
                 char id[USB_ID_MAX];
@@ -230,39 +254,51 @@ static int add_configured(struct listing *l, const struct config *c)
                 (void) history_usb_id(&f, id, sizeof(id));
                 if (!*rule->serial)
                         id[strlen(id) - 1] = '\0';
-                k = add(l, id, rule->policy, false, POLICY_BY_CONFIG);
+                r = policy_list_add(l, id, rule->policy, false, POLICY_BY_CONFIG);
+                if (r < 0)
+                        return r;
         }
-        return k;
+        return 0;
 }
 
 /* Only for disks that are plugged in: the others have no udev properties. */
-static int add_udev(struct listing *l)
+static int policy_list_add_udev(struct listing *l)
 {
-        int k = 0;
-
-        for (size_t i = 0; k >= 0 && i < l->n_plugged; i++) {
+        for (size_t i = 0; i < l->n_plugged; i++) {
                 const struct facts *f = l->plugged[i];
                 char id[USB_ID_MAX];
+                int r;
 
-                if (f->policy_source == POLICY_BY_UDEV)
-                        k = add(l, history_usb_id(f, id, sizeof(id)), f->policy, false, POLICY_BY_UDEV);
+                if (f->policy_source != POLICY_BY_UDEV)
+                        continue;
+                r = policy_list_add(l, history_usb_id(f, id, sizeof(id)), f->policy, false, POLICY_BY_UDEV);
+                if (r < 0)
+                        return r;
         }
-        return k;
+        return 0;
 }
 
-int policy_list(const struct roots *r, const struct config *c, const struct facts *const *plugged, size_t n_plugged,
+static int policy_list_fill(const struct roots *roots, const struct config *c, struct listing *l)
+{
+        int r = policy_each(roots, policy_list_add_kept, l);
+
+        if (r < 0)
+                return r;
+        r = policy_list_add_udev(l);
+        if (r < 0)
+                return r;
+        return policy_list_add_configured(l, c);
+}
+
+int policy_list(const struct roots *roots, const struct config *c, const struct facts *const *plugged, size_t n_plugged,
                 struct policy_rows *ret)
 {
         struct listing l = {plugged, n_plugged, {0}};
-        int k = policy_each(r, add_kept, &l);
+        int r = policy_list_fill(roots, c, &l);
 
-        if (k >= 0)
-                k = add_udev(&l);
-        if (k >= 0)
-                k = add_configured(&l, c);
-        if (k < 0) {
+        if (r < 0) {
                 policy_rows_done(&l.rows);
-                return k;
+                return r;
         }
         *ret = l.rows;
         return 0;

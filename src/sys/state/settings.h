@@ -21,10 +21,11 @@ struct setting {
 };
 
 /* Returns 0 or -errno. */
-int setting_lookup(const struct roots *r, const char *file, const struct facts *f, struct setting *ret);
+int setting_lookup(const struct roots *roots, const char *file, const struct facts *f, struct setting *ret);
 
 /* Calls fn for every line. Returns 0, -errno, or the negative result of fn. */
-int settings_each(const struct roots *r, const char *file, int (*fn)(const char *key, const char *words, void *data), void *data);
+int settings_each(const struct roots *roots, const char *file, int (*fn)(const char *key, const char *words, void *data),
+                  void *data);
 
 struct setting_line {
         const char *file, *writer; /* writer: the command that writes it, for the first line of the file */
@@ -34,23 +35,23 @@ struct setting_line {
 };
 
 /* Errors as store_change(). */
-int setting_store(const struct roots *r, const struct facts *f, const struct setting_line *l);
+int setting_store(const struct roots *roots, const struct facts *f, const struct setting_line *l);
 
 /* Kept policy (`uasctl policy`), stored as in sys/state/settings.h: "VID:PID:SERIAL=uas force". */
 
 /* Returns 1 and the kept policy of this disk, 0 if there is none, or -errno. */
-int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret, bool *ret_forced);
+int policy_lookup(const struct roots *roots, const struct facts *f, enum policy *ret, bool *ret_forced);
 
 /* Calls fn for every kept policy with its key. Returns 0, -errno, or the negative result of fn. */
-int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data);
+int policy_each(const struct roots *roots, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data);
 
 /*
  * Stores a policy durably in both places; POLICY_AUTO removes the line. port: only for this disk, since another one has the same
  * name. Returns 0, or -errno and changes nothing.
  */
-int policy_store(const struct roots *r, const struct facts *f, bool port, enum policy p, bool forced);
+int policy_store(const struct roots *roots, const struct facts *f, bool port, enum policy p, bool forced);
 /* The same for a disk that is not plugged in, by its key. */
-int policy_store_id(const struct roots *r, const char *id, enum policy p, bool forced);
+int policy_store_id(const struct roots *roots, const char *id, enum policy p, bool forced);
 
 /* All policies that are set, also for disks that are not plugged in. */
 struct policy_row {
@@ -73,18 +74,18 @@ struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum p
                                    enum policy_source source);
 
 /* plugged: the disks that are plugged in, completed by facts_complete(). Returns 0 or -errno. */
-int policy_list(const struct roots *r, const struct config *c, const struct facts *const *plugged, size_t n_plugged,
+int policy_list(const struct roots *roots, const struct config *c, const struct facts *const *plugged, size_t n_plugged,
                 struct policy_rows *ret);
 
 /* ---- trims.c ---- */
 
 /* Reads the TRIM facts of a block device from sysfs, all but `kept`. A missing attribute is unknown. Sends the disk no command.
  */
-void trim_read(const struct roots *r, const char *block, struct trim_facts *ret);
+void trim_read(const struct roots *roots, const char *block, struct trim_facts *ret);
 /* Reads only `offer` and max_bytes. Like the next function it does not lock the queue of the disk. */
-void trim_read_offer(const struct roots *r, const char *block, unsigned block_size, struct trim_facts *ret);
+void trim_read_offer(const struct roots *roots, const char *block, unsigned block_size, struct trim_facts *ret);
 /* Reads only provisioning_mode. */
-void trim_read_mode(const struct roots *r, const char *block, char ret[static TRIM_MODE_MAX]);
+void trim_read_mode(const struct roots *roots, const char *block, char ret[static TRIM_MODE_MAX]);
 
 /*
  * `uasctl trim DISK on`, stored as in sys/state/settings.h: "VID:PID:SERIAL=on 0:2146435072:SIZE:INQUIRY:SERIAL 1:0:...". Each
@@ -98,8 +99,8 @@ struct trim_lun {
         struct trim_medium medium;
         bool forced;
 };
-void trim_read_medium(const struct roots *r, const char *block, struct trim_medium *ret);
+void trim_read_medium(const struct roots *roots, const char *block, struct trim_medium *ret);
 /* Returns an enum trim_kept for this LUN and its block device, or -errno. */
-int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, const char *block, uint64_t *ret_max_bytes);
+int trims_lookup(const struct roots *roots, const struct facts *f, unsigned lun, const char *block, uint64_t *ret_max_bytes);
 /* port: as in setting_store(). n 0: off. Returns 0 or -errno. */
-int trims_store(const struct roots *r, const struct facts *f, bool port, const struct trim_lun *luns, size_t n);
+int trims_store(const struct roots *roots, const struct facts *f, bool port, const struct trim_lun *luns, size_t n);

@@ -25,7 +25,7 @@ void store_done(struct store *s)
 }
 
 /* It stands in the first line that is no comment. */
-static unsigned long long read_generation(const char *line)
+static unsigned long long store_read_generation(const char *line)
 {
         char number[24] = "";
         unsigned long long v = 0;
@@ -43,17 +43,28 @@ static unsigned long long read_generation(const char *line)
 
 int store_read_file(int dirfd, const char *path, struct store *ret)
 {
-        int k;
+        int r;
 
         *ret = (struct store){};
-        k = dirfd < 0 ? 0 : state_read_text(dirfd, path, &ret->text, &ret->size);
-        if (k > 0)
-                ret->generation = read_generation(ret->text);
-        return k;
+        if (dirfd < 0)
+                return 0;
+        r = state_read_text(dirfd, path, &ret->text, &ret->size);
+        if (r <= 0)
+                return r;
+        ret->generation = store_read_generation(ret->text);
+        return r;
+}
+
+/* n: length of the key; without a key, each line but a comment. */
+static bool store_line_is_of(const char *line, size_t length, const char *key, size_t n)
+{
+        if (!key)
+                return *line != '#';
+        return length > n && line[n] == '=' && memcmp(line, key, n) == 0;
 }
 
 /* Calls fn with a copy of each line that has the key, or any key. It may replace the copy. Most lines are not even split. */
-static int each_line(const struct store *s, const char *key, int (*fn)(char **line, void *data), void *data)
+static int store_each_line(const struct store *s, const char *key, int (*fn)(char **line, void *data), void *data)
 {
         const char *text = s->text ?: "", *limit = text + s->size, *end;
         size_t n = key ? strlen(key) : 0;
@@ -61,20 +72,20 @@ static int each_line(const struct store *s, const char *key, int (*fn)(char **li
         for (const char *line = text; line < limit; line = end + 1) {
                 _cleanup_free_ char *copy = NULL;
                 size_t length;
-                int k;
+                int r;
 
                 end = memchr(line, '\n', (size_t) (limit - line)) ?: limit;
                 length = (size_t) (end - line);
-                if (key ? length <= n || line[n] != '=' || memcmp(line, key, n) != 0 : *line == '#')
+                if (!store_line_is_of(line, length, key, n))
                         continue;
                 copy = strndup(line, length);
                 if (!copy)
                         return -ENOMEM;
                 if (!strchr(copy, '=') || store_value(copy, GENERATION))
                         continue;
-                k = fn(&copy, data);
-                if (k < 0)
-                        return k;
+                r = fn(&copy, data);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
@@ -84,26 +95,28 @@ struct splitting {
         void *data;
 };
 
-static int split(char **line, void *data)
+static int store_split_line(char **line, void *data)
 {
         const struct splitting *e = data;
         char *equals = strchr(*line, '=');
 
         *equals = '\0';
-        return equals - *line < HISTORY_KEY_MAX ? e->fn(*line, equals + 1, e->data) : 0; /* no key of ours is longer */
+        if (equals - *line >= HISTORY_KEY_MAX) /* no key of ours is so long */
+                return 0;
+        return e->fn(*line, equals + 1, e->data);
 }
 
 int store_each(const struct store *s, const char *key, int (*fn)(const char *key, const char *value, void *data), void *data)
 {
-        return each_line(s, key, split, &(struct splitting){fn, data});
+        return store_each_line(s, key, store_split_line, &(struct splitting){fn, data});
 }
 
 /* An unreadable file counts as a missing one: no disk is refused because of it. */
-static int read_newer(const struct roots *r, const char *name, struct store *ret)
+static int store_read_newer(const struct roots *roots, const char *name, struct store *ret)
 {
         struct store etc, var;
-        int e = store_read_file(r->etc, path_join(ETC_DIR "/", name), &etc),
-            v = store_read_file(r->var, path_join(STATE_DIR "/", name), &var);
+        int e = store_read_file(roots->etc, path_join(ETC_DIR "/", name), &etc),
+            v = store_read_file(roots->var, path_join(STATE_DIR "/", name), &var);
         bool newer = v > 0 && (e <= 0 || var.generation > etc.generation);
 
         /* The file may be good, and a change would lose what it has. */
@@ -113,11 +126,16 @@ static int read_newer(const struct roots *r, const char *name, struct store *ret
                 *ret = (struct store){};
                 return no_room_for_files(e) ? e : v;
         }
-        store_done(newer ? &etc : &var);
-        *ret = newer ? var : etc;
-        if (!newer && e < 0)
+        if (newer) {
+                store_done(&etc);
+                *ret = var;
+                return 1;
+        }
+        store_done(&var);
+        *ret = etc;
+        if (e < 0)
                 store_done(ret);
-        return newer ? 1 : e;
+        return e;
 }
 
 /* A file is replaced, or on a full disk written over (state_write()). So it has another inode or time. All 0: there is none. */
@@ -128,7 +146,7 @@ struct file_id {
         struct timespec changed;
 };
 
-static struct file_id identify(int dirfd, const char *path)
+static struct file_id file_identify(int dirfd, const char *path)
 {
         struct stat st;
 
@@ -137,7 +155,7 @@ static struct file_id identify(int dirfd, const char *path)
         return (struct file_id){st.st_dev, st.st_ino, st.st_size, st.st_ctim};
 }
 
-static bool same_file(const struct file_id *a, const struct file_id *b)
+static bool file_id_same(const struct file_id *a, const struct file_id *b)
 {
         return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->changed.tv_sec == b->changed.tv_sec &&
                a->changed.tv_nsec == b->changed.tv_nsec;
@@ -151,38 +169,38 @@ struct kept {
         struct store store;
 };
 
-static struct kept *keep(const struct roots *r, const char *name)
+static struct kept *store_keep(const struct roots *roots, const char *name)
 {
         static struct kept kept[4]; /* one for each file of the project */
-        struct file_id etc = identify(r->etc, path_join(ETC_DIR "/", name)),
-                       var = identify(r->var, path_join(STATE_DIR "/", name));
+        struct file_id etc = file_identify(roots->etc, path_join(ETC_DIR "/", name)),
+                       var = file_identify(roots->var, path_join(STATE_DIR "/", name));
         struct kept *k = kept;
 
         while (k->name[0] && !streq(k->name, name))
                 k++;
         assert(k < kept + ELEMENTSOF(kept));
-        if (k->version > 0 && k->read >= 0 && same_file(&k->etc, &etc) && same_file(&k->var, &var))
+        if (k->version > 0 && k->read >= 0 && file_id_same(&k->etc, &etc) && file_id_same(&k->var, &var))
                 return k;
         (void) copy_string(k->name, sizeof(k->name), name);
         k->etc = etc;
         k->var = var;
         store_done(&k->store);
-        k->read = read_newer(r, name, &k->store);
+        k->read = store_read_newer(roots, name, &k->store);
         k->version++;
         return k;
 }
 
-int store_read(const struct roots *r, const char *name, const struct store **ret)
+int store_read(const struct roots *roots, const char *name, const struct store **ret)
 {
-        const struct kept *k = keep(r, name);
+        const struct kept *k = store_keep(roots, name);
 
         *ret = &k->store;
         return k->read;
 }
 
-unsigned store_version(const struct roots *r, const char *name)
+unsigned store_version(const struct roots *roots, const char *name)
 {
-        return keep(r, name)->version;
+        return store_keep(roots, name)->version;
 }
 
 const char *store_value(const char *line, const char *key)
@@ -195,13 +213,13 @@ const char *store_value(const char *line, const char *key)
 int store_add(struct store_lines *lines, const char *key, const char *words)
 {
         char *line;
-        int k = asprintf(&line, "%s=%s", key, words) < 0 ? -ENOMEM : 0;
+        int r;
 
-        if (k < 0)
-                return k;
-        k = strv_push(&lines->list, &lines->n, line);
+        if (asprintf(&line, "%s=%s", key, words) < 0)
+                return -ENOMEM;
+        r = strv_push(&lines->list, &lines->n, line);
         free(line);
-        return k;
+        return r;
 }
 
 static char warning[STORE_WARNING_MAX];
@@ -211,14 +229,11 @@ const char *store_warning(void)
         return warning;
 }
 
-static int write_both(const struct roots *r, const struct store_change *c, const struct store_lines *lines,
-                      unsigned long long generation)
+static int store_format(const struct store_change *c, const struct store_lines *lines, unsigned long long generation, char **ret)
 {
-        _cleanup_free_ char *text = NULL;
-        char *stream_text = NULL;
-        int e = -ENOENT, v = -ENOENT;
+        char *text = NULL;
         size_t size;
-        FILE *out = open_memstream(&stream_text, &size);
+        FILE *out = open_memstream(&text, &size);
 
         if (!out)
                 return -errno;
@@ -228,27 +243,40 @@ static int write_both(const struct roots *r, const struct store_change *c, const
                 (void) fprintf(out, "%s\n", lines->list[i]);
         for (size_t i = 0; c->room && i < ROOM; i++)
                 (void) fputc('\n', out);
-        if (fclose(out) < 0)
-                e = -ENOMEM;
-        text = stream_text;
-        if (e == -ENOMEM)
-                return e;
-        if (r->etc >= 0)
-                e = state_write(r->etc, path_join(ETC_DIR "/", c->name), text, true);
-        if (r->var >= 0)
-                v = state_write(r->var, path_join(STATE_DIR "/", c->name), text, true);
+        if (fclose(out) < 0) {
+                free(text);
+                return -ENOMEM;
+        }
+        *ret = text;
+        return 0;
+}
+
+static int store_write_both(const struct roots *roots, const struct store_change *c, const struct store_lines *lines,
+                            unsigned long long generation)
+{
+        _cleanup_free_ char *text = NULL;
+        int e = -ENOENT, v = -ENOENT, r = store_format(c, lines, generation, &text);
+
+        if (r < 0)
+                return r;
+        if (roots->etc >= 0)
+                e = state_write(roots->etc, path_join(ETC_DIR "/", c->name), text, true);
+        if (roots->var >= 0)
+                v = state_write(roots->var, path_join(STATE_DIR "/", c->name), text, true);
         /* /var may be on a file system that is mounted late. */
-        if (e < 0 && v >= 0 && r->etc >= 0)
+        if (e < 0 && v >= 0 && roots->etc >= 0)
                 (void) snprintf(warning, sizeof(warning),
                                 "Cannot write /etc/uasd/%s: %s. /var/lib/uasd has the change, which a boot may read too late.",
                                 c->name, strerror(-e));
-        else if (v < 0 && e >= 0 && r->var >= 0)
+        else if (v < 0 && e >= 0 && roots->var >= 0)
                 (void) snprintf(warning, sizeof(warning),
                                 "Cannot write /var/lib/uasd/%s: %s. /etc/uasd has the change, and no copy of it.", c->name,
                                 strerror(-v));
         if (*warning)
                 log_warning("%s", warning);
-        return e >= 0 || v >= 0 ? 0 : e;
+        if (e < 0 && v < 0)
+                return e;
+        return 0;
 }
 
 struct changing {
@@ -257,39 +285,59 @@ struct changing {
         bool changed;
 };
 
-static int change_line(char **line, void *data)
+static int store_change_line(char **line, void *data)
 {
         struct changing *to = data;
         _cleanup_free_ char *before = strdup(*line);
-        int k;
+        int r;
 
         if (!before)
                 return -ENOMEM;
-        k = to->change->change(line, to->change->data);
-        to->changed = to->changed || k == 0 || !streq(*line, before);
-        return k > 0 ? strv_push(&to->lines.list, &to->lines.n, *line) : k;
+        r = to->change->change(line, to->change->data);
+        to->changed = to->changed || r == 0 || !streq(*line, before);
+        if (r <= 0)
+                return r;
+        return strv_push(&to->lines.list, &to->lines.n, *line);
 }
 
-int store_change(const struct roots *r, const struct store_change *c)
+static int store_change_lines(const struct roots *roots, const struct store_change *c, struct changing *to)
 {
-        /* A file that is written in the initramfs is lost with it, so it is no record. */
-        _cleanup_close_ int locked =
-                in_initramfs(r) ? -EROFS : state_lock(r->run, path_join(RUN_DIR "/", c->name, ".lock"), awake_in(LOCK_USEC));
-        struct changing to = {.change = c};
         const struct store *old;
-        int k;
+        int r = store_read(roots, c->name, &old);
+
+        if (r < 0) /* do not replace a file that cannot be read */
+                return r;
+        r = store_each_line(old, NULL, store_change_line, to);
+        if (r < 0)
+                return r;
+        if (c->finish) {
+                r = c->finish(&to->lines, c->data);
+                if (r < 0)
+                        return r;
+        }
+        if (r == 0 && !to->changed)
+                return 0;
+        return store_write_both(roots, c, &to->lines, old->generation + 1);
+}
+
+/* A file that is written in the initramfs is lost with it, so it is no record. */
+static int store_lock(const struct roots *roots, const struct store_change *c)
+{
+        if (in_initramfs(roots))
+                return -EROFS;
+        return state_lock(roots->run, path_join(RUN_DIR "/", c->name, ".lock"), awake_in(LOCK_USEC));
+}
+
+int store_change(const struct roots *roots, const struct store_change *c)
+{
+        _cleanup_close_ int locked = store_lock(roots, c);
+        struct changing to = {.change = c};
+        int r;
 
         warning[0] = '\0';
         if (locked < 0)
                 return locked;
-        k = store_read(r, c->name, &old);
-        if (k < 0) /* do not replace a file that cannot be read */
-                return k;
-        k = each_line(old, NULL, change_line, &to);
-        if (k >= 0 && c->finish)
-                k = c->finish(&to.lines, c->data);
-        if (k > 0 || (k == 0 && to.changed))
-                k = write_both(r, c, &to.lines, old->generation + 1);
+        r = store_change_lines(roots, c, &to);
         strv_free(to.lines.list);
-        return k;
+        return r;
 }

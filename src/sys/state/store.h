@@ -20,9 +20,9 @@ struct store {
  * Lends the newer one of the two files. Returns 1, 0 if there is none, or -errno. The process keeps it and reads it again when it
  * has been replaced. *ret, never NULL, is good until the next call with this name.
  */
-int store_read(const struct roots *r, const char *name, const struct store **ret);
+int store_read(const struct roots *roots, const char *name, const struct store **ret);
 /* Returns a number that changes whenever the lines may have changed. */
-unsigned store_version(const struct roots *r, const char *name);
+unsigned store_version(const struct roots *roots, const char *name);
 /* Reads one file that store_change() has written. ret is to be freed in any case. */
 int store_read_file(int dirfd, const char *path, struct store *ret);
 void store_done(struct store *s);
@@ -55,7 +55,7 @@ struct store_change {
  * Changes the lines under the file's lock. On return the change is durable in at least one place. Returns 0, or -errno without a
  * change: -ETIMEDOUT if another process keeps the lock, -EROFS in an initramfs.
  */
-int store_change(const struct roots *r, const struct store_change *c);
+int store_change(const struct roots *roots, const struct store_change *c);
 
 /* Returns which of the two files the last store_change() of this process could not write, in sentences; empty: it wrote both. */
 #define STORE_WARNING_MAX 256

@@ -19,7 +19,11 @@ int switch_lock_take(int fd, enum switch_lock which)
         struct flock lock = {
                 .l_type = which == SWITCH_LOCK ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1};
 
-        return fcntl(fd, F_OFD_SETLK, &lock) >= 0 ? 0 : errno == EACCES ? -EAGAIN : -errno;
+        if (fcntl(fd, F_OFD_SETLK, &lock) >= 0)
+                return 0;
+        if (errno == EACCES)
+                return -EAGAIN;
+        return -errno;
 }
 
 bool switch_lock_held(int fd, enum switch_lock which)
@@ -29,9 +33,9 @@ bool switch_lock_held(int fd, enum switch_lock which)
         return fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
 }
 
-bool switch_recorded(const struct roots *r, const char *interface)
+bool switch_recorded(const struct roots *roots, const char *interface)
 {
-        return faccessat(r->run, SWITCH_RECORD_PATH(interface), F_OK, 0) == 0;
+        return faccessat(roots->run, SWITCH_RECORD_PATH(interface), F_OK, 0) == 0;
 }
 
 static const struct state_field record_fields[] = {
@@ -51,66 +55,67 @@ static const struct state_field record_fields[] = {
 };
 static const struct state_type record_type = {record_fields, ELEMENTSOF(record_fields), false};
 
-int switch_record_read(const struct roots *r, const char *interface, struct switch_record *ret)
+int switch_record_read(const struct roots *roots, const char *interface, struct switch_record *ret)
 {
         *ret = (struct switch_record){};
-        return state_load(r->run, SWITCH_RECORD_PATH(interface), &record_type, ret);
+        return state_load(roots->run, SWITCH_RECORD_PATH(interface), &record_type, ret);
 }
 
-int switch_record_write(const struct roots *r, const char *interface, const struct switch_record *record)
+int switch_record_write(const struct roots *roots, const char *interface, const struct switch_record *record)
 {
-        return state_store(r->run, SWITCH_RECORD_PATH(interface), &record_type, record);
+        return state_store(roots->run, SWITCH_RECORD_PATH(interface), &record_type, record);
 }
 
-int switch_record_remove(const struct roots *r, const char *interface)
+int switch_record_remove(const struct roots *roots, const char *interface)
 {
-        return state_remove(r->run, SWITCH_RECORD_PATH(interface));
+        return state_remove(roots->run, SWITCH_RECORD_PATH(interface));
 }
 
 /* Returns true and the record. The record of a killed uasd-switch stays until a recovery. */
-static bool read_living(const struct roots *r, const char *interface, struct switch_record *ret)
+static bool switch_record_read_living(const struct roots *roots, const char *interface, struct switch_record *ret)
 {
-        return switch_record_read(r, interface, ret) > 0 && ret->pid > 0 && (kill(ret->pid, 0) == 0 || errno == EPERM);
+        return switch_record_read(roots, interface, ret) > 0 && ret->pid > 0 && (kill(ret->pid, 0) == 0 || errno == EPERM);
 }
 
-bool switch_at_work(const struct roots *r, const char *interface)
-{
-        struct switch_record record;
-
-        return read_living(r, interface, &record);
-}
-
-bool switch_awaited(const struct roots *r, const char *interface)
+bool switch_at_work(const struct roots *roots, const char *interface)
 {
         struct switch_record record;
 
-        return read_living(r, interface, &record) && record.awaited;
+        return switch_record_read_living(roots, interface, &record);
 }
 
-bool switch_of_another(const struct roots *r, const struct facts *f)
+bool switch_awaited(const struct roots *roots, const char *interface)
 {
         struct switch_record record;
 
-        return switch_record_read(r, f->interface, &record) > 0 && !attachment_id_same(record.attachment, facts_attachment_id(f));
+        return switch_record_read_living(roots, interface, &record) && record.awaited;
 }
 
-static int watch_records(const struct roots *r)
+bool switch_of_another(const struct roots *roots, const struct facts *f)
+{
+        struct switch_record record;
+
+        return switch_record_read(roots, f->interface, &record) > 0 &&
+               !attachment_id_same(record.attachment, facts_attachment_id(f));
+}
+
+static int switch_records_watch(const struct roots *roots)
 {
         char path[64];
         int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 
-        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/" RUN_SWITCH, r->run);
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/" RUN_SWITCH, roots->run);
         if (fd >= 0)
                 (void) inotify_add_watch(fd, path, IN_MOVED_TO | IN_DELETE);
         return fd;
 }
 
-int switch_await(const struct roots *r, const char *interface, struct awake deadline)
+int switch_await(const struct roots *roots, const char *interface, struct awake deadline)
 {
-        _cleanup_close_ int records = watch_records(r);
+        _cleanup_close_ int records = switch_records_watch(roots);
         char buffer[1024];
 
-        while (switch_awaited(r, interface)) {
+        while (switch_awaited(roots, interface)) {
                 if (awake_left(deadline) == 0)
                         return -ETIMEDOUT;
                 /* Without inotify the poll below ends only by its timeout. */

@@ -34,9 +34,9 @@ struct switch_record {
         char unread[UNREAD_TEXT_MAX];         /* the same as text; empty: none */
 };
 /* Returns 1, 0 if there is no record, or -errno. */
-int switch_record_read(const struct roots *r, const char *interface, struct switch_record *ret);
-int switch_record_write(const struct roots *r, const char *interface, const struct switch_record *record);
-int switch_record_remove(const struct roots *r, const char *interface);
+int switch_record_read(const struct roots *roots, const char *interface, struct switch_record *ret);
+int switch_record_write(const struct roots *roots, const char *interface, const struct switch_record *record);
+int switch_record_remove(const struct roots *roots, const char *interface);
 
 /* Paths below roots.run: the record of a switch, and the lock that its uasd-switch keeps for life. */
 #define SWITCH_RECORD_PATH(interface) path_join(RUN_SWITCH "/", interface)
@@ -56,15 +56,15 @@ int switch_lock_take(int fd, enum switch_lock which);
 bool switch_lock_held(int fd, enum switch_lock which);
 
 /* Returns true if there is a record: of a switch at work, or of a killed one. */
-bool switch_recorded(const struct roots *r, const char *interface);
+bool switch_recorded(const struct roots *roots, const char *interface);
 
 /* Returns true if a switch of an earlier attachment at the port of `f` has left a record. */
-bool switch_of_another(const struct roots *r, const struct facts *f);
+bool switch_of_another(const struct roots *roots, const struct facts *f);
 
 /* Returns true if a living uasd-switch is at work on it. */
-bool switch_at_work(const struct roots *r, const char *interface);
+bool switch_at_work(const struct roots *roots, const char *interface);
 /* Returns true if the record of a living uasd-switch says that its decision is near. */
-bool switch_awaited(const struct roots *r, const char *interface);
+bool switch_awaited(const struct roots *roots, const char *interface);
 
 /* Waits until that is over. Returns 0 or -ETIMEDOUT. */
-int switch_await(const struct roots *r, const char *interface, struct awake deadline);
+int switch_await(const struct roots *roots, const char *interface, struct awake deadline);

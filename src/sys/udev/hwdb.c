@@ -10,15 +10,19 @@ struct lookup {
         const char *modalias;
 };
 
-static int get(const void *from, const char *key, char *ret, size_t size)
+static int hwdb_get_property(const void *from, const char *key, char *ret, size_t size)
 {
         const struct lookup *l = from;
         const char *value;
         int r = sd_hwdb_get(l->hwdb, l->modalias, key, &value);
 
+        if (r == -ENOENT)
+                return 0;
         if (r < 0)
-                return r == -ENOENT ? 0 : r;
-        return copy_string(ret, size, value) ? 1 : -ENAMETOOLONG;
+                return r;
+        if (!copy_string(ret, size, value))
+                return -ENAMETOOLONG;
+        return 1;
 }
 
 int hwdb_read(uint16_t vid, uint16_t pid, const char *product, struct db_entry *ret)
@@ -30,22 +34,22 @@ int hwdb_read(uint16_t vid, uint16_t pid, const char *product, struct db_entry *
         if (r < 0)
                 return r;
         (void) snprintf(modalias, sizeof(modalias), "usb:v%04Xp%04X:%s", vid, pid, product);
-        r = db_fill(ret, get, &l);
+        r = db_fill(ret, hwdb_get_property, &l);
         (void) sd_hwdb_unref(l.hwdb);
         return r;
 }
 
-void facts_complete_hwdb(const struct roots *r, struct facts *f)
+void facts_complete_hwdb(const struct roots *roots, struct facts *f)
 {
         char id[UDEVDB_ID_MAX], platform[PLATFORM_MAX];
         struct db_entry entry;
         usec_t usec;
         struct db_word word;
 
-        if (!udevdb_usb_id(r, f->port, id) || udevdb_initialized(r, id, &usec) != 0 ||
+        if (!udevdb_usb_id(roots, f->port, id) || udevdb_initialized(roots, id, &usec) != 0 ||
             hwdb_read(f->vid, f->pid, f->product, &entry) <= 0)
                 return;
-        platform_read(r, platform);
+        platform_read(roots, platform);
         db_weigh(&entry, f->bcd, platform, &word);
         f->verdict_disputed = word.conflict;
         if (word.verdict != VERDICT_UNKNOWN || entry.ruled) {

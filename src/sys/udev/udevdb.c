@@ -11,7 +11,7 @@
 /* All of these are root's, so that a record which is larger is not udev's. */
 #define RECORD_MAX (1024 * 1024)
 
-char *udevdb_read(const struct roots *r, const char *id)
+char *udevdb_read(const struct roots *roots, const char *id)
 {
         _cleanup_close_ int fd = -1;
         char *text = NULL;
@@ -19,12 +19,14 @@ char *udevdb_read(const struct roots *r, const char *id)
 
         if (strchr(id, '/'))
                 return NULL;
-        fd = openat(r->run, path_join(RUN_UDEV_DATA "/", id), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        return fd >= 0 && read_whole(fd, RECORD_MAX, &text, &size) >= 0 ? text : NULL;
+        fd = openat(roots->run, path_join(RUN_UDEV_DATA "/", id), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0 || read_whole(fd, RECORD_MAX, &text, &size) < 0)
+                return NULL;
+        return text;
 }
 
 /* Reads the rest of the first line that begins with the prefix. */
-static int find(const char *record, const char *prefix, char *ret, size_t size)
+static int udevdb_find(const char *record, const char *prefix, char *ret, size_t size)
 {
         size_t length = strlen(prefix);
 
@@ -48,7 +50,9 @@ int udevdb_get(const char *record, const char *key, char *ret, size_t size)
 {
         char prefix[64];
 
-        return concat(prefix, sizeof(prefix), "E:", key, "=") ? find(record, prefix, ret, size) : -ENAMETOOLONG;
+        if (!concat(prefix, sizeof(prefix), "E:", key, "="))
+                return -ENAMETOOLONG;
+        return udevdb_find(record, prefix, ret, size);
 }
 
 bool udevdb_has_tag(const char *record, const char *tag)
@@ -56,58 +60,58 @@ bool udevdb_has_tag(const char *record, const char *tag)
         char line[64], rest[64];
 
         (void) concat(line, sizeof(line), "G:", tag);
-        return find(record, line, rest, sizeof(rest)) > 0 && rest[0] == '\0';
+        return udevdb_find(record, line, rest, sizeof(rest)) > 0 && rest[0] == '\0';
 }
 
-bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEVDB_ID_MAX])
+bool udevdb_usb_id(const struct roots *roots, const char *port, char ret[static UDEVDB_ID_MAX])
 {
         char devno[32];
 
-        return attr_read(r->sys, path_join(SYSFS_USB_DEVICES "/", port, "/dev"), devno, sizeof(devno)) > 0 &&
+        return attr_read(roots->sys, path_join(SYSFS_USB_DEVICES "/", port, "/dev"), devno, sizeof(devno)) > 0 &&
                concat(ret, UDEVDB_ID_MAX, "c", devno);
 }
 
-int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size)
+int udevdb_property(const struct roots *roots, const char *id, const char *key, char *ret, size_t size)
 {
-        _cleanup_free_ char *record = udevdb_read(r, id);
+        _cleanup_free_ char *record = udevdb_read(roots, id);
 
         return udevdb_get(record, key, ret, size);
 }
 
-int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec)
+int udevdb_initialized(const struct roots *roots, const char *id, usec_t *ret_usec)
 {
-        _cleanup_free_ char *record = udevdb_read(r, id);
+        _cleanup_free_ char *record = udevdb_read(roots, id);
         unsigned long long usec;
         char text[32];
-        int k = find(record, "I:", text, sizeof(text));
+        int r = udevdb_find(record, "I:", text, sizeof(text));
 
-        if (k <= 0)
-                return k;
-        k = parse_uint(text, 10, UINT64_MAX, &usec);
-        if (k < 0)
-                return k;
+        if (r <= 0)
+                return r;
+        r = parse_uint(text, 10, UINT64_MAX, &usec);
+        if (r < 0)
+                return r;
         *ret_usec = usec;
         return 1;
 }
 
-static int get(const void *from, const char *key, char *ret, size_t size)
+static int bridgedb_get(const void *from, const char *key, char *ret, size_t size)
 {
         return udevdb_get(from, key, ret, size);
 }
 
-int bridgedb_read(const struct roots *r, const char *port, struct db_entry *ret)
+int bridgedb_read(const struct roots *roots, const char *port, struct db_entry *ret)
 {
         _cleanup_free_ char *record = NULL;
         char id[UDEVDB_ID_MAX];
 
-        if (udevdb_usb_id(r, port, id))
-                record = udevdb_read(r, id);
-        return db_fill(ret, get, record);
+        if (udevdb_usb_id(roots, port, id))
+                record = udevdb_read(roots, id);
+        return db_fill(ret, bridgedb_get, record);
 }
 
-void platform_read(const struct roots *r, char ret[static PLATFORM_MAX])
+void platform_read(const struct roots *roots, char ret[static PLATFORM_MAX])
 {
-        ssize_t n = attr_read_binary(r->sys, SYSFS_COMPATIBLE, ret, PLATFORM_MAX - 1);
+        ssize_t n = attr_read_binary(roots->sys, SYSFS_COMPATIBLE, ret, PLATFORM_MAX - 1);
         struct utsname machine;
 
         if (n > 0) {
@@ -121,32 +125,32 @@ void platform_read(const struct roots *r, char ret[static PLATFORM_MAX])
 }
 
 /* Writes the action to the device, and keeps the first error. */
-static void trigger_one(const struct roots *r, const struct block *b, const char *action, int *first)
+static void trigger_one(const struct roots *roots, const struct block *b, const char *action, int *first)
 {
-        int k = attr_write(r->sys, path_join("class/block/", b->name, "/uevent"), action);
+        int r = attr_write(roots->sys, path_join("class/block/", b->name, "/uevent"), action);
 
-        if (k < 0 && !*first)
-                *first = k;
+        if (r < 0 && !*first)
+                *first = r;
 }
 
-static int trigger_all(const struct roots *r, const struct lun *luns, size_t n_luns, bool parts, const char *action)
+static int trigger_all(const struct roots *roots, const struct lun *luns, size_t n_luns, bool parts, const char *action)
 {
         int first = 0;
 
         for (size_t i = 0; i < n_luns; i++)
                 FOREACH_NODE (b, luns + i)
                         if (parts || b == &luns[i].disk)
-                                trigger_one(r, b, action, &first);
+                                trigger_one(roots, b, action, &first);
         return first;
 }
 
-int trigger_add(const struct roots *r, const struct lun *luns, size_t n_luns)
+int trigger_add(const struct roots *roots, const struct lun *luns, size_t n_luns)
 {
-        return trigger_all(r, luns, n_luns, true, "add");
+        return trigger_all(roots, luns, n_luns, true, "add");
 }
 
-int trigger_change(const struct roots *r, const struct lun *luns, size_t n_luns)
+int trigger_change(const struct roots *roots, const struct lun *luns, size_t n_luns)
 {
         /* The kernel wants a UUID before the arguments of an event. No program waits for this one. */
-        return trigger_all(r, luns, n_luns, false, "change 00000000-0000-0000-0000-000000000000 UASD=ask");
+        return trigger_all(roots, luns, n_luns, false, "change 00000000-0000-0000-0000-000000000000 UASD=ask");
 }

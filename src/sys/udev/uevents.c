@@ -9,11 +9,30 @@
 /* A hub full of disks may appear at once (multipathd and bolt use the same size). */
 #define RECEIVE_BUFFER (16 * 1024 * 1024)
 
+static void uevents_closep(struct udev_monitor **m)
+{
+        udev_monitor_unref(*m);
+}
+
+static int uevents_filter(struct udev_monitor *m, enum uevents which)
+{
+        int r;
+
+        if (which == UEVENTS_BOUND)
+                return udev_monitor_filter_add_match_subsystem_devtype(m, "usb", "usb_interface");
+        r = udev_monitor_filter_add_match_subsystem_devtype(m, "block", NULL);
+        if (r < 0)
+                return r;
+        if (which == UEVENTS_PROCESSED)
+                return udev_monitor_filter_add_match_subsystem_devtype(m, "usb", NULL);
+        return 0;
+}
+
 int uevents_open(enum uevents which, struct udev_monitor **ret)
 {
+        _cleanup_(uevents_closep) struct udev_monitor *m = NULL;
         struct udev *udev = udev_new();
-        struct udev_monitor *m;
-        int r = 0;
+        int r;
 
         if (!udev)
                 return -ENOMEM;
@@ -21,20 +40,14 @@ int uevents_open(enum uevents which, struct udev_monitor **ret)
         udev_unref(udev); /* the monitor keeps it */
         if (!m)
                 return -errno;
-        if (which == UEVENTS_BOUND)
-                r = udev_monitor_filter_add_match_subsystem_devtype(m, "usb", "usb_interface");
-        else
-                r = udev_monitor_filter_add_match_subsystem_devtype(m, "block", NULL);
-        if (r >= 0 && which == UEVENTS_PROCESSED)
-                r = udev_monitor_filter_add_match_subsystem_devtype(m, "usb", NULL);
-        (void) udev_monitor_set_receive_buffer_size(m, RECEIVE_BUFFER);
-        if (r >= 0)
-                r = udev_monitor_enable_receiving(m);
-        if (r < 0) {
-                udev_monitor_unref(m);
+        r = uevents_filter(m, which);
+        if (r < 0)
                 return r;
-        }
-        *ret = m;
+        (void) udev_monitor_set_receive_buffer_size(m, RECEIVE_BUFFER);
+        r = udev_monitor_enable_receiving(m);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(m);
         return 0;
 }
 
@@ -48,9 +61,9 @@ int uevents_fd(struct udev_monitor *m)
         return udev_monitor_get_fd(m);
 }
 
-static void copy_optional(char *ret, size_t size, const char *s)
+static void uevent_copy(char *ret, size_t size, const char *s)
 {
-        (void) copy_string(ret, size, s ? s : "");
+        (void) copy_string(ret, size, s ?: "");
 }
 
 int uevents_next(struct udev_monitor *m, struct uevent *ret)
@@ -59,12 +72,14 @@ int uevents_next(struct udev_monitor *m, struct uevent *ret)
 
         errno = 0;
         d = udev_monitor_receive_device(m);
+        if (!d && (errno == 0 || errno == EAGAIN || errno == EINTR))
+                return 0;
         if (!d)
-                return errno == 0 || errno == EAGAIN || errno == EINTR ? 0 : -errno;
+                return -errno;
         *ret = (struct uevent){0};
-        copy_optional(ret->action, sizeof(ret->action), udev_device_get_action(d));
-        copy_optional(ret->subsystem, sizeof(ret->subsystem), udev_device_get_subsystem(d));
-        copy_optional(ret->name, sizeof(ret->name), udev_device_get_sysname(d));
+        uevent_copy(ret->action, sizeof(ret->action), udev_device_get_action(d));
+        uevent_copy(ret->subsystem, sizeof(ret->subsystem), udev_device_get_subsystem(d));
+        uevent_copy(ret->name, sizeof(ret->name), udev_device_get_sysname(d));
         (void) interface_in_path(udev_device_get_devpath(d) ?: "", ret->interface);
         udev_device_unref(d);
         return 1;

@@ -35,48 +35,58 @@ static const struct state_field strings_fields[] = {
 };
 static const struct state_type strings_type = {strings_fields, ELEMENTSOF(strings_fields), .whole = true};
 
-bool strings_kept(const struct roots *r, struct facts *f)
+bool strings_kept(const struct roots *roots, struct facts *f)
 {
         struct facts kept = {};
 
-        if (state_load(r->run, STRINGS_PATH(f), &strings_type, &kept) <= 0 || kept.vid != f->vid || kept.pid != f->pid)
+        if (state_load(roots->run, STRINGS_PATH(f), &strings_type, &kept) <= 0 || kept.vid != f->vid || kept.pid != f->pid)
                 return false;
         facts_copy_strings(&kept, f);
         return true;
 }
 
-int strings_keep(const struct roots *r, const struct facts *f)
+int strings_keep(const struct roots *roots, const struct facts *f)
 {
-        return state_store(r->run, STRINGS_PATH(f), &strings_type, f);
+        return state_store(roots->run, STRINGS_PATH(f), &strings_type, f);
 }
 
 /* ---- the interface and its device ---- */
 
-static int device_open(const struct roots *r, const char *name)
+static int usb_open(const struct roots *roots, const char *name)
 {
-        int fd = openat(r->sys, path_join(SYSFS_USB_DEVICES "/", name), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int fd = openat(roots->sys, path_join(SYSFS_USB_DEVICES "/", name), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        return fd < 0 ? (errno == ENOENT ? -ENODEV : -errno) : fd;
+        if (fd < 0 && errno == ENOENT)
+                return -ENODEV;
+        if (fd < 0)
+                return -errno;
+        return fd;
 }
 
 /* Reads a mandatory number that is at most `max`. */
-static int need_uint(int dirfd, const char *attribute, unsigned base, uint64_t max, uint64_t *ret)
+static int usb_need_uint(int dirfd, const char *attribute, unsigned base, uint64_t max, uint64_t *ret)
 {
         int r = attr_read_uint(dirfd, attribute, base, ret);
 
         if (r == -ENOENT)
                 return -ENODEV;
-        return r < 0 ? r : *ret > max ? -ERANGE : 0;
+        if (r < 0)
+                return r;
+        if (*ret > max)
+                return -ERANGE;
+        return 0;
 }
 
-static uint64_t optional_uint(int dirfd, const char *attribute, unsigned base, uint64_t fallback)
+static uint64_t usb_optional_uint(int dirfd, const char *attribute, unsigned base, uint64_t fallback)
 {
         uint64_t v;
 
-        return attr_read_uint(dirfd, attribute, base, &v) < 0 ? fallback : v;
+        if (attr_read_uint(dirfd, attribute, base, &v) < 0)
+                return fallback;
+        return v;
 }
 
-static int read_descriptors(int usb, struct facts *f)
+static int usb_read_descriptors(int usb, struct facts *f)
 {
         _cleanup_free_ void *data = malloc(DESCRIPTORS_MAX);
         ssize_t n;
@@ -84,25 +94,30 @@ static int read_descriptors(int usb, struct facts *f)
         if (!data)
                 return -ENOMEM;
         n = attr_read_binary(usb, "descriptors", data, DESCRIPTORS_MAX);
+        if (n == -ENOENT)
+                return -ENODEV;
         if (n < 0)
-                return n == -ENOENT ? -ENODEV : (int) n;
+                return (int) n;
         f->caps_error = descriptors_parse(data, (size_t) n, f->configuration, f->interface_number, &f->caps);
         return 0;
 }
 
-static void read_max_speed(int usb, struct facts *f)
+static void usb_read_max_speed(int usb, struct facts *f)
 {
         char bos[4096]; /* real ones have less than a hundred bytes */
         ssize_t n = attr_read_binary(usb, "bos_descriptors", bos, sizeof(bos));
 
-        f->max_speed_mbps = device_max_speed(n > 0 ? bos : NULL, n > 0 ? (size_t) n : 0, f->usb_version, f->speed_mbps);
+        if (n > 0)
+                f->max_speed_mbps = device_max_speed(bos, (size_t) n, f->usb_version, f->speed_mbps);
+        else
+                f->max_speed_mbps = device_max_speed(NULL, 0, f->usb_version, f->speed_mbps);
 }
 
-bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size)
+bool usb_controller(const struct roots *roots, const char *root_hub, char *ret, size_t size)
 {
         char target[PATH_MAX], *slash;
         /* ".../0000:00:14.0/usb2" */
-        ssize_t n = readlinkat(r->sys, path_join(SYSFS_USB_DEVICES "/", root_hub), target, sizeof(target) - 1);
+        ssize_t n = readlinkat(roots->sys, path_join(SYSFS_USB_DEVICES "/", root_hub), target, sizeof(target) - 1);
 
         if (n < 0)
                 return false;
@@ -116,22 +131,24 @@ bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size
         return true;
 }
 
-unsigned usb_speed(const struct roots *r, const char *device)
+unsigned usb_speed(const struct roots *roots, const char *device)
 {
         uint64_t v;
-        int k = attr_read_uint(r->sys, path_join(SYSFS_USB_DEVICES "/", device, "/speed"), 10, &v);
+        int r = attr_read_uint(roots->sys, path_join(SYSFS_USB_DEVICES "/", device, "/speed"), 10, &v);
 
-        return k < 0 || v > UINT_MAX ? 0 : (unsigned) v;
+        if (r < 0 || v > UINT_MAX)
+                return 0;
+        return (unsigned) v;
 }
 
 /* Reads the driver of the controller, which is above the root hub "usbN". */
-static void read_controller(const struct roots *r, struct facts *f)
+static void usb_read_controller(const struct roots *roots, struct facts *f)
 {
         char name[32], root_hub[16];
 
         (void) snprintf(root_hub, sizeof(root_hub), "usb%u", f->busnum);
-        (void) usb_controller(r, root_hub, f->controller_device, sizeof(f->controller_device));
-        if (link_basename(r->sys, path_join(SYSFS_USB_DEVICES "/", root_hub, "/../driver"), name, sizeof(name)) <= 0)
+        (void) usb_controller(roots, root_hub, f->controller_device, sizeof(f->controller_device));
+        if (link_basename(roots->sys, path_join(SYSFS_USB_DEVICES "/", root_hub, "/../driver"), name, sizeof(name)) <= 0)
                 return;
         (void) copy_string(f->controller, sizeof(f->controller), name);
         /* No attribute shows these two limits. The host controller drivers with a limit are known by name. */
@@ -140,7 +157,7 @@ static void read_controller(const struct roots *r, struct facts *f)
 }
 
 /* A missing attribute counts as read. */
-static bool read_string(int usb, const char *attribute, char ret[static USB_STRING_MAX])
+static bool usb_read_string(int usb, const char *attribute, char ret[static USB_STRING_MAX])
 {
         ssize_t n = attr_read(usb, attribute, ret, USB_STRING_MAX);
 
@@ -155,12 +172,12 @@ static bool read_string(int usb, const char *attribute, char ret[static USB_STRI
  * an interface supports_autosuspend_show(). uasd reads none of these. All others that it reads take no lock; nor does
  * `bos_descriptors`. Returns true if the device has answered all three.
  */
-static bool read_strings(int usb, struct facts *f)
+static bool usb_read_strings(int usb, struct facts *f)
 {
-        bool all = read_string(usb, "manufacturer", f->manufacturer);
+        bool all = usb_read_string(usb, "manufacturer", f->manufacturer);
 
-        all = read_string(usb, "product", f->product) && all;
-        return read_string(usb, "serial", f->serial) && all;
+        all = usb_read_string(usb, "product", f->product) && all;
+        return usb_read_string(usb, "serial", f->serial) && all;
 }
 
 /*
@@ -183,106 +200,145 @@ int usb_attachment_read(int at, const char *path, struct attachment_id *ret)
         return 0;
 }
 
+static int usb_read_ids(int usb, struct facts *f)
+{
+        uint64_t vid, pid, bcd;
+        int r;
+
+        r = usb_need_uint(usb, "idVendor", 16, UINT16_MAX, &vid);
+        if (r < 0)
+                return r;
+        r = usb_need_uint(usb, "idProduct", 16, UINT16_MAX, &pid);
+        if (r < 0)
+                return r;
+        r = usb_need_uint(usb, "bcdDevice", 16, UINT16_MAX, &bcd);
+        if (r < 0)
+                return r;
+        f->vid = (uint16_t) vid;
+        f->pid = (uint16_t) pid;
+        f->bcd = (uint16_t) bcd;
+        return 0;
+}
+
 /* By its interface, not by its port: there may be another device meanwhile. */
-static int read_usb_device(const struct roots *r, int intf, bool strings, struct facts *f, bool *ret_anew)
+static int usb_read_device(const struct roots *roots, int intf, bool strings, struct facts *f, bool *ret_anew)
 {
         _cleanup_close_ int usb = openat(intf, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char version[16], *v = version;
         struct attachment_id id = {};
-        uint64_t vid, pid, bcd;
-        int k;
+        int r;
 
+        if (usb < 0 && errno == ENOENT)
+                return -ENODEV;
         if (usb < 0)
-                return errno == ENOENT ? -ENODEV : -errno;
-        k = usb_attachment_read(usb, ".", &id);
-        if (k < 0)
-                return k == -ENOENT ? -ENODEV : k;
+                return -errno;
+        r = usb_attachment_read(usb, ".", &id);
+        if (r == -ENOENT)
+                return -ENODEV;
+        if (r < 0)
+                return r;
         f->busnum = id.busnum;
         f->devnum = id.devnum;
         f->inode = id.inode;
-        if ((k = need_uint(usb, "idVendor", 16, UINT16_MAX, &vid)) < 0 ||
-            (k = need_uint(usb, "idProduct", 16, UINT16_MAX, &pid)) < 0 ||
-            (k = need_uint(usb, "bcdDevice", 16, UINT16_MAX, &bcd)) < 0)
-                return k;
-        f->vid = (uint16_t) vid;
-        f->pid = (uint16_t) pid;
-        f->bcd = (uint16_t) bcd;
-        f->speed_mbps = (unsigned) optional_uint(usb, "speed", 10, 0); /* no disk has "1.5" */
+        r = usb_read_ids(usb, f);
+        if (r < 0)
+                return r;
+        f->speed_mbps = (unsigned) usb_optional_uint(usb, "speed", 10, 0); /* no disk has "1.5" */
         if (attr_read(usb, "version", version, sizeof(version)) > 0) {
                 while (*v == ' ')
                         v++;
                 (void) copy_string(f->usb_version, sizeof(f->usb_version), v);
         }
-        f->authorized = f->authorized && optional_uint(usb, "authorized", 10, 1) != 0;
-        if (strings && !strings_kept(r, f))
-                *ret_anew = read_strings(usb, f);
-        read_max_speed(usb, f);
-        return read_descriptors(usb, f);
+        f->authorized = f->authorized && usb_optional_uint(usb, "authorized", 10, 1) != 0;
+        if (strings && !strings_kept(roots, f))
+                *ret_anew = usb_read_strings(usb, f);
+        usb_read_max_speed(usb, f);
+        return usb_read_descriptors(usb, f);
 }
 
-static enum driver read_driver(int intf, char *ret_name, size_t size)
+static enum driver usb_read_driver(int intf, char *ret_name, size_t size)
 {
         if (link_basename(intf, "driver", ret_name, size) <= 0) {
                 ret_name[0] = '\0';
                 return DRIVER_NONE;
         }
-        return streq(ret_name, DRIVER_NAME_UAS)   ? DRIVER_UAS
-               : streq(ret_name, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE
-                                                  : DRIVER_OTHER;
+        if (streq(ret_name, DRIVER_NAME_UAS))
+                return DRIVER_UAS;
+        if (streq(ret_name, DRIVER_NAME_BOT))
+                return DRIVER_USB_STORAGE;
+        return DRIVER_OTHER;
 }
 
-enum driver usb_disk_driver(const struct roots *r, const char *interface)
+enum driver usb_disk_driver(const struct roots *roots, const char *interface)
 {
-        _cleanup_close_ int intf = device_open(r, interface);
+        _cleanup_close_ int intf = usb_open(roots, interface);
         char name[32];
 
-        return intf < 0 ? DRIVER_NONE : read_driver(intf, name, sizeof(name));
+        if (intf < 0)
+                return DRIVER_NONE;
+        return usb_read_driver(intf, name, sizeof(name));
 }
 
-int usb_disk_read(const struct roots *r, const char *interface, bool strings, struct usb_disk *ret)
+/* Returns 1 if the interface is a disk for uasd, 0, or -errno. */
+static int usb_interface_read(int intf, uint8_t *ret_number)
+{
+        uint64_t class, subclass, protocol, number;
+        int r;
+
+        r = usb_need_uint(intf, "bInterfaceClass", 16, 0xff, &class);
+        if (r < 0)
+                return r;
+        r = usb_need_uint(intf, "bInterfaceSubClass", 16, 0xff, &subclass);
+        if (r < 0)
+                return r;
+        r = usb_need_uint(intf, "bInterfaceProtocol", 16, 0xff, &protocol);
+        if (r < 0)
+                return r;
+        r = usb_need_uint(intf, "bInterfaceNumber", 16, 0xff, &number);
+        if (r < 0)
+                return r;
+        *ret_number = (uint8_t) number;
+        return class == 0x08 && subclass == 0x06 && (protocol == 0x50 || protocol == 0x62);
+}
+
+int usb_disk_read(const struct roots *roots, const char *interface, bool strings, struct usb_disk *ret)
 {
         struct usb_disk d = {0};
         struct facts *f = &d.facts;
         _cleanup_close_ int intf = -1;
-        uint64_t class, subclass, protocol, number;
-        int k;
+        int r;
 
         if (!interface_name_valid(interface))
                 return -EINVAL;
-        intf = device_open(r, interface);
+        intf = usb_open(roots, interface);
         if (intf < 0)
                 return intf;
-        if ((k = need_uint(intf, "bInterfaceClass", 16, 0xff, &class)) < 0 ||
-            (k = need_uint(intf, "bInterfaceSubClass", 16, 0xff, &subclass)) < 0 ||
-            (k = need_uint(intf, "bInterfaceProtocol", 16, 0xff, &protocol)) < 0 ||
-            (k = need_uint(intf, "bInterfaceNumber", 16, 0xff, &number)) < 0)
-                return k;
-        if (class != 0x08 || subclass != 0x06 || (protocol != 0x50 && protocol != 0x62))
-                return 0;
+        r = usb_interface_read(intf, &f->interface_number);
+        if (r <= 0)
+                return r;
 
         (void) copy_string(f->interface, sizeof(f->interface), interface);
         (void) copy_string(f->port, sizeof(f->port), interface);
         *strchr(f->port, ':') = '\0';
         f->configuration = (uint8_t) strtoul(strchr(interface, ':') + 1, NULL, 10);
-        f->interface_number = (uint8_t) number;
-        f->authorized = optional_uint(intf, "authorized", 10, 1) != 0;
-        f->driver = read_driver(intf, f->driver_name, sizeof(f->driver_name));
-        k = read_usb_device(r, intf, strings, f, &d.strings_anew);
-        if (k < 0)
-                return k;
-        read_controller(r, f);
+        f->authorized = usb_optional_uint(intf, "authorized", 10, 1) != 0;
+        f->driver = usb_read_driver(intf, f->driver_name, sizeof(f->driver_name));
+        r = usb_read_device(roots, intf, strings, f, &d.strings_anew);
+        if (r < 0)
+                return r;
+        usb_read_controller(roots, f);
 
-        k = luns_read(intf, d.host, &d.luns, &d.n_luns);
-        if (k < 0)
-                return k;
+        r = luns_read(intf, d.host, &d.luns, &d.n_luns);
+        if (r < 0)
+                return r;
         *ret = d;
         return 1;
 }
 
-int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces)
+int usb_disk_enumerate(const struct roots *roots, char ***ret_interfaces)
 {
         _cleanup_strv_ char **names = NULL, **interfaces = NULL;
-        int n = dir_list(r->sys, SYSFS_USB_DEVICES, "", &names);
+        int n = dir_list(roots->sys, SYSFS_USB_DEVICES, "", &names);
         size_t n_interfaces = 0;
 
         if (n < 0 && n != -ENOENT) /* a machine without USB is no error */
@@ -294,17 +350,19 @@ int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces)
         return (int) n_interfaces;
 }
 
-int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX])
+int usb_disk_of_block(const struct roots *roots, const char *block, char ret_interface[static INTERFACE_NAME_MAX])
 {
         char path[64], target[PATH_MAX];
         ssize_t n;
 
         if (strchr(block, '/') || !concat(path, sizeof(path), "class/block/", block))
                 return -EINVAL;
-        n = readlinkat(r->sys, path, target, sizeof(target) - 1);
+        n = readlinkat(roots->sys, path, target, sizeof(target) - 1);
         if (n < 0)
                 return -errno;
         target[n] = '\0';
         /* .../usb2/2-1/2-1:1.0/host0/target0:0:0/0:0:0:0/block/sda: the interface is the last such component. */
-        return interface_in_path(target, ret_interface) ? 0 : -ENOENT;
+        if (!interface_in_path(target, ret_interface))
+                return -ENOENT;
+        return 0;
 }

@@ -26,23 +26,23 @@ void usb_disk_done(struct usb_disk *d);
  * storage interface (class 08, subclass 06) for uasd, -ENODEV if it has gone, or another -errno. Policy, verdict, quirks and the
  * like stay zero until facts_complete() of sys/facts.h.
  */
-int usb_disk_read(const struct roots *r, const char *interface, bool strings, struct usb_disk *ret);
+int usb_disk_read(const struct roots *roots, const char *interface, bool strings, struct usb_disk *ret);
 
 /* Lists the names of all USB interfaces that may be ours. Returns the count or -errno; strv_free() frees the list. */
-int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces);
+int usb_disk_enumerate(const struct roots *roots, char ***ret_interfaces);
 
 /* Returns the present driver of the interface. */
-enum driver usb_disk_driver(const struct roots *r, const char *interface);
+enum driver usb_disk_driver(const struct roots *roots, const char *interface);
 
 /* Finds the interface of a block device (/sys/block/NAME or a partition's name). -ENOENT: not behind USB storage. */
-int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX]);
+int usb_disk_of_block(const struct roots *roots, const char *block, char ret_interface[static INTERFACE_NAME_MAX]);
 
 /* Reads the attachment of the USB device whose directory is `path`. -ENOENT: there is no device. */
 int usb_attachment_read(int at, const char *path, struct attachment_id *ret);
 /* Reads the controller's device above a root hub ("usb2"): "0000:00:14.0". False, and ret unchanged, if there is none. */
-bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size);
+bool usb_controller(const struct roots *roots, const char *root_hub, char *ret, size_t size);
 /* Returns the link speed of a USB device ("2-1") or root hub, in Mbit/s; 0: unknown. Takes no device lock. */
-unsigned usb_speed(const struct roots *r, const char *device);
+unsigned usb_speed(const struct roots *roots, const char *device);
 
 /*
  * Reads the SCSI devices below an interface's directory: hostN/targetN:C:T/N:C:T:L, with their block devices and partitions. An
@@ -59,9 +59,9 @@ int luns_read(int interface_fd, char ret_host[static 16], struct lun **ret, size
  * Fills manufacturer, product and serial of the device with this attachment, vid and pid. Returns false and changes nothing
  * if they are not kept.
  */
-bool strings_kept(const struct roots *r, struct facts *f);
+bool strings_kept(const struct roots *roots, struct facts *f);
 /* Returns 0, or -errno: then the next read asks sysfs again. attachments_prune() of sys/state/attachment.h removes the file. */
-int strings_keep(const struct roots *r, const struct facts *f);
+int strings_keep(const struct roots *roots, const struct facts *f);
 
 /* ---- link.c ---- */
 
@@ -78,11 +78,11 @@ struct hub {
 bool hub_above(const char *name, char ret[static INTERFACE_NAME_MAX]);
 
 /* Reads the attributes of a hub; missing ones stay empty. */
-void hub_read(const struct roots *r, const char *name, struct hub *ret);
+void hub_read(const struct roots *roots, const char *name, struct hub *ret);
 
 /*
  * Reads the ports and hubs between this disk and its controller, and the controller's speed. Uses only links and attributes in
  * /sys/bus/usb/devices that take no lock; missing ones are unknown. From `f` it uses the interface, the speed and the possible
  * speed.
  */
-void link_read(const struct roots *r, const struct facts *f, struct link_facts *ret);
+void link_read(const struct roots *roots, const struct facts *f, struct link_facts *ret);

@@ -42,30 +42,39 @@ struct loop {
 };
 
 struct loops {
-        const struct roots *r;
+        const struct roots *roots;
         struct loop *list;
         size_t n;
 };
 
-static int list_loops(struct loops *l)
+static void loops_done(struct loops *l)
+{
+        free(l->list);
+}
+
+static int loops_list(struct loops *l)
 {
         _cleanup_strv_ char **names = NULL;
-        int n = dir_list(l->r->sys, "block", "loop", &names);
+        int n = dir_list(l->roots->sys, "block", "loop", &names);
 
+        if (n == -ENOENT)
+                return 0;
+        if (n < 0)
+                return n;
         for (int i = 0; i < n; i++) {
                 struct loop new = {.answer.error = -EINPROGRESS};
                 const char *path = path_join("block/", names[i], "/loop/backing_file");
 
                 if (!copy_string(new.name, sizeof(new.name), names[i]) ||
-                    attr_read(l->r->sys, path, new.file, sizeof(new.file)) < 0) /* nothing is attached */
+                    attr_read(l->roots->sys, path, new.file, sizeof(new.file)) < 0) /* nothing is attached */
                         continue;
                 if (!list_push(l->list, l->n, new))
                         return -ENOMEM;
         }
-        return n < 0 && n != -ENOENT ? n : 0;
+        return 0;
 }
 
-static int ask_kernel(int dev, const char *name, struct loop_answer *ret)
+static int loop_ask_kernel(int dev, const char *name, struct loop_answer *ret)
 {
         _cleanup_close_ int fd = openat(dev, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         struct loop_info64 info;
@@ -80,50 +89,50 @@ static int ask_kernel(int dev, const char *name, struct loop_answer *ret)
         return 0;
 }
 
-__attribute__((noreturn)) static void in_child(const struct loops *l, int out)
+__attribute__((noreturn)) static void loops_child(const struct loops *l, int out)
 {
         for (size_t i = 0; i < l->n; i++) {
                 struct loop_answer a = {0};
 
-                a.error = ask_kernel(l->r->dev, l->list[i].name, &a);
+                a.error = loop_ask_kernel(l->roots->dev, l->list[i].name, &a);
                 if (write(out, &a, sizeof(a)) != sizeof(a))
                         break;
         }
         _exit(0);
 }
 
-static bool read_answers(struct loops *l, int in)
+static bool loops_read_answers(struct loops *l, int in)
 {
         struct awake deadline = awake_in(ANSWER_USEC);
         size_t i = 0;
         usec_t left;
 
         while (i < l->n && (left = awake_left(deadline)) > 0) {
-                int k = poll(&(struct pollfd){in, POLLIN, 0}, 1, (int) ((left + 999) / 1000));
+                int r = poll(&(struct pollfd){in, POLLIN, 0}, 1, (int) ((left + 999) / 1000));
                 struct loop_answer a;
 
-                if (k < 0 && errno == EINTR)
+                if (r < 0 && errno == EINTR)
                         continue;
-                if (k <= 0 || read(in, &a, sizeof(a)) != sizeof(a))
+                if (r <= 0 || read(in, &a, sizeof(a)) != sizeof(a))
                         break;
                 l->list[i++].answer = a;
         }
         return i == l->n;
 }
 
-static void ask_all(struct loops *l)
+static void loops_ask_all(struct loops *l)
 {
         int fds[2];
         pid_t child;
 
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return;
-        child = child_fork((const int[]){l->r->dev, fds[1]}, 2);
+        child = child_fork((const int[]){l->roots->dev, fds[1]}, 2);
         if (child == 0)
-                in_child(l, fds[1]);
+                loops_child(l, fds[1]);
         (void) close(fds[1]);
         if (child > 0) {
-                bool all = read_answers(l, fds[0]);
+                bool all = loops_read_answers(l, fds[0]);
 
                 if (!all)
                         (void) kill(child, SIGKILL);
@@ -133,7 +142,7 @@ static void ask_all(struct loops *l)
 }
 
 /* Returns any node of the disk, or NULL. */
-static const char *some_node(const struct user_search *s)
+static const char *search_some_node(const struct user_search *s)
 {
         for (size_t i = 0; i < s->n_luns; i++)
                 if (s->luns[i].disk.name[0])
@@ -141,13 +150,15 @@ static const char *some_node(const struct user_search *s)
         return NULL;
 }
 
-static int add_loop(struct user_search *s, const struct loop *l, bool asked)
+static int search_add_loop(struct user_search *s, const struct loop *l, bool asked)
 {
-        const char *node = startswith(l->file, "/dev/"), *device = node ? search_name(s, node) : NULL;
+        const char *node = startswith(l->file, "/dev/"), *device = NULL;
         const struct loop_answer *a = &l->answer;
         bool unsure = false;
-        int k;
+        int r;
 
+        if (node)
+                device = search_name(s, node);
         if (asked && a->error == 0) {
                 device = NULL;
                 if (!luns_have(s->luns, s->n_luns, major(a->node), minor(a->node), &device) &&
@@ -157,52 +168,58 @@ static int add_loop(struct user_search *s, const struct loop *l, bool asked)
         } else if (asked && a->error == -ENXIO)
                 device = NULL; /* detached meanwhile */
         else if (asked && !device) {
-                device = some_node(s); /* an error counts as in use */
+                device = search_some_node(s); /* an error counts as in use */
                 unsure = true;
         }
         if (!device)
                 return 0;
-        k = search_add_named(s, USER_LOOP, device, l->name);
-        if (k >= 0)
-                s->list[s->n - 1].unsure = unsure;
-        return k;
+        r = search_add_named(s, USER_LOOP, device, l->name);
+        if (r < 0)
+                return r;
+        s->list[s->n - 1].unsure = unsure;
+        return 0;
 }
 
-bool user_loop_sure(const struct roots *r, const struct user *u)
+bool user_loop_sure(const struct roots *roots, const struct user *u)
 {
-        struct loops l = {.r = r};
+        _cleanup_(loops_done) struct loops l = {.roots = roots};
         struct loop one = {.answer.error = -EINPROGRESS};
+        const struct loop_answer *a;
         struct lun lun = {};
         const char *node;
-        bool sure;
 
         if (!copy_string(one.name, sizeof(one.name), u->where) || !list_push(l.list, l.n, one))
                 return false;
-        ask_all(&l);
-        sure = l.list->answer.error == 0 && copy_string(lun.disk.name, sizeof(lun.disk.name), u->device) &&
-               attr_read_devno(r->sys, path_join("class/block/", u->device, "/dev"), &lun.disk.major, &lun.disk.minor) >= 0 &&
-               (luns_have(&lun, 1, major(l.list->answer.node), minor(l.list->answer.node), &node) ||
-                luns_have(&lun, 1, major(l.list->answer.filesystem), minor(l.list->answer.filesystem), &node));
-        /* Only root may ask. */
-        if (l.list->answer.error != 0)
-                sure = attr_read(r->sys, path_join("block/", u->where, "/loop/backing_file"), one.file, sizeof(one.file)) >= 0 &&
+        loops_ask_all(&l);
+        a = &l.list->answer;
+        if (a->error != 0) { /* only root may ask */
+                const char *path = path_join("block/", u->where, "/loop/backing_file");
+
+                return attr_read(roots->sys, path, one.file, sizeof(one.file)) >= 0 &&
                        streq(one.file, path_join("/dev/", u->device));
-        free(l.list);
-        return sure;
+        }
+        return copy_string(lun.disk.name, sizeof(lun.disk.name), u->device) &&
+               attr_read_devno(roots->sys, path_join("class/block/", u->device, "/dev"), &lun.disk.major, &lun.disk.minor) >= 0 &&
+               (luns_have(&lun, 1, major(a->node), minor(a->node), &node) ||
+                luns_have(&lun, 1, major(a->filesystem), minor(a->filesystem), &node));
 }
 
 int search_loops(struct user_search *list, size_t n, bool ask)
 {
-        struct loops l = {.r = list->r};
-        int k = list_loops(&l);
+        _cleanup_(loops_done) struct loops l = {.roots = list->roots};
+        int r = loops_list(&l);
 
-        if (k >= 0 && ask && l.n > 0)
-                ask_all(&l);
+        if (r < 0)
+                return r;
+        if (ask && l.n > 0)
+                loops_ask_all(&l);
         for (size_t i = 0; i < n; i++)
-                for (size_t at = 0; k >= 0 && at < l.n; at++)
-                        k = add_loop(list + i, &l.list[at], ask);
-        free(l.list);
-        return k;
+                for (size_t at = 0; at < l.n; at++) {
+                        r = search_add_loop(list + i, &l.list[at], ask);
+                        if (r < 0)
+                                return r;
+                }
+        return 0;
 }
 
 /*
@@ -224,7 +241,7 @@ static const struct target {
         {"kernel/scst_tgt/devices/*/filename", "scst_vdisk", "", "\n"},
 };
 
-static bool is_enabled(const char *path)
+static bool target_is_enabled(const char *path)
 {
         char enable[PATH_MAX], value[8];
 
@@ -243,8 +260,7 @@ static const char *target_device(const struct user_search *s, const char *node)
                 return search_path(s, node);
         if (startswith(node, "../")) { /* a link in sysfs to the device */
                 node = strrchr(node, '/') + 1;
-                device = search_name(s, node);
-                return device ? device : search_stacked_name(s, node);
+                return search_name(s, node) ?: search_stacked_name(s, node);
         }
         if (sscanf(node, "%x:%x", &major, &minor) == 2 && !luns_have(s->luns, s->n_luns, major, minor, &device))
                 device = search_stacked_number(s, major, minor);
@@ -254,13 +270,16 @@ static const char *target_device(const struct user_search *s, const char *node)
 /* Returns the node in an attribute, or in a link of sysfs. NULL: it has none. text: is changed. */
 static const char *target_node(const struct target *t, char *text)
 {
-        char *node = t->before ? strstr(text, t->before) : text, *end = NULL;
+        char *node, *end = NULL;
 
-        if (node && t->before) {
-                node += strlen(t->before);
-                for (char *p = node; (p = strstr(p, t->after)); p++)
-                        end = p; /* a path may contain the same words */
-        }
+        if (!t->before)
+                return text;
+        node = strstr(text, t->before);
+        if (!node)
+                return NULL;
+        node += strlen(t->before);
+        for (char *p = node; (p = strstr(p, t->after)); p++)
+                end = p; /* a path may contain the same words */
         if (end)
                 *end = '\0';
         return node;
@@ -270,53 +289,75 @@ static int target_read(const char *path, char text[static PATH_MAX])
 {
         ssize_t n = readlinkat(AT_FDCWD, path, text, PATH_MAX - 1);
 
+        if (n < 0 && errno == EINVAL)
+                return (int) attr_read(AT_FDCWD, path, text, PATH_MAX);
         if (n < 0)
-                return errno == EINVAL ? (int) attr_read(AT_FDCWD, path, text, PATH_MAX) : -errno;
+                return -errno;
         text[n] = '\0';
         return 0;
 }
 
-static int add_target(struct user_search *s, const char *path, const struct target *t)
+static int search_add_target(struct user_search *s, const char *path, const struct target *t)
 {
         const char *device, *node;
         struct user *u;
         char text[PATH_MAX];
-        int k = target_read(path, text);
+        int r = target_read(path, text);
 
-        if (k < 0)
-                return k == -ENOENT || k == -ENODEV ? 0 : k; /* it has just been removed */
+        if (r == -ENOENT || r == -ENODEV)
+                return 0; /* it has just been removed */
+        if (r < 0)
+                return r;
         node = target_node(t, text);
-        device = node ? target_device(s, node) : NULL;
-        if (!device || !is_enabled(path))
+        if (!node)
+                return 0;
+        device = target_device(s, node);
+        if (!device || !target_is_enabled(path))
                 return 0;
         u = search_add(s, USER_OPEN, device);
-        if (u)
-                u->command = strdup(t->module);
-        return u && u->command ? 0 : -ENOMEM;
+        if (!u)
+                return -ENOMEM;
+        u->command = strdup(t->module);
+        if (!u->command)
+                return -ENOMEM;
+        return 0;
 }
 
 /* A directory may be missing. glob(3) may skip no other error: an error counts as in use. */
-static int on_error(const char *path, int error)
+static int target_on_glob_error(const char *path, int error)
 {
         return error != ENOENT;
 }
 
+static int search_add_targets(struct user_search *s, const struct target *t)
+{
+        _cleanup_(globfree) glob_t found = {};
+        char pattern[128];
+        int r;
+
+        (void) snprintf(pattern, sizeof(pattern), "/proc/self/fd/%i/%s", s->roots->sys, t->paths);
+        r = glob(pattern, GLOB_NOSORT, target_on_glob_error, &found);
+        if (r == GLOB_NOMATCH)
+                return 0;
+        if (r == GLOB_NOSPACE)
+                return -ENOMEM;
+        if (r != 0)
+                return -EIO;
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+                r = search_add_target(s, found.gl_pathv[i], t);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 int search_targets(struct user_search *s)
 {
-        int k = 0;
+        for (size_t i = 0; i < ELEMENTSOF(targets); i++) {
+                int r = search_add_targets(s, targets + i);
 
-        for (size_t i = 0; k >= 0 && i < ELEMENTSOF(targets); i++) {
-                char pattern[128];
-                glob_t found;
-                int g;
-
-                (void) snprintf(pattern, sizeof(pattern), "/proc/self/fd/%i/%s", s->r->sys, targets[i].paths);
-                g = glob(pattern, GLOB_NOSORT, on_error, &found);
-                for (size_t n = 0; g == 0 && k >= 0 && n < found.gl_pathc; n++)
-                        k = add_target(s, found.gl_pathv[n], targets + i);
-                globfree(&found);
-                if (g != 0 && g != GLOB_NOMATCH)
-                        k = g == GLOB_NOSPACE ? -ENOMEM : -EIO;
+                if (r < 0)
+                        return r;
         }
-        return k;
+        return 0;
 }

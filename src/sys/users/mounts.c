@@ -28,7 +28,7 @@ static bool is_octal(const char *s)
 }
 
 /* mangle() of the kernel writes blanks, the backslash and '#' as "\040". */
-static char *unmangle(char *s)
+static char *mount_unmangle(char *s)
 {
         char *to = s;
 
@@ -47,11 +47,13 @@ static char *unmangle(char *s)
 
 static const char *path_or_null(char *field)
 {
-        return field && field[0] == '/' ? unmangle(field) : NULL;
+        if (!field || field[0] != '/')
+                return NULL;
+        return mount_unmangle(field);
 }
 
 /* Cuts off the text before the next blank. mountinfo has a single blank between two fields. */
-static char *take_field(char **rest)
+static char *mountinfo_take_field(char **rest)
 {
         char *field = *rest, *end = strchrnul(field, ' ');
 
@@ -61,58 +63,61 @@ static char *take_field(char **rest)
 }
 
 /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
-static bool parse_mountinfo(char *text, struct mount_line *ret)
+static bool mount_parse_mountinfo(char *text, struct mount_line *ret)
 {
         unsigned id, devno[2];
         char *fields[5];
 
         for (size_t i = 0; i < ELEMENTSOF(fields); i++)
-                fields[i] = take_field(&text);
+                fields[i] = mountinfo_take_field(&text);
         if (!parse_numbers(fields[0], '\0', &id, 1) || !parse_numbers(fields[2], ':', devno, 2) || !*fields[4])
                 return false;
         ret->id = (int) id;
         ret->devno = makedev(devno[0], devno[1]);
-        ret->target = unmangle(fields[4]);
+        ret->target = mount_unmangle(fields[4]);
         text = strstr(text, " - ");
         if (text) {
                 text += strlen(" - ");
-                (void) take_field(&text); /* the type */
-                ret->source = path_or_null(take_field(&text));
+                (void) mountinfo_take_field(&text); /* the type */
+                ret->source = path_or_null(mountinfo_take_field(&text));
         }
         return true;
 }
 
-static bool parse_swap(char *text, struct mount_line *ret)
+static bool mount_parse_swap(char *text, struct mount_line *ret)
 {
-        char *save, *path = unmangle(strtok_r(text, BLANK, &save));
-        size_t n = path ? strlen(path) : 0, end = strlen(DELETED);
+        char *save, *path = mount_unmangle(strtok_r(text, BLANK, &save));
+        size_t n, end = strlen(DELETED);
 
+        if (!path || path[0] != '/')
+                return false;
+        n = strlen(path);
         if (n > end && streq(path + n - end, DELETED))
                 path[n - end] = '\0';
-        ret->source = path && path[0] == '/' ? path : NULL;
-        return ret->source;
+        ret->source = path;
+        return true;
 }
 
-static bool parse_fstab(char *text, struct mount_line *ret)
+static bool mount_parse_fstab(char *text, struct mount_line *ret)
 {
         char *save, *source = strtok_r(text, BLANK, &save), *target = strtok_r(NULL, BLANK, &save);
 
         if (!target || source[0] == '#')
                 return false;
         ret->source = path_or_null(source);
-        ret->target = unmangle(target);
+        ret->target = mount_unmangle(target);
         return true;
 }
 
-static bool parse(enum mount_table table, char *text, struct mount_line *ret)
+static bool mount_line_parse(enum mount_table table, char *text, struct mount_line *ret)
 {
         switch (table) {
         case TABLE_MOUNTINFO:
-                return parse_mountinfo(text, ret);
+                return mount_parse_mountinfo(text, ret);
         case TABLE_SWAPS:
-                return parse_swap(text, ret);
+                return mount_parse_swap(text, ret);
         case TABLE_FSTAB:
-                return parse_fstab(text, ret);
+                return mount_parse_fstab(text, ret);
         }
         return false;
 }
@@ -124,7 +129,7 @@ int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(c
         _cleanup_fclose_ FILE *f = NULL;
         _cleanup_free_ char *text = NULL;
         size_t room = 0;
-        int fd, k = 0;
+        int fd;
 
         fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
         if (fd < 0 || !(f = fdopen(fd, "re"))) {
@@ -132,36 +137,45 @@ int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(c
                 return -errno;
         }
         (void) setvbuf(f, buffer, _IOFBF, sizeof(buffer));
-        while (k >= 0 && (k = read_line(f, &text, &room)) > 0) {
+        for (;;) {
                 struct mount_line line = {};
+                int r = read_line(f, &text, &room);
 
-                if (parse(table, text, &line))
-                        k = fn(&line, data);
+                if (r <= 0)
+                        return r;
+                if (!mount_line_parse(table, text, &line))
+                        continue;
+                r = fn(&line, data);
+                if (r < 0)
+                        return r;
         }
-        return k < 0 ? k : 0;
 }
 
 /* Lists all btrfs. There may be none. */
-static int list_btrfs(const struct user_search *s, char ***ret)
+static int btrfs_list(const struct user_search *s, char ***ret)
 {
-        int n = dir_list(s->r->sys, "fs/btrfs", "", ret);
+        int n = dir_list(s->roots->sys, "fs/btrfs", "", ret);
 
-        return n == -ENOENT ? 0 : n;
+        if (n == -ENOENT)
+                return 0;
+        return n;
 }
 
 /* Lists the members of one. It may have gone, and "features" is none. */
-static int list_members(const struct user_search *s, const char *uuid, char ***ret)
+static int btrfs_list_members(const struct user_search *s, const char *uuid, char ***ret)
 {
-        int n = dir_list(s->r->sys, path_join("fs/btrfs/", uuid, "/devices"), "", ret);
+        int n = dir_list(s->roots->sys, path_join("fs/btrfs/", uuid, "/devices"), "", ret);
 
-        return n == -ENOENT || n == -ENOTDIR ? 0 : n;
+        if (n == -ENOENT || n == -ENOTDIR)
+                return 0;
+        return n;
 }
 
 /* Returns 1 if a btrfs has this member, 0, or -errno. ret_ours gets a member that is on the disk, or NULL. */
 static int btrfs_has(const struct user_search *s, const char *uuid, const char *member, const char **ret_ours)
 {
         _cleanup_strv_ char **names = NULL;
-        int n = list_members(s, uuid, &names);
+        int n = btrfs_list_members(s, uuid, &names);
         const char *ours = NULL;
         bool found = false;
 
@@ -169,8 +183,8 @@ static int btrfs_has(const struct user_search *s, const char *uuid, const char *
                 return n;
         for (char **name = names; name && *name; name++) {
                 found = found || search_is_called(s, *name, member);
-                if (!ours && !(ours = search_name(s, *name)))
-                        ours = search_stacked_name(s, *name);
+                if (!ours)
+                        ours = search_name(s, *name) ?: search_stacked_name(s, *name);
         }
         *ret_ours = ours;
         return found;
@@ -193,19 +207,22 @@ static int mount_device(const struct user_search *s, const struct mount_line *li
         if (!line->source || !startswith(line->source, "/dev/") || major(line->devno) != 0)
                 return 0;
         source = line->source + strlen("/dev/");
-        r = list_btrfs(s, &uuids);
-        for (char **uuid = uuids; r >= 0 && uuid && *uuid; uuid++) {
+        r = btrfs_list(s, &uuids);
+        if (r < 0)
+                return r;
+        for (char **uuid = uuids; uuid && *uuid; uuid++) {
                 r = btrfs_has(s, *uuid, source, ret);
-                if (r != 0)
-                        return r < 0 ? r : 0;
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        return 0;
         }
-        if (r >= 0)
-                *ret = search_name(s, source);
-        return r < 0 ? r : 0;
+        *ret = search_name(s, source);
+        return 0;
 }
 
 /* A copy that propagation made in a service's namespace disappears with the mount itself: it is not a separate user. */
-static bool listed(const struct user_search *s, const char *device, const char *where)
+static bool mount_is_listed(const struct user_search *s, const char *device, const char *where)
 {
         for (size_t i = 0; i < s->n; i++)
                 if (s->list[i].kind == USER_MOUNT && !s->list[i].namespace && streq(s->list[i].device, device) &&
@@ -220,37 +237,44 @@ struct mounts {
         const char *namespace, *pid;
 };
 
-static int add_mount(const struct mounts *m, struct user_search *s, const struct mount_line *line)
+static int search_add_mount(const struct mounts *m, struct user_search *s, const struct mount_line *line)
 {
         const char *device;
         struct user *u;
-        int k = mount_device(s, line, &device);
+        int r = mount_device(s, line, &device);
 
-        if (k < 0 || !device || (m->namespace && (search_enough(s, device) || listed(s, device, line->target))))
-                return k;
-        k = search_add_named(s, USER_MOUNT, device, line->target);
-        if (k < 0 || !m->namespace)
-                return k;
+        if (r < 0 || !device)
+                return r;
+        if (m->namespace && (search_enough(s, device) || mount_is_listed(s, device, line->target)))
+                return 0;
+        r = search_add_named(s, USER_MOUNT, device, line->target);
+        if (r < 0 || !m->namespace)
+                return r;
         u = &s->list[s->n - 1];
         u->namespace = strdup(m->namespace);
         u->mount_id = line->id;
-        user_take_process(s->r, u, (pid_t) atol(m->pid));
-        return u->namespace ? 0 : -ENOMEM;
+        user_take_process(s->roots, u, (pid_t) atol(m->pid));
+        if (!u->namespace)
+                return -ENOMEM;
+        return 0;
 }
 
-static int take_mount(const struct mount_line *line, void *data)
+static int mounts_take_line(const struct mount_line *line, void *data)
 {
         const struct mounts *m = data;
-        int k = 0;
 
-        for (size_t i = 0; i < m->n && k >= 0; i++)
-                k = add_mount(m, m->list + i, line);
-        return k;
+        for (size_t i = 0; i < m->n; i++) {
+                int r = search_add_mount(m, m->list + i, line);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 int search_mounts(struct user_search *list, size_t n, const char *path, const char *namespace, const char *pid)
 {
-        return mount_lines(list->r->proc, path, TABLE_MOUNTINFO, take_mount, &(struct mounts){list, n, namespace, pid});
+        return mount_lines(list->roots->proc, path, TABLE_MOUNTINFO, mounts_take_line, &(struct mounts){list, n, namespace, pid});
 }
 
 const char *search_path(const struct user_search *s, const char *path)
@@ -258,7 +282,9 @@ const char *search_path(const struct user_search *s, const char *path)
         const char *name = startswith(path, "/dev/"), *device = NULL;
         struct statx x;
 
-        if (name && ((device = search_name(s, name)) || (device = search_stacked_name(s, name))))
+        if (name)
+                device = search_name(s, name) ?: search_stacked_name(s, name);
+        if (device)
                 return device;
         if (s->any || statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 || !S_ISBLK(x.stx_mode))
                 return NULL;
@@ -267,60 +293,84 @@ const char *search_path(const struct user_search *s, const char *path)
         return device;
 }
 
-static int take_swap(const struct mount_line *line, void *data)
+static int swaps_take_line(const struct mount_line *line, void *data)
 {
         const struct mounts *m = data;
-        int k = 0;
 
-        for (size_t i = 0; i < m->n && k >= 0; i++) {
-                struct user_search *s = m->list + i;
-                const char *device = line->source ? search_path(s, line->source) : NULL;
+        if (!line->source)
+                return 0;
+        for (size_t i = 0; i < m->n; i++) {
+                const char *device = search_path(m->list + i, line->source);
+                int r;
 
-                k = device ? search_add_named(s, USER_SWAP, device, line->source) : 0;
+                if (!device)
+                        continue;
+                r = search_add_named(m->list + i, USER_SWAP, device, line->source);
+                if (r < 0)
+                        return r;
         }
-        return k;
+        return 0;
 }
 
 int search_swaps(struct user_search *list, size_t n)
 {
-        int k = mount_lines(list->r->proc, "swaps", TABLE_SWAPS, take_swap, &(struct mounts){.list = list, .n = n});
+        int r = mount_lines(list->roots->proc, "swaps", TABLE_SWAPS, swaps_take_line, &(struct mounts){.list = list, .n = n});
 
-        return k == -ENOENT ? 0 : k;
+        if (r == -ENOENT)
+                return 0;
+        return r;
 }
 
-static int add_btrfs(struct user_search *s, const char *uuid)
+static int search_add_btrfs(struct user_search *s, const char *uuid)
 {
         _cleanup_strv_ char **names = NULL;
-        int n = list_members(s, uuid, &names), k = n < 0 ? n : 0;
+        int n = btrfs_list_members(s, uuid, &names);
 
-        for (int i = 0; k >= 0 && i < n; i++) {
+        if (n < 0)
+                return n;
+        for (int i = 0; i < n; i++) {
                 const char *device = search_name(s, names[i]);
+                int r;
 
                 if (!device)
                         continue;
-                k = search_add_named(s, USER_HOLDER, device, path_join(HOLDER_BTRFS, uuid));
-                if (k >= 0 || k == SEARCH_OVER)
-                        s->list[s->n - 1].btrfs = true;
+                r = search_add_named(s, USER_HOLDER, device, path_join(HOLDER_BTRFS, uuid));
+                if (r < 0 && r != SEARCH_OVER)
+                        return r;
+                s->list[s->n - 1].btrfs = true;
+                if (r < 0)
+                        return r;
         }
-        return k;
+        return 0;
 }
 
 int search_holders(struct user_search *s)
 {
-        int k = 0;
+        for (size_t i = 0; i < s->n_stack; i++) {
+                const struct stacked *holder = s->stack + i;
+                int r;
 
-        for (size_t i = 0; k >= 0 && i < s->n_stack; i++)
-                if (s->stack[i].direct)
-                        k = search_add_named(s, USER_HOLDER, s->stack[i].device, s->stack[i].block.name);
-        return k;
+                if (!holder->direct)
+                        continue;
+                r = search_add_named(s, USER_HOLDER, holder->device, holder->block.name);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 int search_btrfs(struct user_search *s)
 {
         _cleanup_strv_ char **uuids = NULL;
-        int n = list_btrfs(s, &uuids), k = n < 0 ? n : 0;
+        int n = btrfs_list(s, &uuids);
 
-        for (int i = 0; k >= 0 && i < n; i++)
-                k = add_btrfs(s, uuids[i]);
-        return k;
+        if (n < 0)
+                return n;
+        for (int i = 0; i < n; i++) {
+                int r = search_add_btrfs(s, uuids[i]);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }

@@ -21,23 +21,25 @@ struct task {
 };
 
 /* A process may end meanwhile, or may not be readable. But if we lack memory or files, its files are unknown: no empty list. */
-static int unless_its_own(int error)
+static int task_own_error(int error)
 {
-        return no_room_for_files(-error) ? -error : 0;
+        if (no_room_for_files(-error))
+                return -error;
+        return 0;
 }
 
 /* An O_PATH descriptor does not open the node, and inotify does not report its close. */
-static bool is_path_only(const struct task *p, const char *fd)
+static bool task_fd_is_path_only(const struct task *p, const char *fd)
 {
         char text[256], *flags;
 
-        if (attr_read(p->s->r->proc, path_join(p->path, "/fdinfo/", fd), text, sizeof(text)) <= 0 ||
+        if (attr_read(p->s->roots->proc, path_join(p->path, "/fdinfo/", fd), text, sizeof(text)) <= 0 ||
             !(flags = strstr(text, "flags:")))
                 return false;
         return strtoul(flags + strlen("flags:"), NULL, 8) & O_PATH;
 }
 
-static int add_open(const struct task *p, const char *device, const char *below, const char *name)
+static int task_add_open(const struct task *p, const char *device, const char *below, const char *name)
 {
         struct user *u;
 
@@ -50,22 +52,24 @@ static int add_open(const struct task *p, const char *device, const char *below,
         u = search_add(p->s, USER_OPEN, device);
         if (!u)
                 return -ENOMEM;
-        user_take_process(p->s->r, u, (pid_t) atol(p->path));
+        user_take_process(p->s->roots, u, (pid_t) atol(p->path));
         u->via = strdup(path_join(p->path, "/", below, name));
-        return u->via ? 0 : -ENOMEM;
+        if (!u->via)
+                return -ENOMEM;
+        return 0;
 }
 
 /*
  * For sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device. Returns 0, with the name of a
  * node of the disk if the device belongs to a LUN, or -errno if sysfs does not have it.
  */
-static int character_device(const struct user_search *s, unsigned major, unsigned minor, const char **ret)
+static int search_character_device(const struct user_search *s, unsigned major, unsigned minor, const char **ret)
 {
         char path[48], target[PATH_MAX], scsi[sizeof(s->luns->scsi) + 2];
         ssize_t n;
 
         (void) snprintf(path, sizeof(path), "dev/char/%u:%u", major, minor);
-        n = readlinkat(s->r->sys, path, target, sizeof(target) - 1);
+        n = readlinkat(s->roots->sys, path, target, sizeof(target) - 1);
         if (n < 0)
                 return -errno;
         target[n] = '\0';
@@ -82,17 +86,21 @@ static int character_device(const struct user_search *s, unsigned major, unsigne
 }
 
 /* Finds a node by its own name, unless its number is that of another one. */
-static const char *node_named(const struct task *p, const char *name, const char *target)
+static const char *task_node_named(const struct task *p, const char *name, const char *target)
 {
-        const char *node = startswith(target, "/dev/"), *device = node ? search_name(p->s, node) : NULL, *other = NULL;
+        const char *node = startswith(target, "/dev/"), *device, *other = NULL;
         struct stat st;
 
+        if (!node)
+                return NULL;
+        device = search_name(p->s, node);
         /* "/dev/sda (deleted)" is the node of a former disk, and "/dev/sda" in a container may be any. */
         if (!device || fstatat(p->dir, name, &st, 0) < 0)
                 return NULL;
-        if (S_ISCHR(st.st_mode))
-                return character_device(p->s, major(st.st_rdev), minor(st.st_rdev), &other) < 0 ? device : other;
-        if (S_ISBLK(st.st_mode))
+        if (S_ISCHR(st.st_mode)) {
+                if (search_character_device(p->s, major(st.st_rdev), minor(st.st_rdev), &other) < 0)
+                        return device;
+        } else if (S_ISBLK(st.st_mode))
                 (void) luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev), &other);
         return other;
 }
@@ -101,7 +109,7 @@ static const char *node_named(const struct task *p, const char *name, const char
  * Finds a node by another name, in a container's /dev. Or a file on a file system that is in no mount table any more, but remains
  * for its present users (umount -l). A file server that does not answer is not asked.
  */
-static const char *anything_else(const struct task *p, const char *name)
+static const char *task_node_otherwise(const struct task *p, const char *name)
 {
         const char *device = NULL;
         struct statx x;
@@ -111,64 +119,80 @@ static const char *anything_else(const struct task *p, const char *name)
         if (S_ISBLK(x.stx_mode))
                 (void) luns_have(p->s->luns, p->s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device);
         else if (S_ISCHR(x.stx_mode))
-                (void) character_device(p->s, x.stx_rdev_major, x.stx_rdev_minor, &device);
+                (void) search_character_device(p->s, x.stx_rdev_major, x.stx_rdev_minor, &device);
         else if (luns_have(p->s->luns, p->s->n_luns, x.stx_dev_major, x.stx_dev_minor, &device) &&
                  search_is_mounted(p->s, device))
                 device = NULL; /* the mount is the user, not the file that keeps it busy */
         return device;
 }
 
-static int find_fd(const char *name, void *data)
+static int task_find_fd(const char *name, void *data)
 {
         struct task *p = data;
         const char *device;
         char target[64];
         ssize_t n = readlinkat(p->dir, name, target, sizeof(target) - 1);
 
-        if (n <= 0 || target[0] != '/') /* a pipe, a socket */
-                return n < 0 ? unless_its_own(errno) : 0;
+        if (n < 0)
+                return task_own_error(errno);
+        if (n == 0 || target[0] != '/') /* a pipe, a socket */
+                return 0;
         target[n] = '\0';
-        device = node_named(p, name, target);
-        if (!device)
-                device = anything_else(p, name);
-        return device && !is_path_only(p, name) ? add_open(p, device, "fd/", name) : 0;
+        device = task_node_named(p, name, target) ?: task_node_otherwise(p, name);
+        if (!device || task_fd_is_path_only(p, name))
+                return 0;
+        return task_add_open(p, device, "fd/", name);
 }
 
-static int find_files(struct task *p)
+static int task_find_files(struct task *p)
 {
         static const char *const links[] = {"cwd", "root", "exe"};
-        _cleanup_close_ int dir = openat(p->s->r->proc, p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fds = -1;
-        const char *device;
-        int k = 0;
+        _cleanup_close_ int dir = openat(p->s->roots->proc, p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fds = -1;
 
         if (dir < 0)
-                return unless_its_own(errno);
+                return task_own_error(errno);
         p->dir = dir;
-        for (size_t i = 0; k >= 0 && i < ELEMENTSOF(links); i++)
-                if ((device = anything_else(p, links[i])))
-                        k = add_open(p, device, "", links[i]);
+        for (size_t i = 0; i < ELEMENTSOF(links); i++) {
+                const char *device = task_node_otherwise(p, links[i]);
+                int r;
+
+                if (!device)
+                        continue;
+                r = task_add_open(p, device, "", links[i]);
+                if (r < 0)
+                        return r;
+        }
         fds = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (k < 0 || fds < 0)
-                return k < 0 ? k : unless_its_own(errno);
+        if (fds < 0)
+                return task_own_error(errno);
         p->dir = fds;
-        return dir_each(fds, ".", find_fd, p);
+        return dir_each(fds, ".", task_find_fd, p);
+}
+
+/* Searches the mount namespace of a process or thread. Returns 0 or our own -errno. */
+static int search_namespace(struct user_search *s, const char *task)
+{
+        char namespace[64];
+        int r;
+
+        if (link_basename(s->roots->proc, path_join(task, "/ns/mnt"), namespace, sizeof(namespace)) <= 0 ||
+            search_has_read(s, namespace))
+                return 0;
+        r = search_mounts(s, 1, path_join(task, "/mountinfo"), namespace, task);
+        /* A process that has ended meanwhile has no table. Then another one of the namespace is asked. */
+        if (r < 0)
+                return task_own_error(-r);
+        return search_note_read(s, namespace);
 }
 
 /* Searches the mount namespace and the open files of one process or thread. Returns 0 or our own -errno. */
 static int search_task(struct user_search *s, const char *task)
 {
-        char namespace[64];
-        int k = 0;
+        int r = search_namespace(s, task);
 
-        if (link_basename(s->r->proc, path_join(task, "/ns/mnt"), namespace, sizeof(namespace)) > 0 &&
-            !search_has_read(s, namespace)) {
-                k = search_mounts(s, 1, path_join(task, "/mountinfo"), namespace, task);
-                /* A process that has ended meanwhile has no table. Then another one of the namespace is asked. */
-                if (k >= 0)
-                        k = search_note_read(s, namespace);
-        }
-        k = unless_its_own(-k);
-        return k < 0 ? k : unless_its_own(-find_files(&(struct task){s, task, -1}));
+        if (r < 0)
+                return r;
+        return task_own_error(-task_find_files(&(struct task){s, task, -1}));
 }
 
 /*
@@ -177,7 +201,7 @@ static int search_task(struct user_search *s, const char *task)
  * has ended shares nothing. Two calls for a thread are much cheaper than a search of its open files. Without kcmp(2) every thread
  * is searched.
  */
-static bool shares(long a, long b)
+static bool threads_share(long a, long b)
 {
         return syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0 && syscall(SYS_kcmp, a, b, KCMP_FS, 0, 0) == 0;
 }
@@ -187,30 +211,37 @@ static int search_threads(struct user_search *s, const char *pid)
         const char *threads = path_join(pid, "/task");
         _cleanup_strv_ char **names = NULL;
         long process = atol(pid), last = process; /* last: the thread that was searched last */
-        int n = dir_list(s->r->proc, threads, "", &names), k = n < 0 ? n : 0;
+        int n = dir_list(s->roots->proc, threads, "", &names);
 
-        for (int i = 0; k == 0 && i < n; i++) {
+        if (n < 0)
+                return task_own_error(-n);
+        for (int i = 0; i < n; i++) {
                 long thread = atol(names[i]);
+                int r;
 
-                if (thread == process || shares(thread, last) || (last != process && shares(thread, process)))
+                if (thread == process || threads_share(thread, last) || (last != process && threads_share(thread, process)))
                         continue;
                 last = thread;
-                k = search_task(s, path_join(threads, "/", names[i]));
+                r = search_task(s, path_join(threads, "/", names[i]));
+                if (r < 0)
+                        return r;
         }
-        return unless_its_own(-k);
+        return 0;
 }
 
 int search_process(const char *pid, void *data)
 {
         struct user_search *s = data;
         struct stat st;
-        int k;
+        int r;
 
         if (!isdigit((unsigned char) *pid) || atol(pid) == (long) getpid())
                 return 0;
-        k = search_task(s, pid);
+        r = search_task(s, pid);
+        if (r < 0)
+                return r;
         /* The directory has one link for each thread, and two more. */
-        if (k < 0 || fstatat(s->r->proc, path_join(pid, "/task"), &st, 0) < 0 || st.st_nlink <= 3)
-                return k;
+        if (fstatat(s->roots->proc, path_join(pid, "/task"), &st, 0) < 0 || st.st_nlink <= 3)
+                return 0;
         return search_threads(s, pid);
 }

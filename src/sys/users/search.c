@@ -8,10 +8,12 @@ const char *search_name(const struct user_search *s, const char *name)
 {
         const struct block *b = luns_find(s->luns, s->n_luns, name);
 
-        for (size_t i = 0; !b && i < s->n_luns; i++)
+        if (b)
+                return b->name;
+        for (size_t i = 0; i < s->n_luns; i++)
                 if (s->luns[i].sg[0] && streq(s->luns[i].sg, name))
                         return s->luns[i].sg;
-        return b ? b->name : NULL;
+        return NULL;
 }
 
 struct user *search_add(struct user_search *s, enum user_kind kind, const char *device)
@@ -19,7 +21,9 @@ struct user *search_add(struct user_search *s, enum user_kind kind, const char *
         struct user u = {.kind = kind};
 
         (void) copy_string(u.device, sizeof(u.device), device);
-        return list_push(s->list, s->n, u) ? s->list + s->n - 1 : NULL;
+        if (!list_push(s->list, s->n, u))
+                return NULL;
+        return s->list + s->n - 1;
 }
 
 bool search_is_mounted(const struct user_search *s, const char *device)
@@ -47,7 +51,9 @@ int search_add_named(struct user_search *s, enum user_kind kind, const char *dev
 
         if (!u || (where && !(u->where = strdup(where))))
                 return -ENOMEM;
-        return s->any ? SEARCH_OVER : 0;
+        if (s->any)
+                return SEARCH_OVER;
+        return 0;
 }
 
 bool search_has_read(const struct user_search *s, const char *namespace)
@@ -86,7 +92,7 @@ bool search_is_called(const struct user_search *s, const char *block, const char
         if (streq(block, name))
                 return true;
         return mapping && startswith(block, "dm-") &&
-               attr_read(s->r->sys, path_join("class/block/", block, "/dm/name"), dm, sizeof(dm)) > 0 && streq(dm, mapping);
+               attr_read(s->roots->sys, path_join("class/block/", block, "/dm/name"), dm, sizeof(dm)) > 0 && streq(dm, mapping);
 }
 
 const char *search_stacked_number(const struct user_search *s, unsigned major, unsigned minor)
@@ -105,7 +111,7 @@ const char *search_stacked_name(const struct user_search *s, const char *name)
         return NULL;
 }
 
-static bool stacked_already(const struct climb *c, const char *name)
+static bool stack_has(const struct climb *c, const char *name)
 {
         for (size_t i = 0; i < c->s->n_stack; i++)
                 if (streq(c->s->stack[i].block.name, name) && streq(c->s->stack[i].device, c->device))
@@ -113,55 +119,61 @@ static bool stacked_already(const struct climb *c, const char *name)
         return false;
 }
 
-static int push(const char *name, void *data)
+static int stack_push(const char *name, void *data)
 {
         struct climb *c = data;
         struct user_search *s = c->s;
         struct stacked new = {.device = c->device, .direct = c->direct};
 
-        if (stacked_already(c, name) || s->n_stack >= STACK_MAX)
+        if (stack_has(c, name) || s->n_stack >= STACK_MAX)
                 return 0;
         if (!copy_string(new.block.name, sizeof(new.block.name), name))
                 return -ENAMETOOLONG;
         /* otherwise 0 */
-        (void) attr_read_devno(s->r->sys, path_join("class/block/", name, "/dev"), &new.block.major, &new.block.minor);
-        return list_push(s->stack, s->n_stack, new) ? 0 : -ENOMEM;
+        (void) attr_read_devno(s->roots->sys, path_join("class/block/", name, "/dev"), &new.block.major, &new.block.minor);
+        if (!list_push(s->stack, s->n_stack, new))
+                return -ENOMEM;
+        return 0;
 }
 
 /* Arrays and mappings may have partitions of their own. */
-static int push_partition(const char *name, void *data)
+static int stack_push_partition(const char *name, void *data)
 {
         const struct climb *c = data;
         const char *path = path_join("class/block/", c->block, "/", name, "/partition");
 
-        return startswith(name, c->block) && faccessat(c->s->r->sys, path, F_OK, 0) == 0 ? push(name, data) : 0;
+        if (!startswith(name, c->block) || faccessat(c->s->roots->sys, path, F_OK, 0) < 0)
+                return 0;
+        return stack_push(name, data);
 }
 
-static int push_holders(struct climb *c)
+static int stack_push_holders(struct climb *c)
 {
-        int k = dir_each(c->s->r->sys, path_join("class/block/", c->block, "/holders"), push, c);
+        int r = dir_each(c->s->roots->sys, path_join("class/block/", c->block, "/holders"), stack_push, c);
 
-        return k == -ENOENT ? 0 : k;
+        if (r == -ENOENT)
+                return 0;
+        return r;
 }
 
 int search_stack(struct user_search *s)
 {
         size_t first = s->n_stack;
-        int k;
+        int r;
 
         for (size_t l = 0; l < s->n_luns; l++)
                 FOREACH_NODE (b, s->luns + l) {
-                        k = push_holders(&(struct climb){s, b->name, b->name, true});
-                        if (k < 0)
-                                return k;
+                        r = stack_push_holders(&(struct climb){s, b->name, b->name, true});
+                        if (r < 0)
+                                return r;
                 }
         /* Devices that are pushed here are searched later in this loop. A device that has disappeared holds nothing. */
         for (size_t i = first; i < s->n_stack; i++) {
                 const struct block at = s->stack[i].block;
                 struct climb c = {s, s->stack[i].device, at.name, false};
 
-                if (dir_each(s->r->sys, path_join("class/block/", at.name), push_partition, &c) == -ENOMEM ||
-                    push_holders(&c) == -ENOMEM)
+                if (dir_each(s->roots->sys, path_join("class/block/", at.name), stack_push_partition, &c) == -ENOMEM ||
+                    stack_push_holders(&c) == -ENOMEM)
                         return -ENOMEM;
         }
         return 0;

@@ -19,7 +19,7 @@ struct stacked {
 };
 
 struct user_search {
-        const struct roots *r;
+        const struct roots *roots;
         bool any; /* the first user ends the search, and slow sources are not asked */
         const struct lun *luns;
         size_t n_luns;

@@ -12,7 +12,7 @@
  * the number of their backing device. Opens no device, but with `deep` the loop devices. Returns 0 and the list (may be empty),
  * or -errno, which counts as in use.
  */
-int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n);
+int users_find(const struct roots *roots, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n);
 
 /* One of several disks, and its users. */
 struct users_of {
@@ -22,13 +22,13 @@ struct users_of {
         size_t n_users;
 };
 /* The same for all of them, with one walk over /proc. Returns 0, or -errno and no users. */
-int users_find_each(const struct roots *r, struct users_of *of, size_t n, bool deep);
+int users_find_each(const struct roots *roots, struct users_of *of, size_t n, bool deep);
 
 /*
  * A quick check without `deep`. Returns 0 if no user was found, 1 if there is one, or -errno. 2: the end of the use may not be
  * reported, for an array or a btrfs that is not mounted in PID 1's namespace.
  */
-int users_any(const struct roots *r, const struct lun *luns, size_t n_luns);
+int users_any(const struct roots *roots, const struct lun *luns, size_t n_luns);
 
 /* Returns true if a holder is an md array. If a member leaves a running array, neither of the two has a uevent. */
 bool users_is_array(const char *holder);
@@ -38,23 +38,24 @@ bool users_is_array(const char *holder);
  * and closes of the disk's nodes in /dev. For file systems that are mounted elsewhere, this function adds watches to `inotify`.
  * Walks paths of other mount namespaces, where a file system may hang: not for a process that others wait for.
  */
-bool users_told(const struct roots *r, const struct lun *luns, size_t n_luns, int inotify, const struct user *users, size_t n);
+bool users_told(const struct roots *roots, const struct lun *luns, size_t n_luns, int inotify, const struct user *users,
+                size_t n);
 
 /* ---- who.c ---- */
 
 /* Fills in a process, with its command and its unit if they are known. */
-void user_take_process(const struct roots *r, struct user *u, pid_t pid);
+void user_take_process(const struct roots *roots, struct user *u, pid_t pid);
 /* Returns true if PID 1 runs a unit of this name. */
-bool user_unit_runs(const struct roots *r, const char *unit);
+bool user_unit_runs(const struct roots *roots, const char *unit);
 /* Returns true if the process still exists, with the same command and mount namespace. */
-bool user_still_there(const struct roots *r, const struct user *u);
+bool user_still_there(const struct roots *roots, const struct user *u);
 /* Returns true if SIGTERM does not end the process. */
-bool user_ignores_term(const struct roots *r, const struct user *u);
+bool user_ignores_term(const struct roots *roots, const struct user *u);
 /* Lists the first processes in a mount namespace, as far as they can be read. Returns 0 or -errno. */
-int users_of_namespace(const struct roots *r, const char *namespace, struct user **ret, size_t *ret_n);
+int users_of_namespace(const struct roots *roots, const char *namespace, struct user **ret, size_t *ret_n);
 
 /* Returns true if a loop device surely stands on the node of this disk: one that does not answer may be another disk's. */
-bool user_loop_sure(const struct roots *r, const struct user *u);
+bool user_loop_sure(const struct roots *roots, const struct user *u);
 
 /* ---- tables ---- */
 

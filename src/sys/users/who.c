@@ -16,78 +16,82 @@
  * a unit a user may make a group that has the name of a service. A group at the top that is no slice belongs to a container
  * manager, and the names in it are those of the container.
  */
-static char *first_unit(char *path)
+static char *cgroup_first_unit(char *path)
 {
         char *save, *part = strtok_r(path, "/", &save);
 
         while (part && endswith(part, ".slice"))
                 part = strtok_r(NULL, "/", &save);
-        return part && (endswith(part, ".service") || endswith(part, ".scope")) ? strdup(part) : NULL;
+        if (!part || !(endswith(part, ".service") || endswith(part, ".scope")))
+                return NULL;
+        return strdup(part);
 }
 
-static char *unit_of(const struct roots *r, pid_t pid)
+static char *process_unit(const struct roots *roots, pid_t pid)
 {
         char path[64], text[1024], *save;
 
         (void) snprintf(path, sizeof(path), "%i/cgroup", (int) pid);
-        if (attr_read(r->proc, path, text, sizeof(text)) <= 0)
+        if (attr_read(roots->proc, path, text, sizeof(text)) <= 0)
                 return NULL;
         /* "0::/system.slice/smbd.service"; with several hierarchies "1:name=systemd:/system.slice/smbd.service" too */
         for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
                 const char *id = line + strspn(line, "0123456789");
 
                 if (startswith(line, "0::/") || startswith(id, ":name=systemd:/"))
-                        return first_unit(strchr(line, '/'));
+                        return cgroup_first_unit(strchr(line, '/'));
         }
         return NULL;
 }
 
-void user_take_process(const struct roots *r, struct user *u, pid_t pid)
+void user_take_process(const struct roots *roots, struct user *u, pid_t pid)
 {
         char path[64], command[64];
 
         u->pid = pid;
         (void) snprintf(path, sizeof(path), "%i/comm", (int) pid);
-        if (attr_read(r->proc, path, command, sizeof(command)) > 0)
+        if (attr_read(roots->proc, path, command, sizeof(command)) > 0)
                 u->command = strdup(command);
-        u->unit = unit_of(r, pid);
+        u->unit = process_unit(roots, pid);
 }
 
-bool user_unit_runs(const struct roots *r, const char *unit)
+bool user_unit_runs(const struct roots *roots, const char *unit)
 {
         struct stat st;
 
-        return fstatat(r->run, path_join("systemd/units/invocation:", unit), &st, AT_SYMLINK_NOFOLLOW) == 0;
+        return fstatat(roots->run, path_join("systemd/units/invocation:", unit), &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool user_still_there(const struct roots *r, const struct user *u)
+bool user_still_there(const struct roots *roots, const struct user *u)
 {
         char pid[16], text[64], harmless[4 * sizeof(text)];
 
         (void) snprintf(pid, sizeof(pid), "%i", (int) u->pid);
-        if (attr_read(r->proc, path_join(pid, "/comm"), text, sizeof(text)) < 0)
+        if (attr_read(roots->proc, path_join(pid, "/comm"), text, sizeof(text)) < 0)
                 return false;
         /* From the bus the command comes escaped. */
         if (u->command && !streq(u->command, text) && !streq(u->command, make_harmless(text, harmless, sizeof(harmless))))
                 return false;
         /* Other users may not read it. */
-        return !u->namespace || link_basename(r->proc, path_join(pid, "/ns/mnt"), text, sizeof(text)) <= 0 ||
+        return !u->namespace || link_basename(roots->proc, path_join(pid, "/ns/mnt"), text, sizeof(text)) <= 0 ||
                streq(text, u->namespace);
 }
 
 /* Returns the value of a line of /proc/PID/status, or "". */
-static const char *status_line(const char *status, const char *name)
+static const char *process_status_line(const char *status, const char *name)
 {
         const char *line = strstr(status, name);
 
-        return line ? line + strlen(name) : "";
+        if (!line)
+                return "";
+        return line + strlen(name);
 }
 
 /*
  * The first process of a pid namespace gets only signals that it handles. systemd in a container blocks SIGTERM and handles it,
  * but does not end.
  */
-bool user_ignores_term(const struct roots *r, const struct user *u)
+bool user_ignores_term(const struct roots *roots, const struct user *u)
 {
         static const unsigned long long term = 1ULL << (SIGTERM - 1);
         char pid[24], status[4096], own[16];
@@ -95,35 +99,35 @@ bool user_ignores_term(const struct roots *r, const struct user *u)
         size_t n;
 
         (void) snprintf(pid, sizeof(pid), "%i/status", (int) u->pid);
-        if (attr_read(r->proc, pid, status, sizeof(status)) <= 0)
+        if (attr_read(roots->proc, pid, status, sizeof(status)) <= 0)
                 return false;
-        pids = status_line(status, "\nNSpid:");
+        pids = process_status_line(status, "\nNSpid:");
         n = strcspn(pids, "\n");
         (void) snprintf(own, sizeof(own), "\t%i", (int) u->pid);
         if (n > strlen(own) && startswith(pids, own) && startswith(pids + n - 2, "\t1"))
-                return !(strtoull(status_line(status, "\nSigCgt:"), NULL, 16) & term);
-        return strtoull(status_line(status, "\nSigIgn:"), NULL, 16) & term;
+                return !(strtoull(process_status_line(status, "\nSigCgt:"), NULL, 16) & term);
+        return strtoull(process_status_line(status, "\nSigIgn:"), NULL, 16) & term;
 }
 
 #define PROCESSES_MAX 16
 
 struct sharing {
-        const struct roots *r;
+        const struct roots *roots;
         const char *namespace;
         struct user *list;
         size_t n;
 };
 
-static int take_sharing(const char *pid, void *data)
+static int namespace_take_process(const char *pid, void *data)
 {
         struct sharing *s = data;
         struct user u = {.kind = USER_MOUNT};
         char text[64];
 
         if (!isdigit((unsigned char) *pid) || s->n >= PROCESSES_MAX ||
-            link_basename(s->r->proc, path_join(pid, "/ns/mnt"), text, sizeof(text)) <= 0 || !streq(text, s->namespace))
+            link_basename(s->roots->proc, path_join(pid, "/ns/mnt"), text, sizeof(text)) <= 0 || !streq(text, s->namespace))
                 return 0;
-        user_take_process(s->r, &u, (pid_t) atol(pid));
+        user_take_process(s->roots, &u, (pid_t) atol(pid));
         if (list_push(s->list, s->n, u))
                 return 0;
         free(u.command);
@@ -131,14 +135,14 @@ static int take_sharing(const char *pid, void *data)
         return -ENOMEM;
 }
 
-int users_of_namespace(const struct roots *r, const char *namespace, struct user **ret, size_t *ret_n)
+int users_of_namespace(const struct roots *roots, const char *namespace, struct user **ret, size_t *ret_n)
 {
-        struct sharing s = {.r = r, .namespace = namespace};
-        int k = dir_each(r->proc, ".", take_sharing, &s);
+        struct sharing s = {.roots = roots, .namespace = namespace};
+        int r = dir_each(roots->proc, ".", namespace_take_process, &s);
 
-        if (k < 0) {
+        if (r < 0) {
                 users_free(s.list, s.n);
-                return k;
+                return r;
         }
         *ret = s.list;
         *ret_n = s.n;

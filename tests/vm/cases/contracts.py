@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""PID 1, logind and polkit keep to what the tests' stand-ins for them do (tests/daemon/stand_ins.py)."""
+"""PID 1, logind and polkit keep to what the tests' stand-ins for them do (tests/daemon/stand_ins.py), and sysfs looks like that of
+the machines in folders (tests/sys/sysfs.py)."""
 
 import os
 import shlex
 import sys
 
 from context import case
+from inside import move, plugged, python
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../daemon"))
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+sys.path.append(os.path.join(TESTS, "daemon"))
 import stand_ins  # noqa: E402
 
 
@@ -54,3 +57,15 @@ def systemd_252(vm):
 def systemd_257(vm):
     "PID 1, logind and polkit of Debian 13 answer as the stand-ins do."
     keep_to_it(vm)
+
+
+@case(tier="full", also=("trixie",), product=False)
+def sysfs(vm):
+    "A real disk has all files of those of the fake kernel, with values and links of the same form."
+    guest, disk = plugged(vm, "uas", luns=2, label="DATA")
+    with open(os.path.join(TESTS, "sys", "sysfs.py")) as file:
+        program = file.read() + "answer = compare('/sys', I.partition(':')[0], real=True)"
+    for driver in ("uas", "usb-storage"):
+        move(guest, disk, driver)
+        differ = python(guest, disk, program)
+        assert not differ, (driver, differ)

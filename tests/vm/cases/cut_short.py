@@ -20,7 +20,7 @@ def exit_status(guest):
     return int(guest.wait_until("cat /run/vm-rc", 120).text)
 
 
-@case(image="vendor", limit=120)
+@case(image="vendor", limit=120, cpus=2)
 def pulled_while_it_is_verified(vm):
     "A disk that hangs on uas and is pulled is not on record, and the next attachment is switched."
     disk = vm.disk(label="DATA")

@@ -10,7 +10,7 @@ from stacks import bound, distrusted, passed
 RECORD = "1209:5a5a:UASD-DISK0@0000:00:02.0/ss/1=state=distrusted firmware=%04x kernel=%s boot=- date=2026-01-01T00:00:00Z%s reason=it had to be reset\n"
 
 
-@case(tier="full", image="bookworm", limit=300)
+@case(tier="full", image="bookworm", limit=300, cpus=2)
 def until_something_changes(vm):
     "Another kernel or another firmware: another trial is due; the same, or data lost: it stays off uas."
     disk = vm.disk(label="DATA")
@@ -38,7 +38,7 @@ def until_something_changes(vm):
     assert only_disk(guest, "settled")["revision"] == "0101"
 
 
-@case(tier="full", image="vendor", limit=300)
+@case(tier="full", image="vendor", limit=300, cpus=2)
 def rolled_back_is_remembered(vm):
     "A switch to uas that had to be taken back is not tried again at the next plug, until somebody says forget."
     disk = vm.disk(label="DATA", faults=[{"name": "hang", "proto": "uas", "op": "inquiry"}])
@@ -62,7 +62,7 @@ def rolled_back_is_remembered(vm):
     assert only_disk(guest, "trial")["history"] == "on trial"
 
 
-@case(tier="full", image="bookworm", limit=400)
+@case(tier="full", image="bookworm", limit=400, cpus=2)
 def beside_one_that_hangs(vm):
     "Bound while the kernel waits for another disk, which hangs: it is late as well, and whether or not it is taken back for that, nothing is held against it."
     bad, good = vm.disk(), vm.disk(pid=0x5A5B)

@@ -137,6 +137,13 @@ def trim_by_the_kernel_and_not_at_all(vm):
     guest.run("uasctl trim %s on && uasctl trim %s off" % (name, name), check=True)
     guest.run("udevadm settle --timeout=20")
     assert guest.out(MODE % name) == "unmap"
+    # It ends with uas. The command that is printed keeps it, also when it is run later.
+    said = guest.run("uasctl switch --wait=60 %s usb-storage" % name, check=True, timeout=90).err
+    name = settled(guest, disk, "usb-storage")
+    has_mode(guest, disk, "full", 0)
+    guest.run(re.search("To keep TRIM: (uasctl trim %s on)\n" % disk.interface, said)[1], check=True)
+    assert has_mode(guest, disk, "unmap", LIMIT)["kept"]
+    frees(guest, disk, name, "bot")
     disk.unplug()
     guest.until(lambda: guest.uasctl("list")["disks"] == [], 60, "an empty list")
 

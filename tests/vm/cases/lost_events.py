@@ -87,3 +87,56 @@ def udev_answers_none(vm):
     guest.run("udevadm settle --timeout=60", timeout=90)
     well(guest, disk, where)
     guest.run("mount LABEL=DATA /mnt", check=True)
+
+
+def attachment(guest, disk):
+    """BUS, DEV and INODE, as in the names of its files in /run/uasd."""
+    return guest.out("cd /sys/bus/usb/devices/%s && cat busnum devnum && stat -Lc %%i ." % disk.interface.partition(":")[0]).split()
+
+
+def probe_again(guest, meanwhile):
+    """The controller goes with all its devices, and is probed again. MEANWHILE happens in between."""
+    controller = guest.out("basename $(readlink -f /sys/bus/usb/devices/usb2/..)")
+    guest.run("echo %s >/sys/bus/pci/drivers/xhci_hcd/unbind" % controller, check=True)
+    meanwhile()
+    guest.run("echo %s >/sys/bus/pci/drivers/xhci_hcd/bind" % controller, check=True)
+
+
+@case(tier="full")
+def controller_probed_again(vm):
+    "The controller is probed again, and bus and device number come again: another disk there inherits nothing, with uasd stopped or not."
+    disk, other = vm.disk(label="DATA", serial="ONE"), vm.disk(label="OTHER", serial="TWO")
+    guest = vm.resume()
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    port = disk.port
+
+    def exchange(old, new):
+        old.unplug()
+        guest.detach(old)
+        guest.attach(new, port)
+        new.plug()
+
+    guest.run("uasctl policy sda ignore && uasctl switch --wait=60 sda usb-storage", check=True, timeout=90)
+    assert listed(guest, disk)["reason_id"] == "override"
+    first = attachment(guest, disk)
+    guest.run("test -e /run/uasd/attachment/%s@%s && systemctl stop uasd" % (disk.interface, "-".join(first)), check=True)
+    probe_again(guest, lambda: exchange(disk, other))
+    guest.wait_disk(other.interface, driver="uas")
+    guest.run("systemctl start uasd", check=True)
+    well(guest, other, "uas")
+    one = listed(guest, other)
+    assert (one["serial"], one["policy"], one["target"]) == ("TWO", "auto", "uas") and one["reason_id"] != "override", one
+    second = attachment(guest, other)
+    # What was not enough: the numbers are the same.
+    assert second[:2] == first[:2] and second[2] != first[2], (first, second)
+    assert guest.out("find /run/uasd -name '*-%s'" % first[2]) == ""
+
+    # The same while uasd runs, and the first disk comes back: its policy is there, its override is not.
+    guest.run("uasctl switch --wait=60 %s usb-storage" % other.interface, check=True, timeout=90)
+    probe_again(guest, lambda: exchange(other, disk))
+    guest.wait_disk(disk.interface, driver="uas")
+    guest.until(lambda: [one["serial"] for one in guest.uasctl("list")["disks"]] == ["ONE"], 60, "the first disk is listed")
+    one = guest.until(lambda: (one := listed(guest, disk))["state"] == "ignored" and one, 60, "state ignored")
+    assert (one["policy"], one["reason_id"], one["driver"]) == ("ignore", "policy-ignore", "uas"), one
+    assert attachment(guest, disk)[:2] == first[:2] and attachment(guest, disk)[2] not in (first[2], second[2])

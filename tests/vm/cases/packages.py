@@ -114,7 +114,7 @@ def changed_while_held(vm, there):
     guest.run("mount LABEL=DATA /mnt", check=True)
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def upgraded_while_held(vm):
     "Upgraded while a disk is held: the new version moves it, and the hold ends."
     changed_while_held(vm, "up")
@@ -138,7 +138,7 @@ def trixie_downgraded_while_held(vm):
     changed_while_held(vm, "down")
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def upgraded_in_the_middle(vm):
     "Upgraded in the middle of a switch: that is finished, and there is one in the end."
     disk, guest, upgrade = in_the_middle(vm)
@@ -155,7 +155,7 @@ def trixie_upgraded_in_the_middle(vm):
     upgraded_in_the_middle(vm)
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def removed_in_the_middle(vm):
     "Removed in the middle of a switch: the disk is on a driver, held by nobody, and can be mounted."
     disk, guest, _upgrade = in_the_middle(vm)

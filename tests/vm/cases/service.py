@@ -10,7 +10,7 @@ KILLS = 20
 UNITS = ("uasd.service", "uasd-release@2-1:1.0.timer", "uasd-release@2-1:1.0.service")
 
 
-@case(limit=300)
+@case(limit=300, cpus=2)
 def killed_often(vm):
     "uasd is killed twenty times in a row, as soon as it is there: PID 1 starts it once more, and it answers."
     guest = vm.resume()
@@ -29,7 +29,7 @@ def killed_often(vm):
     back(guest, before)
 
 
-@case(tier="full")
+@case(tier="full", cpus=2)
 def isolate(vm):
     "`systemctl isolate` within a hold: uasd and the hold's timer stay, and the timer ends the hold."
     disk = vm.disk(label="DATA")
@@ -50,7 +50,7 @@ def isolate(vm):
     guest.wait_disk(disk.interface, driver="usb-storage")
 
 
-@case()
+@case(cpus=2)
 def armed_often(vm):
     "The timer of one hold is armed twenty times in a row, as for a disk with as many LUNs: it runs."
     guest = vm.resume()

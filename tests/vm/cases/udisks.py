@@ -29,7 +29,7 @@ def desktop(vm, quiet=3):
     return guest
 
 
-@case(image="vendor", tier="full", limit=500)
+@case(image="vendor", tier="full", limit=500, cpus=2)
 def not_while_held(vm):
     "A held disk is mounted by nobody; released, it is, as at any plug-in."
     disk = vm.disk(label="DATA")
@@ -48,7 +48,7 @@ def not_while_held(vm):
     assert guest.run("udevadm info -q property /dev/sda1 | grep UASD_HOLD=1").rc != 0
 
 
-@case(image="vendor", tier="full", limit=500)
+@case(image="vendor", tier="full", limit=500, cpus=2)
 def not_again(vm):
     "At plug-in the desktop mounts the disk; unmounted by its user and switched then, it stays unmounted until he mounts it."
     disk = vm.disk(label="DATA")

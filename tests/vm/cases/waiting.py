@@ -9,7 +9,7 @@ from users import at_rest
 QUIET = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=2\n"}
 
 
-@case(tier="fast", image="vendor", cpus=2)
+@case(tier="fast", image="vendor", cpus=2, also=("trixie",))
 def switched_after_umount(vm):
     "A mounted disk stays untouched and is listed as waiting; after umount it is switched, its data intact."
     disk = vm.disk(label="DATA")
@@ -40,7 +40,10 @@ def switched_after_umount(vm):
     guest.run("mount --bind /bin/false /usr/lib/uasd/uasd-hold && udevadm trigger --settle -c change /dev/sda", check=True)
     after = guest.udev("/dev/sda")
     guest.run("umount /usr/lib/uasd/uasd-hold", check=True)
-    assert dict(after, DEVLINKS="") == dict(before, DEVLINKS=""), (before, after)
+    # The order of the links may change, and systemd 257 marks an event that is under way.
+    for properties in before, after:
+        properties["DEVLINKS"] = properties["ID_PROCESSING"] = ""
+    assert after == before, (before, after)
 
 
 @case(tier="fast", image="vendor", cpus=2)
@@ -136,9 +139,9 @@ def plain_open(vm):
     guest.wait_until("fuser -s /dev/sda1", 10)
     guest.run("systemctl start uasd", check=True)
     at_rest(guest)
-    one = only_disk(guest, "waiting")
-    [user] = [user for user in one["busy"] if user["kind"] == "open"]
-    assert (user["device"], user["command"]) == ("sda1", "sleep"), one
+    # A child of uasd finds the names, again after each claim that was refused.
+    guest.until(lambda: [(user["device"], user["command"]) for user in only_disk(guest, "waiting")["busy"] if user["kind"] == "open"] ==
+                [("sda1", "sleep")], 20, "who has it open")
     assert guest.driver(disk.interface) == "usb-storage"
     holder.kill()
     guest.wait_disk(disk.interface, driver="uas", timeout=20)

@@ -47,6 +47,7 @@ class Races:
         self.ledger = blocks.Ledger(self.area)
         self.number = 0
         self.random = random.Random(config["seed"])
+        self.claimed = config.get("claimed", 0)  # so many times a program may find the disk claimed as it goes
         self.wrong = []
         self.count = {}
         self.took = {}
@@ -207,7 +208,9 @@ class Races:
         """Judges the result. TOLD: the output; BAD: the same if it is forbidden."""
         now, _names = disks.on_a_driver(self.interface, 1)
         moved = now == target
-        if bad:
+        if bad and bad.startswith("claimed at delete") and moved and self.claimed > 0:
+            self.claimed -= 1
+        elif bad:
             self.wrong.append("%s failed: %s" % (what, bad))
         elif told and not moved:
             self.wrong.append("%s failed, and the disk did not even go: %s" % (what, told))
