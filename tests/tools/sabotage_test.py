@@ -18,7 +18,7 @@ loader = importlib.machinery.SourceFileLoader("run", os.path.join(TOP, "tests", 
 run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
 loader.exec_module(run)
 
-SOURCE = "one();\ntwo();\ntwo();\n"
+SOURCE = "one();\ntwo();\ntwo();\nfour(5,\n     6);\n"
 
 
 class Tried(unittest.TestCase):
@@ -34,7 +34,7 @@ class Tried(unittest.TestCase):
         with open(self.path) as file:
             return file.read()
 
-    def says(self, *passes, old="one();", test="t:test_a"):
+    def says(self, *passes, old="one();", there=None, test="t:test_a"):
         """What is said if the test does this, without the sabotage and with it."""
         seen = []
 
@@ -44,12 +44,16 @@ class Tried(unittest.TestCase):
             return passes[len(seen) - 1]
         with mock.patch.object(run, "passes", ask):
             said = run.tried({"t": "told"}, {}, "a.c", test, old, "three();")
-        self.assertEqual(seen, [SOURCE, SOURCE.replace(old, "three();")][:len(passes)])
+        self.assertEqual(seen, [SOURCE, SOURCE.replace(there or old, "three();")][:len(passes)])
         self.assertEqual(self.read(), SOURCE)
         return said
 
     def test_noticed(self):
         self.assertEqual(self.says(True, False), "noticed")
+
+    def test_broken_line(self):
+        "The formatter may break a line anywhere."
+        self.assertEqual(self.says(True, False, old="four(5, 6);", there="four(5,\n     6);"), "noticed")
 
     def test_survived(self):
         self.assertEqual(self.says(True, True), "survived")
