@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Copies a page, and puts the code's own tables where it asks for them, so that the manual says what the code does. */
+/* Copies a page, and puts the code's own tables where it asks for them, so that the manual says
+ * what the code does. */
 #include "common/util.h"
 #include "core/policy.h"
 

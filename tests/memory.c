@@ -24,7 +24,8 @@ static struct {
 
 __attribute__((constructor)) static void begin(void)
 {
-        memory = mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        memory = mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                      0);
         if (memory == MAP_FAILED)
                 abort();
 }
@@ -84,9 +85,9 @@ static bool none_left(void)
         return true;
 }
 
-#define WRAPPED(type, name, ...)                                                                                                 \
-        type __wrap_##name(__VA_ARGS__);                                                                                         \
-        type __real_##name(__VA_ARGS__);                                                                                         \
+#define WRAPPED(type, name, ...)                                                                   \
+        type __wrap_##name(__VA_ARGS__);                                                           \
+        type __real_##name(__VA_ARGS__);                                                           \
         type __wrap_##name(__VA_ARGS__)
 
 WRAPPED(void *, malloc, size_t size)
@@ -126,7 +127,8 @@ WRAPPED(char *, strndup, const char *s, size_t n)
 
 int __real_vasprintf(char **ret, const char *format, va_list ap);
 int __wrap_vasprintf(char **ret, const char *format, va_list ap);
-__attribute__((format(printf, 2, 0))) int __wrap_vasprintf(char **ret, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) int __wrap_vasprintf(char **ret, const char *format,
+                                                           va_list ap)
 {
         return none_left() ? -1 : __real_vasprintf(ret, format, ap);
 }

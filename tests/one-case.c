@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* In every test of cmocka: $ONE_CASE is a pattern, and only the cases of that name run. tests/one-case sets it. */
+/* In every test of cmocka: $ONE_CASE is a pattern, and only the cases of that name run.
+ * tests/one-case sets it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 /*
- * How long a test waits for what must happen, and how late that may be, in any unit. UASD_PATIENCE stretches it, or else the
- * load at the first call, as in tests/ctl/patience.py.
+ * How long a test waits for what must happen, and how late that may be, in any unit. UASD_PATIENCE
+ * stretches it, or else the load at the first call, as in tests/ctl/patience.py.
  */
 static inline unsigned long long patience(unsigned long long time)
 {
@@ -16,7 +16,9 @@ static inline unsigned long long patience(unsigned long long time)
                 const char *told = getenv("UASD_PATIENCE");
                 double load = 1;
 
-                factor = told ? atof(told) : getloadavg(&load, 1) == 1 ? load / (double) sysconf(_SC_NPROCESSORS_ONLN) : 1;
+                factor = told                        ? atof(told)
+                         : getloadavg(&load, 1) == 1 ? load / (double) sysconf(_SC_NPROCESSORS_ONLN)
+                                                     : 1;
                 factor = factor > 1 ? factor : 1;
         }
         return (unsigned long long) ((double) time * factor);

@@ -24,12 +24,13 @@ static const char *private_socket(const struct client *c, char ret[static SOCKET
         return ret;
 }
 
-static int open_remote(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret)
+static int open_remote(const struct client *c, enum remote_use use, struct remote *ret_remote,
+                       struct views *ret)
 {
         char path[SOCKET_MAX];
 
-        return remote_open(c->host, private_socket(c, path), use, use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC, ret_remote,
-                           ret);
+        return remote_open(c->host, private_socket(c, path), use,
+                           use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC, ret_remote, ret);
 }
 
 #define WHY_MAX 256
@@ -39,10 +40,13 @@ static const char *why_not_understood(const struct client *c, char ret[static WH
 {
         char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
 
-        if (c->host || !remote_ask_version(private_socket(c, path), theirs) || streq(theirs, UASD_VERSION))
+        if (c->host || !remote_ask_version(private_socket(c, path), theirs) ||
+            streq(theirs, UASD_VERSION))
                 return _("uasctl does not understand uasd's answer (another version?)");
-        (void) snprintf(ret, WHY_MAX, _("uasctl does not understand uasd's answer: uasd is version %s, and uasctl %s"), theirs,
-                        UASD_VERSION);
+        (void) snprintf(
+                ret, WHY_MAX,
+                _("uasctl does not understand uasd's answer: uasd is version %s, and uasctl %s"),
+                theirs, UASD_VERSION);
         return ret;
 }
 
@@ -68,7 +72,8 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
         }
 }
 
-bool source_ask(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret)
+bool source_ask(const struct client *c, enum remote_use use, struct remote *ret_remote,
+                struct views *ret)
 {
         char why[WHY_MAX];
         int r = open_remote(c, use, ret_remote, ret);
@@ -83,10 +88,12 @@ int source_local(const struct client *c, bool users, struct views *ret)
         int r = local_read(&c->roots, users, ret);
 
         if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot read the USB disks from sysfs: %s", strerror(-r));
+                return log_failure(UASD_EXIT_FAILED, "Cannot read the USB disks from sysfs: %s",
+                                   strerror(-r));
         for (size_t i = 0; i < ret->n; i++)
                 if (ret->list[i].users_error < 0)
-                        log_info("Cannot find out who uses %s: %s", ret->list[i].disk.facts.interface,
+                        log_info("Cannot find out who uses %s: %s",
+                                 ret->list[i].disk.facts.interface,
                                  strerror(-ret->list[i].users_error));
         return UASD_EXIT_OK;
 }
@@ -101,7 +108,8 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
 
                 if (r != UASD_EXIT_OK)
                         return r;
-        } else if (!source_ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote, ret))
+        } else if (!source_ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote,
+                               ret))
                 return source_local(c, detail == DETAIL_ALL, ret);
         for (size_t i = 0; i < ret->n; i++)
                 waits = waits || ret->list[i].disk.state == STATE_WAITING;
@@ -110,7 +118,8 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
         return UASD_EXIT_OK;
 }
 
-void client_say_command(const struct client *c, enum remedy id, const char *operand, const char *before)
+void client_say_command(const struct client *c, enum remedy id, const char *operand,
+                        const char *before)
 {
         char command[REMEDY_COMMAND_MAX];
 
@@ -118,7 +127,8 @@ void client_say_command(const struct client *c, enum remedy id, const char *oper
                 log_info("%s %s", before, command);
 }
 
-/* Whether sd-bus finds the program that it runs for a host. It searches $PATH; a remedy is only in folders of root. */
+/* Whether sd-bus finds the program that it runs for a host. It searches $PATH; a remedy is only in
+ * folders of root. */
 static bool has_ssh(void)
 {
         const char *ssh = getenv("SYSTEMD_SSH") ?: "ssh", *path = getenv("PATH") ?: "/usr/bin:/bin";
@@ -129,7 +139,9 @@ static bool has_ssh(void)
                 char file[PATH_JOIN_MAX];
 
                 n = strcspn(path, ":");
-                if (snprintf(file, sizeof(file), "%.*s/%s", (int) n, path, ssh) < (int) sizeof(file) && access(file, X_OK) >= 0)
+                if (snprintf(file, sizeof(file), "%.*s/%s", (int) n, path, ssh) <
+                            (int) sizeof(file) &&
+                    access(file, X_OK) >= 0)
                         return true;
         }
         return false;
@@ -143,7 +155,8 @@ static int tell_unconnected(const struct client *c, int error)
         if (error != -EHOSTUNREACH)
                 why = why_no_answer(c, error, room);
         else if (!has_ssh())
-                return log_failure(UASD_EXIT_TOOL_MISSING, "%s: ssh is not installed (openssh-client)", c->host);
+                return log_failure(UASD_EXIT_TOOL_MISSING,
+                                   "%s: ssh is not installed (openssh-client)", c->host);
         if (c->host)
                 log_error("%s: %s", c->host, why);
         else if (error == -ETIMEDOUT || error == -EBADMSG)
@@ -151,7 +164,8 @@ static int tell_unconnected(const struct client *c, int error)
         else if (error == -ENETDOWN)
                 log_error("%s, and only uasd can do that. root reaches uasd without the bus.", why);
         else if (is_off(c))
-                log_error("%s, and only uasd can do that. Restart the machine without that word.", why);
+                log_error("%s, and only uasd can do that. Restart the machine without that word.",
+                          why);
         else
                 log_error("%s, and only it can do that.", why);
         if (error == -ETIMEDOUT)
@@ -206,8 +220,9 @@ static void say_switching(const struct views *v)
 {
         for (size_t i = 0; i < v->n; i++)
                 if (v->list[i].disk.state == STATE_SWITCHING)
-                        log_info("%s is being switched and may get another name. Its port is always its name: %s",
-                                 v->list[i].disk.facts.interface, v->list[i].disk.facts.port);
+                        log_info(
+                                "%s is being switched and may get another name. Its port is always its name: %s",
+                                v->list[i].disk.facts.interface, v->list[i].disk.facts.port);
 }
 
 static int say_ambiguous(const char *what, const struct view *const *found, int n)
@@ -216,12 +231,15 @@ static int say_ambiguous(const char *what, const struct view *const *found, int 
 
         log_error("'%s' matches more than one disk:", what);
         for (int i = 0; i < n; i++)
-                log_error(found[i]->disk.facts.serial[0] ? N_("  %s  %s  serial %s") : N_("  %s  %s  serial none"),
-                          VIEW_LABEL(found[i]), view_product(found[i], product, sizeof(product)), found[i]->disk.facts.serial);
+                log_error(found[i]->disk.facts.serial[0] ? N_("  %s  %s  serial %s")
+                                                         : N_("  %s  %s  serial none"),
+                          VIEW_LABEL(found[i]), view_product(found[i], product, sizeof(product)),
+                          found[i]->disk.facts.serial);
         return UASD_EXIT_USAGE;
 }
 
-int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret)
+int source_select(const struct client *c, const struct views *v, const char *what,
+                  const struct view **ret)
 {
         _cleanup_free_ const struct view **found = need(calloc(v->n + 1, sizeof(*found)));
         int r;
@@ -229,8 +247,8 @@ int source_select(const struct client *c, const struct views *v, const char *wha
         if (c->host && strchr(what, '/'))
                 return log_failure(
                         UASD_EXIT_USAGE,
-                        "'%s' is a path of this machine. For a disk of %s give its name, port, VID:PID or serial number.", what,
-                        c->host);
+                        "'%s' is a path of this machine. For a disk of %s give its name, port, VID:PID or serial number.",
+                        what, c->host);
         r = select_disks(&c->roots, v, what, found);
         if (r == 1) {
                 *ret = found[0];
@@ -329,7 +347,8 @@ static void agent_stop(pid_t *agent)
 #define ANSWER_MAX 4096
 
 /* In the user's language. room: for the translation. */
-static const char *answer_text(const struct client *c, const char *text, char room[static ANSWER_MAX])
+static const char *answer_text(const struct client *c, const char *text,
+                               char room[static ANSWER_MAX])
 {
         if (!c->translate)
                 return text;
@@ -337,8 +356,8 @@ static const char *answer_text(const struct client *c, const char *text, char ro
 }
 
 /* Reports the error of a request. Returns an enum uasd_exit. */
-static int request_failed(const struct client *c, struct remote *remote, const struct remote_call *call, const sd_bus_error *e,
-                          int error)
+static int request_failed(const struct client *c, struct remote *remote,
+                          const struct remote_call *call, const sd_bus_error *e, int error)
 {
         char room[ANSWER_MAX];
         const char *text = answer_text(c, e->message ?: strerror(-error), room);
@@ -359,7 +378,8 @@ static int request_failed(const struct client *c, struct remote *remote, const s
         return code;
 }
 
-int request_reply(const struct client *c, struct remote *remote, const struct remote_call *call, sd_bus_message **ret_reply)
+int request_reply(const struct client *c, struct remote *remote, const struct remote_call *call,
+                  sd_bus_message **ret_reply)
 {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_(agent_stop) pid_t agent = 0;
@@ -381,7 +401,8 @@ static void say_warning(const struct client *c, sd_bus_message *reply)
         const char *key, *text;
         char room[ANSWER_MAX];
 
-        if (!sd_bus_message_has_signature(reply, "a{sv}") || sd_bus_message_enter_container(reply, 'a', "{sv}") < 0)
+        if (!sd_bus_message_has_signature(reply, "a{sv}") ||
+            sd_bus_message_enter_container(reply, 'a', "{sv}") < 0)
                 return;
         while (sd_bus_message_enter_container(reply, 'e', "sv") > 0) {
                 if (sd_bus_message_read(reply, "s", &key) < 0)
@@ -395,7 +416,8 @@ static void say_warning(const struct client *c, sd_bus_message *reply)
         }
 }
 
-int request_call(const struct client *c, struct remote *remote, const struct remote_call *call, char **ret_job)
+int request_call(const struct client *c, struct remote *remote, const struct remote_call *call,
+                 char **ret_job)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *job;

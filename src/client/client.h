@@ -17,14 +17,16 @@ struct client {
         struct roots roots; /* unset with host */
         const char *host;   /* [USER@]HOST, over ssh; NULL: this machine */
         bool ask_password;
-        /* Translates a text of the daemon for messages, and returns ret. NULL: they stay English. */
+        /* Translates a text of the daemon for messages, and returns ret. NULL: they stay English.
+         */
         char *(*translate)(const char *text, char *ret, size_t size);
 };
 
 /* These functions report errors. Each returns an enum uasd_exit. */
 
 /* Reads all disks from the daemon. Returns false without a daemon, which is reported as a note. */
-bool source_ask(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret);
+bool source_ask(const struct client *c, enum remote_use use, struct remote *ret_remote,
+                struct views *ret);
 /* The disks from the kernel. users: with their users. */
 int source_local(const struct client *c, bool users, struct views *ret);
 
@@ -38,26 +40,32 @@ int source_read(const struct client *c, enum detail detail, struct views *ret);
 
 /* For verbs that change something, which need the daemon. */
 int source_connect(const struct client *c, struct remote *ret_remote, struct views *ret);
-/* The same for a verb that also works without it: if uasd does not run, that is not reported, and there is no ret_remote->bus. */
+/* The same for a verb that also works without it: if uasd does not run, that is not reported, and
+ * there is no ret_remote->bus. */
 int source_connect_if_running(const struct client *c, struct remote *ret_remote, struct views *ret);
 
 /* The one disk with this name. */
-int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret);
+int source_select(const struct client *c, const struct views *v, const char *what,
+                  const struct view **ret);
 
 /* The daemon does not have this member, because its version differs. */
 int source_lacks(struct remote *remote, const char *member);
 /* The connection failed: the exit status for this errno of remote_read(). */
 int source_lost(int error);
-/* Names a command, if this machine has it and the disks are its own. operand: may be NULL. before: translated. */
-void client_say_command(const struct client *c, enum remedy id, const char *operand, const char *before);
+/* Names a command, if this machine has it and the disks are its own. operand: may be NULL. before:
+ * translated. */
+void client_say_command(const struct client *c, enum remedy id, const char *operand,
+                        const char *before);
 
 /*
- * Sends a request to the daemon. It may ask for a password if that is allowed and needed. ret_job: NULL, or gets the path of the
- * job. Reports errors. Returns an enum uasd_exit.
+ * Sends a request to the daemon. It may ask for a password if that is allowed and needed. ret_job:
+ * NULL, or gets the path of the job. Reports errors. Returns an enum uasd_exit.
  */
-int request_call(const struct client *c, struct remote *remote, const struct remote_call *call, char **ret_job);
+int request_call(const struct client *c, struct remote *remote, const struct remote_call *call,
+                 char **ret_job);
 /* The same, and returns the answer: for methods that begin no job. */
-int request_reply(const struct client *c, struct remote *remote, const struct remote_call *call, sd_bus_message **ret_reply);
+int request_reply(const struct client *c, struct remote *remote, const struct remote_call *call,
+                  sd_bus_message **ret_reply);
 
 /* Advice after a refusal that --force would override. */
 #define FORCE_HELPS N_("Use --force to override.")
@@ -65,9 +73,9 @@ int request_reply(const struct client *c, struct remote *remote, const struct re
 /* ---- the disks without the daemon ---- */
 
 /*
- * The disks from the kernel and files, without the daemon. The same table decides the target. The state is held, or the one at
- * rest, because without uasd it waits for nothing. users: also find the users, which takes a walk over all processes. Returns 0
- * or -errno.
+ * The disks from the kernel and files, without the daemon. The same table decides the target. The
+ * state is held, or the one at rest, because without uasd it waits for nothing. users: also find
+ * the users, which takes a walk over all processes. Returns 0 or -errno.
  */
 int local_read(const struct roots *roots, bool users, struct views *ret);
 
@@ -85,11 +93,13 @@ void plan_switch(const struct view *v, enum driver target, bool force, struct pl
 /* ---- names of disks ---- */
 
 /*
- * Finds the disks that match a name from the user. The name is a path (device node, link, mount point), an interface or port, or
- * a block device. It may be a by-id name, VID:PID[:SERIAL], a serial number, or a part of the product's name, too. The first kind
- * with a match counts. The device chooses the last two, so they must not pass for the name of another disk.
+ * Finds the disks that match a name from the user. The name is a path (device node, link, mount
+ * point), an interface or port, or a block device. It may be a by-id name, VID:PID[:SERIAL], a
+ * serial number, or a part of the product's name, too. The first kind with a match counts. The
+ * device chooses the last two, so they must not pass for the name of another disk.
  *
- * found: room for all of v. Returns their number. -EXDEV: it exists, but on none of them. -ENOTBLK: it is neither disk nor mount
- * point. Other -errno.
+ * found: room for all of v. Returns their number. -EXDEV: it exists, but on none of them. -ENOTBLK:
+ * it is neither disk nor mount point. Other -errno.
  */
-int select_disks(const struct roots *roots, const struct views *v, const char *what, const struct view **found);
+int select_disks(const struct roots *roots, const struct views *v, const char *what,
+                 const struct view **found);

@@ -51,7 +51,8 @@ static void view_describe(struct view *v)
         (void) copy_string(v->reason_id, sizeof(v->reason_id), disk_reason_id(&v->disk));
 }
 
-static void read_one(const struct roots *roots, const struct config *c, const char *interface, struct views *views)
+static void read_one(const struct roots *roots, const struct config *c, const char *interface,
+                     struct views *views)
 {
         _cleanup_(view_done) struct view v = {};
         struct attachment_mark mark = {};
@@ -78,7 +79,8 @@ static void read_one(const struct roots *roots, const struct config *c, const ch
         decide(&v.disk.facts, &v.disk.decision);
         (void) attachment_read(roots, &v.disk.facts, &mark);
         v.disk.cancelled = mark.cancelled && decision_wants_switch(&v.disk.facts, &v.disk.decision);
-        v.disk.unattended = decision_wants_switch(&v.disk.facts, &v.disk.decision) && !v.disk.cancelled;
+        v.disk.unattended =
+                decision_wants_switch(&v.disk.facts, &v.disk.decision) && !v.disk.cancelled;
         v.disk.state = derive_state(roots, &v.disk);
         views_add(views, &v);
 }
@@ -89,7 +91,8 @@ static void find_users(const struct roots *roots, struct views *views)
         int r;
 
         for (size_t i = 0; i < views->n; i++)
-                of[i] = (struct users_of){.luns = views->list[i].disk.luns, .n_luns = views->list[i].disk.n_luns};
+                of[i] = (struct users_of){.luns = views->list[i].disk.luns,
+                                          .n_luns = views->list[i].disk.n_luns};
         /* Only root sees the open files of all processes. */
         r = users_find_each(roots, of, views->n, geteuid() == 0);
         for (size_t i = 0; i < views->n; i++) {
@@ -126,7 +129,8 @@ int local_read(const struct roots *roots, bool users, struct views *ret)
         return 0;
 }
 
-static enum uasd_exit plan_judge(const struct view *v, const struct facts *f, const struct decision *d)
+static enum uasd_exit plan_judge(const struct view *v, const struct facts *f,
+                                 const struct decision *d)
 {
         if (!decision_wants_switch(f, d))
                 return UASD_EXIT_OK;

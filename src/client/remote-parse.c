@@ -6,15 +6,15 @@
 #include "common/util.h"
 
 /*
- * The properties of an interface, a row each. Unknown properties of a newer daemon are ignored. A known property that cannot be
- * parsed is an error, because an incomplete answer is useless.
+ * The properties of an interface, a row each. Unknown properties of a newer daemon are ignored. A
+ * known property that cannot be parsed is an error, because an incomplete answer is useless.
  */
 struct property {
         const char *name, *contents;
         int (*take)(const char *s, const struct property *p, void *to); /* for texts */
         size_t offset, size;
-        int (*from_string)(const char *);               /* for the names of an enum in core/types.h */
-        int otherwise;                                  /* value of ""; negative: "" is not allowed */
+        int (*from_string)(const char *); /* for the names of an enum in core/types.h */
+        int otherwise;                    /* value of ""; negative: "" is not allowed */
         int (*read)(sd_bus_message *m, struct disk *d); /* NULL for texts and numbers */
 };
 
@@ -105,7 +105,8 @@ static int read_busy(sd_bus_message *m, struct disk *d)
                 return r;
         users_free(TAKE_PTR(d->users), d->n_users);
         d->n_users = 0;
-        while ((r = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace, &command, &pid, &unit)) > 0) {
+        while ((r = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace,
+                                        &command, &pid, &unit)) > 0) {
                 int type = user_kind_from_string(kind);
                 struct user u = {.kind = (enum user_kind) type, .pid = (pid_t) pid};
 

@@ -66,7 +66,8 @@ static int start_peer(const char *socket, sd_bus **ret)
         return 0;
 }
 
-/* Connects to uasd: on the system bus of `host`, or peer to peer on `socket`, or with neither on this machine's system bus. */
+/* Connects to uasd: on the system bus of `host`, or peer to peer on `socket`, or with neither on
+ * this machine's system bus. */
 static int open_bus(const char *host, const char *socket, uint64_t deadline, sd_bus **ret)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
@@ -87,14 +88,16 @@ static int open_bus(const char *host, const char *socket, uint64_t deadline, sd_
         return 0;
 }
 
-static int remote_ask(sd_bus *bus, const char *interface, const char *method, uint64_t deadline, sd_bus_message **ret)
+static int remote_ask(sd_bus *bus, const char *interface, const char *method, uint64_t deadline,
+                      sd_bus_message **ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         uint64_t usec;
         int r;
 
-        r = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, interface, method);
+        r = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, interface,
+                                           method);
         if (r < 0)
                 return r;
         r = sd_bus_message_set_auto_start(m, false); /* reading disks starts no service */
@@ -129,7 +132,8 @@ static int remote_read_disks(sd_bus *bus, bool brief, uint64_t deadline, struct 
                 if (r != -EBADR)
                         return r;
         }
-        r = remote_ask(bus, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", deadline, &reply);
+        r = remote_ask(bus, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", deadline,
+                       &reply);
         if (r < 0)
                 return r;
         return remote_parse(reply, ret);
@@ -143,8 +147,8 @@ static int remote_error(int r)
         return -ENOTCONN;
 }
 
-static int open_and_read(const char *host, const char *socket, bool brief, uint64_t limit_usec, struct remote *ret,
-                         struct views *ret_disks)
+static int open_and_read(const char *host, const char *socket, bool brief, uint64_t limit_usec,
+                         struct remote *ret, struct views *ret_disks)
 {
         _cleanup_(remote_close) struct remote remote = {.peer = socket};
         uint64_t deadline = now_boottime() + limit_usec;
@@ -166,8 +170,8 @@ static int open_and_read(const char *host, const char *socket, bool brief, uint6
         return 0;
 }
 
-int remote_open(const char *host, const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret,
-                struct views *ret_disks)
+int remote_open(const char *host, const char *private_socket, enum remote_use use,
+                uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
 {
         const char *first = private_socket, *second = NULL;
         bool brief = use == REMOTE_LOOK_BRIEF;
@@ -182,7 +186,8 @@ int remote_open(const char *host, const char *private_socket, enum remote_use us
         if ((r != -ENOTCONN && r != -ENETDOWN) || !private_socket)
                 return r;
         used = now_boottime() - start;
-        r = open_and_read(NULL, second, brief, used < limit_usec ? limit_usec - used : 0, ret, ret_disks);
+        r = open_and_read(NULL, second, brief, used < limit_usec ? limit_usec - used : 0, ret,
+                          ret_disks);
         if (r == -ENETDOWN) /* without uasd there is no private socket */
                 return -ENOTCONN;
         return r;
@@ -208,8 +213,8 @@ static int each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data)
         const char *disk, *who, *why;
         int r;
 
-        r = sd_bus_get_property(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Inhibitors", NULL, &reply,
-                                "a(sss)");
+        r = sd_bus_get_property(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER,
+                                "Inhibitors", NULL, &reply, "a(sss)");
         if (r < 0)
                 return r;
         r = sd_bus_message_enter_container(reply, 'a', "(sss)");
@@ -255,8 +260,8 @@ bool remote_version(struct remote *remote, char ret[static REMOTE_VERSION_MAX])
 {
         _cleanup_free_ char *version = NULL;
 
-        if (sd_bus_get_property_string(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Version", NULL, &version) <
-                    0 ||
+        if (sd_bus_get_property_string(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER,
+                                       "Version", NULL, &version) < 0 ||
             isempty(version))
                 return false;
         (void) copy_string(ret, REMOTE_VERSION_MAX, version);
@@ -271,7 +276,8 @@ bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSI
         if (open_bus(NULL, NULL, deadline, &remote.bus) >= 0 && remote_version(&remote, ret))
                 return true;
         remote_close(&remote);
-        return private_socket && open_bus(NULL, private_socket, deadline, &remote.bus) >= 0 && remote_version(&remote, ret);
+        return private_socket && open_bus(NULL, private_socket, deadline, &remote.bus) >= 0 &&
+               remote_version(&remote, ret);
 }
 
 static int append_arguments(sd_bus_message *m, const struct remote_call *c)
@@ -301,10 +307,12 @@ static uint64_t call_limit(const struct remote_call *c)
         return c->interactive ? CALL_INTERACTIVE_USEC : ORDER_USEC;
 }
 
-int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error)
+int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply,
+                sd_bus_error *ret_error)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
-        int r = sd_bus_message_new_method_call(remote->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, c->method);
+        int r = sd_bus_message_new_method_call(remote->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH,
+                                               UASD_BUS_MANAGER, c->method);
 
         if (r < 0)
                 return r;
@@ -330,8 +338,8 @@ void remote_read_rest(struct remote *remote, struct view *v)
         _cleanup_free_ char *path = NULL;
 
         if (sd_bus_path_encode(UASD_BUS_PATH "/disk", v->disk.facts.interface, &path) < 0 ||
-            sd_bus_call_method(remote->bus, UASD_BUS_NAME, path, "org.freedesktop.DBus.Properties", "GetAll", NULL, &reply, "s",
-                               UASD_BUS_DISK) < 0 ||
+            sd_bus_call_method(remote->bus, UASD_BUS_NAME, path, "org.freedesktop.DBus.Properties",
+                               "GetAll", NULL, &reply, "s", UASD_BUS_DISK) < 0 ||
             remote_parse_changed(reply, &now) < 0 || now.disk.state != v->disk.state)
                 return;
         memcpy(v->reason, now.reason, sizeof(v->reason));

@@ -13,8 +13,9 @@ struct remote {
 };
 
 /*
- * Limits for connection and answer together. A program that only reads must not wait long for a stopped daemon, because sysfs has
- * the disks, too. An order or a wait needs the daemon, which may be slow during boot or with many switches.
+ * Limits for connection and answer together. A program that only reads must not wait long for a
+ * stopped daemon, because sysfs has the disks, too. An order or a wait needs the daemon, which may
+ * be slow during boot or with many switches.
  */
 #define GLANCE_USEC (5 * USEC_PER_SEC)
 #define ORDER_USEC (30 * USEC_PER_SEC)
@@ -26,12 +27,12 @@ enum remote_use {
         REMOTE_ORDER,      /* orders: the system bus first, where polkit can identify the user */
 };
 /*
- * host: NULL for this machine; otherwise over ssh, which may ask for a password and prints errors to stderr. private_socket:
- * NULL: only the system bus. Returns 0. -ENOTCONN: no daemon. -ETIMEDOUT: no answer. -EBADMSG: not understood. -EHOSTUNREACH: the
- * host has no bus.
+ * host: NULL for this machine; otherwise over ssh, which may ask for a password and prints errors
+ * to stderr. private_socket: NULL: only the system bus. Returns 0. -ENOTCONN: no daemon.
+ * -ETIMEDOUT: no answer. -EBADMSG: not understood. -EHOSTUNREACH: the host has no bus.
  */
-int remote_open(const char *host, const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret,
-                struct views *ret_disks);
+int remote_open(const char *host, const char *private_socket, enum remote_use use,
+                uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
 void remote_close(struct remote *remote);
 
 /* The version of the daemon. False: it does not report one. */
@@ -44,26 +45,29 @@ bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSI
 int remote_read(struct remote *remote, struct views *ret);
 
 /*
- * Calls f for each program that no switch may disturb. disk: "" for any. The same errors, and -ENOSYS: the daemon has no
- * inhibitors.
+ * Calls f for each program that no switch may disturb. disk: "" for any. The same errors, and
+ * -ENOSYS: the daemon has no inhibitors.
  */
 typedef void inhibitor_fn(const char *disk, const char *who, const char *why, void *data);
 int remote_each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data);
-/* Notes who inhibits the switches of each disk, which the disks on the bus do not have. After an error it notes no program. */
+/* Notes who inhibits the switches of each disk, which the disks on the bus do not have. After an
+ * error it notes no program. */
 void remote_read_inhibited(struct remote *remote, struct views *views);
 
 /*
- * Calls a method of the manager for a disk. value: NULL for methods without one (and without options). Returns 0, or a negative
- * errno with the error set. reply may be NULL.
+ * Calls a method of the manager for a disk. value: NULL for methods without one (and without
+ * options). Returns 0, or a negative errno with the error set. reply may be NULL.
  */
 struct remote_call {
         const char *method, *disk, *value;
         bool force, interactive;
         const char *why;     /* of Inhibit, which has this argument instead of options */
         uint64_t limit_usec; /* for the answer; 0: ORDER_USEC */
-        char **ret_in_use;   /* gets the error of a disk in use, which then is not reported; NULL: it is */
+        char **ret_in_use; /* gets the error of a disk in use, which then is not reported; NULL: it
+                              is */
 };
-int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error);
+int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply,
+                sd_bus_error *ret_error);
 
 /* Parses the answer of GetManagedObjects. -EBADMSG: not understood. */
 int remote_parse(sd_bus_message *m, struct views *ret);
@@ -71,10 +75,11 @@ int remote_parse(sd_bus_message *m, struct views *ret);
 int remote_parse_brief(sd_bus_message *m, struct views *ret);
 /* Parses InterfacesAdded. 1 and the disk, 0: something else, -EBADMSG. */
 int remote_parse_added(sd_bus_message *m, struct view *ret);
-/* Reads Reason and Busy of the disk into v, because no signal carries them. Does nothing if its state has changed meanwhile:
- * then another signal is on its way. Nor without an answer. */
+/* Reads Reason and Busy of the disk into v, because no signal carries them. Does nothing if its
+ * state has changed meanwhile: then another signal is on its way. Nor without an answer. */
 void remote_read_rest(struct remote *remote, struct view *v);
-/* Parses PropertiesChanged after its first argument, and updates v. -EBADMSG: v is partly updated. */
+/* Parses PropertiesChanged after its first argument, and updates v. -EBADMSG: v is partly updated.
+ */
 int remote_parse_changed(sd_bus_message *m, struct view *v);
 
 #define JOB_WORD_MAX 24
@@ -95,8 +100,9 @@ enum disk_event {
 };
 
 /*
- * The disks from the daemon, kept up to date by its signals, and its other signals. A signal carries the new values. So all disks
- * are read once, and again only if a signal cannot be understood or uasd was restarted.
+ * The disks from the daemon, kept up to date by its signals, and its other signals. A signal
+ * carries the new values. So all disks are read once, and again only if a signal cannot be
+ * understood or uasd was restarted.
  */
 struct daemon_watch {
         struct remote *remote;
@@ -119,10 +125,12 @@ struct daemon_watch {
 
 #define DAEMON_WATCH_NULL ((struct daemon_watch){.hangup_fd = -1, .outcome.code = -1})
 
-/* Call it before the request. w must keep its address. 0 or a negative errno as from remote_read(). */
+/* Call it before the request. w must keep its address. 0 or a negative errno as from remote_read().
+ */
 int daemon_watch_open(struct daemon_watch *w, struct remote *remote);
 /* Reads all disks again, because the signals for Reason and Busy carry no value. 0 or -errno. */
 int daemon_watch_refresh(struct daemon_watch *w);
 void daemon_watch_close(struct daemon_watch *w);
-/* Waits until one of the above is true, or until `deadline` (now_boottime()). 0, -ETIMEDOUT, -EPIPE, other -errno. */
+/* Waits until one of the above is true, or until `deadline` (now_boottime()). 0, -ETIMEDOUT,
+ * -EPIPE, other -errno. */
 int daemon_watch_next(struct daemon_watch *w, uint64_t deadline);

@@ -27,7 +27,8 @@ static void selection_add(struct selection *s, const struct view *v)
         s->found[s->n++] = v;
 }
 
-static void add_matching(struct selection *s, bool (*fits)(const struct view *v, const char *what), const char *what)
+static void add_matching(struct selection *s, bool (*fits)(const struct view *v, const char *what),
+                         const char *what)
 {
         for (size_t i = 0; i < s->views->n; i++)
                 if (fits(&s->views->list[i], what))
@@ -62,7 +63,8 @@ static bool fits_serial_in_any_case(const struct view *v, const char *what)
         return v->disk.facts.serial[0] && strcasecmp(v->disk.facts.serial, what) == 0;
 }
 
-/* A part of "Samsung Portable SSD T7". Names of block devices are none: a disk may have gone, and another one have its name. */
+/* A part of "Samsung Portable SSD T7". Names of block devices are none: a disk may have gone, and
+ * another one have its name. */
 static bool fits_product(const struct view *v, const char *what)
 {
         const struct facts *f = &v->disk.facts;
@@ -123,7 +125,8 @@ struct mounted {
         int result; /* 0 or -errno */
 };
 
-/* The last mount at a path hides the others. A btrfs has no device number of its own, so its source decides. */
+/* The last mount at a path hides the others. A btrfs has no device number of its own, so its source
+ * decides. */
 static int mounted_take(const struct mount_line *line, void *data)
 {
         struct mounted *m = data;
@@ -133,7 +136,8 @@ static int mounted_take(const struct mount_line *line, void *data)
                 return 0;
         m->devno = line->devno;
         m->result = 0;
-        if (major(line->devno) == 0 && line->source && stat(line->source, &st) >= 0 && S_ISBLK(st.st_mode))
+        if (major(line->devno) == 0 && line->source && stat(line->source, &st) >= 0 &&
+            S_ISBLK(st.st_mode))
                 m->devno = st.st_rdev;
         else if (major(line->devno) == 0)
                 m->result = -EXDEV;
@@ -229,15 +233,18 @@ static int add_by_id(struct selection *s, const char *what)
         return r;
 }
 
-int select_disks(const struct roots *roots, const struct views *v, const char *what, const struct view **found)
+int select_disks(const struct roots *roots, const struct views *v, const char *what,
+                 const struct view **found)
 {
         /* The kinds of names, in the order of precedence. */
         static const struct {
                 bool (*fits)(const struct view *v, const char *what);
                 int (*add)(struct selection *s, const char *what); /* or this, on this machine */
         } kinds[] = {
-                {.fits = fits_interface}, {.fits = fits_port}, {.fits = fits_block},  {.add = add_block_name},
-                {.fits = fits_ids},       {.add = add_by_id},  {.fits = fits_serial}, {.fits = fits_serial_in_any_case},
+                {.fits = fits_interface}, {.fits = fits_port},
+                {.fits = fits_block},     {.add = add_block_name},
+                {.fits = fits_ids},       {.add = add_by_id},
+                {.fits = fits_serial},    {.fits = fits_serial_in_any_case},
                 {.fits = fits_product},
         };
         struct selection s = {.roots = roots, .views = v, .found = found};

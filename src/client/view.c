@@ -130,7 +130,8 @@ char *view_product(const struct view *v, char *ret, size_t size)
 {
         const struct facts *f = &v->disk.facts;
 
-        (void) snprintf(ret, size, "%s%s%s", f->manufacturer, f->manufacturer[0] && f->product[0] ? " " : "", f->product);
+        (void) snprintf(ret, size, "%s%s%s", f->manufacturer,
+                        f->manufacturer[0] && f->product[0] ? " " : "", f->product);
         return ret;
 }
 
@@ -140,23 +141,31 @@ static void user_clause(const struct user *u, char *ret, size_t size)
 
         switch (u->kind) {
         case USER_MOUNT:
-                (void) snprintf(ret, size, u->namespace ? _("mounted on %s in the namespace %s") : _("mounted on %s"),
+                (void) snprintf(ret, size,
+                                u->namespace ? _("mounted on %s in the namespace %s")
+                                             : _("mounted on %s"),
                                 u->where ?: "?", u->namespace);
                 break;
         case USER_SWAP:
                 (void) snprintf(ret, size, "%s", _("used as swap"));
                 break;
         case USER_HOLDER:
-                (void) snprintf(ret, size, u->where ? _("held by %s") : _("held by another block device"), u->where);
+                (void) snprintf(ret, size,
+                                u->where ? _("held by %s") : _("held by another block device"),
+                                u->where);
                 break;
         case USER_OPEN:
-                (void) snprintf(ret, size, u->command ? _("opened by %s") : _("opened by a process"), u->command);
+                (void) snprintf(ret, size,
+                                u->command ? _("opened by %s") : _("opened by a process"),
+                                u->command);
                 break;
         case USER_LOOP:
-                (void) snprintf(ret, size, u->where ? _("behind %s") : _("behind a loop device"), u->where);
+                (void) snprintf(ret, size, u->where ? _("behind %s") : _("behind a loop device"),
+                                u->where);
                 break;
         case USER_CLAIM:
-                (void) snprintf(ret, size, name ? _("claimed by %s") : _("claimed by a program"), name);
+                (void) snprintf(ret, size, name ? _("claimed by %s") : _("claimed by a program"),
+                                name);
                 break;
         case _USER_KIND_MAX:
                 ret[0] = '\0';
@@ -190,7 +199,8 @@ char *size_text(uint64_t size, char *ret, size_t n)
                 tenths /= 1024, u++;
         tenths = (tenths * 10 + 512) / 1024, u++;
         if (tenths % 10)
-                (void) snprintf(ret, n, "%" PRIu64 ".%" PRIu64 "%c", tenths / 10, tenths % 10, units[u]);
+                (void) snprintf(ret, n, "%" PRIu64 ".%" PRIu64 "%c", tenths / 10, tenths % 10,
+                                units[u]);
         else
                 (void) snprintf(ret, n, "%" PRIu64 "%c", tenths / 10, units[u]);
         return ret;

@@ -27,8 +27,8 @@ void views_sort(struct views *v);                   /* 2-2 before 2-10 */
 struct view *views_find(const struct views *v, const char *interface);
 
 /*
- * Combines the daemon's data about the course of a disk with the kernel's facts. Moves state, reason, target and outcome from the
- * daemon's view of the same disk. Does nothing without one.
+ * Combines the daemon's data about the course of a disk with the kernel's facts. Moves state,
+ * reason, target and outcome from the daemon's view of the same disk. Does nothing without one.
  */
 void view_take_life(struct view *v, struct views *daemon);
 

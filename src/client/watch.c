@@ -71,9 +71,11 @@ static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
 
         if (sd_bus_message_read(m, "s", &interface) < 0)
                 return 0;
-        if (streq(interface, UASD_BUS_JOB) && w->on_step && remote_parse_step(m, &s) >= 0 && (!w->disk || streq(s.disk, w->disk)))
+        if (streq(interface, UASD_BUS_JOB) && w->on_step && remote_parse_step(m, &s) >= 0 &&
+            (!w->disk || streq(s.disk, w->disk)))
                 w->on_step(s.disk, streq(s.state, "running") ? s.step : "", w->data);
-        if (!streq(interface, UASD_BUS_DISK) || sd_bus_path_decode(sd_bus_message_get_path(m), UASD_BUS_PATH "/disk", &id) <= 0)
+        if (!streq(interface, UASD_BUS_DISK) ||
+            sd_bus_path_decode(sd_bus_message_get_path(m), UASD_BUS_PATH "/disk", &id) <= 0)
                 return 0;
         v = views_find(&w->disks, id);
         if (v && remote_parse_changed(m, v) >= 0) {
@@ -101,7 +103,8 @@ static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
                 if (r > 0)
                         put_disk(w, &v, DISK_ADDED);
                 w->reread = w->reread || r < 0;
-        } else if (sd_bus_message_is_signal(m, NULL, "InterfacesRemoved") && sd_bus_message_read(m, "o", &path) >= 0 &&
+        } else if (sd_bus_message_is_signal(m, NULL, "InterfacesRemoved") &&
+                   sd_bus_message_read(m, "o", &path) >= 0 &&
                    sd_bus_path_decode(path, UASD_BUS_PATH "/disk", &id) > 0)
                 drop_disk(w, id);
         return 0;
@@ -125,7 +128,8 @@ static int on_job(sd_bus_message *m, void *data, sd_bus_error *e)
         struct daemon_watch *w = data;
         int32_t code;
 
-        if (sd_bus_message_read(m, "osiss", &job, &disk, &code, &step, &text) < 0 || !w->job || !streq(job, w->job))
+        if (sd_bus_message_read(m, "osiss", &job, &disk, &code, &step, &text) < 0 || !w->job ||
+            !streq(job, w->job))
                 return 0;
         w->ended = true;
         w->outcome.code = code;
@@ -141,20 +145,22 @@ static int watch_begin(struct daemon_watch *w)
         sd_bus *bus = w->remote->bus;
         int r;
 
-        r = sd_bus_match_signal(bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", on_job, w);
+        r = sd_bus_match_signal(bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER,
+                                "JobRemoved", on_job, w);
         if (r < 0)
                 return r;
-        r = sd_bus_match_signal(bus, &w->slots[1], sender, NULL, "org.freedesktop.DBus.Properties", "PropertiesChanged",
-                                on_properties, w);
+        r = sd_bus_match_signal(bus, &w->slots[1], sender, NULL, "org.freedesktop.DBus.Properties",
+                                "PropertiesChanged", on_properties, w);
         if (r < 0)
                 return r;
-        r = sd_bus_match_signal(bus, &w->slots[2], sender, UASD_BUS_PATH, "org.freedesktop.DBus.ObjectManager", NULL, on_objects,
-                                w);
+        r = sd_bus_match_signal(bus, &w->slots[2], sender, UASD_BUS_PATH,
+                                "org.freedesktop.DBus.ObjectManager", NULL, on_objects, w);
         if (r < 0)
                 return r;
         if (!w->remote->peer) {
-                r = sd_bus_match_signal(bus, &w->slots[3], "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                        "org.freedesktop.DBus", "NameOwnerChanged", on_name_owner, w);
+                r = sd_bus_match_signal(bus, &w->slots[3], "org.freedesktop.DBus",
+                                        "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                        "NameOwnerChanged", on_name_owner, w);
                 if (r < 0)
                         return r;
         }
@@ -188,7 +194,8 @@ void daemon_watch_close(struct daemon_watch *w)
 
 /* ---- waiting ---- */
 
-/* usec: UINT64_MAX, or near it: no limit. sd-bus has no limit of its own: no call of ours is under way. */
+/* usec: UINT64_MAX, or near it: no limit. sd-bus has no limit of its own: no call of ours is under
+ * way. */
 static int wait_for_bus(struct daemon_watch *w, uint64_t usec)
 {
         sd_bus *bus = w->remote->bus;

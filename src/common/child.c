@@ -15,7 +15,8 @@ static void close_between(unsigned first, unsigned last)
 
         if (first > last || close_range(first, last, 0) >= 0)
                 return;
-        for (unsigned fd = first; fd <= last && fd < (unsigned) limit; fd++) /* kernels before 5.9 */
+        for (unsigned fd = first; fd <= last && fd < (unsigned) limit;
+             fd++) /* kernels before 5.9 */
                 (void) close((int) fd);
 }
 
@@ -27,7 +28,8 @@ static void close_all_but(const int *keep, size_t n)
                 unsigned next = UINT_MAX;
 
                 for (size_t i = 0; i < n; i++)
-                        if (keep[i] >= 0 && (unsigned) keep[i] >= first && (unsigned) keep[i] < next)
+                        if (keep[i] >= 0 && (unsigned) keep[i] >= first &&
+                            (unsigned) keep[i] < next)
                                 next = (unsigned) keep[i];
                 if (next == UINT_MAX)
                         break;
@@ -53,8 +55,9 @@ pid_t child_fork(const int *keep, size_t n)
 }
 
 /* Returns 0 or an errno. */
-static int spawn_prepared(const char *const *argv, int in, int out, posix_spawn_file_actions_t *files,
-                          const posix_spawnattr_t *attr, pid_t *ret)
+static int spawn_prepared(const char *const *argv, int in, int out,
+                          posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
+                          pid_t *ret)
 {
         int r = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
 
@@ -73,7 +76,8 @@ static int spawn_prepared(const char *const *argv, int in, int out, posix_spawn_
 
 int child_spawn(const char *const *argv, int in, int out, bool new_signals, pid_t *ret)
 {
-        short flags = POSIX_SPAWN_SETPGROUP | (new_signals ? POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF : 0);
+        short flags = POSIX_SPAWN_SETPGROUP |
+                      (new_signals ? POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF : 0);
         posix_spawn_file_actions_t files;
         posix_spawnattr_t attr;
         sigset_t none, all;

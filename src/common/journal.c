@@ -8,12 +8,14 @@
 
 int journal_send(const char *text, size_t size)
 {
-        const struct sockaddr_un journald = {.sun_family = AF_UNIX, .sun_path = "/run/systemd/journal/socket"};
+        const struct sockaddr_un journald = {.sun_family = AF_UNIX,
+                                             .sun_path = "/run/systemd/journal/socket"};
         _cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
         if (fd < 0)
                 return -errno;
-        if (sendto(fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *) &journald, sizeof(journald)) < 0)
+        if (sendto(fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *) &journald,
+                   sizeof(journald)) < 0)
                 return -errno;
         return 0;
 }

@@ -13,15 +13,16 @@ static bool log_journal;
 static pid_t log_object;
 static void (*log_before)(void);
 
-/* $JOURNAL_STREAM is inherited: it counts only if stderr still is that same stream (systemd.exec(5)). */
+/* $JOURNAL_STREAM is inherited: it counts only if stderr still is that same stream
+ * (systemd.exec(5)). */
 static bool stderr_is_journal(void)
 {
         const char *s = getenv("JOURNAL_STREAM");
         unsigned long long dev, ino;
         struct stat st;
 
-        return s && sscanf(s, "%llu:%llu", &dev, &ino) == 2 && fstat(STDERR_FILENO, &st) >= 0 && st.st_dev == dev &&
-               st.st_ino == ino;
+        return s && sscanf(s, "%llu:%llu", &dev, &ino) == 2 && fstat(STDERR_FILENO, &st) >= 0 &&
+               st.st_dev == dev && st.st_ino == ino;
 }
 
 void log_open(const char *program, int max_level)
@@ -41,8 +42,8 @@ void log_for(pid_t pid)
         log_object = pid;
 }
 
-static bool log_send_journal(int level, const char *message, const char *message_id, const struct log_field *fields,
-                             size_t n_fields)
+static bool log_send_journal(int level, const char *message, const char *message_id,
+                             const struct log_field *fields, size_t n_fields)
 {
         _cleanup_free_ char *text = NULL;
         size_t size;
@@ -51,7 +52,8 @@ static bool log_send_journal(int level, const char *message, const char *message
 
         if (!f)
                 return false;
-        (void) fprintf(f, "MESSAGE=%s\nPRIORITY=%i\nSYSLOG_IDENTIFIER=%s\n", message, level, log_program);
+        (void) fprintf(f, "MESSAGE=%s\nPRIORITY=%i\nSYSLOG_IDENTIFIER=%s\n", message, level,
+                       log_program);
         if (log_object > 0)
                 (void) fprintf(f, "OBJECT_PID=%i\n", (int) log_object);
         if (message_id)
@@ -60,12 +62,14 @@ static bool log_send_journal(int level, const char *message, const char *message
                 char harmless[LOG_VALUE_MAX];
 
                 if (!isempty(fields[i].value))
-                        (void) fprintf(f, "%s=%s\n", fields[i].name, make_harmless(fields[i].value, harmless, sizeof(harmless)));
+                        (void) fprintf(f, "%s=%s\n", fields[i].name,
+                                       make_harmless(fields[i].value, harmless, sizeof(harmless)));
         }
         if (fclose(f) < 0)
                 return false;
         r = journal_send(text, size);
-        /* journald hangs. A write to stderr, which goes to journald as well, would hang this program. */
+        /* journald hangs. A write to stderr, which goes to journald as well, would hang this
+         * program. */
         return r >= 0 || r == -EAGAIN;
 }
 
@@ -73,7 +77,8 @@ static bool log_send_journal(int level, const char *message, const char *message
 #define LINE_ROOM(message) (strlen(log_program) + 4 * strlen(message) + sizeof(": \n"))
 #define KMSG_LINE 900 /* shorter than LOG_LINE_MAX of the kernel */
 
-static void log_send(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n)
+static void log_send(int level, const char *message, const char *message_id,
+                     const struct log_field *fields, size_t n)
 {
         size_t room = LINE_ROOM(message);
         _cleanup_free_ char *line = malloc(room);
@@ -88,13 +93,16 @@ static void log_send(int level, const char *message, const char *message_id, con
         if (log_journal && log_send_journal(level, line + head, message_id, fields, n))
                 return;
         (void) stpcpy(line + strlen(line), "\n");
-        /* One write(2): dprintf(3) first asks for the position, and fails on /dev/kmsg. That takes only short lines. */
-        if (write(STDERR_FILENO, line, strlen(line)) < 0 && errno == EINVAL && strlen(line) > KMSG_LINE)
+        /* One write(2): dprintf(3) first asks for the position, and fails on /dev/kmsg. That takes
+         * only short lines. */
+        if (write(STDERR_FILENO, line, strlen(line)) < 0 && errno == EINVAL &&
+            strlen(line) > KMSG_LINE)
                 (void) !write(STDERR_FILENO, line, KMSG_LINE);
 }
 
-_printf_(5, 0) static void log_valist(int level, const char *message_id, const struct log_field *fields, size_t n,
-                                      const char *format, va_list ap)
+_printf_(5, 0) static void log_valist(int level, const char *message_id,
+                                      const struct log_field *fields, size_t n, const char *format,
+                                      va_list ap)
 {
         int saved = errno;
         _cleanup_free_ char *text = NULL;
@@ -120,7 +128,8 @@ void log_full(int level, const char *format, ...)
         va_end(ap);
 }
 
-void log_ending(int level, const char *message_id, const struct log_field *fields, size_t n_fields, const char *format, ...)
+void log_ending(int level, const char *message_id, const struct log_field *fields, size_t n_fields,
+                const char *format, ...)
 {
         va_list ap;
 

@@ -9,14 +9,15 @@
 #include "common/util.h"
 
 /*
- * Writes to the journal with fields if stderr is connected to the journal, otherwise plain lines to stderr. It never blocks and
- * never fails. Without a journal the text goes to stderr. Without stderr it is lost.
+ * Writes to the journal with fields if stderr is connected to the journal, otherwise plain lines to
+ * stderr. It never blocks and never fails. Without a journal the text goes to stderr. Without
+ * stderr it is lost.
  */
 void log_open(const char *program, int max_level);
 /* Calls f before each line, to erase a progress line on the terminal. */
 void log_before_line(void (*f)(void));
-/* Attributes messages also to that process. journald finds no unit for a process that has ended, and `journalctl -u` would not
- * show its messages. */
+/* Attributes messages also to that process. journald finds no unit for a process that has ended,
+ * and `journalctl -u` would not show its messages. */
 void log_for(pid_t pid);
 _printf_(2, 3) void log_full(int level, const char *format, ...);
 
@@ -38,14 +39,14 @@ struct log_field {
 };
 
 /* Logs an ending. message_id is one of MESSAGE_*. Values are made harmless. */
-_printf_(5, 6) void log_ending(int level, const char *message_id, const struct log_field *fields, size_t n_fields,
-                               const char *format, ...);
+_printf_(5, 6) void log_ending(int level, const char *message_id, const struct log_field *fields,
+                               size_t n_fields, const char *format, ...);
 
 /* ---- journal.c ---- */
 
 /*
- * Sends a message to journald, in its native protocol: lines "NAME=value\n". Returns 0 or -errno, -EAGAIN if journald's queue is
- * full. sd_journal_sendv() would do it as well. But udev's helper runs at each event of a USB disk, and to load libsystemd takes
- * several times as long as its work.
+ * Sends a message to journald, in its native protocol: lines "NAME=value\n". Returns 0 or -errno,
+ * -EAGAIN if journald's queue is full. sd_journal_sendv() would do it as well. But udev's helper
+ * runs at each event of a USB disk, and to load libsystemd takes several times as long as its work.
  */
 int journal_send(const char *text, size_t size);

@@ -84,11 +84,13 @@ bool copy_string(char *ret, size_t size, const char *s)
         return copy_part(ret, size, s, size);
 }
 
-static __attribute__((format(printf, 3, 0))) void text_add_valist(char *ret, size_t size, const char *format, va_list ap)
+static __attribute__((format(printf, 3, 0))) void text_add_valist(char *ret, size_t size,
+                                                                  const char *format, va_list ap)
 {
         size_t used = strlen(ret);
 
-        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the analyzer does not see the va_start() of text_add() */
+        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the analyzer does not see the
+         * va_start() of text_add() */
         (void) vsnprintf(ret + used, size - used, format, ap);
 }
 
@@ -117,7 +119,8 @@ static bool concat_valist(char *ret, size_t size, va_list ap)
         bool fits = true;
 
         ret[0] = '\0';
-        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the analyzer does not see the va_start() of path_join_list() */
+        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the analyzer does not see the
+         * va_start() of path_join_list() */
         for (const char *s = va_arg(ap, const char *); s && fits; s = va_arg(ap, const char *)) {
                 size_t n = strlen(s);
 
@@ -222,9 +225,11 @@ static size_t character_length(const unsigned char *s)
                 return 0;
         if (n == 1)
                 return isprint(*s) && *s != '\\';
-        /* C1 controls; soft hyphen; bidi and zero-width marks; line separators; BOM; interlinear; tags */
-        if (c < 0xa0 || c == 0xad || c == 0x061c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-            (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff))
+        /* C1 controls; soft hyphen; bidi and zero-width marks; line separators; BOM; interlinear;
+         * tags */
+        if (c < 0xa0 || c == 0xad || c == 0x061c || (c >= 0x200b && c <= 0x200f) ||
+            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+            (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff))
                 return 0;
         /* Noncharacters: sd-bus refuses a string with one. */
         if ((c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe)
@@ -261,8 +266,10 @@ void unescape(char *s)
         char *out = s;
 
         while (*s) {
-                /* Exactly two digits: a truncated value must not be read past its end. And a string cannot contain NUL. */
-                bool escape = s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char) s[2]) && isxdigit((unsigned char) s[3]);
+                /* Exactly two digits: a truncated value must not be read past its end. And a string
+                 * cannot contain NUL. */
+                bool escape = s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char) s[2]) &&
+                              isxdigit((unsigned char) s[3]);
                 unsigned c = 0;
 
                 if (escape)

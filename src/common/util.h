@@ -15,11 +15,11 @@
 #define _unused_ __attribute__((unused))
 #define _printf_(a, b) __attribute__((format(printf, a, b)))
 /* Returns a value that the variable owned, and leaves nothing in it to be freed. */
-#define TAKE_VALUE(v, nothing)                                                                                                   \
-        ({                                                                                                                       \
-                __typeof__(v) *_at = &(v), _taken = *_at;                                                                        \
-                *_at = (nothing);                                                                                                \
-                _taken;                                                                                                          \
+#define TAKE_VALUE(v, nothing)                                                                     \
+        ({                                                                                         \
+                __typeof__(v) *_at = &(v), _taken = *_at;                                          \
+                *_at = (nothing);                                                                  \
+                _taken;                                                                            \
         })
 #define TAKE_PTR(p) TAKE_VALUE(p, NULL)
 #define TAKE_FD(fd) TAKE_VALUE(fd, -1)
@@ -94,15 +94,17 @@ static inline bool path_is_in(const char *path, const char *directory)
         return below && (*below == '\0' || *below == '/' || streq(directory, "/"));
 }
 
-/* Returns true for a negative errno that says nothing about a file: memory or file descriptors have run out. */
+/* Returns true for a negative errno that says nothing about a file: memory or file descriptors have
+ * run out. */
 bool no_room_for_files(int error);
 /* Reads up to `size` bytes, until the end of the file. Returns the count, or a negative errno. */
 ssize_t read_full(int fd, void *ret, size_t size);
-/* Reads a regular file from its beginning, and adds a NUL. -EINVAL: not a regular file. -EFBIG: larger than max. */
+/* Reads a regular file from its beginning, and adds a NUL. -EINVAL: not a regular file. -EFBIG:
+ * larger than max. */
 int read_whole(int fd, size_t max, char **ret, size_t *ret_size);
 /*
- * getline(), which does not distinguish the end of a file from memory that ran out: half a table would look like all of it.
- * Returns the length of the line, 0 at the end, -ENOMEM or -EIO.
+ * getline(), which does not distinguish the end of a file from memory that ran out: half a table
+ * would look like all of it. Returns the length of the line, 0 at the end, -ENOMEM or -EIO.
  */
 int read_line(FILE *f, char **line, size_t *room);
 /* Copies what fits, always with a NUL. Returns true if all of it fitted. */
@@ -113,36 +115,43 @@ bool copy_part(char *ret, size_t size, const char *s, size_t n);
 void text_add(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
 /* The same, after ", " unless it is the first part. */
 void text_join(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
-/* Writes strings one after the other: many times as fast as snprintf(). Returns true if all of them fitted. */
+/* Writes strings one after the other: many times as fast as snprintf(). Returns true if all of them
+ * fitted. */
 #define concat(ret, size, ...) concat_list(ret, size, __VA_ARGS__, (const char *) NULL)
 bool concat_list(char *ret, size_t size, ...) __attribute__((sentinel));
-/* The path that the strings make, good until the end of the block. A longer one is "", and no file has that name. */
+/* The path that the strings make, good until the end of the block. A longer one is "", and no file
+ * has that name. */
 #define PATH_JOIN_MAX 512
 #define path_join(...) path_join_list((char[PATH_JOIN_MAX]){}, __VA_ARGS__, (const char *) NULL)
 const char *path_join_list(char ret[static PATH_JOIN_MAX], ...) __attribute__((sentinel));
 /* Adds an item to a list of `n`. False: no memory, and the list is as before. */
-#define list_push(list, n, item)                                                                                                 \
-        ({                                                                                                                       \
-                __typeof__(list) _grown = reallocarray(list, (n) + 1, sizeof(*_grown));                                          \
-                if (_grown) {                                                                                                    \
-                        (list) = _grown;                                                                                         \
-                        _grown[(n)++] = (item);                                                                                  \
-                }                                                                                                                \
-                _grown != NULL;                                                                                                  \
+#define list_push(list, n, item)                                                                   \
+        ({                                                                                         \
+                __typeof__(list) _grown = reallocarray(list, (n) + 1, sizeof(*_grown));            \
+                if (_grown) {                                                                      \
+                        (list) = _grown;                                                           \
+                        _grown[(n)++] = (item);                                                    \
+                }                                                                                  \
+                _grown != NULL;                                                                    \
         })
 /* Length of the well-formed UTF-8 character at s; 0: none. */
 size_t utf8_decode(const char *s, uint32_t *ret);
-/* Makes control and format characters and invalid UTF-8 visible as \xNN. For all names from a device or user. */
+/* Makes control and format characters and invalid UTF-8 visible as \xNN. For all names from a
+ * device or user. */
 char *make_harmless(const char *s, char *ret, size_t size);
-/* The same for our own sentences. Names in them may already be harmless: "\x1b" must not become "\x5cx1b". */
+/* The same for our own sentences. Names in them may already be harmless: "\x1b" must not become
+ * "\x5cx1b". */
 char *harmless_sentence(const char *s, char *ret, size_t size);
-/* Decodes "\x20" to " ", in place, as make_harmless() and udev (ID_MODEL_ENC) encode. Other backslashes stay. */
+/* Decodes "\x20" to " ", in place, as make_harmless() and udev (ID_MODEL_ENC) encode. Other
+ * backslashes stay. */
 void unescape(char *s);
 /* c: a hexadecimal digit. */
 unsigned hex_digit(char c);
 /* Only digits of `base`, no sign, no space. 0, -EINVAL or -ERANGE. */
 int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned long long *ret);
-/* Reads exactly n decimal numbers with a character between them: "8:16". Returns false if s is something else. */
+/* Reads exactly n decimal numbers with a character between them: "8:16". Returns false if s is
+ * something else. */
 bool parse_numbers(const char *s, char between, unsigned *ret, size_t n);
-/* The digits at the front of *s, up to any other character; advances *s behind them. 0, -EINVAL or -ERANGE. */
+/* The digits at the front of *s, up to any other character; advances *s behind them. 0, -EINVAL or
+ * -ERANGE. */
 int take_uint(const char **s, unsigned base, unsigned long long max, unsigned long long *ret);

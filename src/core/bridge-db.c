@@ -32,7 +32,8 @@ static bool firmware_parse(char *s, struct db_says *ret)
         if (!dash)
                 return false;
         *dash = '\0';
-        return bcd_parse(s, &ret->bcd_min) && bcd_parse(dash + 1, &ret->bcd_max) && ret->bcd_min <= ret->bcd_max;
+        return bcd_parse(s, &ret->bcd_min) && bcd_parse(dash + 1, &ret->bcd_max) &&
+               ret->bcd_min <= ret->bcd_max;
 }
 
 int db_says_parse(const char *value, struct db_says *ret)
@@ -41,11 +42,13 @@ int db_says_parse(const char *value, struct db_says *ret)
         struct db_says s = {0};
         int v, n;
 
-        if (sscanf(value, "%15[^;];%15[^;];%31[^;];%79[^;];%15[^;]%n", verdict, firmware, s.host, s.source, s.date, &n) != 5 ||
+        if (sscanf(value, "%15[^;];%15[^;];%31[^;];%79[^;];%15[^;]%n", verdict, firmware, s.host,
+                   s.source, s.date, &n) != 5 ||
             (v = verdict_from_string(verdict)) < 0 || !firmware_parse(firmware, &s))
                 return -EINVAL;
         value += n;
-        if ((*value && *value++ != ';') || strchr(value, ';') || !copy_string(s.note, sizeof(s.note), value))
+        if ((*value && *value++ != ';') || strchr(value, ';') ||
+            !copy_string(s.note, sizeof(s.note), value))
                 return -EINVAL;
         s.verdict = (enum verdict) v;
         *ret = s;
@@ -58,7 +61,8 @@ int db_fill(struct db_entry *ret, db_property_fn get, const void *from)
         int v;
 
         *ret = (struct db_entry){.n_says = 0};
-        if (get(from, PROP_VERDICT, value, sizeof(value)) > 0 && (v = verdict_from_string(value)) >= 0) {
+        if (get(from, PROP_VERDICT, value, sizeof(value)) > 0 &&
+            (v = verdict_from_string(value)) >= 0) {
                 ret->ruled = true;
                 ret->rule = (enum verdict) v;
         }

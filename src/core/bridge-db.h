@@ -8,8 +8,9 @@
 #include "core/types.h"
 
 /*
- * The entry of a bridge in udev/61-uasd.hwdb: statements of several sources, which may contradict each other. The hwdb does not
- * decide; this module finds what applies to this firmware and this host.
+ * The entry of a bridge in udev/61-uasd.hwdb: statements of several sources, which may contradict
+ * each other. The hwdb does not decide; this module finds what applies to this firmware and this
+ * host.
  */
 #define DB_SAYS_MAX 8
 #define PLATFORM_MAX 256
@@ -27,7 +28,8 @@ struct db_entry {
         char chip[64];
         struct db_says says[DB_SAYS_MAX];
         size_t n_says;
-        bool ruled; /* a local rule or hwdb file sets UASD_VERDICT: that goes before all statements */
+        bool ruled; /* a local rule or hwdb file sets UASD_VERDICT: that goes before all statements
+                     */
         enum verdict rule;
 };
 
@@ -42,7 +44,8 @@ typedef int (*db_property_fn)(const void *from, const char *key, char *ret, size
 /* Fills the entry from all properties. Returns 1, or 0 if there are none. */
 int db_fill(struct db_entry *ret, db_property_fn get, const void *from);
 
-/* Parses "bad;0100-0210;raspberrypi;Source;2026-11;note". The note may be missing; "*": any firmware. Returns 0 or -EINVAL. */
+/* Parses "bad;0100-0210;raspberrypi;Source;2026-11;note". The note may be missing; "*": any
+ * firmware. Returns 0 or -EINVAL. */
 int db_says_parse(const char *value, struct db_says *ret);
 
 bool db_firmware_fits(const struct db_says *s, uint16_t bcd);
@@ -53,9 +56,10 @@ bool db_of_kernel(const struct db_says *s);
 bool db_any_firmware(const struct db_says *s);
 
 /*
- * Weighs the statements. If only the kernel's table forbids UAS, the verdict is unknown: the decision has another row for that,
- * and the user's entry in the quirks parameter overrides it.
+ * Weighs the statements. If only the kernel's table forbids UAS, the verdict is unknown: the
+ * decision has another row for that, and the user's entry in the quirks parameter overrides it.
  */
 void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, struct db_word *ret);
-/* The same without a firmware version. Returns false, and the verdict unknown, if the verdict depends on it. */
+/* The same without a firmware version. Returns false, and the verdict unknown, if the verdict
+ * depends on it. */
 bool db_weigh_all(const struct db_entry *e, const char *platform, struct db_word *ret);

@@ -81,7 +81,8 @@ static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const
         unsigned long long vid, pid;
 
         s += strspn(s, " ");
-        if (take_uint(&s, 16, UINT16_MAX, &vid) < 0 || *s++ != ':' || take_uint(&s, 16, UINT16_MAX, &pid) < 0)
+        if (take_uint(&s, 16, UINT16_MAX, &vid) < 0 || *s++ != ':' ||
+            take_uint(&s, 16, UINT16_MAX, &pid) < 0)
                 return -EINVAL;
         if (*s && (*s++ != ':' || !*s))
                 return -EINVAL;
@@ -91,7 +92,8 @@ static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const
         return 0;
 }
 
-static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *serial, enum policy policy)
+static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *serial,
+                    enum policy policy)
 {
         struct disk_rule rule = {.vid = vid, .pid = pid, .policy = policy};
 

@@ -4,7 +4,8 @@
 #include "common/util.h"
 #include "core/types.h"
 
-/* The meaning of uasd.conf(5). sys/state/conf.c reads the files; this module knows only sections and keys. */
+/* The meaning of uasd.conf(5). sys/state/conf.c reads the files; this module knows only sections
+ * and keys. */
 
 struct disk_rule { /* [Disk VID:PID] or [Disk VID:PID:SERIAL] */
         uint16_t vid, pid;
@@ -18,7 +19,8 @@ struct config {
         usec_t hold_usec;           /* HoldSec=, default 20 s; 0: never hold */
         enum driver unknown_target; /* Unknown=, default uas */
         usec_t trial_usec;          /* TrialSec=, default 10 min */
-        bool boot_entry_auto;       /* BootEntry=, default ask: a person writes the boot entry of a disk */
+        bool boot_entry_auto; /* BootEntry=, default ask: a person writes the boot entry of a disk
+                               */
         struct disk_rule *rules;
         size_t n_rules;
 };
@@ -27,12 +29,13 @@ void config_init(struct config *c);
 void config_done(struct config *c);
 
 /*
- * Sets one value. Returns 0, -EINVAL for an invalid value, -ENOENT for an unknown section or key, or -ENOMEM. After an error the
- * configuration is unchanged.
+ * Sets one value. Returns 0, -EINVAL for an invalid value, -ENOENT for an unknown section or key,
+ * or -ENOMEM. After an error the configuration is unchanged.
  */
 int config_set(struct config *c, const char *section, const char *key, const char *value);
 
-/* Returns the policy of the most specific rule for this disk, else Policy=. A later rule goes before an equal earlier one. */
+/* Returns the policy of the most specific rule for this disk, else Policy=. A later rule goes
+ * before an equal earlier one. */
 enum policy config_policy(const struct config *c, uint16_t vid, uint16_t pid, const char *serial);
 
 /* Parses "20", "20s", "500ms", "1min"; "infinity" is invalid. Returns 0 or -EINVAL. */

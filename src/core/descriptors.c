@@ -34,7 +34,8 @@ struct bytes {
         size_t n;
 };
 
-/* Returns true if a whole descriptor is at the front. Otherwise the next one cannot be found either. */
+/* Returns true if a whole descriptor is at the front. Otherwise the next one cannot be found
+ * either. */
 static bool descriptor_valid(struct bytes b)
 {
         return b.n >= 2 && b.p[0] >= 2 && b.p[0] <= b.n;
@@ -59,7 +60,8 @@ static struct bytes descriptors_take_until(struct bytes *b, uint8_t type, uint8_
         return taken;
 }
 
-/* The first pipe usage descriptor counts, as in uas_find_endpoints(), which does not check its length. */
+/* The first pipe usage descriptor counts, as in uas_find_endpoints(), which does not check its
+ * length. */
 static uint8_t endpoint_pipe_id(struct bytes extra)
 {
         for (; extra.n >= 3; descriptor_skip(&extra))
@@ -73,8 +75,8 @@ static unsigned endpoint_streams(const uint8_t *endpoint, struct bytes extra)
 {
         unsigned log2;
 
-        if ((endpoint[3] & 0x03) != 0x02 || extra.n < COMPANION_SIZE || extra.p[0] < COMPANION_SIZE ||
-            extra.p[1] != DT_SS_ENDPOINT_COMPANION)
+        if ((endpoint[3] & 0x03) != 0x02 || extra.n < COMPANION_SIZE ||
+            extra.p[0] < COMPANION_SIZE || extra.p[1] != DT_SS_ENDPOINT_COMPANION)
                 return 0;
         log2 = extra.p[3];
         if (log2 > STREAMS_LOG2_MAX)
@@ -84,7 +86,8 @@ static unsigned endpoint_streams(const uint8_t *endpoint, struct bytes extra)
         return 1U << log2;
 }
 
-/* Reads the endpoints of one alternate setting: usbcore takes at most the announced number, and each address once. */
+/* Reads the endpoints of one alternate setting: usbcore takes at most the announced number, and
+ * each address once. */
 static void parse_endpoints(struct bytes b, unsigned announced, struct uas_caps *caps)
 {
         bool seen[256] = {}, have[256] = {};
@@ -153,7 +156,8 @@ static int parse_configuration(struct bytes b, uint8_t interface, struct uas_cap
         return 0;
 }
 
-int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint8_t interface, struct uas_caps *ret)
+int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint8_t interface,
+                      struct uas_caps *ret)
 {
         struct bytes b = {data, size};
 
@@ -172,7 +176,8 @@ int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint
                 if (total < b.p[0])
                         return -EBADMSG;
                 if (total < c.n)
-                        c.n = total; /* usbcore cuts off data that it cannot read: there may be less than claimed */
+                        c.n = total; /* usbcore cuts off data that it cannot read: there may be less
+                                        than claimed */
                 if (configuration == 0 || b.p[5] == configuration)
                         return parse_configuration(c, interface, ret);
                 b.p += c.n;

@@ -64,15 +64,18 @@ static void describe_user(const struct user *u, char *ret, size_t size)
                 (void) snprintf(pid, sizeof(pid), " (%ld)", (long) u->pid);
         ret[0] = '\0';
         if (u->kind == USER_MOUNT && isempty(u->namespace))
-                (void) snprintf(ret, size, "%s (%s)", name_or(u->where, "a mount", text), u->device);
+                (void) snprintf(ret, size, "%s (%s)", name_or(u->where, "a mount", text),
+                                u->device);
         else if (u->kind == USER_MOUNT)
-                (void) snprintf(ret, size, "%s (%s, in %s)", name_or(u->where, "a mount", text), u->device,
-                                make_harmless(u->namespace, space, sizeof(space)));
+                (void) snprintf(ret, size, "%s (%s, in %s)", name_or(u->where, "a mount", text),
+                                u->device, make_harmless(u->namespace, space, sizeof(space)));
         else if (u->kind == USER_SWAP)
                 (void) snprintf(ret, size, "swap on %s", u->device);
         else if (u->kind == USER_HOLDER || u->kind == USER_LOOP)
                 (void) snprintf(ret, size, "%s (on %s)",
-                                name_or(u->where, u->kind == USER_LOOP ? "a loop device" : "a device", text), u->device);
+                                name_or(u->where,
+                                        u->kind == USER_LOOP ? "a loop device" : "a device", text),
+                                u->device);
         else if (u->kind == USER_OPEN)
                 (void) snprintf(ret, size, "%s%s has %s open", program, pid, u->device);
         else if (u->kind == USER_CLAIM)
@@ -94,7 +97,8 @@ static void describe_users(const struct disk *d, char *ret, size_t size)
                 if (left > 0)
                         (void) snprintf(rest, sizeof(rest), "and %zu more", left);
                 if (used + 2 * strlen(", ") + strlen(one) + strlen(rest) >= size) {
-                        (void) snprintf(rest, sizeof(rest), i ? "and %zu more" : "%zu users", left + 1);
+                        (void) snprintf(rest, sizeof(rest), i ? "and %zu more" : "%zu users",
+                                        left + 1);
                         (void) snprintf(ret + used, size - used, "%s%s", comma, rest);
                         return;
                 }
@@ -118,7 +122,8 @@ bool disk_has_root(const struct disk *d)
         for (size_t i = 0; i < d->n_users; i++) {
                 const struct user *u = d->users + i;
 
-                if (u->kind == USER_MOUNT && !u->namespace && u->where && (streq(u->where, "/") || streq(u->where, "/usr")))
+                if (u->kind == USER_MOUNT && !u->namespace && u->where &&
+                    (streq(u->where, "/") || streq(u->where, "/usr")))
                         return true;
         }
         return false;
@@ -126,8 +131,9 @@ bool disk_has_root(const struct disk *d)
 
 static bool user_serves_system(const struct user *u)
 {
-        return u->kind == USER_SWAP || (u->kind == USER_MOUNT && !u->namespace && u->where &&
-                                        (path_is_in(u->where, "/boot") || path_is_in(u->where, "/efi")));
+        return u->kind == USER_SWAP ||
+               (u->kind == USER_MOUNT && !u->namespace && u->where &&
+                (path_is_in(u->where, "/boot") || path_is_in(u->where, "/efi")));
 }
 
 bool disk_serves_system(const struct disk *d)
@@ -138,13 +144,15 @@ bool disk_serves_system(const struct disk *d)
         return disk_has_root(d);
 }
 
-/* uasd cannot move this disk, by switch or policy. Only the kernel command line can, before the kernel sees the disk. */
+/* uasd cannot move this disk, by switch or policy. Only the kernel command line can, before the
+ * kernel sees the disk. */
 static void root_sentence(const struct disk *d, char *ret, size_t size)
 {
         char remedy[REMEDY_MAX];
 
         sentence_format(ret, size, "The running system is on it, so uasd cannot switch it.");
-        sentence_format(remedy, sizeof(remedy), "To start it on usb-storage: uasctl policy --kernel --write %s usb-storage",
+        sentence_format(remedy, sizeof(remedy),
+                        "To start it on usb-storage: uasctl policy --kernel --write %s usb-storage",
                         d->facts.interface);
         if (d->decision.target == DRIVER_USB_STORAGE)
                 sentence_append(ret, size, remedy);
@@ -205,7 +213,8 @@ static char *cancelled_sentence(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
-/* The failure, with time and versions, if that is the reason to avoid uas. Empty: another row decides. */
+/* The failure, with time and versions, if that is the reason to avoid uas. Empty: another row
+ * decides. */
 static char *failure_sentence(const struct disk *d, char *ret, size_t size)
 {
         ret[0] = '\0';
@@ -227,8 +236,8 @@ static char *decision_sentence(const struct disk *d, char *ret, size_t size)
 char *disk_reason(const struct disk *d, char *ret, size_t size)
 {
         const char *target = driver_to_string(d->decision.target);
-        char names[256], cancelled[160], unattended[80] = "", why[2 * HISTORY_TEXT_MAX], event[HISTORY_TEXT_MAX],
-                                         remedy[REMEDY_MAX];
+        char names[256], cancelled[160], unattended[80] = "", why[2 * HISTORY_TEXT_MAX],
+                                         event[HISTORY_TEXT_MAX], remedy[REMEDY_MAX];
 
         (void) decision_sentence(d, why, sizeof(why));
         (void) failure_sentence(d, event, sizeof(event));
@@ -240,19 +249,23 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 break;
         case STATE_WAITING:
                 if (d->inhibited) {
-                        sentence_format(ret, size, "Waits for %s: inhibited by %s", target, d->inhibited);
+                        sentence_format(ret, size, "Waits for %s: inhibited by %s", target,
+                                        d->inhibited);
                         break;
                 }
                 describe_users(d, names, sizeof(names));
                 (void) disk_system_remedy(d, remedy, sizeof(remedy));
                 if (d->facts.driver == DRIVER_NONE && disk_went_wrong(d))
-                        sentence_format(ret, size, "Has no driver. uasd tries again: %s", d->outcome.text);
+                        sentence_format(ret, size, "Has no driver. uasd tries again: %s",
+                                        d->outcome.text);
                 else if (*names) {
-                        sentence_format(ret, size, "Waits for %s until nothing uses it: %s.", target, names);
+                        sentence_format(ret, size, "Waits for %s until nothing uses it: %s.",
+                                        target, names);
                         sentence_append(ret, size, event);
                         sentence_append(ret, size, remedy); /* may end with a command */
                 } else {
-                        sentence_format(ret, size, "Waits for %s until it has been free for a while.", target);
+                        sentence_format(ret, size,
+                                        "Waits for %s until it has been free for a while.", target);
                         sentence_append(ret, size, event);
                 }
                 break;
@@ -272,11 +285,13 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 break;
         case STATE_FAILED:
                 if (disk_went_wrong(d))
-                        sentence_format(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
+                        sentence_format(ret, size, "%s",
+                                        *d->outcome.text ? d->outcome.text : "The switch failed.");
                 else
-                        sentence_format(ret, size,
-                                        "uasd has tried %s once since it was plugged in, and does not try again by itself.",
-                                        target);
+                        sentence_format(
+                                ret, size,
+                                "uasd has tried %s once since it was plugged in, and does not try again by itself.",
+                                target);
                 break;
         case STATE_SETTLED:
         case STATE_UNBOUND:
@@ -286,8 +301,8 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 sentence_format(ret, size, "%s", d->lease);
                 sentence_append(ret, size, cancelled_sentence(d, cancelled, sizeof(cancelled)));
                 if (d->unattended)
-                        sentence_format(unattended, sizeof(unattended), "uasd would switch it to %s, but is not running.",
-                                        target);
+                        sentence_format(unattended, sizeof(unattended),
+                                        "uasd would switch it to %s, but is not running.", target);
                 sentence_append(ret, size, unattended);
                 sentence_append(ret, size, why);
                 break;
@@ -302,7 +317,8 @@ char *disk_history(const struct disk *d, char *ret, size_t size)
         char why[HISTORY_TEXT_MAX];
 
         if (f->cleared) {
-                sentence_format(ret, size, "cleared: it fails under usb-storage too: %s", history_clause(f, why, sizeof(why)));
+                sentence_format(ret, size, "cleared: it fails under usb-storage too: %s",
+                                history_clause(f, why, sizeof(why)));
                 return ret;
         }
         if (!f->distrusted) {
@@ -317,7 +333,8 @@ char *disk_history(const struct disk *d, char *ret, size_t size)
         if (f->trial_open)
                 sentence_format(ret + strlen(ret), size - strlen(ret), "; %s", "on trial again");
         if (f->initramfs_old)
-                sentence_format(ret + strlen(ret), size - strlen(ret), "; %s", "the initramfs is older than this record");
+                sentence_format(ret + strlen(ret), size - strlen(ret), "; %s",
+                                "the initramfs is older than this record");
         return ret;
 }
 
@@ -328,9 +345,12 @@ char *disk_diagnosis(const struct disk *d, char *ret, size_t size)
         if (!f->trouble)
                 ret[0] = '\0';
         else if (f->trouble_cause != BLAME_NONE)
-                sentence_format(ret, size, "Not uas: %s. Under usb-storage: %s.", blame_sentence(f->trouble_cause), f->trouble);
+                sentence_format(ret, size, "Not uas: %s. Under usb-storage: %s.",
+                                blame_sentence(f->trouble_cause), f->trouble);
         else
-                sentence_format(ret, size, "Not uas: disk, cable, power or port. Under usb-storage: %s.", f->trouble);
+                sentence_format(ret, size,
+                                "Not uas: disk, cable, power or port. Under usb-storage: %s.",
+                                f->trouble);
         return ret;
 }
 

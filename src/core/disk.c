@@ -35,7 +35,8 @@ bool attachment_id_parse(const char *s, struct attachment_id *ret)
 {
         unsigned long long bus, dev, inode = 0;
 
-        if (take_uint(&s, 10, UINT_MAX, &bus) < 0 || *s++ != '-' || take_uint(&s, 10, UINT_MAX, &dev) < 0 || dev == 0)
+        if (take_uint(&s, 10, UINT_MAX, &bus) < 0 || *s++ != '-' ||
+            take_uint(&s, 10, UINT_MAX, &dev) < 0 || dev == 0)
                 return false;
         if (*s && (*s++ != '-' || take_uint(&s, 10, UINT64_MAX, &inode) < 0 || *s))
                 return false;
@@ -47,13 +48,15 @@ char *facts_attachment(const struct facts *f, char ret[static ATTACHMENT_MAX])
 {
         char id[ATTACHMENT_ID_MAX];
 
-        (void) snprintf(ret, ATTACHMENT_MAX, "%s@%s", f->interface, attachment_id_text(facts_attachment_id(f), id));
+        (void) snprintf(ret, ATTACHMENT_MAX, "%s@%s", f->interface,
+                        attachment_id_text(facts_attachment_id(f), id));
         return ret;
 }
 
 bool facts_twins(const struct facts *a, const struct facts *b)
 {
-        return a->vid == b->vid && a->pid == b->pid && streq(a->serial, b->serial) && !streq(a->port, b->port);
+        return a->vid == b->vid && a->pid == b->pid && streq(a->serial, b->serial) &&
+               !streq(a->port, b->port);
 }
 
 void facts_copy_strings(const struct facts *from, struct facts *to)
@@ -91,7 +94,8 @@ bool interface_in_path(const char *path, char ret[static INTERFACE_NAME_MAX])
                 size_t n = strcspn(path, "/");
                 char part[INTERFACE_NAME_MAX];
 
-                if (n < sizeof(part) && copy_part(part, sizeof(part), path, n) && interface_name_valid(part)) {
+                if (n < sizeof(part) && copy_part(part, sizeof(part), path, n) &&
+                    interface_name_valid(part)) {
                         memcpy(ret, part, sizeof(part));
                         found = true;
                 }
@@ -155,7 +159,8 @@ void users_without(struct user *users, size_t *n, pid_t ours)
 
 bool user_is_udev(const struct user *u)
 {
-        return u->kind == USER_OPEN && u->command && (streq(u->command, "(udev-worker)") || streq(u->command, "systemd-udevd")) &&
+        return u->kind == USER_OPEN && u->command &&
+               (streq(u->command, "(udev-worker)") || streq(u->command, "systemd-udevd")) &&
                (!u->unit || streq(u->unit, "systemd-udevd.service"));
 }
 
@@ -207,7 +212,8 @@ const struct block *luns_find(const struct lun *luns, size_t n, const char *name
         return NULL;
 }
 
-bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name)
+bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor,
+               const char **ret_name)
 {
         for (size_t i = 0; i < n; i++)
                 FOREACH_NODE (b, luns + i) {
@@ -220,12 +226,14 @@ bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor,
         return false;
 }
 
-/* The types that sd and sr drive (scsi_proto.h): disk, WORM, CD-ROM, optical memory, simplified disk, zoned disk. */
+/* The types that sd and sr drive (scsi_proto.h): disk, WORM, CD-ROM, optical memory, simplified
+ * disk, zoned disk. */
 bool lun_awaited(const struct lun *l)
 {
         unsigned type = l->scsi_type;
 
-        return !l->disk.name[0] && (type == 0x00 || type == 0x04 || type == 0x05 || type == 0x07 || type == 0x0e || type == 0x14);
+        return !l->disk.name[0] && (type == 0x00 || type == 0x04 || type == 0x05 || type == 0x07 ||
+                                    type == 0x0e || type == 0x14);
 }
 
 size_t luns_with_disk(const struct lun *luns, size_t n)
@@ -251,8 +259,9 @@ bool luns_same(const struct lun *a, size_t n_a, const struct lun *b, size_t n_b)
         if (n_a != n_b)
                 return false;
         for (size_t i = 0; i < n_a; i++) {
-                if (!streq(a[i].scsi, b[i].scsi) || !streq(a[i].disk.name, b[i].disk.name) || a[i].size != b[i].size ||
-                    a[i].diskseq != b[i].diskseq || a[i].n_parts != b[i].n_parts)
+                if (!streq(a[i].scsi, b[i].scsi) || !streq(a[i].disk.name, b[i].disk.name) ||
+                    a[i].size != b[i].size || a[i].diskseq != b[i].diskseq ||
+                    a[i].n_parts != b[i].n_parts)
                         return false;
                 for (size_t j = 0; j < a[i].n_parts; j++)
                         if (!luns_have(b + i, 1, a[i].parts[j].major, a[i].parts[j].minor, NULL))

@@ -7,7 +7,8 @@
 #include "core/policy.h"
 #include "core/remedy.h"
 
-/* A disk: everything behind one interface. list, status, D-Bus and JSON are made from this structure. */
+/* A disk: everything behind one interface. list, status, D-Bus and JSON are made from this
+ * structure. */
 
 #define BLOCK_NAME_MAX 32
 
@@ -21,10 +22,11 @@ struct lun {
         unsigned scsi_type;      /* INQUIRY peripheral device type: 0 disk, 5 CD-ROM */
         char scsi[32];           /* "0:0:0:1", the name below hostN/targetN */
         char sg[BLOCK_NAME_MAX]; /* "sg0", or empty */
-        bool probing;            /* no block device yet: a driver is probing the SCSI device, for example during a spin-up */
-        struct block disk;       /* name empty: no block device (yet) */
-        uint64_t size;           /* bytes */
-        uint64_t diskseq;        /* new with every instance; 0 before Linux 5.15 */
+        bool probing;      /* no block device yet: a driver is probing the SCSI device, for example
+                              during a spin-up */
+        struct block disk; /* name empty: no block device (yet) */
+        uint64_t size;     /* bytes */
+        uint64_t diskseq;  /* new with every instance; 0 before Linux 5.15 */
         struct block *parts;
         size_t n_parts;
 };
@@ -32,15 +34,15 @@ struct lun {
 struct user {
         enum user_kind kind;
         char device[BLOCK_NAME_MAX]; /* the node used: "sda1" */
-        char *where;                 /* mount point; the holder's or loop device's name; else NULL */
-        char *namespace;             /* "mnt:[4026532243]" if the mount is not in PID 1's, else NULL */
-        pid_t pid;                   /* 0: unknown */
-        char *command;               /* NULL: unknown */
-        char *unit;                  /* systemd unit of the process; NULL: unknown */
-        char *via;                   /* path of the open file below /proc: "4711/fd/3"; else NULL */
-        int mount_id;                /* of a mount in another namespace */
-        bool unsure;                 /* a loop device whose backing device the kernel does not return */
-        bool btrfs;                  /* a holder that is a file system on one or more devices, and no block device */
+        char *where;     /* mount point; the holder's or loop device's name; else NULL */
+        char *namespace; /* "mnt:[4026532243]" if the mount is not in PID 1's, else NULL */
+        pid_t pid;       /* 0: unknown */
+        char *command;   /* NULL: unknown */
+        char *unit;      /* systemd unit of the process; NULL: unknown */
+        char *via;       /* path of the open file below /proc: "4711/fd/3"; else NULL */
+        int mount_id;    /* of a mount in another namespace */
+        bool unsure;     /* a loop device whose backing device the kernel does not return */
+        bool btrfs; /* a holder that is a file system on one or more devices, and no block device */
 };
 
 /* The result of a switch on this attachment. */
@@ -48,9 +50,12 @@ struct outcome {
         int code;                     /* enum uasd_exit; -1: none yet */
         char step[24];                /* the last step */
         char text[256];               /* a sentence */
-        char claimed[BLOCK_NAME_MAX]; /* deferred: another process has the claim of this node; else empty */
-        char opened[BLOCK_NAME_MAX];  /* deferred: the driver's count shows an open of this node that no list shows; else empty */
-        enum driver from, to;         /* of the last switch (below); `to` DRIVER_NONE: a foreign switch, unknown */
+        char claimed[BLOCK_NAME_MAX]; /* deferred: another process has the claim of this node; else
+                                         empty */
+        char opened[BLOCK_NAME_MAX]; /* deferred: the driver's count shows an open of this node that
+                                        no list shows; else empty */
+        enum driver from,
+                to; /* of the last switch (below); `to` DRIVER_NONE: a foreign switch, unknown */
 };
 
 struct disk {
@@ -63,17 +68,19 @@ struct disk {
 
         struct decision decision;
         enum state state;
-        struct outcome outcome; /* of the last switch; its code: for the present request, -1 after a newer one, not in uasctl */
+        struct outcome outcome; /* of the last switch; its code: for the present request, -1 after a
+                                   newer one, not in uasctl */
         int last_code;          /* that of the last switch, independent of later requests */
-        bool cancelled;         /* a user cancelled the switch that it wants: it stays on its driver */
-        char *inhibited;        /* "WHO: WHY." while no switch begins, else NULL */
-        bool unattended;        /* uasd would switch it, but is not running */
-        char lease[160];        /* a sentence about the holder of the lease; else empty */
+        bool cancelled;  /* a user cancelled the switch that it wants: it stays on its driver */
+        char *inhibited; /* "WHO: WHY." while no switch begins, else NULL */
+        bool unattended; /* uasd would switch it, but is not running */
+        char lease[160]; /* a sentence about the holder of the lease; else empty */
 };
 
 /* Returns true for the name of a USB interface ("2-1.4:1.0"). */
 bool interface_name_valid(const char *name);
-/* Finds the last component of a path that is the name of an interface. Returns false and changes nothing if none is. */
+/* Finds the last component of a path that is the name of an interface. Returns false and changes
+ * nothing if none is. */
 bool interface_in_path(const char *path, char ret[static INTERFACE_NAME_MAX]);
 
 /* All accept NULL. free() also frees the structure, done() only its contents. */
@@ -82,9 +89,9 @@ void users_free(struct user *users, size_t n);
 void disk_done(struct disk *d);
 
 /*
- * Adds the process that has claimed `node`. A list of open files does not show which open is exclusive. If the list has no user
- * that always claims disks, each process with the node open counts as the claimer. If there is none, a user without a name is
- * added.
+ * Adds the process that has claimed `node`. A list of open files does not show which open is
+ * exclusive. If the list has no user that always claims disks, each process with the node open
+ * counts as the claimer. If there is none, a user without a name is added.
  */
 void users_claimed(struct user **users, size_t *n, const char *node);
 /* Adds a user without a name that has `node` open, if the list is empty. */
@@ -93,66 +100,78 @@ void users_opened(struct user **users, size_t *n, const char *node);
 /* Removes the process `ours` from the users; 0: none. */
 void users_without(struct user *users, size_t *n, pid_t ours);
 /*
- * Returns true for one of udev's workers, which reads a new disk to see its contents. It tolerates that the disk disappears.
- * Programs that its rules run have other names. In an initramfs it has no unit.
+ * Returns true for one of udev's workers, which reads a new disk to see its contents. It tolerates
+ * that the disk disappears. Programs that its rules run have other names. In an initramfs it has no
+ * unit.
  */
 bool user_is_udev(const struct user *u);
 
-/* Returns true if the LUN has no block device, but its type gets one: the kernel has not probed it yet, or the probe failed. */
+/* Returns true if the LUN has no block device, but its type gets one: the kernel has not probed it
+ * yet, or the probe failed. */
 bool lun_awaited(const struct lun *l);
 /* Returns the number of LUNs that have a block device. */
 size_t luns_with_disk(const struct lun *luns, size_t n);
 /* Writes the names of the block devices, "sda sdb", or "". Returns ret. */
 char *luns_names(const struct lun *luns, size_t n, char *ret, size_t size);
 
-/* The block devices of a LUN: the disk, then its partitions. Returns the one behind b, the first one for NULL; NULL: no more. */
+/* The block devices of a LUN: the disk, then its partitions. Returns the one behind b, the first
+ * one for NULL; NULL: no more. */
 const struct block *lun_next_node(const struct lun *l, const struct block *b);
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): `b` is declared here */
-#define FOREACH_NODE(b, l) for (const struct block *b = lun_next_node(l, NULL); b; b = lun_next_node(l, b))
+#define FOREACH_NODE(b, l)                                                                         \
+        for (const struct block *b = lun_next_node(l, NULL); b; b = lun_next_node(l, b))
 
 /* Returns the disk or partition of this name; NULL: none of these. */
 const struct block *luns_find(const struct lun *luns, size_t n, const char *name);
-/* Returns true if major:minor is a whole disk or a partition of it; ret_name gets the name of the node. */
-bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);
+/* Returns true if major:minor is a whole disk or a partition of it; ret_name gets the name of the
+ * node. */
+bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor,
+               const char **ret_name);
 
 /*
- * Returns true if both have the same nodes and media. A card that is put in or taken out, a partition table that is read again,
- * or a LUN that is found late makes a difference.
+ * Returns true if both have the same nodes and media. A card that is put in or taken out, a
+ * partition table that is read again, or a LUN that is found late makes a difference.
  */
 bool luns_same(const struct lun *a, size_t n_a, const struct lun *b, size_t n_b);
 
 /* Returns true if its last switch failed. A deferred switch has not failed. */
 bool disk_went_wrong(const struct disk *d);
 /*
- * Writes the sentence for `reason` in list and JSON: what the state means for this disk now, and why ("Waits for uas until
- * nothing uses it: /mnt/usb (sda1)."). Names in it are made harmless. Returns ret.
+ * Writes the sentence for `reason` in list and JSON: what the state means for this disk now, and
+ * why ("Waits for uas until nothing uses it: /mnt/usb (sda1)."). Names in it are made harmless.
+ * Returns ret.
  */
 char *disk_reason(const struct disk *d, char *ret, size_t size);
-/* Returns true if a volume or an array is between disk and user: it keeps the disk busy after the user has ended. */
+/* Returns true if a volume or an array is between disk and user: it keeps the disk busy after the
+ * user has ended. */
 bool user_is_stacked(const struct disk *d, const struct user *u);
 /* Returns true if the root file system or /usr is on it. */
 bool disk_has_root(const struct disk *d);
 /* The same, or a boot or EFI partition in use, or swap. */
 bool disk_serves_system(const struct disk *d);
 #define REMEDY_MAX 320
-/* Writes the remedy for a disk with the running system; empty: it has no part of it. Returns ret. */
+/* Writes the remedy for a disk with the running system; empty: it has no part of it. Returns ret.
+ */
 char *disk_system_remedy(const struct disk *d, char *ret, size_t size);
-/* Writes the record of the disk as a clause: "distrusted: ...", "on trial", "passed its trial", or "". Returns ret. */
+/* Writes the record of the disk as a clause: "distrusted: ...", "on trial", "passed its trial", or
+ * "". Returns ret. */
 char *disk_history(const struct disk *d, char *ret, size_t size);
 /*
- * Writes what is to blame for its trouble on usb-storage: "Not uas: disk, cable, power or port. Under usb-storage: it had to be
- * reset.", or "" without trouble. Returns ret.
+ * Writes what is to blame for its trouble on usb-storage: "Not uas: disk, cable, power or port.
+ * Under usb-storage: it had to be reset.", or "" without trouble. Returns ret.
  */
 char *disk_diagnosis(const struct disk *d, char *ret, size_t size);
 /* Returns the stable word for the reason (`reason_id`). */
 const char *disk_reason_id(const struct disk *d);
 
-/* The kinds of names for a disk in files of the administrator. Some disappear when the driver changes. */
+/* The kinds of names for a disk in files of the administrator. Some disappear when the driver
+ * changes. */
 
 enum devname {
         DEVNAME_LASTS,  /* by UUID, label, port, USB serial number; or no name of a disk */
         DEVNAME_KERNEL, /* sda1 */
-        DEVNAME_DRIVER, /* from VPD pages or ATA commands: usb-storage reads no VPD pages, and quirks forbid ATA commands */
+        DEVNAME_DRIVER, /* from VPD pages or ATA commands: usb-storage reads no VPD pages, and
+                           quirks forbid ATA commands */
         DEVNAME_DISKSEQ,
         _DEVNAME_MAX,
 };
@@ -169,16 +188,18 @@ const char *devname_why(enum devname v);
 /* Ends a use without its process. Devices that hold the disk are below. */
 enum remedy freeing_user(const struct user *u, char ret[static REMEDY_OPERAND_MAX]);
 /*
- * Returns true for a use that only the end of its process ends: an open node, or a mount in another mount namespace. A local user
- * chooses the programs of such a namespace, so nothing is run in it.
+ * Returns true for a use that only the end of its process ends: an open node, or a mount in another
+ * mount namespace. A local user chooses the programs of such a namespace, so nothing is run in it.
  */
 bool freeing_ends_process(const struct user *u);
 /* Stops the service of the process. */
 enum remedy freeing_unit(const struct user *u, char ret[static REMEDY_OPERAND_MAX]);
 /* ignores: SIGTERM does not end the process. */
-enum remedy freeing_process(const struct user *u, bool ignores, char ret[static REMEDY_OPERAND_MAX]);
+enum remedy freeing_process(const struct user *u, bool ignores,
+                            char ret[static REMEDY_OPERAND_MAX]);
 /*
- * Stops a device that stands on the disk: name as in sysfs ("dm-0", "md0"). mapping, uuid: of dm/name and dm/uuid, empty for
- * others.
+ * Stops a device that stands on the disk: name as in sysfs ("dm-0", "md0"). mapping, uuid: of
+ * dm/name and dm/uuid, empty for others.
  */
-enum remedy freeing_holder(const char *name, const char *mapping, const char *uuid, char ret[static REMEDY_OPERAND_MAX]);
+enum remedy freeing_holder(const char *name, const char *mapping, const char *uuid,
+                           char ret[static REMEDY_OPERAND_MAX]);

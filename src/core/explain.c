@@ -88,7 +88,8 @@ const char *state_sentence(enum state s)
                 [STATE_HELD] = "Its mounts are deferred until uasd has decided.",
                 [STATE_WAITING] = "uasd switches it when nothing uses it.",
                 [STATE_SWITCHING] = "Being switched.",
-                [STATE_TRIAL] = "It is on trial on uas for TrialSec=: after an error uasd moves it back.",
+                [STATE_TRIAL] =
+                        "It is on trial on uas for TrialSec=: after an error uasd moves it back.",
                 [STATE_FAILED] = "A switch since plug-in failed and was rolled back.",
                 [STATE_UNBOUND] = "It has no driver.",
                 [STATE_IGNORED] = "Another driver has it, or its policy is ignore.",
@@ -103,7 +104,8 @@ const char *state_sentence(enum state s)
 /* The first row for which the kernel itself keeps this disk off uas. NULL: none. */
 static const struct explain_row *kernel_objects(const struct explain_row *rows, size_t n)
 {
-        static const enum reason objections[] = {REASON_QUIRK, REASON_KERNEL_TABLE, REASON_KERNEL_RULE, REASON_NO_STREAMS,
+        static const enum reason objections[] = {REASON_QUIRK, REASON_KERNEL_TABLE,
+                                                 REASON_KERNEL_RULE, REASON_NO_STREAMS,
                                                  REASON_NO_SG};
 
         for (size_t i = 0; i < n; i++)
@@ -113,19 +115,23 @@ static const struct explain_row *kernel_objects(const struct explain_row *rows, 
         return NULL;
 }
 
-char *explain_kernel(const struct facts *f, const struct explain_row *rows, size_t n, int built, char *ret, size_t size)
+char *explain_kernel(const struct facts *f, const struct explain_row *rows, size_t n, int built,
+                     char *ret, size_t size)
 {
         const struct explain_row *objection = kernel_objects(rows, n);
         bool uas = f->driver == DRIVER_UAS;
         char why[400] = "";
 
         ret[0] = '\0';
-        if (f->caps_error < 0 || !f->caps.pipes || !f->caps.bot || (!uas && f->driver != DRIVER_USB_STORAGE))
+        if (f->caps_error < 0 || !f->caps.pipes || !f->caps.bot ||
+            (!uas && f->driver != DRIVER_USB_STORAGE))
                 return ret;
         if (built == 0)
-                (void) snprintf(why, sizeof(why), "its usb-storage is built without UAS support (CONFIG_USB_UAS)");
+                (void) snprintf(why, sizeof(why),
+                                "its usb-storage is built without UAS support (CONFIG_USB_UAS)");
         else if (f->quirks_own[0])
-                (void) snprintf(why, sizeof(why), "uasd has put %s into the quirks parameter", f->quirks_own);
+                (void) snprintf(why, sizeof(why), "uasd has put %s into the quirks parameter",
+                                f->quirks_own);
         else if (objection)
                 (void) snprintf(why, sizeof(why), "%s", objection->found);
         if (*why) {
@@ -135,7 +141,8 @@ char *explain_kernel(const struct facts *f, const struct explain_row *rows, size
         } else if (uas)
                 (void) snprintf(ret, size, "It chooses uas: no table, rule or quirk forbids it.");
         else if (built > 0)
-                (void) snprintf(ret, size, "It chooses uas. A switch has moved the disk to usb-storage.");
+                (void) snprintf(ret, size,
+                                "It chooses uas. A switch has moved the disk to usb-storage.");
         else
                 (void) snprintf(
                         ret, size,
@@ -173,7 +180,9 @@ char *explain_initramfs(const struct facts *f, const char *command, char *ret, s
         if (!f->initramfs_old)
                 return ret;
         (void) snprintf(update, sizeof(update), command ? "Update it: %s" : "Update it.", command);
-        (void) snprintf(ret, size, "%s %s",
-                        "It is older than the record of this disk and may move the disk to uas at the next boot.", update);
+        (void) snprintf(
+                ret, size, "%s %s",
+                "It is older than the record of this disk and may move the disk to uas at the next boot.",
+                update);
         return ret;
 }

@@ -4,7 +4,8 @@
 #include "common/util.h"
 
 /* Writes all of the operand, or "": then it has no command. */
-static enum remedy remedy_with(enum remedy id, const char *before, const char *name, const char *behind, char *ret)
+static enum remedy remedy_with(enum remedy id, const char *before, const char *name,
+                               const char *behind, char *ret)
 {
         if (!concat(ret, REMEDY_OPERAND_MAX, before, name, behind))
                 ret[0] = '\0';
@@ -15,7 +16,8 @@ enum remedy freeing_unit(const struct user *u, char ret[static REMEDY_OPERAND_MA
 {
         if (!u->unit || !endswith(u->unit, ".service") || u->unit[0] == '.')
                 return REMEDY_NONE;
-        /* The unit of a user's session, or of all of a user's programs, is more than the process. */
+        /* The unit of a user's session, or of all of a user's programs, is more than the process.
+         */
         if (startswith(u->unit, "user@"))
                 return REMEDY_NONE;
         return remedy_with(REMEDY_STOP_UNIT, "", u->unit, "", ret);
@@ -66,7 +68,8 @@ enum remedy freeing_user(const struct user *u, char ret[static REMEDY_OPERAND_MA
         return REMEDY_NONE;
 }
 
-/* device-mapper names a volume VG-LV, and writes a dash in a name as two. A layer of a volume has a third part. */
+/* device-mapper names a volume VG-LV, and writes a dash in a name as two. A layer of a volume has a
+ * third part. */
 static enum remedy remedy_volume(const char *mapping, char *ret)
 {
         size_t n = 0;
@@ -90,7 +93,8 @@ static enum remedy remedy_volume(const char *mapping, char *ret)
         return REMEDY_VOLUME;
 }
 
-enum remedy freeing_holder(const char *name, const char *mapping, const char *uuid, char ret[static REMEDY_OPERAND_MAX])
+enum remedy freeing_holder(const char *name, const char *mapping, const char *uuid,
+                           char ret[static REMEDY_OPERAND_MAX])
 {
         static const struct {
                 const char *prefix;

@@ -6,8 +6,9 @@
 #include "common/util.h"
 
 static const char *const history_state_names[_HISTORY_MAX] = {
-        [HISTORY_TRIAL] = "trial",     [HISTORY_PASSED] = "passed", [HISTORY_DISTRUSTED] = "distrusted",
-        [HISTORY_CLEARED] = "cleared", [HISTORY_ENDED] = "ended",
+        [HISTORY_TRIAL] = "trial",           [HISTORY_PASSED] = "passed",
+        [HISTORY_DISTRUSTED] = "distrusted", [HISTORY_CLEARED] = "cleared",
+        [HISTORY_ENDED] = "ended",
 };
 
 DEFINE_STRINGS(history_state)
@@ -80,8 +81,9 @@ int history_format(const struct history *h, char *ret, size_t size)
         int n;
 
         make_harmless(h->reason, reason, sizeof(h->reason));
-        n = snprintf(ret, size, "state=%s firmware=%04x kernel=%s boot=%s date=%s%s%s%s reason=%s", history_state_names[h->state],
-                     h->firmware, word_or_dash(h->kernel), word_or_dash(h->boot), word_or_dash(h->date), h->lost ? " lost=1" : "",
+        n = snprintf(ret, size, "state=%s firmware=%04x kernel=%s boot=%s date=%s%s%s%s reason=%s",
+                     history_state_names[h->state], h->firmware, word_or_dash(h->kernel),
+                     word_or_dash(h->boot), word_or_dash(h->date), h->lost ? " lost=1" : "",
                      h->failed ? " failed=1" : "", h->distrusted ? " distrusted=1" : "", reason);
         if (n < 0 || (size_t) n >= size)
                 return -ENOBUFS;
@@ -107,7 +109,8 @@ bool history_end_trial(struct history *h, const char *boot)
 
 char *history_usb_id(const struct facts *f, char *ret, size_t size)
 {
-        char serial[USB_STRING_MAX * 3], *to = ret + snprintf(ret, size, "%04x:%04x:", f->vid, f->pid);
+        char serial[USB_STRING_MAX * 3],
+                *to = ret + snprintf(ret, size, "%04x:%04x:", f->vid, f->pid);
 
         make_harmless(f->serial, serial, sizeof(serial));
         for (const char *s = serial; *s && (size_t) (to - ret) + 6 < size; s++)
@@ -129,12 +132,14 @@ char *history_key_disk(const struct facts *f, char *ret, size_t size)
 
 char *history_key(const struct facts *f, char *ret, size_t size)
 {
-        const char *chain = strchr(f->port, '-'), *controller = f->controller_device, *speed = "/hs/";
+        const char *chain = strchr(f->port, '-'), *controller = f->controller_device,
+                   *speed = "/hs/";
         size_t used;
 
         history_key_disk(f, ret, size);
         used = strlen(ret);
-        /* Bus numbers depend on the order in which controllers are found; the address of a controller is stable. */
+        /* Bus numbers depend on the order in which controllers are found; the address of a
+         * controller is stable. */
         if (!*controller)
                 controller = "usb";
         if (f->speed_mbps >= SUPER_SPEED_MBPS)
@@ -147,7 +152,8 @@ bool history_id_is_of(const char *s, const struct facts *f)
 {
         char usb_id[USB_ID_MAX], key[HISTORY_KEY_MAX];
 
-        return streq(s, history_usb_id(f, usb_id, sizeof(usb_id))) || streq(s, history_key(f, key, sizeof(key)));
+        return streq(s, history_usb_id(f, usb_id, sizeof(usb_id))) ||
+               streq(s, history_key(f, key, sizeof(key)));
 }
 
 bool history_id_parse(const char *s, char *ret, size_t size)
@@ -180,9 +186,12 @@ static const char *word_of_record(const char *s)
 /* The firmware is not kept: a disk with another one is not distrusted. */
 static void history_describe(const struct history *h, const char *what, struct facts *f)
 {
-        (void) copy_part(f->distrust_date, sizeof(f->distrust_date), word_of_record(h->date), strcspn(h->date, "T"));
-        (void) copy_string(f->distrust_kernel, sizeof(f->distrust_kernel), word_of_record(h->kernel));
-        (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason), *what ? what : "the reason is not on record");
+        (void) copy_part(f->distrust_date, sizeof(f->distrust_date), word_of_record(h->date),
+                         strcspn(h->date, "T"));
+        (void) copy_string(f->distrust_kernel, sizeof(f->distrust_kernel),
+                           word_of_record(h->kernel));
+        (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason),
+                           *what ? what : "the reason is not on record");
 }
 
 /* Writes "reset (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)", as far as known. */
@@ -192,9 +201,11 @@ static char *describe_failure(const struct facts *f, const char *date, char *ret
         unsigned major = f->bcd >> 8, minor = f->bcd & 0xff;
 
         if (*why && *kernel && *date)
-                (void) snprintf(ret, size, "%s (%s, firmware %x.%02x, Linux %s)", why, date, major, minor, kernel);
+                (void) snprintf(ret, size, "%s (%s, firmware %x.%02x, Linux %s)", why, date, major,
+                                minor, kernel);
         else if (*why && *kernel)
-                (void) snprintf(ret, size, "%s (firmware %x.%02x, Linux %s)", why, major, minor, kernel);
+                (void) snprintf(ret, size, "%s (firmware %x.%02x, Linux %s)", why, major, minor,
+                                kernel);
         else if (*why && *date)
                 (void) snprintf(ret, size, "%s (%s)", why, date);
         else
@@ -224,11 +235,12 @@ char *history_sentence(const struct facts *f, char *ret, size_t size)
 
 void history_judge(const struct history *h, const struct here *here, struct facts *f)
 {
-        bool same_firmware = h && h->firmware == f->bcd, same_kernel = h && streq(h->kernel, here->kernel),
+        bool same_firmware = h && h->firmware == f->bcd,
+             same_kernel = h && streq(h->kernel, here->kernel),
              same_boot = h && streq(h->boot, here->boot);
 
-        f->distrusted = f->trial_failed = f->trial_open = f->trial_ended = f->trial_passed = f->initramfs_old = f->cleared =
-                false;
+        f->distrusted = f->trial_failed = f->trial_open = f->trial_ended = f->trial_passed =
+                f->initramfs_old = f->cleared = false;
         f->distrust_reason[0] = f->distrust_date[0] = f->distrust_kernel[0] = '\0';
         if (f->verdict_by_past)
                 f->verdict = VERDICT_UNKNOWN;

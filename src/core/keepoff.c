@@ -15,7 +15,8 @@ void kept_disks_done(struct kept_disks *k)
         *k = (struct kept_disks){0};
 }
 
-struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name)
+struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint16_t pid,
+                                 const char *name)
 {
         for (size_t i = 0; i < k->n; i++)
                 if (k->list[i].vid == vid && k->list[i].pid == pid && streq(k->list[i].name, name))
@@ -25,7 +26,8 @@ struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint1
 
 struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name)
 {
-        struct kept_disk *known = kept_disk_find(k, vid, pid, name), new = {.vid = vid, .pid = pid, .policy = POLICY_AUTO};
+        struct kept_disk *known = kept_disk_find(k, vid, pid, name),
+                         new = {.vid = vid, .pid = pid, .policy = POLICY_AUTO};
 
         if (known)
                 return known;
@@ -58,7 +60,8 @@ const char *kept_name(const struct facts *f, bool twin, char *ret, size_t size)
         if (*serial && !twin)
                 (void) snprintf(ret, size, "%s", serial);
         else
-                (void) snprintf(ret, size, "%s@%s", serial, strrchr(history_key(f, key, sizeof(key)), '/') + 1);
+                (void) snprintf(ret, size, "%s@%s", serial,
+                                strrchr(history_key(f, key, sizeof(key)), '/') + 1);
         return ret;
 }
 
@@ -80,7 +83,8 @@ int kept_disks_plugged(struct kept_disks *k, const struct facts *f, bool twin)
         return 0;
 }
 
-/* Returns the driver that decide() would choose, as far as records and policies show it. DRIVER_NONE: they show none. */
+/* Returns the driver that decide() would choose, as far as records and policies show it.
+ * DRIVER_NONE: they show none. */
 static enum driver kept_disk_target(const struct kept_disk *d)
 {
         if (d->uas_alone)
@@ -119,12 +123,14 @@ bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid)
 }
 
 /* Notes an entry for which there is no room; name as in struct kept_disk. */
-static int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16_t pid, const char *name)
+static int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16_t pid,
+                             const char *name)
 {
         char disk[USB_STRING_MAX * 4 + 16];
         size_t n = k->n_left_out;
 
-        (void) snprintf(disk, sizeof(disk), "%04x:%04x%s%s", vid, pid, *name && *name != '@' ? ":" : "", name);
+        (void) snprintf(disk, sizeof(disk), "%04x:%04x%s%s", vid, pid,
+                        *name && *name != '@' ? ":" : "", name);
         if (strv_push(&k->left_out_disks, &n, disk) < 0)
                 return -ENOMEM;
         return strv_push(&k->left_out, &k->n_left_out, entry);
@@ -132,7 +138,8 @@ static int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid,
 
 static int keepoff_add(struct keepoff *k, const struct kept_disk *d, bool instead)
 {
-        /* The firmware of a disk that is not plugged in is unknown: use the kernel's rows for any firmware. */
+        /* The firmware of a disk that is not plugged in is unknown: use the kernel's rows for any
+         * firmware. */
         const struct bridge b = {.vid = d->vid, .pid = d->pid, .any_bcd = true};
         char entry[QUIRK_ENTRY_MAX], others[QUIRKS_MAX + 1];
 
@@ -150,11 +157,13 @@ static int keepoff_add(struct keepoff *k, const struct kept_disk *d, bool instea
         return quirks_prepend(k->own, entry, k->own);
 }
 
-int keepoff_entries(const struct kept_disks *k, const char *others, bool instead, struct keepoff *ret)
+int keepoff_entries(const struct kept_disks *k, const char *others, bool instead,
+                    struct keepoff *ret)
 {
         _cleanup_(keepoff_done) struct keepoff made = {0};
 
-        /* The kernel does not load usb-storage with a string that is too long. So our line does not contain it. */
+        /* The kernel does not load usb-storage with a string that is too long. So our line does not
+         * contain it. */
         if (!copy_string(made.quirks, sizeof(made.quirks), others))
                 made.quirks[0] = '\0';
         for (int pass = 0; pass < 2; pass++)
@@ -162,7 +171,8 @@ int keepoff_entries(const struct kept_disks *k, const char *others, bool instead
                         const struct kept_disk *d = k->list + i;
                         int r;
 
-                        if (kept_disk_target(d) != DRIVER_USB_STORAGE || (d->policy == POLICY_USB_STORAGE) != (pass == 0) ||
+                        if (kept_disk_target(d) != DRIVER_USB_STORAGE ||
+                            (d->policy == POLICY_USB_STORAGE) != (pass == 0) ||
                             !keepoff_wanted(k, d->vid, d->pid))
                                 continue;
                         r = keepoff_add(&made, d, instead);
@@ -183,7 +193,8 @@ void keepoff_done(struct keepoff *k)
 
 /* ---- the line for the kernel ---- */
 
-static int keepoff_make_one(const char *base, const struct facts *f, enum driver target, struct keepoff *made)
+static int keepoff_make_one(const char *base, const struct facts *f, enum driver target,
+                            struct keepoff *made)
 {
         char entry[QUIRK_ENTRY_MAX], others[QUIRKS_MAX + 1];
         const char *valid = strlen(base) <= QUIRKS_MAX ? base : "";
@@ -203,8 +214,9 @@ static int keepoff_make_one(const char *base, const struct facts *f, enum driver
         return 0;
 }
 
-int kernel_line_make(const char *base, const struct kept_disks *kept, const struct facts *one, enum driver target,
-                     const struct facts *const *plugged, size_t n, struct keepoff *ret)
+int kernel_line_make(const char *base, const struct kept_disks *kept, const struct facts *one,
+                     enum driver target, const struct facts *const *plugged, size_t n,
+                     struct keepoff *ret)
 {
         _cleanup_(keepoff_done) struct keepoff made = {0};
         bool fits = strlen(base) <= QUIRKS_MAX;

@@ -3,11 +3,12 @@
 #include "core/quirks.h"
 
 /*
- * The facts of unusual_uas.h, the same in Linux 6.1, 6.12, 7.2.13 and 7.3. tests/unit/test-kernel-table.py compares them with
- * Debian's newest kernel; see tools/kernel-table. Also some rows of unusual_devs.h: those with IGNORE_UAS, and
- * those of disks that may support UAS. Our entry would remove their flags, such as ALWAYS_SYNC, without which written data is
- * lost. Flags without a letter (BROKEN_FUA) are left out: an entry of the parameter can neither set nor clear them. The first
- * match in a table counts.
+ * The facts of unusual_uas.h, the same in Linux 6.1, 6.12, 7.2.13 and 7.3.
+ * tests/unit/test-kernel-table.py compares them with Debian's newest kernel; see
+ * tools/kernel-table. Also some rows of unusual_devs.h: those with IGNORE_UAS, and those of disks
+ * that may support UAS. Our entry would remove their flags, such as ALWAYS_SYNC, without which
+ * written data is lost. Flags without a letter (BROKEN_FUA) are left out: an entry of the parameter
+ * can neither set nor clear them. The first match in a table counts.
  */
 struct kernel_row {
         uint16_t vid, pid, bcd_min, bcd_max;
@@ -59,10 +60,12 @@ static const struct kernel_row storage_rows[] = {
         {0x357d, 0x7788, 0x0114, 0x0114, "u", "JMicron USB to ATA/ATAPI Bridge"},
 };
 
-static const struct kernel_row *kernel_row_find(const struct kernel_row *rows, size_t n, const struct bridge *b)
+static const struct kernel_row *kernel_row_find(const struct kernel_row *rows, size_t n,
+                                                const struct bridge *b)
 {
         for (size_t i = 0; i < n; i++)
-                if (rows[i].vid == b->vid && rows[i].pid == b->pid && rows[i].bcd_min <= b->bcd && b->bcd <= rows[i].bcd_max)
+                if (rows[i].vid == b->vid && rows[i].pid == b->pid && rows[i].bcd_min <= b->bcd &&
+                    b->bcd <= rows[i].bcd_max)
                         return rows + i;
         return NULL;
 }
@@ -79,11 +82,12 @@ static letters_t row_letters(const struct kernel_row *row)
 }
 
 /*
- * The letters of a bridge in a table; `otherwise`: those without a row there. With unknown firmware both, and those of all its
- * rows: a flag too many costs speed, one that is missing may cost data. But 'u' only from a row for each firmware, or the disk
- * might not be kept off uas.
+ * The letters of a bridge in a table; `otherwise`: those without a row there. With unknown firmware
+ * both, and those of all its rows: a flag too many costs speed, one that is missing may cost data.
+ * But 'u' only from a row for each firmware, or the disk might not be kept off uas.
  */
-static letters_t find_letters(const struct kernel_row *rows, size_t n, const struct bridge *b, letters_t otherwise)
+static letters_t find_letters(const struct kernel_row *rows, size_t n, const struct bridge *b,
+                              letters_t otherwise)
 {
         const struct kernel_row *row;
 
@@ -104,7 +108,8 @@ static letters_t find_letters(const struct kernel_row *rows, size_t n, const str
         return otherwise;
 }
 
-/* A rule is code in uas-detect.h: it can add letters, such as 'u', but cannot remove any. Each is for another vendor. */
+/* A rule is code in uas-detect.h: it can add letters, such as 'u', but cannot remove any. Each is
+ * for another vendor. */
 static letters_t rule_letters(const struct bridge *b, const char **ret_name)
 {
         *ret_name = NULL;
@@ -120,8 +125,8 @@ static letters_t rule_letters(const struct bridge *b, const char **ret_name)
                 *ret_name = "Seagate";
                 return LETTER('t');
         }
-        if (b->vid == 0x0bda && b->pid == 0x9210 && b->manufacturer && b->product && streq(b->manufacturer, "HIKSEMI") &&
-            streq(b->product, "MD202")) {
+        if (b->vid == 0x0bda && b->pid == 0x9210 && b->manufacturer && b->product &&
+            streq(b->manufacturer, "HIKSEMI") && streq(b->product, "MD202")) {
                 *ret_name = "HIKSEMI MD202";
                 return LETTER_U;
         }
@@ -139,20 +144,25 @@ void letters_format(letters_t letters, char *ret)
 letters_t kernel_letters(const struct bridge *b, enum driver driver)
 {
         const char *name;
-        letters_t uas = find_letters(uas_rows, ELEMENTSOF(uas_rows), b, 0), ruled = rule_letters(b, &name);
+        letters_t uas = find_letters(uas_rows, ELEMENTSOF(uas_rows), b, 0),
+                  ruled = rule_letters(b, &name);
 
-        /* usb-storage uses the rules only to decline a disk, and ignores their letters otherwise. */
+        /* usb-storage uses the rules only to decline a disk, and ignores their letters otherwise.
+         */
         if (driver == DRIVER_USB_STORAGE)
-                return find_letters(storage_rows, ELEMENTSOF(storage_rows), b, uas) | (ruled & LETTER_U);
+                return find_letters(storage_rows, ELEMENTSOF(storage_rows), b, uas) |
+                       (ruled & LETTER_U);
         return uas | ruled;
 }
 
 void kernel_flags(const struct bridge *b, struct kernel_flags *ret)
 {
         const struct kernel_row *row = kernel_row_find(uas_rows, ELEMENTSOF(uas_rows), b),
-                                *storage = kernel_row_find(storage_rows, ELEMENTSOF(storage_rows), b);
+                                *storage =
+                                        kernel_row_find(storage_rows, ELEMENTSOF(storage_rows), b);
         const char *rule_name;
-        letters_t table = row_letters(row), ruled = rule_letters(b, &rule_name), all = table | ruled;
+        letters_t table = row_letters(row), ruled = rule_letters(b, &rule_name),
+                  all = table | ruled;
 
         *ret = (struct kernel_flags){.ignore_uas = (all | row_letters(storage)) & LETTER_U};
         letters_format(all & ~LETTER_U, ret->letters);

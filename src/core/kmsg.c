@@ -15,7 +15,8 @@ static void take_property(struct kmsg *k, const char *line, size_t n)
         const char *value;
 
         if ((value = startswith(line, " SUBSYSTEM=")))
-                (void) copy_part(k->subsystem, sizeof(k->subsystem), value, n - (size_t) (value - line));
+                (void) copy_part(k->subsystem, sizeof(k->subsystem), value,
+                                 n - (size_t) (value - line));
         else if ((value = startswith(line, " DEVICE=")))
                 (void) copy_part(k->device, sizeof(k->device), value, n - (size_t) (value - line));
 }
@@ -71,8 +72,8 @@ static const struct pattern {
         enum weight weight;
         unsigned flags;
         /*
-         * Start of the message, behind "driver device: [sda] tag#1 ". Without a device it is longer than the name of a process
-         * (15): the kernel begins some messages with that.
+         * Start of the message, behind "driver device: [sda] tag#1 ". Without a device it is longer
+         * than the name of a process (15): the kernel begins some messages with that.
          */
         const char *text;
         const char *also; /* also contained, further on; empty: nothing follows */
@@ -196,13 +197,15 @@ static const struct pattern {
         /* clang-format on */
 };
 
-/* Returns the text of "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without its prefix. "Out of memory: " is none: a device has no blank.
+/* Returns the text of "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without its prefix. "Out of memory: "
+ * is none: a device has no blank.
  */
 static const char *kmsg_message(const struct kmsg *k, char *ret_device, size_t size)
 {
         const char *space = strchr(k->text, ' '), *colon = strstr(k->text, ": "), *s;
 
-        if (!space || !colon || colon < space || memchr(space + 1, ' ', (size_t) (colon - space - 1)))
+        if (!space || !colon || colon < space ||
+            memchr(space + 1, ' ', (size_t) (colon - space - 1)))
                 return k->text;
         (void) copy_part(ret_device, size, space + 1, (size_t) (colon - space - 1));
         s = colon + 2;
@@ -215,7 +218,8 @@ static const char *kmsg_message(const struct kmsg *k, char *ret_device, size_t s
         return s;
 }
 
-/* "usb2-port1" is 2-1, "2-1-port3" is 2-1.3. A port has no subsystem, so its record has no fields. */
+/* "usb2-port1" is 2-1, "2-1-port3" is 2-1.3. A port has no subsystem, so its record has no fields.
+ */
 static bool kmsg_port(const char *name, char *ret, size_t size)
 {
         const char *dash = strstr(name, "-port"), *bus = startswith(name, "usb");
@@ -241,7 +245,8 @@ static bool place_scsi(const struct kmsg *k, struct sign *s)
         if (startswith(name, "host"))
                 (void) copy_string(s->name, sizeof(s->name), name);
         else
-                (void) snprintf(s->name, sizeof(s->name), "host%.*s", (int) strcspn(name, ":"), name);
+                (void) snprintf(s->name, sizeof(s->name), "host%.*s", (int) strcspn(name, ":"),
+                                name);
         return true;
 }
 
@@ -250,7 +255,8 @@ static bool place_usb(const struct kmsg *k, const char *device, struct sign *s)
         const char *name;
         unsigned long long minor;
 
-        if (!k->subsystem[0] && startswith(k->text, "usb ") && kmsg_port(device, s->name, sizeof(s->name))) {
+        if (!k->subsystem[0] && startswith(k->text, "usb ") &&
+            kmsg_port(device, s->name, sizeof(s->name))) {
                 s->place = PLACE_PORT;
                 return true;
         }
@@ -283,7 +289,8 @@ static bool place_controller(const struct kmsg *k, struct sign *s)
         return true;
 }
 
-static bool sign_locate(enum source source, const struct kmsg *k, const char *device, struct sign *s)
+static bool sign_locate(enum source source, const struct kmsg *k, const char *device,
+                        struct sign *s)
 {
         if (source == FROM_SCSI)
                 return place_scsi(k, s);
@@ -296,15 +303,17 @@ static bool sign_locate(enum source source, const struct kmsg *k, const char *de
 }
 
 /*
- * The cause that the errno of a transfer shows. BLAME_NONE: it was cancelled, or its device has gone. A garbled transfer is a
- * sign of a bad cable. With ENOSR and ECOMM the controller could not read or write memory in time.
+ * The cause that the errno of a transfer shows. BLAME_NONE: it was cancelled, or its device has
+ * gone. A garbled transfer is a sign of a bad cable. With ENOSR and ECOMM the controller could not
+ * read or write memory in time.
  */
 static const struct {
         const char *number;
         enum blame blame;
 } errnos[] = {
-        {"-2", BLAME_NONE},   {"-19", BLAME_NONE},  {"-104", BLAME_NONE},      {"-108", BLAME_NONE},      {"-62", BLAME_CABLE},
-        {"-71", BLAME_CABLE}, {"-84", BLAME_CABLE}, {"-63", BLAME_CONTROLLER}, {"-70", BLAME_CONTROLLER},
+        {"-2", BLAME_NONE},   {"-19", BLAME_NONE},       {"-104", BLAME_NONE},
+        {"-108", BLAME_NONE}, {"-62", BLAME_CABLE},      {"-71", BLAME_CABLE},
+        {"-84", BLAME_CABLE}, {"-63", BLAME_CONTROLLER}, {"-70", BLAME_CONTROLLER},
 };
 
 /* Returns false if the sign has no meaning. */
@@ -401,7 +410,8 @@ const char *blame_sentence(enum blame b)
 }
 
 /* startswith() for these three, one after the other. */
-static const char *text_behind(const char *text, const char *driver, const char *name, const char *event)
+static const char *text_behind(const char *text, const char *driver, const char *name,
+                               const char *event)
 {
         text = startswith(text, driver);
         if (!text)
@@ -423,7 +433,8 @@ void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
         (void) copy_part(port, sizeof(port), interface, strcspn(interface, ":"));
         /* The first form is of Linux up to 6.8, the second of later ones. */
         number = text_behind(k->text, "uas: probe of ", interface, " failed with error -")
-                         ?: text_behind(k->text, "uas ", interface, ": probe with driver uas failed with error -");
+                         ?: text_behind(k->text, "uas ", interface,
+                                        ": probe with driver uas failed with error -");
         if (number) {
                 if (parse_uint(number, 10, 4095, &v) >= 0)
                         *error = -(int) v;

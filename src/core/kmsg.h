@@ -55,10 +55,12 @@ enum weight {
         WEIGHT_MEDIUM,
         WEIGHT_HIGH,
         WEIGHT_FATAL,  /* the disk cannot be reached any more */
-        WEIGHT_AROUND, /* no fault of the disk: it explains signs around it, and is reported only with them */
+        WEIGHT_AROUND, /* no fault of the disk: it explains signs around it, and is reported only
+                          with them */
         WEIGHT_NEW,    /* no fault: a new host or device. Earlier signs are of another one */
         WEIGHT_GONE,   /* no fault: unplugged. Later signs are a consequence */
-        WEIGHT_SLEEP,  /* no fault: the machine falls asleep. When it wakes up, the kernel may reset every device */
+        WEIGHT_SLEEP,  /* no fault: the machine falls asleep. When it wakes up, the kernel may reset
+                          every device */
         WEIGHT_AWAKE,  /* no fault: it is awake again */
 };
 
@@ -71,10 +73,10 @@ struct sign {
         enum weight weight;
         enum driver driver; /* WEIGHT_NEW of a host: the driver that took it; else DRIVER_NONE */
         bool excuses;       /* a bridge is not to blame for signs around this one */
-        bool follows;       /* part of the kernel's error handling, which began with an earlier sign */
-        bool handling;      /* the SCSI layer's error handler is at work on this host */
-        bool resets;        /* the disk is reset: no command from before is pending any more */
-        const char *what;   /* "commands were not answered in time" */
+        bool follows;  /* part of the kernel's error handling, which began with an earlier sign */
+        bool handling; /* the SCSI layer's error handler is at work on this host */
+        bool resets;   /* the disk is reset: no command from before is pending any more */
+        const char *what; /* "commands were not answered in time" */
 };
 
 /* Returns false if the record does not count. */
@@ -83,13 +85,14 @@ bool sign_read(const struct kmsg *k, struct sign *ret);
 /* Returns the constant string of a sign with the same words; NULL: no sign has them. */
 const char *sign_what(const char *text);
 
-/* Returns the cause as part of a sentence: "the bridge", "the cable or a connector", "the power supply". */
+/* Returns the cause as part of a sentence: "the bridge", "the cable or a connector", "the power
+ * supply". */
 const char *blame_sentence(enum blame b);
 const char *blame_to_string(enum blame v);
 int blame_from_string(const char *s);
 
 /*
- * Reads a record about uas and an interface ("2-1:1.0"). *error becomes the negative errno with which uas gave up on it
- * (drivers/base/dd.c), or 0 if another device was plugged in there.
+ * Reads a record about uas and an interface ("2-1:1.0"). *error becomes the negative errno with
+ * which uas gave up on it (drivers/base/dd.c), or 0 if another device was plugged in there.
  */
 void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error);

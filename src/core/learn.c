@@ -53,7 +53,8 @@ static void learn_in_use(struct life *l, const struct event *e, usec_t now)
                         l->use.retries = 0;
                 return;
         }
-        if (!l->use.hidden) /* no event may report the end of this use: perhaps a search by name can change that */
+        if (!l->use.hidden) /* no event may report the end of this use: perhaps a search by name can
+                               change that */
                 l->use.looked = false;
         l->use.hidden = true;
         if (!l->use.retry_at)
@@ -77,8 +78,8 @@ static void learn_users(struct life *l, const struct event *e, usec_t now)
 }
 
 /*
- * The hold has ended, and the disk may be mounted: our claim must not make that fail. It is checked again when something changes,
- * or after a while.
+ * The hold has ended, and the disk may be mounted: our claim must not make that fail. It is checked
+ * again when something changes, or after a while.
  */
 void learn_released(struct life *l, usec_t now)
 {
@@ -97,7 +98,8 @@ void lease_decide(struct life *l)
         bool forced = f->override_forced, policy_forced = f->policy_forced;
 
         /*
-         * A lease counts like an override, and overrules no more than that. But it is temporary: a policy that was set with
+         * A lease counts like an override, and overrules no more than that. But it is temporary: a
+         * policy that was set with
          * --force does not block it, and one for uas permits uas.
          */
         if (l->lease.active && l->lease.to != DRIVER_NONE) {
@@ -136,7 +138,8 @@ static bool lease_move(struct life *l, const struct event *e)
                 return false;
         l->lease.over = e->type == EVENT_LEASE_ENDED;
         l->lease.to = e->target;
-        l->lease.forced = l->lease.over || e->force; /* the way back to the former driver needs no permission */
+        l->lease.forced = l->lease.over ||
+                          e->force; /* the way back to the former driver needs no permission */
         return true;
 }
 
@@ -184,7 +187,8 @@ static void learn_request(struct life *l, const struct event *e)
         attempt_start_over(l);
 }
 
-/* Cancels only a waiting switch: a running one is not interrupted, and a finished one is not undone. */
+/* Cancels only a waiting switch: a running one is not interrupted, and a finished one is not
+ * undone. */
 static void learn_cancelled(struct life *l, const struct event *e)
 {
         bool waits = l->disk.state == STATE_WAITING || l->disk.state == STATE_HELD;
@@ -205,7 +209,8 @@ static void learn_cancelled(struct life *l, const struct event *e)
         l->use.looked = false; /* no search runs from now on */
         l->use.free_since = 0;
         lease_decide(l);
-        l->cancelled = lease_wants(l); /* if the present override and policy want no switch, there is nothing to cancel */
+        l->cancelled = lease_wants(l); /* if the present override and policy want no switch, there
+                                          is nothing to cancel */
 }
 
 /* The result of a switch that another process has started: its outcome is unknown. */
@@ -213,7 +218,8 @@ static void foreign_outcome(const struct life *l, const struct event *e, struct 
 {
         const struct disk *d = &l->disk;
 
-        /* Deferred: our own switch was about to begin, or the disk of that switch was unplugged. Otherwise it has failed. */
+        /* Deferred: our own switch was about to begin, or the disk of that switch was unplugged.
+         * Otherwise it has failed. */
         if (!decision_wants_switch(&d->facts, &d->decision))
                 o->code = UASD_EXIT_OK;
         else if (l->attempt.to != DRIVER_NONE || e->replugged)
@@ -236,16 +242,19 @@ static void learn_ended(struct life *l, const struct event *e, usec_t now)
         /* A killed switch has failed, unless the disk is on its target. */
         if (e->killed && l->attempt.to != DRIVER_NONE && !elsewhere) {
                 *o = (struct outcome){.code = UASD_EXIT_OK};
-                (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed",
+                (void) snprintf(o->text, sizeof(o->text),
+                                "moved to %s, though uasd-switch was killed",
                                 driver_to_string(l->attempt.to));
         }
         o->from = l->attempt.from;
         o->to = l->attempt.to;
         l->attempt.running = l->attempt.asked_meanwhile = false;
         l->attempt.from = l->attempt.to = DRIVER_NONE;
-        if (o->code == UASD_EXIT_OK && elsewhere) { /* otherwise the same switch would begin again and again */
+        if (o->code == UASD_EXIT_OK &&
+            elsewhere) { /* otherwise the same switch would begin again and again */
                 o->code = UASD_EXIT_FAILED;
-                (void) snprintf(o->text, sizeof(o->text), "uasd-switch said that it was done, but the disk is on %s",
+                (void) snprintf(o->text, sizeof(o->text),
+                                "uasd-switch said that it was done, but the disk is on %s",
                                 driver_to_string(l->disk.facts.driver));
         }
         l->disk.last_code = o->code;
@@ -267,7 +276,8 @@ static void learn_ended(struct life *l, const struct event *e, usec_t now)
         }
         if (disk_went_wrong(&l->disk)) {
                 if (life_stranded(l))
-                        l->attempt.not_before = now + (STRANDED_PAUSE_USEC << 2 * l->attempt.flights);
+                        l->attempt.not_before =
+                                now + (STRANDED_PAUSE_USEC << 2 * l->attempt.flights);
                 else
                         l->attempt.not_before = now + (FLIGHT_PAUSE_USEC << l->attempt.flights);
                 l->attempt.flights += l->attempt.flights <= FLIGHTS_MOST;
@@ -298,8 +308,8 @@ void learn(struct life *l, const struct event *e, usec_t now)
                 learn_request(l, e);
                 break;
         case EVENT_AGAIN:
-                learn_request(l,
-                              &(struct event){.target = l->disk.facts.override_target, .force = l->disk.facts.override_forced});
+                learn_request(l, &(struct event){.target = l->disk.facts.override_target,
+                                                 .force = l->disk.facts.override_forced});
                 break;
         case EVENT_CANCEL:
                 learn_cancelled(l, e);

@@ -45,7 +45,8 @@ static unsigned capability_speed(const uint8_t *p)
         if (p[2] != CAPABILITY_SUPERSPEED_PLUS || p[0] < SUPERSPEED_PLUS_SIZE)
                 return 0;
         n = (p[4] & 0x1fU) + 1;
-        for (unsigned at = SUPERSPEED_PLUS_SIZE; n > 0 && at + SUBLINK_SIZE <= p[0]; n--, at += SUBLINK_SIZE) {
+        for (unsigned at = SUPERSPEED_PLUS_SIZE; n > 0 && at + SUBLINK_SIZE <= p[0];
+             n--, at += SUBLINK_SIZE) {
                 unsigned speed = sublink_speed(p + at);
 
                 if (speed > top)
@@ -76,8 +77,8 @@ unsigned usb_version_bcd(const char *version)
         unsigned long long major, minor;
 
         version += strspn(version, " ");
-        if (take_uint(&version, 16, 0xff, &major) < 0 || *version++ != '.' || take_uint(&version, 16, 0xff, &minor) < 0 ||
-            *version)
+        if (take_uint(&version, 16, 0xff, &major) < 0 || *version++ != '.' ||
+            take_uint(&version, 16, 0xff, &minor) < 0 || *version)
                 return 0;
         return (unsigned) (major << 8 | minor);
 }
@@ -92,11 +93,13 @@ unsigned device_max_speed(const void *bos, size_t size, const char *usb_version,
                 top = bos_max_speed(p + p[0], size - p[0]);
         if (top > 0)
                 return MAX(top, link_mbps);
-        if (link_mbps != 480) /* The reason of a slower link is unknown. At a faster one, bcdUSB or the BOS is wrong. */
+        if (link_mbps != 480) /* The reason of a slower link is unknown. At a faster one, bcdUSB or
+                                 the BOS is wrong. */
                 return 0;
         if (has_bos)
                 return 480;
-        /* A faster device has 2.10 here and a BOS, but this kernel does not show the BOS. Some devices have 3.x nevertheless. */
+        /* A faster device has 2.10 here and a BOS, but this kernel does not show the BOS. Some
+         * devices have 3.x nevertheless. */
         if (bcd >= 0x0300)
                 return 5000;
         if (bcd > 0 && bcd <= 0x0200)
@@ -168,15 +171,19 @@ enum link_limit link_limit(const struct link_facts *l, const char **ret_hub)
 
 /* The name is that of the hub that limits it. */
 static const char *const remedies[_LINK_LIMIT_MAX] = {
-        [LINK_LIMIT_CABLE] = "Its port has a SuperSpeed side: try another USB 3 cable, and plug it in all the way.",
+        [LINK_LIMIT_CABLE] =
+                "Its port has a SuperSpeed side: try another USB 3 cable, and plug it in all the way.",
         [LINK_LIMIT_PORT] = "Its port has no SuperSpeed side: plug it into a USB 3 port.",
-        [LINK_LIMIT_HUB] =
-                WITH_NAME("It is behind the USB 2 hub %s: plug it into a USB 3 port of the machine, or use a USB 3 hub."),
+        [LINK_LIMIT_HUB] = WITH_NAME(
+                "It is behind the USB 2 hub %s: plug it into a USB 3 port of the machine, or use a USB 3 hub."),
         [LINK_LIMIT_HUB_CABLE] = WITH_NAME(
                 "The link of hub %s is as slow, although its port has a SuperSpeed side: try another USB 3 cable between hub and machine."),
-        [LINK_LIMIT_HUB_PORT] = WITH_NAME("The port of hub %s has no SuperSpeed side: plug the hub into a USB 3 port."),
-        [LINK_LIMIT_CONTROLLER] = "Its USB controller has no SuperSpeed: plug it into a port of another controller.",
-        [LINK_LIMIT_UNKNOWN] = "The cause is the cable, the port or a hub: try a USB 3 port of the machine and another cable.",
+        [LINK_LIMIT_HUB_PORT] = WITH_NAME(
+                "The port of hub %s has no SuperSpeed side: plug the hub into a USB 3 port."),
+        [LINK_LIMIT_CONTROLLER] =
+                "Its USB controller has no SuperSpeed: plug it into a port of another controller.",
+        [LINK_LIMIT_UNKNOWN] =
+                "The cause is the cable, the port or a hub: try a USB 3 port of the machine and another cable.",
 };
 
 char *link_advice(const struct link_facts *l, char *ret, size_t size)
@@ -190,9 +197,11 @@ char *link_advice(const struct link_facts *l, char *ret, size_t size)
                 return ret;
         (void) sentence_with(remedies[limit], hub, remedy, sizeof(remedy));
         if (l->able == LINK_ABLE)
-                (void) snprintf(ret, size, "It can do SuperSpeed, but its link has %u Mbit/s. %s", l->speed_mbps, remedy);
+                (void) snprintf(ret, size, "It can do SuperSpeed, but its link has %u Mbit/s. %s",
+                                l->speed_mbps, remedy);
         else
-                (void) snprintf(ret, size, "It seems able to do SuperSpeed, but its link has %u Mbit/s. %s", l->speed_mbps,
-                                remedy);
+                (void) snprintf(ret, size,
+                                "It seems able to do SuperSpeed, but its link has %u Mbit/s. %s",
+                                l->speed_mbps, remedy);
         return ret;
 }

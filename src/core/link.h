@@ -6,14 +6,17 @@
 /* Is a disk linked as fast as possible? If not, which part of the path limits it? */
 
 /*
- * Returns the highest speed of a device according to its descriptors, in Mbit/s. The sources are the SuperSpeed capabilities in
- * its BOS (binary object store: /sys/bus/usb/devices/X/bos_descriptors, since Linux 6.9), or else its bcdUSB. The bytes come from
+ * Returns the highest speed of a device according to its descriptors, in Mbit/s. The sources are
+ * the SuperSpeed capabilities in its BOS (binary object store:
+ * /sys/bus/usb/devices/X/bos_descriptors, since Linux 6.9), or else its bcdUSB. The bytes come from
  * the device, so each one is checked.
  *
- * bos: NULL if there is none, or the kernel does not show it. usb_version: bcdUSB as in sysfs, "2.10". link_mbps: present speed.
- * Never returns less than that, but 0 if unknown. No descriptor contains lanes: only the link shows 20 Gbit/s.
+ * bos: NULL if there is none, or the kernel does not show it. usb_version: bcdUSB as in sysfs,
+ * "2.10". link_mbps: present speed. Never returns less than that, but 0 if unknown. No descriptor
+ * contains lanes: only the link shows 20 Gbit/s.
  */
-unsigned device_max_speed(const void *bos, size_t size, const char *usb_version, unsigned link_mbps);
+unsigned device_max_speed(const void *bos, size_t size, const char *usb_version,
+                          unsigned link_mbps);
 
 /* Converts bcdUSB as in sysfs, "2.10", to 0x0210; 0: malformed. */
 unsigned usb_version_bcd(const char *version);
@@ -23,7 +26,8 @@ unsigned usb_version_bcd(const char *version);
 /* Does the device support SuperSpeed? */
 enum link_able {
         LINK_ABLE_NO,      /* no sign of it */
-        LINK_ABLE_PERHAPS, /* bcdUSB is 2.10: all that do and are linked at high speed (USB 3.2, 9.2.6.6), and a few others */
+        LINK_ABLE_PERHAPS, /* bcdUSB is 2.10: all that do and are linked at high speed
+                              (USB 3.2, 9.2.6.6), and a few others */
         LINK_ABLE,         /* by its descriptors (device_max_speed()), or it is linked so */
 };
 
@@ -37,14 +41,15 @@ enum link_peer {
 struct link_step {
         enum link_peer peer;
         char hub[INTERFACE_NAME_MAX]; /* "1-2"; "usb1": the root hub */
-        unsigned hub_bcd_usb;         /* 0x0200, 0x0210 for the high-speed half of a USB 3 hub, or 0: unknown */
+        unsigned hub_bcd_usb; /* 0x0200, 0x0210 for the high-speed half of a USB 3 hub, or 0:
+                                 unknown */
         bool root;
 };
 
 struct link_facts {
         unsigned speed_mbps;
         enum link_able able;
-        unsigned controller_mbps;               /* speed of the fastest root hub of its controller; 0: unknown */
+        unsigned controller_mbps; /* speed of the fastest root hub of its controller; 0: unknown */
         struct link_step steps[LINK_STEPS_MAX]; /* from the disk to the root hub */
         size_t n_steps;
 };

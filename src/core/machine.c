@@ -17,9 +17,10 @@ static struct action *actions_add(struct actions *a, enum action_type type)
 }
 
 /*
- * One automatic attempt for each attachment: otherwise hold, switch, roll-back and hold would never end. A disk that must leave
- * uas has a few: a sick one may have been busy with udev's commands at the first attempt. Another target than that of the last
- * attempt is a new wish: the user has changed uasd.conf, a rule or the quirks parameter.
+ * One automatic attempt for each attachment: otherwise hold, switch, roll-back and hold would never
+ * end. A disk that must leave uas has a few: a sick one may have been busy with udev's commands at
+ * the first attempt. Another target than that of the last attempt is a new wish: the user has
+ * changed uasd.conf, a rule or the quirks parameter.
  */
 static bool attempt_used_up(const struct life *l)
 {
@@ -48,17 +49,20 @@ static void machine_settle_lease(struct life *l)
 /* Returns the state of a disk that stays on its driver. */
 static enum state disk_rest_state(const struct disk *d)
 {
-        /* Rolled back and then distrusted: it is on its target now, but the switch was no success. */
+        /* Rolled back and then distrusted: it is on its target now, but the switch was no success.
+         */
         if (d->outcome.code == UASD_EXIT_ROLLED_BACK && decision_flees(&d->facts, &d->decision))
                 return STATE_FAILED;
-        if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS && d->facts.trial_open)
+        if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS &&
+            d->facts.trial_open)
                 return STATE_TRIAL;
         return d->decision.rest;
 }
 
 enum state state_derive(const struct disk *d, const struct standing *s)
 {
-        assert(d->decision.rest != STATE_SWITCHING && d->decision.rest != STATE_HELD && d->decision.rest != STATE_WAITING);
+        assert(d->decision.rest != STATE_SWITCHING && d->decision.rest != STATE_HELD &&
+               d->decision.rest != STATE_WAITING);
         if (s->switching)
                 return STATE_SWITCHING;
         if (s->held)
@@ -102,14 +106,16 @@ static void machine_begin_switch(struct life *l, struct actions *ret)
 }
 
 /* Returns the time of the next step. */
-static usec_t machine_act_held(struct life *l, const struct environment *env, usec_t now, struct actions *ret,
-                               struct actions *last)
+static usec_t machine_act_held(struct life *l, const struct environment *env, usec_t now,
+                               struct actions *ret, struct actions *last)
 {
         usec_t start = MAX(now, MAX(l->use.retry_at, l->attempt.not_before));
-        bool try = lease_wants(l) && (!l->cancelled || l->lease.active) && !attempt_used_up(l) && !l->inhibited &&
-                   !env->stopping && !env->sleeping && l->hold.deadline >= start + HOLD_LEAST_USEC;
+        bool try = lease_wants(l) && (!l->cancelled || l->lease.active) && !attempt_used_up(l) &&
+                   !l->inhibited && !env->stopping && !env->sleeping &&
+                   l->hold.deadline >= start + HOLD_LEAST_USEC;
 
-        /* The disk appeared during the switch, or a process opened it: the hold has time for another attempt. */
+        /* The disk appeared during the switch, or a process opened it: the hold has time for
+         * another attempt. */
         if (try && start > now)
                 return start;
         if (try)
@@ -122,16 +128,18 @@ static usec_t machine_act_held(struct life *l, const struct environment *env, us
 }
 
 /* Returns the time of the next step. */
-static usec_t machine_act_waiting(struct life *l, const struct environment *env, usec_t now, struct actions *last)
+static usec_t machine_act_waiting(struct life *l, const struct environment *env, usec_t now,
+                                  struct actions *last)
 {
         usec_t ready;
 
         if (env->stopping || env->sleeping || l->inhibited)
                 return USEC_INFINITY;
         /*
-         * Inside delay_use, or without a driver, the disk cannot have users yet. A SCSI device without a block device is
-         * different: the kernel probes it, for up to 100 s during a spin-up, and may add the disk at any moment. uasd waits for
-         * its uevent. The uevent may be lost, and the disk may never come. So the switch itself checks now and then.
+         * Inside delay_use, or without a driver, the disk cannot have users yet. A SCSI device
+         * without a block device is different: the kernel probes it, for up to 100 s during a
+         * spin-up, and may add the disk at any moment. uasd waits for its uevent. The uevent may be
+         * lost, and the disk may never come. So the switch itself checks now and then.
          */
         if (!life_has_disks(l)) {
                 if (life_has_luns(l) && !env->booted)
@@ -169,7 +177,8 @@ static usec_t machine_act_waiting(struct life *l, const struct environment *env,
 }
 
 /* Returns the time of the next step. */
-static usec_t machine_act_trial(struct life *l, const struct environment *env, usec_t now, struct actions *last)
+static usec_t machine_act_trial(struct life *l, const struct environment *env, usec_t now,
+                                struct actions *last)
 {
         if (!l->trial.until) {
                 l->trial.until = now + env->trial_usec;
@@ -199,11 +208,13 @@ static void machine_check(const struct life *l)
         assert((l->disk.state == STATE_SWITCHING) == l->attempt.running);
         assert(!l->watched || l->disk.state == STATE_WAITING);
         /* A hold is undecided only as long as there is time for a switch and its undo. */
-        assert(l->disk.state != STATE_HELD || (l->timer != USEC_INFINITY && l->timer + HOLD_LEAST_USEC <= l->hold.deadline));
+        assert(l->disk.state != STATE_HELD ||
+               (l->timer != USEC_INFINITY && l->timer + HOLD_LEAST_USEC <= l->hold.deadline));
         assert(!l->lease.over || l->lease.active);
 }
 
-void machine_step(struct life *l, const struct environment *env, const struct event *e, usec_t now, struct actions *ret)
+void machine_step(struct life *l, const struct environment *env, const struct event *e, usec_t now,
+                  struct actions *ret)
 {
         enum state before = l->disk.state;
         enum reason reason = l->disk.decision.reason;

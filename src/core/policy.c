@@ -40,12 +40,15 @@ static void read_conditions(struct policy_input *in)
                 [REASON_NO_BOT] = fits_no_bot(in),
                 [REASON_FORCE_NEEDED] = in->wish == DRIVER_UAS && in->kernel_ignores && !in->forced,
                 [REASON_OVERRIDE] = in->override != DRIVER_NONE,
-                /* A policy is older than the trouble, too. Moved to uas, it would fail there, and be moved to and fro. */
+                /* A policy is older than the trouble, too. Moved to uas, it would fail there, and
+                   be moved to and fro. */
                 [REASON_NOT_UAS] = !in->override && f->trouble && f->driver == DRIVER_USB_STORAGE,
-                /* A policy is older than the failure. A user who requests `switch` now knows of it. */
+                /* A policy is older than the failure. A user who requests `switch` now knows of it.
+                 */
                 [REASON_TRIAL_FAILED] = !in->override && in->wish == DRIVER_UAS && f->trial_failed,
                 [REASON_POLICY] = f->policy == POLICY_UAS || f->policy == POLICY_USB_STORAGE,
-                /* Also a disk that was moved to usb-storage for this reason: otherwise it would be moved again and again. */
+                /* Also a disk that was moved to usb-storage for this reason: otherwise it would be
+                   moved again and again. */
                 [REASON_UAS_KEPT_AWAY] = f->uas_kept_away && f->driver != DRIVER_UAS,
                 [REASON_DISTRUSTED] = f->distrusted,
                 [REASON_VERDICT_BAD] = f->verdict == VERDICT_BAD,
@@ -93,11 +96,13 @@ void policy_input_read(const struct facts *f, struct policy_input *ret)
 
 /* ---- the drivers ---- */
 
-/* It has no driver, perhaps because our entry has kept it off uas. It goes to uas, unless another source forbids that. */
+/* It has no driver, perhaps because our entry has kept it off uas. It goes to uas, unless another
+ * source forbids that. */
 static enum driver choose_uas_alone(const struct policy_input *in)
 {
         const struct facts *f = in->f;
-        bool objected = in->entry_ignores || in->kernel_ignores || f->uas_kept_away || f->no_sg || lacks_streams(f);
+        bool objected = in->entry_ignores || in->kernel_ignores || f->uas_kept_away || f->no_sg ||
+                        lacks_streams(f);
 
         if (f->driver != DRIVER_NONE || objected)
                 return DRIVER_NONE;
@@ -136,7 +141,8 @@ static void found_driver(const struct policy_input *in, char *ret, size_t size)
         if (f->driver == DRIVER_NONE)
                 (void) snprintf(ret, size, "no driver");
         else
-                (void) snprintf(ret, size, "the driver is %s", *f->driver_name ? f->driver_name : driver_to_string(f->driver));
+                (void) snprintf(ret, size, "the driver is %s",
+                                *f->driver_name ? f->driver_name : driver_to_string(f->driver));
 }
 
 static void found_policy(const struct policy_input *in, char *ret, size_t size)
@@ -144,7 +150,8 @@ static void found_policy(const struct policy_input *in, char *ret, size_t size)
         const struct facts *f = in->f;
         char policy[64];
 
-        (void) snprintf(ret, size, f->policy_forced ? "the policy is %s, forced" : "the policy is %s",
+        (void) snprintf(ret, size,
+                        f->policy_forced ? "the policy is %s, forced" : "the policy is %s",
                         policy_text(f->policy, f->policy_source, policy, sizeof(policy)));
 }
 
@@ -163,14 +170,19 @@ static void found_force_needed(const struct policy_input *in, char *ret, size_t 
         else if (!in->kernel_ignores)
                 (void) snprintf(ret, size, "uas is requested, and the kernel does not object");
         else if (in->forced)
-                (void) snprintf(ret, size, "uas is requested with force, but the kernel disables it for %s", in->kernel.name);
+                (void) snprintf(ret, size,
+                                "uas is requested with force, but the kernel disables it for %s",
+                                in->kernel.name);
         else
-                (void) snprintf(ret, size, "uas is requested without force, but the kernel disables it for %s", in->kernel.name);
+                (void) snprintf(ret, size,
+                                "uas is requested without force, but the kernel disables it for %s",
+                                in->kernel.name);
 }
 
 static void found_override(const struct policy_input *in, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, in->forced ? "a user requested %s, forced" : "a user requested %s",
+        (void) snprintf(ret, size,
+                        in->forced ? "a user requested %s, forced" : "a user requested %s",
                         driver_to_string(in->override));
 }
 
@@ -187,7 +199,8 @@ static void found_trial(const struct policy_input *in, char *ret, size_t size)
         char why[HISTORY_TEXT_MAX];
 
         if (f->trial_failed)
-                (void) snprintf(ret, size, "its trial failed: %s", history_clause(f, why, sizeof(why)));
+                (void) snprintf(ret, size, "its trial failed: %s",
+                                history_clause(f, why, sizeof(why)));
         else if (f->trial_open)
                 (void) snprintf(ret, size, "its trial is running");
         else if (f->trial_passed)
@@ -200,12 +213,15 @@ static void found_uas_kept_away(const struct policy_input *in, char *ret, size_t
 {
         static const char *const why[_UAS_MODULE_MAX] = {
                 [UAS_MODULE_BLACKLISTED] = "uas is not loaded: modprobe.d blacklists it",
-                [UAS_MODULE_INSTALL_LINE] = "uas is not loaded: modprobe.d has an install line for it",
+                [UAS_MODULE_INSTALL_LINE] =
+                        "uas is not loaded: modprobe.d has an install line for it",
                 [UAS_MODULE_MISSING] = "this kernel has no module uas, or it is not installed",
         };
 
         if (in->f->uas_kept_away)
-                (void) snprintf(ret, size, "%s", why[in->f->uas_module] ?: "uas is not loaded, and cannot be loaded");
+                (void) snprintf(ret, size, "%s",
+                                why[in->f->uas_module]
+                                        ?: "uas is not loaded, and cannot be loaded");
         else
                 (void) snprintf(ret, size, "uas is loaded or can be");
 }
@@ -226,7 +242,10 @@ static void found_verdict(const struct policy_input *in, char *ret, size_t size)
         const char *verdict = verdict_to_string(in->f->verdict) ?: "unknown";
 
         if (in->f->verdict == VERDICT_UNKNOWN && in->f->verdict_disputed)
-                (void) snprintf(ret, size, "the verdict on this bridge is %s: the sources contradict each other", verdict);
+                (void) snprintf(
+                        ret, size,
+                        "the verdict on this bridge is %s: the sources contradict each other",
+                        verdict);
         else
                 (void) snprintf(ret, size, "the verdict on this bridge is %s", verdict);
 }
@@ -236,11 +255,13 @@ static void found_quirk(const struct policy_input *in, char *ret, size_t size)
         const struct facts *f = in->f;
 
         if (in->entry)
-                (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid, in->letters);
+                (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid,
+                                in->letters);
         else if (f->quirks_own[0])
                 (void) snprintf(ret, size, "only uasd itself has set %s", f->quirks_own);
         else
-                (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid, f->pid);
+                (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid,
+                                f->pid);
 }
 
 static bool kernel_flags_replaced(const struct policy_input *in)
@@ -255,13 +276,17 @@ static void found_kernel_table(const struct policy_input *in, char *ret, size_t 
         bool storage = in->kernel.source == KERNEL_TABLE_STORAGE;
 
         if (in->fits[REASON_KERNEL_TABLE] && storage)
-                (void) snprintf(ret, size, "a row of the kernel's table for usb-storage keeps it off UAS: %s", in->kernel.name);
+                (void) snprintf(ret, size,
+                                "a row of the kernel's table for usb-storage keeps it off UAS: %s",
+                                in->kernel.name);
         else if (in->fits[REASON_KERNEL_TABLE])
-                (void) snprintf(ret, size, "a row of the kernel's table keeps it off UAS: %s", in->kernel.name);
+                (void) snprintf(ret, size, "a row of the kernel's table keeps it off UAS: %s",
+                                in->kernel.name);
         else if (kernel_flags_replaced(in))
                 (void) snprintf(ret, size, REPLACED);
         else if (storage)
-                (void) snprintf(ret, size, "no row of the kernel's table for usb-storage keeps it off UAS");
+                (void) snprintf(ret, size,
+                                "no row of the kernel's table for usb-storage keeps it off UAS");
         else
                 (void) snprintf(ret, size, "no row of the kernel's table keeps it off UAS");
 }
@@ -269,7 +294,8 @@ static void found_kernel_table(const struct policy_input *in, char *ret, size_t 
 static void found_kernel_rule(const struct policy_input *in, char *ret, size_t size)
 {
         if (in->fits[REASON_KERNEL_RULE])
-                (void) snprintf(ret, size, "a rule of the kernel keeps it off UAS: %s", in->kernel.name);
+                (void) snprintf(ret, size, "a rule of the kernel keeps it off UAS: %s",
+                                in->kernel.name);
         else if (kernel_flags_replaced(in))
                 (void) snprintf(ret, size, REPLACED);
         else
@@ -282,7 +308,8 @@ static void found_no_streams(const struct policy_input *in, char *ret, size_t si
         const char *controller = *f->controller ? f->controller : "an unknown controller";
 
         if (f->no_streams)
-                (void) snprintf(ret, size, "%u Mbit/s on %s, which has no streams", f->speed_mbps, controller);
+                (void) snprintf(ret, size, "%u Mbit/s on %s, which has no streams", f->speed_mbps,
+                                controller);
         else
                 (void) snprintf(ret, size, "%u Mbit/s on %s", f->speed_mbps, controller);
 }
@@ -298,7 +325,8 @@ static void found_no_sg(const struct policy_input *in, char *ret, size_t size)
                 (void) snprintf(ret, size, "%s is not known to lack scatter-gather", controller);
 }
 
-/* auto removes the policy of uasctl, and that of another source applies. NULL: the remedy of the row applies. */
+/* auto removes the policy of uasctl, and that of another source applies. NULL: the remedy of the
+ * row applies. */
 static const char *advise_policy(const struct policy_input *in)
 {
         bool uas = in->f->policy == POLICY_UAS;

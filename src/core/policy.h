@@ -5,7 +5,8 @@
 
 struct decision {
         enum driver target; /* DRIVER_NONE: leave it on its driver */
-        enum state rest;    /* the state of a disk that needs no switch: settled, ignored, incapable, unbound */
+        enum state rest; /* the state of a disk that needs no switch: settled, ignored, incapable,
+                            unbound */
         enum reason reason;
 };
 
@@ -19,9 +20,9 @@ bool decision_wants_switch(const struct facts *f, const struct decision *d);
 bool decision_flees(const struct facts *f, const struct decision *d);
 
 /*
- * Returns true if the switch is possible in udev's event of the interface, in the initramfs or in the coldplug of the root file
- * system. In an initramfs a trial cannot be recorded, so uas is only for disks that have passed theirs. A switch away from uas is
- * always safe.
+ * Returns true if the switch is possible in udev's event of the interface, in the initramfs or in
+ * the coldplug of the root file system. In an initramfs a trial cannot be recorded, so uas is only
+ * for disks that have passed theirs. A switch away from uas is always safe.
  */
 bool decision_fits_early(const struct facts *f, const struct decision *d, bool initramfs);
 
@@ -44,7 +45,8 @@ void policy_input_read(const struct facts *f, struct policy_input *ret);
 
 struct decision_row {
         const char *word;  /* the stable word of the reason */
-        const char *brief; /* the same in at most 12 characters, for the table of `uasctl list`; NULL: the word */
+        const char *brief; /* the same in at most 12 characters, for the table of `uasctl list`;
+                              NULL: the word */
         enum driver target;
         const char *choice;   /* in words: the facts decide instead of `target` */
         enum state rest;      /* STATE_SETTLED (0) becomes STATE_UNBOUND without a driver */
@@ -81,27 +83,28 @@ const char *reason_sentence(enum reason r);
 /* The same for this disk: some reasons have more than one sentence. */
 const char *reason_sentence_of(const struct facts *f, enum reason r);
 /*
- * Returns the reason for a driver in one word of at most 12 characters, for the table of `uasctl list`: the column has to fit
- * into 80 with all others. Never NULL.
+ * Returns the reason for a driver in one word of at most 12 characters, for the table of `uasctl
+ * list`: the column has to fit into 80 with all others. Never NULL.
  */
 const char *why_word(enum state s, enum reason r);
 /* Returns the meaning of a state, a sentence. Never NULL. */
 const char *state_sentence(enum state s);
 
 /*
- * Writes which driver the kernel itself chooses for this disk and why, and whether a switch has moved it since. Empty: the disk
- * offers no choice. rows: of explain(). built: 1 if usb-storage is built with UAS support, 0 if not, negative if unknown. Returns
- * ret.
+ * Writes which driver the kernel itself chooses for this disk and why, and whether a switch has
+ * moved it since. Empty: the disk offers no choice. rows: of explain(). built: 1 if usb-storage is
+ * built with UAS support, 0 if not, negative if unknown. Returns ret.
  */
-char *explain_kernel(const struct facts *f, const struct explain_row *rows, size_t n, int built, char *ret, size_t size);
+char *explain_kernel(const struct facts *f, const struct explain_row *rows, size_t n, int built,
+                     char *ret, size_t size);
 
 /*
- * For a disk without a driver, although uas is there and nothing forbids it: writes the possible causes and remedies, as
- * sentences. Empty for any other disk. probe_error: the error of uas (kmsg_note_probe() of core/kmsg.h), 0 if unknown. Returns
- * ret.
+ * For a disk without a driver, although uas is there and nothing forbids it: writes the possible
+ * causes and remedies, as sentences. Empty for any other disk. probe_error: the error of uas
+ * (kmsg_note_probe() of core/kmsg.h), 0 if unknown. Returns ret.
  */
 char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t size);
 
-/* If the initramfs does not have the record of the disk: writes what follows from that, and the command that makes it again
- * (NULL: not known). Empty for any other disk. Returns ret. */
+/* If the initramfs does not have the record of the disk: writes what follows from that, and the
+ * command that makes it again (NULL: not known). Empty for any other disk. Returns ret. */
 char *explain_initramfs(const struct facts *f, const char *command, char *ret, size_t size);

@@ -48,7 +48,8 @@ char *quirks_join(const char *const *strings, size_t n)
                         for (size_t j = i + 1; wins && j < n; j++)
                                 wins = !quirks_next(strings[j], vid, pid, &at);
                         if (wins && !quirks_next(joined, vid, pid, &at))
-                                used += (size_t) snprintf(joined + used, size - used, "%s%s", used ? "," : "", entry);
+                                used += (size_t) snprintf(joined + used, size - used, "%s%s",
+                                                          used ? "," : "", entry);
                         p += length;
                 }
         return joined;
@@ -81,7 +82,8 @@ int quirks_fit(const char *first, const char *string, const struct facts *const 
                         int r;
 
                         p += length;
-                        if (!quirk_entry_ids(entry, &vid, &pid) || quirks_next(made, vid, pid, &at) ||
+                        if (!quirk_entry_ids(entry, &vid, &pid) ||
+                            quirks_next(made, vid, pid, &at) ||
                             is_plugged(entry, plugged, n) != (pass == 0))
                                 continue;
                         if (length <= QUIRKS_MAX && quirks_append(made, entry))
@@ -106,7 +108,8 @@ char *quirks_at(const struct quirk_facts *q, enum quirk_source place)
         for (size_t i = 0; i < q->lines.n; i++) {
                 const struct quirk_line *line = q->lines.list + i;
 
-                if (line->source == place || (place == QUIRK_COMMAND_LINE && line->source == QUIRK_MODPROBE && !q->built_in))
+                if (line->source == place ||
+                    (place == QUIRK_COMMAND_LINE && line->source == QUIRK_MODPROBE && !q->built_in))
                         strings[n++] = line->value;
         }
         joined = quirks_join(strings, n);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/quirks.h"
 
-/* The letters of usb_stor_adjust_quirks() in drivers/usb/storage/usb.c. An entry without any clears all flags of the kernel. */
+/* The letters of usb_stor_adjust_quirks() in drivers/usb/storage/usb.c. An entry without any clears
+ * all flags of the kernel. */
 const char *quirk_letter_means(char letter)
 {
         static const char *const means['z' + 1] = {

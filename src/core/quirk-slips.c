@@ -18,7 +18,8 @@ DEFINE_TO_STRING(quirk_slip_kind)
 
 #define SEPARATORS ":;./-_= \t"
 
-/* Reads a number, and skips separators in front of it. ret_digits: without leading zeros. False: no number, or above 0xffff. */
+/* Reads a number, and skips separators in front of it. ret_digits: without leading zeros. False: no
+ * number, or above 0xffff. */
 static bool slip_take_number(const char **p, const char *end, unsigned *ret, size_t *ret_digits)
 {
         const char *s = *p, *start, *first;
@@ -38,7 +39,8 @@ static bool slip_take_number(const char **p, const char *end, unsigned *ret, siz
         return s > start && *ret_digits <= 4;
 }
 
-/* The letters of an entry that the kernel knows, each once; 'u' if there are none, since the author wanted an effect. */
+/* The letters of an entry that the kernel knows, each once; 'u' if there are none, since the author
+ * wanted an effect. */
 static void slip_add_letters(const char *p, const char *end, char *ret, size_t size)
 {
         letters_t letters = 0;
@@ -52,7 +54,8 @@ static void slip_add_letters(const char *p, const char *end, char *ret, size_t s
 }
 
 /* Finds the mistake in the entry p[0..n]. Returns false if there is none. */
-static bool slip_find(const char *p, size_t n, enum quirk_slip_kind *ret, char *ret_meant, size_t size)
+static bool slip_find(const char *p, size_t n, enum quirk_slip_kind *ret, char *ret_meant,
+                      size_t size)
 {
         const char *end = p + n, *s = p, *letters, *colon = memchr(p, ':', n), *second = NULL;
         char copy[QUIRKS_MAX + 1];
@@ -67,8 +70,9 @@ static bool slip_find(const char *p, size_t n, enum quirk_slip_kind *ret, char *
                 slip_add_letters(s, end, ret_meant, size);
                 (void) copy_part(copy, sizeof(copy), p, MIN(n, QUIRKS_MAX));
                 if (quirks_next(copy, (uint16_t) vid, (uint16_t) pid, &at)) {
-                        for (letters = s + (s < end);
-                             letters < end && strchr(QUIRK_LETTERS, *letters | 0x20) && isalpha((unsigned char) *letters);)
+                        for (letters = s + (s < end); letters < end &&
+                                                      strchr(QUIRK_LETTERS, *letters | 0x20) &&
+                                                      isalpha((unsigned char) *letters);)
                                 letters++;
                         *ret = SLIP_UNKNOWN;
                         return letters < end;
@@ -109,7 +113,8 @@ static size_t name_distance(const char *a, const char *b)
 
                 row[0] = i;
                 for (size_t j = 1; j <= n; j++) {
-                        size_t changed = diagonal + (a[i - 1] != b[j - 1] && name_fold(a[i - 1]) != name_fold(b[j - 1]));
+                        size_t changed = diagonal + (a[i - 1] != b[j - 1] &&
+                                                     name_fold(a[i - 1]) != name_fold(b[j - 1]));
                         size_t added = 1 + MIN(row[j], row[j - 1]);
 
                         diagonal = row[j];
@@ -122,7 +127,8 @@ static size_t name_distance(const char *a, const char *b)
 static bool looks_like_entries(const char *s)
 {
         return isxdigit((unsigned char) *s) && strchr(s, ':') &&
-               strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") == strlen(s);
+               strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") ==
+                       strlen(s);
 }
 
 bool quirk_word_is_slip(const char *parameter, const char *value, bool usb_storage, bool behind)
@@ -133,7 +139,8 @@ bool quirk_word_is_slip(const char *parameter, const char *value, bool usb_stora
                 return behind && looks_like_entries(parameter);
         if (usb_storage)
                 return kernel_name_is(parameter, full) ||
-                       (!kernel_name_is(parameter, option) && name_distance(parameter, option) <= DISTANCE_MAX);
+                       (!kernel_name_is(parameter, option) &&
+                        name_distance(parameter, option) <= DISTANCE_MAX);
         /* usbcore has such a parameter, but no letter u. uas has none. */
         if (kernel_name_is(parameter, "usbcore.quirks"))
                 return strpbrk(value, "uU") != NULL;
@@ -148,8 +155,8 @@ struct slips {
         size_t n, max;
 };
 
-static struct quirk_slip *slips_new(struct slips *s, enum quirk_slip_kind kind, const struct quirk_line *line, const char *text,
-                                    size_t n)
+static struct quirk_slip *slips_new(struct slips *s, enum quirk_slip_kind kind,
+                                    const struct quirk_line *line, const char *text, size_t n)
 {
         struct quirk_slip *slip = s->list + s->n;
 
@@ -248,7 +255,8 @@ size_t quirk_slips(const struct quirk_lines *l, struct quirk_slip *ret, size_t m
         for (size_t i = 0; i < l->n_slips; i++) {
                 size_t behind = l->slips[i].behind;
 
-                if (behind == 0 || continued_by(l, behind - 1) != l->slips + i) /* else it is listed above */
+                if (behind == 0 ||
+                    continued_by(l, behind - 1) != l->slips + i) /* else it is listed above */
                         slips_add_word(&s, l->slips + i, "");
         }
         return s.n;
@@ -272,7 +280,8 @@ char *quirk_slip_why(const struct quirk_slip *s, char *ret, size_t size)
         static const char *const clauses[_QUIRK_SLIP_KIND_MAX] = {
                 [SLIP_NAME] = "ignored: usb-storage has no parameter of that name",
                 [SLIP_BLANK] = "ignored: a blank ends the word with the entries",
-                [SLIP_LETTERS] = "ignored: an entry is VID:PID:LETTERS, and this one has no letters",
+                [SLIP_LETTERS] =
+                        "ignored: an entry is VID:PID:LETTERS, and this one has no letters",
                 [SLIP_DIGITS] = "ignored: VID and PID have at most four hexadecimal digits",
                 [SLIP_SHAPE] = "ignored: an entry is VID:PID:LETTERS",
                 [SLIP_UNKNOWN] = "the kernel ignores the letters in it that it does not know",

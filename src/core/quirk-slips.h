@@ -4,8 +4,8 @@
 #include "core/quirks.h"
 
 /*
- * Slips: text that was meant as entries in the quirks of usb-storage, and that the kernel ignores without a message
- * (drivers/usb/storage/usb.c:usb_stor_adjust_quirks()).
+ * Slips: text that was meant as entries in the quirks of usb-storage, and that the kernel ignores
+ * without a message (drivers/usb/storage/usb.c:usb_stor_adjust_quirks()).
  */
 enum quirk_slip_kind {
         SLIP_NAME,    /* of the parameter */
@@ -25,17 +25,20 @@ struct quirk_slip {
 };
 
 /*
- * Returns true if a word is no `quirks=` of usb-storage, but looks like a slip. usb_storage: it is an option of that module in
- * modprobe.d, else it is on the command line. behind: the word before is a `quirks=` or a slip.
+ * Returns true if a word is no `quirks=` of usb-storage, but looks like a slip. usb_storage: it is
+ * an option of that module in modprobe.d, else it is on the command line. behind: the word before
+ * is a `quirks=` or a slip.
  */
 bool quirk_word_is_slip(const char *parameter, const char *value, bool usb_storage, bool behind);
 
-/* Lists all slips, in the order in which the kernel gets them. Returns their number, at most `max`. */
+/* Lists all slips, in the order in which the kernel gets them. Returns their number, at most `max`.
+ */
 size_t quirk_slips(const struct quirk_lines *lines, struct quirk_slip *ret, size_t max);
 /* Returns true if it was meant for this bridge, as far as that can be seen. */
 bool quirk_slip_is_for(const struct quirk_slip *s, uint16_t vid, uint16_t pid);
 
-/* Write a clause with the reason, and a sentence with the right spelling (empty: not known). Return ret. */
+/* Write a clause with the reason, and a sentence with the right spelling (empty: not known). Return
+ * ret. */
 char *quirk_slip_why(const struct quirk_slip *s, char *ret, size_t size);
 char *quirk_slip_remedy(const struct quirk_slip *s, char *ret, size_t size);
 const char *quirk_slip_kind_to_string(enum quirk_slip_kind v);

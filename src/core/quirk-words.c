@@ -5,13 +5,17 @@
 #include "common/util.h"
 
 static const char *const quirk_source_names[_QUIRK_SOURCE_MAX] = {
-        [QUIRK_COMMAND_LINE] = "command-line", [QUIRK_MODPROBE] = "modprobe.d", [QUIRK_KEPT] = "uasd-kept", [QUIRK_UASD] = "uasd",
+        [QUIRK_COMMAND_LINE] = "command-line",
+        [QUIRK_MODPROBE] = "modprobe.d",
+        [QUIRK_KEPT] = "uasd-kept",
+        [QUIRK_UASD] = "uasd",
         [QUIRK_RUN_TIME] = "run-time",
 };
 
 static const char *const quirk_effect_names[_QUIRK_EFFECT_MAX] = {
-        [QUIRK_IN_FORCE] = "in-force", [QUIRK_SECOND] = "second",     [QUIRK_OVERRULED] = "overruled",
-        [QUIRK_NOT_READ] = "not-read", [QUIRK_TOO_LONG] = "too-long", [QUIRK_NOT_LOADED] = "not-loaded",
+        [QUIRK_IN_FORCE] = "in-force",   [QUIRK_SECOND] = "second",
+        [QUIRK_OVERRULED] = "overruled", [QUIRK_NOT_READ] = "not-read",
+        [QUIRK_TOO_LONG] = "too-long",   [QUIRK_NOT_LOADED] = "not-loaded",
 };
 
 DEFINE_TO_STRING(quirk_source)
@@ -31,9 +35,11 @@ static int line_push(struct quirk_line **list, size_t *n, const struct quirk_lin
         return -ENOMEM;
 }
 
-int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file, unsigned line, const char *value)
+int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file,
+                    unsigned line, const char *value)
 {
-        return line_push(&l->list, &l->n, &(struct quirk_line){source, (char *) file, line, (char *) value, 0});
+        return line_push(&l->list, &l->n,
+                         &(struct quirk_line){source, (char *) file, line, (char *) value, 0});
 }
 
 int quirk_slips_add(struct quirk_lines *l, const struct quirk_line *slip)
@@ -72,13 +78,15 @@ const struct quirk_line *quirk_lines_last(const struct quirk_facts *q)
         for (size_t i = q->lines.n; i > 0; i--) {
                 const struct quirk_line *line = q->lines.list + i - 1;
 
-                if (quirk_line_is_read(q, line) && (!q->built_in || strlen(line->value) <= QUIRKS_MAX))
+                if (quirk_line_is_read(q, line) &&
+                    (!q->built_in || strlen(line->value) <= QUIRKS_MAX))
                         return line;
         }
         return NULL;
 }
 
-static enum quirk_effect quirk_line_effect(const struct quirk_facts *q, const struct quirk_line *line,
+static enum quirk_effect quirk_line_effect(const struct quirk_facts *q,
+                                           const struct quirk_line *line,
                                            const struct quirk_line *last)
 {
         if (!quirk_line_is_read(q, line))
@@ -104,7 +112,8 @@ static void quirk_words_add(struct words *w, const char *entry, const struct qui
         (void) copy_string(w->list[w->n++].entry, sizeof(word->entry), entry);
 }
 
-/* Adds entries of `string` for this bridge with this effect: they are missing in the parameter, or elsewhere in it. */
+/* Adds entries of `string` for this bridge with this effect: they are missing in the parameter, or
+ * elsewhere in it. */
 static void quirk_words_add_rest(struct words *w, const char *string, const struct quirk_word *word)
 {
         const char *entry;
@@ -118,7 +127,8 @@ static void quirk_words_add_rest(struct words *w, const char *string, const stru
         }
 }
 
-size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, struct quirk_word *ret, size_t max)
+size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, struct quirk_word *ret,
+                   size_t max)
 {
         const struct quirk_line *last = quirk_lines_last(q);
         bool fits = last && strlen(last->value) <= QUIRKS_MAX;
@@ -127,7 +137,8 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
         const char *entry;
         size_t n;
 
-        /* Each of these may be the source of one entry of the parameter, and is then removed here. */
+        /* Each of these may be the source of one entry of the parameter, and is then removed here.
+         */
         (void) copy_string(now, sizeof(now), q->own_now);
         (void) copy_string(kept, sizeof(kept), q->own_kept);
         if (fits)
@@ -168,7 +179,8 @@ static void quirk_line_source(const struct quirk_line *line, char *ret, size_t s
         char file[256];
 
         if (line->file)
-                (void) snprintf(ret, size, "%s, line %u", make_harmless(line->file, file, sizeof(file)), line->line);
+                (void) snprintf(ret, size, "%s, line %u",
+                                make_harmless(line->file, file, sizeof(file)), line->line);
         else
                 (void) snprintf(ret, size, "the kernel command line");
 }
@@ -178,7 +190,8 @@ char *quirk_word_who(const struct quirk_word *w, char *ret, size_t size)
         static const char *const others[_QUIRK_SOURCE_MAX] = {
                 [QUIRK_KEPT] = "uasd, which keeps such disks off uas",
                 [QUIRK_UASD] = "uasd, for a running switch",
-                [QUIRK_RUN_TIME] = "a user or program at run time, or an older modprobe.d or initramfs",
+                [QUIRK_RUN_TIME] =
+                        "a user or program at run time, or an older modprobe.d or initramfs",
         };
 
         if (others[w->source])
@@ -200,10 +213,11 @@ char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
 
         if (w->effect == QUIRK_OVERRULED) {
                 quirk_line_source(w->by, by, sizeof(by));
-                (void) snprintf(ret, size, "overruled: only the last quirks= counts, that of %s", by);
+                (void) snprintf(ret, size, "overruled: only the last quirks= counts, that of %s",
+                                by);
         } else if (w->effect == QUIRK_TOO_LONG)
-                (void) snprintf(ret, size, "refused: %zu characters, and the kernel takes %d", strlen(w->line->value),
-                                QUIRKS_MAX);
+                (void) snprintf(ret, size, "refused: %zu characters, and the kernel takes %d",
+                                strlen(w->line->value), QUIRKS_MAX);
         else
                 (void) snprintf(ret, size, "%s", clauses[w->effect]);
         return ret;
@@ -212,14 +226,18 @@ char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
 char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
 {
         static const char *const by_effect[_QUIRK_EFFECT_MAX] = {
-                [QUIRK_OVERRULED] = "Put all entries into that one string: uasctl policy --kernel prints it.",
-                [QUIRK_NOT_READ] = WITH_NAME("Put it on the kernel command line: usb-storage.quirks=%s"),
-                [QUIRK_TOO_LONG] = "With that string the kernel cannot load usb-storage. One that fits: uasctl policy --kernel",
-                [QUIRK_NOT_LOADED] = "It takes effect when usb-storage is loaded again: rebuild the initramfs, and restart.",
+                [QUIRK_OVERRULED] =
+                        "Put all entries into that one string: uasctl policy --kernel prints it.",
+                [QUIRK_NOT_READ] =
+                        WITH_NAME("Put it on the kernel command line: usb-storage.quirks=%s"),
+                [QUIRK_TOO_LONG] =
+                        "With that string the kernel cannot load usb-storage. One that fits: uasctl policy --kernel",
+                [QUIRK_NOT_LOADED] =
+                        "It takes effect when usb-storage is loaded again: rebuild the initramfs, and restart.",
         };
         static const char *const by_source[_QUIRK_SOURCE_MAX] = {
-                [QUIRK_COMMAND_LINE] =
-                        WITH_NAME("Remove %s from the kernel command line in the boot loader's configuration, and restart."),
+                [QUIRK_COMMAND_LINE] = WITH_NAME(
+                        "Remove %s from the kernel command line in the boot loader's configuration, and restart."),
                 [QUIRK_KEPT] =
                         "uasd keeps it because of the policy, configuration or history of a disk, and removes it with that.",
                 [QUIRK_UASD] = "uasd removes it when that switch has ended.",
@@ -235,8 +253,8 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
                 sentence = built_in;
         if (sentence)
                 return sentence_with(sentence, w->entry, ret, size);
-        (void) snprintf(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.", w->entry,
-                        quirk_word_who(w, who, sizeof(who)));
+        (void) snprintf(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.",
+                        w->entry, quirk_word_who(w, who, sizeof(who)));
         return ret;
 }
 
@@ -261,7 +279,8 @@ char *kernel_next_arg(char *args, char **ret_name, char **ret_value)
         }
         p = *end ? end + 1 : end;
         *end = '\0';
-        if (quoted && end[-1] == '"') /* without a name it is the first one again, which does no harm */
+        if (quoted &&
+            end[-1] == '"') /* without a name it is the first one again, which does no harm */
                 *--end = '\0';
         if (value) {
                 value[-1] = '\0';

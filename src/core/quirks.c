@@ -3,7 +3,8 @@
 
 #include "common/util.h"
 
-/* simple_strtoul(s, &end, 16): "0x" may have no digits, no digits are 0, and an overflow wraps around. */
+/* simple_strtoul(s, &end, 16): "0x" may have no digits, no digits are 0, and an overflow wraps
+ * around. */
 static unsigned long kernel_strtoul(const char *s, const char **ret_end)
 {
         unsigned long v = 0;
@@ -56,7 +57,8 @@ bool quirk_entry_ids(const char *entry, uint16_t *ret_vid, uint16_t *ret_pid)
 }
 
 /* Returns the first entry that matches, and its letters; or NULL. */
-static const char *quirks_find_entry(const char *string, uint16_t vid, uint16_t pid, const char **ret_flags)
+static const char *quirks_find_entry(const char *string, uint16_t vid, uint16_t pid,
+                                     const char **ret_flags)
 {
         for (const char *p = string; *p;) {
                 if (entry_matches(p, vid, pid, ret_flags))
@@ -94,7 +96,8 @@ const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *
         return entry;
 }
 
-int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX])
+int quirks_find(const char *string, uint16_t vid, uint16_t pid,
+                char ret_letters[static QUIRK_ENTRY_MAX])
 {
         letters_t letters = 0;
         bool found = quirks_find_letters(string, vid, pid, &letters);
@@ -103,7 +106,8 @@ int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters
         return found;
 }
 
-int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_entry[static QUIRK_ENTRY_MAX])
+int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid,
+                    char ret_entry[static QUIRK_ENTRY_MAX])
 {
         const char *entry;
         size_t n;
@@ -113,11 +117,13 @@ int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_ent
         return entry && n < QUIRK_ENTRY_MAX && copy_part(ret_entry, QUIRK_ENTRY_MAX, entry, n);
 }
 
-int quirks_entry(const char *string, const struct bridge *b, enum driver target, char ret_entry[static QUIRK_ENTRY_MAX])
+int quirks_entry(const char *string, const struct bridge *b, enum driver target,
+                 char ret_entry[static QUIRK_ENTRY_MAX])
 {
         letters_t letters = 0;
         bool entry = quirks_find_letters(string, b->vid, b->pid, &letters), right = true;
-        letters_t uas = kernel_letters(b, DRIVER_UAS), storage = kernel_letters(b, DRIVER_USB_STORAGE);
+        letters_t uas = kernel_letters(b, DRIVER_UAS),
+                  storage = kernel_letters(b, DRIVER_USB_STORAGE);
         int n;
 
         switch (target) {

@@ -7,9 +7,9 @@
 #include "core/types.h"
 
 /*
- * The `quirks` parameter of usb_storage (drivers/usb/storage/usb.c:usb_stor_adjust_quirks) and the kernel's own tables. The
- * string has at most 127 characters. The first entry that matches VID:PID counts, and it *replaces* the built-in flags: our entry
- * repeats them.
+ * The `quirks` parameter of usb_storage (drivers/usb/storage/usb.c:usb_stor_adjust_quirks) and the
+ * kernel's own tables. The string has at most 127 characters. The first entry that matches VID:PID
+ * counts, and it *replaces* the built-in flags: our entry repeats them.
  */
 #define QUIRKS_MAX 127
 /* usb_stor_adjust_quirks() knows these letters and ignores every other character. */
@@ -20,7 +20,8 @@
 enum kernel_source {
         KERNEL_SAYS_NOTHING,
         KERNEL_TABLE_UAS,     /* unusual_uas.h: both drivers obey */
-        KERNEL_TABLE_STORAGE, /* a row only in unusual_devs.h: usb-storage binds to the disk, but uas would, too */
+        KERNEL_TABLE_STORAGE, /* a row only in unusual_devs.h: usb-storage binds to the disk, but
+                                 uas would, too */
         KERNEL_RULE,          /* ASMedia, Seagate, HIKSEMI: code in uas-detect.h */
 };
 
@@ -57,24 +58,32 @@ letters_t kernel_letters(const struct bridge *b, enum driver driver);
 /* Reads VID and PID of an entry as the kernel does. Returns false for text that is no entry. */
 bool quirk_entry_ids(const char *entry, uint16_t *ret_vid, uint16_t *ret_pid);
 
-/* Finds the first entry of the string that matches. Returns 1 and its letters (lower case, each once), or 0. */
-int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX]);
+/* Finds the first entry of the string that matches. Returns 1 and its letters (lower case, each
+ * once), or 0. */
+int quirks_find(const char *string, uint16_t vid, uint16_t pid,
+                char ret_letters[static QUIRK_ENTRY_MAX]);
 
-/* Returns the first matching entry from here on, without its comma; the next call continues behind it. NULL: none. */
+/* Returns the first matching entry from here on, without its comma; the next call continues behind
+ * it. NULL: none. */
 const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *ret_n);
 
-/* Returns what the kernel does for a disk with this flag, a clause. NULL: the kernel ignores such a letter. */
+/* Returns what the kernel does for a disk with this flag, a clause. NULL: the kernel ignores such a
+ * letter. */
 const char *quirk_letter_means(char letter);
 
-/* Copies the text of that entry. Returns 1, or 0 with an empty ret if there is none, or it is too long to be ours. */
-int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_entry[static QUIRK_ENTRY_MAX]);
+/* Copies the text of that entry. Returns 1, or 0 with an empty ret if there is none, or it is too
+ * long to be ours. */
+int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid,
+                    char ret_entry[static QUIRK_ENTRY_MAX]);
 
 /*
- * Makes the entry for `target`: the letters in force for that driver (those of the matching entry, else the kernel's own) with or
- * without 'u'. If 'u' is removed from an entry, the kernel's letters for uas are added again: the author of 'u' cleared them by
- * accident. Returns 1 and the entry ("1209:5a5a:fu"), or 0 if the string is already right for the target.
+ * Makes the entry for `target`: the letters in force for that driver (those of the matching entry,
+ * else the kernel's own) with or without 'u'. If 'u' is removed from an entry, the kernel's letters
+ * for uas are added again: the author of 'u' cleared them by accident. Returns 1 and the entry
+ * ("1209:5a5a:fu"), or 0 if the string is already right for the target.
  */
-int quirks_entry(const char *string, const struct bridge *b, enum driver target, char ret_entry[static QUIRK_ENTRY_MAX]);
+int quirks_entry(const char *string, const struct bridge *b, enum driver target,
+                 char ret_entry[static QUIRK_ENTRY_MAX]);
 
 /* Puts the entry first. Returns 0, or -ENOSPC if it needs more than 127 characters. */
 int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS_MAX + 1]);
@@ -82,7 +91,8 @@ int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS
 /* Removes all entries that match: behind one of ours they have no effect. */
 void quirks_drop(const char *string, uint16_t vid, uint16_t pid, char ret[static QUIRKS_MAX + 1]);
 
-/* Removes the first entry with exactly this text, and does not change the others. Returns 1, or 0 if there is none. */
+/* Removes the first entry with exactly this text, and does not change the others. Returns 1, or 0
+ * if there is none. */
 int quirks_remove(const char *string, const char *entry, char ret[static QUIRKS_MAX + 1]);
 /* Removes each of the entries once. ret may be string, but not entries. */
 void quirks_without(const char *string, const char *entries, char ret[static QUIRKS_MAX + 1]);
@@ -92,10 +102,11 @@ void quirks_without(const char *string, const char *entries, char ret[static QUI
 /*
  * The sources of entries for one bridge in the `quirks` of usb-storage, and their effect.
  *
- * kmod passes all `quirks=` of modprobe.d to the kernel, in the order of the file names, and after them those of the kernel
- * command line. Each one replaces the one before (module_param_string()), so the last one is the whole string. If usb-storage is
- * built in, it reads only the command line. The kernel refuses a string that is too long (kernel/params.c). Then a module is not
- * loaded, whichever of its `quirks=` that is. A built-in usb-storage keeps the string before it, and runs.
+ * kmod passes all `quirks=` of modprobe.d to the kernel, in the order of the file names, and after
+ * them those of the kernel command line. Each one replaces the one before (module_param_string()),
+ * so the last one is the whole string. If usb-storage is built in, it reads only the command line.
+ * The kernel refuses a string that is too long (kernel/params.c). Then a module is not loaded,
+ * whichever of its `quirks=` that is. A built-in usb-storage keeps the string before it, and runs.
  */
 
 enum quirk_source {
@@ -103,7 +114,8 @@ enum quirk_source {
         QUIRK_MODPROBE,
         QUIRK_KEPT,     /* our permanent entry: a disk is kept off uas */
         QUIRK_UASD,     /* our entry for the time of a bind */
-        QUIRK_RUN_TIME, /* none of these: another program wrote it, or files that were changed since */
+        QUIRK_RUN_TIME, /* none of these: another program wrote it, or files that were changed since
+                         */
         _QUIRK_SOURCE_MAX,
 };
 
@@ -126,20 +138,23 @@ struct quirk_line {
         char *file;    /* "/etc/modprobe.d/a.conf"; NULL: the command line */
         unsigned line; /* its first line, from 1 */
         char *value;   /* of a slip: the whole word */
-        size_t behind; /* of a slip: it follows this quirks= of the command line (from 1). 0: none */
+        size_t behind; /* of a slip: it follows this quirks= of the command line (from 1). 0: none
+                        */
 };
 
 /* In the order in which the kernel gets them. */
 struct quirk_lines {
         struct quirk_line *list;
         size_t n;
-        struct quirk_line *slips; /* words that are no quirks=, but may be meant as one (core/quirk-slips.h) */
+        struct quirk_line *
+                slips; /* words that are no quirks=, but may be meant as one (core/quirk-slips.h) */
         size_t n_slips;
         bool denied; /* this user may not read one of the files */
 };
 /* Copy file (may be NULL) and value. Return 0 or -ENOMEM. */
 int quirk_slips_add(struct quirk_lines *l, const struct quirk_line *slip);
-int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file, unsigned line, const char *value);
+int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file,
+                    unsigned line, const char *value);
 void quirk_lines_done(struct quirk_lines *l);
 
 struct quirk_facts {
@@ -163,8 +178,10 @@ struct quirk_word {
         bool built_in;                 /* usb-storage is built in */
 };
 
-/* Lists all entries for this bridge: first those in the parameter, in its order. Returns their number, at most `max`. */
-size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, struct quirk_word *ret, size_t max);
+/* Lists all entries for this bridge: first those in the parameter, in its order. Returns their
+ * number, at most `max`. */
+size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, struct quirk_word *ret,
+                   size_t max);
 
 /* Write clauses: the source ("/etc/modprobe.d/a.conf, line 3"), the effect. Return ret. */
 char *quirk_word_who(const struct quirk_word *w, char *ret, size_t size);
@@ -173,14 +190,15 @@ char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size);
 char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size);
 
 /*
- * Parses the next argument of a command line, or of a module's options, as the kernel does (lib/cmdline.c:next_arg). Blanks
- * separate arguments, but not between double quotes. Quotes around the whole argument or its value are removed. Changes `args`.
- * Returns the rest, for the next call, or NULL if there was no argument. *ret_value is NULL without a '='.
+ * Parses the next argument of a command line, or of a module's options, as the kernel does
+ * (lib/cmdline.c:next_arg). Blanks separate arguments, but not between double quotes. Quotes around
+ * the whole argument or its value are removed. Changes `args`. Returns the rest, for the next call,
+ * or NULL if there was no argument. *ret_value is NULL without a '='.
  */
 char *kernel_next_arg(char *args, char **ret_name, char **ret_value);
 
 /*
- * Returns true if the name of an argument is `name`. For the kernel and kmod '-' and '_' are the same; modprobe.d(5) says so for
- * the names of modules.
+ * Returns true if the name of an argument is `name`. For the kernel and kmod '-' and '_' are the
+ * same; modprobe.d(5) says so for the names of modules.
  */
 bool kernel_name_is(const char *argument, const char *name);

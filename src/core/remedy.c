@@ -88,7 +88,8 @@ bool remedy_operand_valid(const char *operand)
 /* Quotes a word for a shell, if it needs that. Returns false if it does not fit. */
 static bool remedy_quote(const char *s, char *ret, size_t size)
 {
-        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+        static const char plain[] =
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
         size_t used = 1;
 
         if (strspn(s, plain) == strlen(s))
@@ -117,7 +118,8 @@ char *remedy_command(enum remedy id, const char *operand, char *ret, size_t size
         place = strstr(words, "%s");
         if (!place && copy_string(ret, size, words))
                 return ret;
-        if (!place || !operand || !remedy_operand_valid(operand) || !remedy_quote(operand, word, sizeof(word)) ||
+        if (!place || !operand || !remedy_operand_valid(operand) ||
+            !remedy_quote(operand, word, sizeof(word)) ||
             !copy_part(before, sizeof(before), words, (size_t) (place - words)) ||
             !concat(ret, size, before, word, place + strlen("%s")))
                 ret[0] = '\0';

@@ -5,9 +5,10 @@
 #include <stddef.h>
 
 /*
- * The commands that uasd and uasctl name for a user to run. Each is a promise. It runs only programs of the host's own file
- * system, and touches no other disk. It can be pasted as it is printed, and works on this machine. tests/unit/test-remedy.c
- * checks that of every row. tests/ctl/test-remedies.py checks that no text has another command.
+ * The commands that uasd and uasctl name for a user to run. Each is a promise. It runs only
+ * programs of the host's own file system, and touches no other disk. It can be pasted as it is
+ * printed, and works on this machine. tests/unit/test-remedy.c checks that of every row.
+ * tests/ctl/test-remedies.py checks that no text has another command.
  */
 enum remedy {
         REMEDY_NONE,
@@ -55,16 +56,19 @@ struct remedy_row {
 };
 
 extern const struct remedy_row remedy_rows[_REMEDY_MAX];
-/* The commands of uasctl, and others that only read, in sentences. Words in capitals and "%s" are operands. NULL ends it. */
+/* The commands of uasctl, and others that only read, in sentences. Words in capitals and "%s" are
+ * operands. NULL ends it. */
 extern const char *const remedy_forms[];
 
 #define REMEDY_OPERAND_MAX 1024
 #define REMEDY_COMMAND_MAX (REMEDY_OPERAND_MAX + 64)
 
 /*
- * Returns true if a command may have this operand: all of it is shown as it is, and it is no option. A name with control
- * characters, a backslash or malformed UTF-8 is not: it is escaped where it is printed, and then names something else.
+ * Returns true if a command may have this operand: all of it is shown as it is, and it is no
+ * option. A name with control characters, a backslash or malformed UTF-8 is not: it is escaped
+ * where it is printed, and then names something else.
  */
 bool remedy_operand_valid(const char *operand);
-/* Writes the command for a shell, as a whole or not at all. operand: NULL for a row without one. Returns ret. */
+/* Writes the command for a shell, as a whole or not at all. operand: NULL for a row without one.
+ * Returns ret. */
 char *remedy_command(enum remedy id, const char *operand, char *ret, size_t size);

@@ -15,24 +15,29 @@ static bool target_in_force(const struct facts *f, enum driver target)
 }
 
 /* f: with the request applied. */
-static void refusal_by_table(const struct facts *f, enum driver target, bool force, struct refusal *ret)
+static void refusal_by_table(const struct facts *f, enum driver target, bool force,
+                             struct refusal *ret)
 {
         struct decision d;
         bool incapable;
 
         decide(f, &d);
         incapable = d.rest == STATE_INCAPABLE;
-        if (d.target == target || (d.target == DRIVER_NONE && f->driver == target && !(incapable && target == DRIVER_UAS)))
+        if (d.target == target || (d.target == DRIVER_NONE && f->driver == target &&
+                                   !(incapable && target == DRIVER_UAS)))
                 return;
         *ret = (struct refusal){
-                .code = incapable || d.reason == REASON_NO_BOT ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED,
+                .code = incapable || d.reason == REASON_NO_BOT ? UASD_EXIT_INCAPABLE
+                                                               : UASD_EXIT_REFUSED,
                 .reason = d.reason,
-                .force_helps = !force &&
-                               (d.reason == REASON_FORCE_NEEDED || d.reason == REASON_POLICY || d.reason == REASON_POLICY_IGNORE),
+                .force_helps =
+                        !force && (d.reason == REASON_FORCE_NEEDED || d.reason == REASON_POLICY ||
+                                   d.reason == REASON_POLICY_IGNORE),
         };
 }
 
-/* Checks only the verdict of the database: a user who requests uas knows of a failure on this machine. */
+/* Checks only the verdict of the database: a user who requests uas knows of a failure on this
+ * machine. */
 static bool refused_by_verdict(const struct facts *f, enum driver target, bool force)
 {
         return target == DRIVER_UAS && !force && f->verdict == VERDICT_BAD && !f->verdict_by_past;
@@ -124,7 +129,8 @@ bool request_ended(const struct life *l, enum driver to, struct request_end *ret
         return true;
 }
 
-struct event request_cancel_event(const struct life *l, bool requested, enum driver overridden, bool overridden_forced)
+struct event request_cancel_event(const struct life *l, bool requested, enum driver overridden,
+                                  bool overridden_forced)
 {
         const struct facts *f = &l->disk.facts;
         struct event cancel = {.type = EVENT_CANCEL};
@@ -132,7 +138,8 @@ struct event request_cancel_event(const struct life *l, bool requested, enum dri
         if (!requested && f->override_target != l->disk.decision.target) {
                 cancel.target = f->override_target;
                 cancel.force = f->override_forced;
-        } else if (requested && overridden == f->driver && !(f->distrusted && f->driver == DRIVER_UAS)) {
+        } else if (requested && overridden == f->driver &&
+                   !(f->distrusted && f->driver == DRIVER_UAS)) {
                 cancel.target = overridden;
                 cancel.force = overridden_forced;
         }

@@ -54,7 +54,8 @@ bool smart_ata_blocked(const struct facts *f, enum driver d)
         char letters[QUIRK_ENTRY_MAX];
         struct bridge b;
 
-        if (quirks_find(f->quirks, f->vid, f->pid, letters) > 0) /* it replaces the kernel's own flags */
+        if (quirks_find(f->quirks, f->vid, f->pid, letters) >
+            0) /* it replaces the kernel's own flags */
                 return strchr(letters, 't');
         facts_bridge(f, &b);
         return kernel_letters(&b, d) & LETTER('t');
@@ -76,10 +77,15 @@ char *smart_explain(const struct facts *f, char *ret, size_t size)
                         ret, size,
                         "The kernel blocks ATA commands under uas for this bridge (flag t), so SMART cannot be read. usb-storage allows them: uasctl switch DISK usb-storage");
         else if (blocked)
-                (void) snprintf(ret, size, "The kernel blocks ATA commands for this bridge (flag t), so SMART cannot be read.");
-        else if (smart_ata_blocked(&bare, DRIVER_UAS) && quirks_entry_of(f->quirks, f->vid, f->pid, entry) > 0)
-                (void) snprintf(ret, size, "The entry %s replaces the kernel's flag t: ATA commands reach the disk under uas.",
-                                entry);
+                (void) snprintf(
+                        ret, size,
+                        "The kernel blocks ATA commands for this bridge (flag t), so SMART cannot be read.");
+        else if (smart_ata_blocked(&bare, DRIVER_UAS) &&
+                 quirks_entry_of(f->quirks, f->vid, f->pid, entry) > 0)
+                (void) snprintf(
+                        ret, size,
+                        "The entry %s replaces the kernel's flag t: ATA commands reach the disk under uas.",
+                        entry);
         return ret;
 }
 
@@ -87,7 +93,8 @@ const char *smart_why_not(const struct smart_case *c)
 {
         static const char *const lookups[_SMART_LOOKUP_MAX] = {
                 [SMART_ABSENT] = "smartctl's database does not have its bridge",
-                [SMART_UNSUPPORTED] = "smartctl's database has its bridge as one that does not work",
+                [SMART_UNSUPPORTED] =
+                        "smartctl's database has its bridge as one that does not work",
                 [SMART_UNREADABLE] = "smartctl's answer does not name the type of its bridge",
                 [SMART_LATE] = "smartctl's answer about its bridge did not come in time",
         };

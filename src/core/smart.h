@@ -5,7 +5,8 @@
 
 #include "core/facts.h"
 
-/* Checks before SMART commands. These can do harm: under uas some bridges crash on vendor commands, or on any ATA commands. */
+/* Checks before SMART commands. These can do harm: under uas some bridges crash on vendor commands,
+ * or on any ATA commands. */
 
 #define SMART_TYPE_MAX 32
 
@@ -19,15 +20,18 @@ enum smart_lookup {
 };
 
 /*
- * Finds the type of this bridge (-d) in smartctl's own database, from `smartctl -P showall 0xVID:0xPID 0xBCD`, which opens no
- * device. The first entry is the closest one. Writes ret only with SMART_FOUND. Never returns SMART_LATE.
+ * Finds the type of this bridge (-d) in smartctl's own database, from `smartctl -P showall
+ * 0xVID:0xPID 0xBCD`, which opens no device. The first entry is the closest one. Writes ret only
+ * with SMART_FOUND. Never returns SMART_LATE.
  */
 enum smart_lookup smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX]);
 
-/* Returns true if the kernel answers ATA commands to this disk itself, with an error, while it is on driver d (flag t). */
+/* Returns true if the kernel answers ATA commands to this disk itself, with an error, while it is
+ * on driver d (flag t). */
 bool smart_ata_blocked(const struct facts *f, enum driver d);
 
-/* Writes what flag t does to a disk on uas, or that an entry has removed the flag. Empty: nothing to say. Returns ret. */
+/* Writes what flag t does to a disk on uas, or that an entry has removed the flag. Empty: nothing
+ * to say. Returns ret. */
 char *smart_explain(const struct facts *f, char *ret, size_t size);
 
 struct smart_case {

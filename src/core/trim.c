@@ -43,7 +43,8 @@ static bool trim_page_valid(const uint8_t *p, size_t n, uint8_t page, size_t at_
         return n >= at_least && p[1] == page && 4u + (p[2] << 8 | p[3]) >= at_least;
 }
 
-void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size, struct trim_facts *ret)
+void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size,
+                struct trim_facts *ret)
 {
         uint64_t max, unit = COARSEST;
 

@@ -8,9 +8,10 @@
 #include "core/types.h"
 
 /*
- * Does a disk support UNMAP (TRIM), and does the kernel use it? The disk reports it in VPD page B2 (LBPU), and the largest
- * request in page B0 (SBC-4, 6.6.4 and 6.6.6). sd uses them only if READ CAPACITY(16) reports the same (LBPME), which is missing
- * in many bridges. Under usb-storage sd does not read VPD pages at all.
+ * Does a disk support UNMAP (TRIM), and does the kernel use it? The disk reports it in VPD page B2
+ * (LBPU), and the largest request in page B0 (SBC-4, 6.6.4 and 6.6.6). sd uses them only if READ
+ * CAPACITY(16) reports the same (LBPME), which is missing in many bridges. Under usb-storage sd
+ * does not read VPD pages at all.
  */
 
 enum trim_offer {
@@ -24,8 +25,8 @@ const char *trim_offer_to_string(enum trim_offer v);
 #define TRIM_MODE_MAX 16
 
 /*
- * The medium behind a bridge. The serial number of the bridge stays the same with another disk in it. Both drivers show
- * the size and the INQUIRY data, usb-storage no VPD page.
+ * The medium behind a bridge. The serial number of the bridge stays the same with another disk in
+ * it. Both drivers show the size and the INQUIRY data, usb-storage no VPD page.
  */
 struct trim_medium {
         uint64_t size;    /* bytes; 0: of an older uasd, which did not keep the medium */
@@ -47,15 +48,18 @@ enum trim_kept {
 
 struct trim_facts {
         enum trim_offer offer;
-        uint64_t max_bytes;       /* largest request by its own pages, as the kernel uses it; 0: unknown */
+        uint64_t
+                max_bytes; /* largest request by its own pages, as the kernel uses it; 0: unknown */
         char mode[TRIM_MODE_MAX]; /* provisioning_mode; empty: no such attribute */
-        uint64_t used_bytes;      /* discard_max_bytes, the largest request of the kernel; 0: it sends none */
+        uint64_t used_bytes; /* discard_max_bytes, the largest request of the kernel; 0: it sends
+                                none */
         enum trim_kept kept;
         bool choice; /* the disk offers UAS as well */
 };
 
 /* Fills offer and max_bytes from the pages in sysfs, with their headers; n 0: not there. */
-void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size, struct trim_facts *ret);
+void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size,
+                struct trim_facts *ret);
 
 /* Returns true if the kernel uses TRIM only as long as the disk is on uas. */
 bool trim_ends(const struct trim_facts *t);

@@ -38,7 +38,8 @@ static bool port_is_above(const char *port, const char *disk)
 
 bool sign_about(const struct sign *s, const struct facts *f, const char *host, struct sign *ret)
 {
-        bool above = (s->place == PLACE_PORT || s->place == PLACE_DEVICE) && s->name[0] && port_is_above(s->name, f->port);
+        bool above = (s->place == PLACE_PORT || s->place == PLACE_DEVICE) && s->name[0] &&
+                     port_is_above(s->name, f->port);
 
         *ret = *s;
         switch (s->place) {
@@ -53,7 +54,8 @@ bool sign_about(const struct sign *s, const struct facts *f, const char *host, s
         case PLACE_PORT:
                 if (!above || (s->blame != BLAME_POWER && s->blame != BLAME_HUB))
                         return streq(s->name, f->port);
-                if (s->blame == BLAME_HUB && strchr(s->name, '-') && streq(strchr(s->name, '-'), "-0"))
+                if (s->blame == BLAME_HUB && strchr(s->name, '-') &&
+                    streq(strchr(s->name, '-'), "-0"))
                         ret->blame = BLAME_CONTROLLER;
                 return true;
         case PLACE_CONTROLLER:
@@ -90,8 +92,10 @@ static bool burst_belongs(const struct burst *b, const struct sign *s, usec_t us
         if (b->began && !b->reset)
                 return usec <= b->began + HANDLING_WAIT_USEC;
         if (b->reset && (s->handling || s->follows))
-                return usec <= b->reset + HANDLING_TESTS_USEC && (s->follows || usec <= b->last + HANDLING_NEXT_USEC);
-        return usec <= b->last + BURST_GAP_USEC && usec <= b->first + (s->follows ? EPISODE_MOST_USEC : BURST_MOST_USEC);
+                return usec <= b->reset + HANDLING_TESTS_USEC &&
+                       (s->follows || usec <= b->last + HANDLING_NEXT_USEC);
+        return usec <= b->last + BURST_GAP_USEC &&
+               usec <= b->first + (s->follows ? EPISODE_MOST_USEC : BURST_MOST_USEC);
 }
 
 /* Returns true for a new burst, or one that has become heavier. */
@@ -115,7 +119,8 @@ static bool burst_add(struct trouble *t, const struct sign *s, usec_t usec)
                 b->what = s->what;
         }
         b->last = MAX(b->last, usec);
-        /* usb-storage resets the port by itself, mostly before the time-out is counted: its bursts end at a pause. */
+        /* usb-storage resets the port by itself, mostly before the time-out is counted: its bursts
+         * end at a pause. */
         if (s->handling && !b->began && s->driver != DRIVER_USB_STORAGE)
                 b->began = usec;
         if (b->began && s->resets && !b->reset)
@@ -134,10 +139,12 @@ static bool blame_excusable(enum blame b)
         return b == BLAME_BRIDGE || b == BLAME_UNKNOWN;
 }
 
-/* A device cannot be enumerated without power, or through a hub that does not answer. A bad place of the disk garbles nothing. */
+/* A device cannot be enumerated without power, or through a hub that does not answer. A bad place
+ * of the disk garbles nothing. */
 static bool blame_explained(const struct trouble *t, enum blame b, usec_t usec)
 {
-        bool port = t->excuse_blame == BLAME_POWER || t->excuse_blame == BLAME_HUB || t->excuse_blame == BLAME_CONTROLLER;
+        bool port = t->excuse_blame == BLAME_POWER || t->excuse_blame == BLAME_HUB ||
+                    t->excuse_blame == BLAME_CONTROLLER;
 
         return trouble_excused(t, usec) && (blame_excusable(b) || (b == BLAME_CABLE && port));
 }
@@ -149,7 +156,8 @@ static bool sign_is_of_sleep(const struct trouble *t, const struct sign *s)
                (blame_excusable(s->blame) || s->blame == BLAME_CABLE || s->blame == BLAME_HUB);
 }
 
-/* A bridge is not to blame for a bad port, nor for signs shortly before the port was reported. Returns true if there were any. */
+/* A bridge is not to blame for a bad port, nor for signs shortly before the port was reported.
+ * Returns true if there were any. */
 static bool trouble_excuse(struct trouble *t, const struct sign *s, usec_t usec)
 {
         size_t n = t->n;
@@ -163,7 +171,8 @@ static bool trouble_excuse(struct trouble *t, const struct sign *s, usec_t usec)
         return t->n < n;
 }
 
-static void finding_blame_once(struct trouble *t, struct finding *f, enum blame blame, const char *what)
+static void finding_blame_once(struct trouble *t, struct finding *f, enum blame blame,
+                               const char *what)
 {
         f->finding = FINDING_BLAMED;
         if (t->told == blame)
@@ -172,7 +181,8 @@ static void finding_blame_once(struct trouble *t, struct finding *f, enum blame 
         f->what = what;
 }
 
-/* Trouble of these causes stays with the disk and its place when the driver changes, so it was there under uas as well. */
+/* Trouble of these causes stays with the disk and its place when the driver changes, so it was
+ * there under uas as well. */
 static bool trouble_clears(const struct trouble *t, enum blame b)
 {
         return t->trust == TRUST_DISTRUSTED && t->driver == DRIVER_USB_STORAGE &&
@@ -222,7 +232,8 @@ static struct sign sign_under_driver(const struct trouble *t, const struct sign 
         own.driver = DRIVER_UAS;
         if (t->driver == DRIVER_USB_STORAGE)
                 own.driver = DRIVER_USB_STORAGE;
-        if (own.blame == BLAME_BRIDGE && (own.driver == DRIVER_USB_STORAGE || t->trust == TRUST_CLEARED))
+        if (own.blame == BLAME_BRIDGE &&
+            (own.driver == DRIVER_USB_STORAGE || t->trust == TRUST_CLEARED))
                 own.blame = BLAME_UNKNOWN;
         return own;
 }
@@ -271,16 +282,20 @@ char *trouble_text(const struct trouble *t, const char *key, char ret[static TRO
         for (size_t i = 0; i < t->n; i++) {
                 const struct burst *b = t->bursts + i;
 
-                text_add(ret, TROUBLE_TEXT_MAX, "%s=burst %llu %llu %llu %llu %s %s %s %s\n", key, (unsigned long long) b->first,
-                         (unsigned long long) b->last, (unsigned long long) b->began, (unsigned long long) b->reset,
-                         driver_to_string(b->driver), blame_to_string(b->blame), weights[b->weight], b->what);
+                text_add(ret, TROUBLE_TEXT_MAX, "%s=burst %llu %llu %llu %llu %s %s %s %s\n", key,
+                         (unsigned long long) b->first, (unsigned long long) b->last,
+                         (unsigned long long) b->began, (unsigned long long) b->reset,
+                         driver_to_string(b->driver), blame_to_string(b->blame), weights[b->weight],
+                         b->what);
         }
         if (t->excuse_what)
-                text_add(ret, TROUBLE_TEXT_MAX, "%s=excuse %llu %s %s\n", key, (unsigned long long) t->excuse,
-                         blame_to_string(t->excuse_blame), t->excuse_what);
+                text_add(ret, TROUBLE_TEXT_MAX, "%s=excuse %llu %s %s\n", key,
+                         (unsigned long long) t->excuse, blame_to_string(t->excuse_blame),
+                         t->excuse_what);
         if (t->told != BLAME_NONE)
                 text_add(ret, TROUBLE_TEXT_MAX, "%s=told %s\n", key, blame_to_string(t->told));
-        text_add(ret, TROUBLE_TEXT_MAX, "%s=timeouts %llu\n", key, (unsigned long long) t->timeouts);
+        text_add(ret, TROUBLE_TEXT_MAX, "%s=timeouts %llu\n", key,
+                 (unsigned long long) t->timeouts);
         return ret;
 }
 
@@ -313,27 +328,30 @@ int trouble_take_line(struct trouble *t, const char *line)
         enum blame cause;
         int at = 0, w, d;
 
-        if (sscanf(line, "burst %23s %23s %23s %23s %15s %15s %15s %n", first, last, began, reset, driver, blame, weight, &at) ==
-            7) {
+        if (sscanf(line, "burst %23s %23s %23s %23s %15s %15s %15s %n", first, last, began, reset,
+                   driver, blame, weight, &at) == 7) {
                 w = table_find(weights, ELEMENTSOF(weights), weight);
                 d = driver_from_string(driver);
-                if (k.n == BURSTS_MAX || !trouble_take_usec(first, &b.first) || !trouble_take_usec(last, &b.last) ||
-                    !trouble_take_usec(began, &b.began) || !trouble_take_usec(reset, &b.reset) ||
-                    (d != DRIVER_UAS && d != DRIVER_USB_STORAGE) || !trouble_take_blame(blame, &cause) || w < 0 ||
-                    !(b.what = sign_what(line + at)))
+                if (k.n == BURSTS_MAX || !trouble_take_usec(first, &b.first) ||
+                    !trouble_take_usec(last, &b.last) || !trouble_take_usec(began, &b.began) ||
+                    !trouble_take_usec(reset, &b.reset) ||
+                    (d != DRIVER_UAS && d != DRIVER_USB_STORAGE) ||
+                    !trouble_take_blame(blame, &cause) || w < 0 || !(b.what = sign_what(line + at)))
                         return -EINVAL;
                 b.driver = (enum driver) d;
                 b.blame = cause;
                 b.weight = (enum weight) w;
                 k.bursts[k.n++] = b;
         } else if (sscanf(line, "excuse %23s %15s %n", first, blame, &at) == 2) {
-                if (!trouble_take_usec(first, &k.excuse) || !trouble_take_blame(blame, &k.excuse_blame) ||
+                if (!trouble_take_usec(first, &k.excuse) ||
+                    !trouble_take_blame(blame, &k.excuse_blame) ||
                     !(k.excuse_what = sign_what(line + at)))
                         return -EINVAL;
         } else if (sscanf(line, "told %15s", blame) == 1) {
                 if (!trouble_take_blame(blame, &k.told))
                         return -EINVAL;
-        } else if (sscanf(line, "timeouts %23s", first) != 1 || !trouble_take_usec(first, &k.timeouts))
+        } else if (sscanf(line, "timeouts %23s", first) != 1 ||
+                   !trouble_take_usec(first, &k.timeouts))
                 return -EINVAL;
         *t = k;
         return 0;
@@ -365,7 +383,8 @@ static bool dropping_is_same(const struct dropping *p, const struct facts *f)
         return p->vid == f->vid && p->pid == f->pid && streq(p->serial, f->serial);
 }
 
-/* No event reports the wakeup: the first disk that comes or goes shows it. If that is late, one drop too few is counted. */
+/* No event reports the wakeup: the first disk that comes or goes shows it. If that is late, one
+ * drop too few is counted. */
 static bool drops_just_woken(struct drops *d, usec_t now, usec_t asleep)
 {
         if (d->begun && asleep >= d->asleep + ASLEEP_LEAST_USEC)
@@ -381,7 +400,8 @@ void drops_gone(struct drops *d, const struct facts *f, bool explained, usec_t n
         bool woken = drops_just_woken(d, now, asleep);
 
         if (p && dropping_is_same(p, f)) {
-                if (p->devnum == f->devnum) /* another interface of the same device was already counted */
+                if (p->devnum ==
+                    f->devnum) /* another interface of the same device was already counted */
                         return;
         } else {
                 if (!p)
@@ -417,7 +437,8 @@ unsigned drops_came(struct drops *d, const struct facts *f, usec_t now, usec_t a
                 return 0;
         away = p->away;
         p->away = false;
-        /* Only its interfaces disappeared, not the device: for example, a user removed its authorization or configuration. */
+        /* Only its interfaces disappeared, not the device: for example, a user removed its
+         * authorization or configuration. */
         if (p->devnum == f->devnum) {
                 p->devnum = 0;
                 return 0;

@@ -19,9 +19,11 @@ static const char *const policy_names[_POLICY_MAX] = {
 };
 
 static const char *const state_names[_STATE_MAX] = {
-        [STATE_SETTLED] = "settled",     [STATE_HELD] = "held",       [STATE_WAITING] = "waiting",
-        [STATE_SWITCHING] = "switching", [STATE_TRIAL] = "trial",     [STATE_FAILED] = "failed",
-        [STATE_UNBOUND] = "unbound",     [STATE_IGNORED] = "ignored", [STATE_INCAPABLE] = "incapable",
+        [STATE_SETTLED] = "settled",     [STATE_HELD] = "held",
+        [STATE_WAITING] = "waiting",     [STATE_SWITCHING] = "switching",
+        [STATE_TRIAL] = "trial",         [STATE_FAILED] = "failed",
+        [STATE_UNBOUND] = "unbound",     [STATE_IGNORED] = "ignored",
+        [STATE_INCAPABLE] = "incapable",
 };
 
 static const char *const verdict_names[_VERDICT_MAX] = {
@@ -75,7 +77,8 @@ char *policy_text(enum policy v, enum policy_source source, char *ret, size_t si
                 [POLICY_BY_USER] = WITH_NAME("%s, by uasctl policy"),
         };
 
-        return sentence_with(table_word(texts, ELEMENTSOF(texts), source) ?: "%s", policy_to_string(v) ?: "unknown", ret, size);
+        return sentence_with(table_word(texts, ELEMENTSOF(texts), source) ?: "%s",
+                             policy_to_string(v) ?: "unknown", ret, size);
 }
 
 char *sentence_with(const char *sentence, const char *name, char *ret, size_t size)
@@ -83,7 +86,8 @@ char *sentence_with(const char *sentence, const char *name, char *ret, size_t si
         const char *at = strstr(sentence, "%s");
 
         if (at)
-                (void) snprintf(ret, size, "%.*s%s%s", (int) (at - sentence), sentence, name, at + strlen("%s"));
+                (void) snprintf(ret, size, "%.*s%s%s", (int) (at - sentence), sentence, name,
+                                at + strlen("%s"));
         else
                 (void) snprintf(ret, size, "%s", sentence);
         return ret;

@@ -6,10 +6,11 @@
 #include <stdint.h>
 
 /*
- * The words of the public contract as enums, each with a table of strings. The words are the same on D-Bus, in the journal, in
- * JSON and in the manual.
+ * The words of the public contract as enums, each with a table of strings. The words are the same
+ * on D-Bus, in the journal, in JSON and in the manual.
  *
- * NAME_to_string() never returns NULL for a valid value; NAME_from_string() returns the value, or -EINVAL.
+ * NAME_to_string() never returns NULL for a valid value; NAME_from_string() returns the value, or
+ * -EINVAL.
  */
 
 /* In sysfs and descriptors SuperSpeed begins here. */
@@ -60,7 +61,8 @@ enum verdict {
         _VERDICT_MAX,
 };
 
-/* Why the target was chosen: the rows of core/policy.c, the first that fits counts. Stable words (`reason_id`). */
+/* Why the target was chosen: the rows of core/policy.c, the first that fits counts. Stable words
+ * (`reason_id`). */
 enum reason {
         REASON_BAD_DESCRIPTORS,
         REASON_NO_UAS,   /* no 08/06/62 alternate setting */
@@ -133,16 +135,17 @@ int user_kind_from_string(const char *s);
 /* Defines these functions for an enum `name` with a table of strings `name_names`. */
 const char *table_word(const char *const *names, size_t n, unsigned v);
 int table_find(const char *const *names, size_t n, const char *s);
-#define DEFINE_TO_STRING(name)                                                                                                   \
-        const char *name##_to_string(enum name v)                                                                                \
-        {                                                                                                                        \
-                return table_word(name##_names, sizeof(name##_names) / sizeof(*name##_names), (unsigned) v);                     \
+#define DEFINE_TO_STRING(name)                                                                     \
+        const char *name##_to_string(enum name v)                                                  \
+        {                                                                                          \
+                return table_word(name##_names, sizeof(name##_names) / sizeof(*name##_names),      \
+                                  (unsigned) v);                                                   \
         }
-#define DEFINE_STRINGS(name)                                                                                                     \
-        DEFINE_TO_STRING(name)                                                                                                   \
-        int name##_from_string(const char *s)                                                                                    \
-        {                                                                                                                        \
-                return table_find(name##_names, sizeof(name##_names) / sizeof(*name##_names), s);                                \
+#define DEFINE_STRINGS(name)                                                                       \
+        DEFINE_TO_STRING(name)                                                                     \
+        int name##_from_string(const char *s)                                                      \
+        {                                                                                          \
+                return table_find(name##_names, sizeof(name##_names) / sizeof(*name##_names), s);  \
         }
 
 /* Writes a sentence of a table, with the name in place of its %s, if it has one. Returns ret. */

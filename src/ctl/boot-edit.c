@@ -46,12 +46,14 @@ static const char *take_quirks_word(struct boot_edit *e, size_t from, size_t to,
         e->end = to;
         while (e->end > e->start && strchr(" \t", e->text[e->end - 1]))
                 e->end--;
-        if (memchr(e->text + e->start, '"', e->end - e->start) || (e->start > e->from && e->text[e->start - 1] == '"'))
+        if (memchr(e->text + e->start, '"', e->end - e->start) ||
+            (e->start > e->from && e->text[e->start - 1] == '"'))
                 return N_("the value of usb-storage.quirks= is quoted");
         return NULL;
 }
 
-/* Finds the words in the command line text[from..to]. Returns NULL, or why the form is not known. */
+/* Finds the words in the command line text[from..to]. Returns NULL, or why the form is not known.
+ */
 static const char *parse_command_line(struct boot_edit *e, size_t from, size_t to)
 {
         _cleanup_free_ char *line = need(strndup(e->text + from, to - from));
@@ -75,7 +77,8 @@ static const char *parse_command_line(struct boot_edit *e, size_t from, size_t t
                 if (streq(name, "--"))
                         return N_("the words behind -- are not for the kernel");
                 if (value && kernel_name_is(name, "usb_storage.quirks"))
-                        why = take_quirks_word(e, from + (size_t) (name - line), from + (size_t) (rest - line), value);
+                        why = take_quirks_word(e, from + (size_t) (name - line),
+                                               from + (size_t) (rest - line), value);
         }
         return why;
 }
@@ -89,7 +92,8 @@ static const char *parse_one_line(struct boot_edit *e)
         if (strspn(e->text, " \t") == n)
                 return N_("it is empty");
         /* Wherever it is: a change may remove the words before it. */
-        for (const char *sign = e->text; (sign = memchr(sign, '#', (size_t) (e->text + n - sign))); sign++)
+        for (const char *sign = e->text; (sign = memchr(sign, '#', (size_t) (e->text + n - sign)));
+             sign++)
                 if (sign == e->text || strchr(" \t", sign[-1]))
                         return N_("a word in it begins with #, which may be a comment");
         return parse_command_line(e, 0, n);
@@ -98,7 +102,8 @@ static const char *parse_one_line(struct boot_edit *e)
 /* The line is NAME="..." or NAME='...', and nothing in it is for the shell to expand. */
 static const char *parse_grub_line(struct boot_edit *e, const char *line)
 {
-        size_t from = strlen(GRUB_VARIABLE "="), n = strcspn(line, "\n"), at = (size_t) (line - e->text);
+        size_t from = strlen(GRUB_VARIABLE "="), n = strcspn(line, "\n"),
+               at = (size_t) (line - e->text);
         const char *end = NULL;
 
         if (line[from] == '"' || line[from] == '\'')
@@ -134,11 +139,13 @@ static const char *parse_grub(struct boot_edit *e)
                 if (line[strspn(line, " \t")] == '#')
                         continue;
                 if (names_variable(line, n) && (!starts || found))
-                        return N_("GRUB_CMDLINE_LINUX= is set in more than one place, or not at the start of a line");
+                        return N_(
+                                "GRUB_CMDLINE_LINUX= is set in more than one place, or not at the start of a line");
                 if (starts)
                         found = line;
                 else if (names_quirks(line, n))
-                        return N_("usb-storage.quirks= is in another line than GRUB_CMDLINE_LINUX=");
+                        return N_(
+                                "usb-storage.quirks= is in another line than GRUB_CMDLINE_LINUX=");
         }
         if (!found)
                 return N_("it does not set GRUB_CMDLINE_LINUX=");
@@ -190,23 +197,28 @@ static const char *made_by_others(const struct roots *roots, const struct boot_p
         char text[16384];
 
         /* Debian's package for the Raspberry Pi. */
-        if (p->form == BOOT_ONE_LINE && attr_read(roots->etc, "kernel/postinst.d/z50-raspi-firmware", text, sizeof(text)) > 0 &&
+        if (p->form == BOOT_ONE_LINE &&
+            attr_read(roots->etc, "kernel/postinst.d/z50-raspi-firmware", text, sizeof(text)) > 0 &&
             strstr(text, "raspi-extra-cmdline"))
-                return N_("raspi-firmware makes it from /etc/default/raspi-extra-cmdline, which is the file to change");
+                return N_(
+                        "raspi-firmware makes it from /etc/default/raspi-extra-cmdline, which is the file to change");
         if (p->form == BOOT_ENTRIES)
                 return N_("each kernel has an entry in it, and uasctl does not change those");
         if (p->form != BOOT_GRUB)
                 return NULL;
         if (faccessat(roots->etc, "../boot/grub/grub.cfg", F_OK, 0) < 0 &&
             faccessat(roots->etc, "../boot/grub2/grub.cfg", F_OK, 0) < 0)
-                return N_("there is no grub.cfg in /boot/grub, so another boot loader may start this machine");
+                return N_(
+                        "there is no grub.cfg in /boot/grub, so another boot loader may start this machine");
         (void) dir_each(roots->etc, "default/grub.d", look_at_grub_d, &o);
         return o.why;
 }
 
-static int read_boot_file(const struct roots *roots, const char *at, struct boot_edit *e, const char **ret_why)
+static int read_boot_file(const struct roots *roots, const char *at, struct boot_edit *e,
+                          const char **ret_why)
 {
-        _cleanup_close_ int fd = openat(roots->etc, at, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        _cleanup_close_ int fd =
+                openat(roots->etc, at, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         size_t n = 0;
         int r;
 
@@ -230,11 +242,13 @@ static int read_boot_file(const struct roots *roots, const char *at, struct boot
         return 0;
 }
 
-int boot_edit_read(const struct roots *roots, const struct boot_place *p, bool backup, struct boot_edit *ret,
-                   const char **ret_why)
+int boot_edit_read(const struct roots *roots, const struct boot_place *p, bool backup,
+                   struct boot_edit *ret, const char **ret_why)
 {
-        static const char *(*const parse[])(struct boot_edit * e) = {
-                [BOOT_ONE_LINE] = parse_one_line, [BOOT_GRUB] = parse_grub, [BOOT_MODPROBE] = parse_modprobe};
+        static const char *(*const parse[])(struct boot_edit *
+                                            e) = {[BOOT_ONE_LINE] = parse_one_line,
+                                                  [BOOT_GRUB] = parse_grub,
+                                                  [BOOT_MODPROBE] = parse_modprobe};
         _cleanup_(boot_edit_done) struct boot_edit e = {.place = p};
         char at[PATH_MAX];
         int r;
@@ -275,7 +289,8 @@ static bool has_word(const char *cmdline, const char *name, const char *value)
         return false;
 }
 
-/* The firmware of the Raspberry Pi replaces "serial0" by the name of that port, before the kernel sees it. */
+/* The firmware of the Raspberry Pi replaces "serial0" by the name of that port, before the kernel
+ * sees it. */
 static bool is_replaced(const char *value)
 {
         return value && (startswith(value, "serial0") || startswith(value, "serial1"));
@@ -286,7 +301,8 @@ static bool config_names_another(const struct roots *roots, const struct boot_pl
 {
         char at[PATH_MAX], text[16384];
 
-        (void) snprintf(at, sizeof(at), "%.*sconfig.txt", (int) (strrchr(p->at, '/') + 1 - p->at), p->at);
+        (void) snprintf(at, sizeof(at), "%.*sconfig.txt", (int) (strrchr(p->at, '/') + 1 - p->at),
+                        p->at);
         if (p->form != BOOT_ONE_LINE || attr_read(roots->etc, at, text, sizeof(text)) < 0)
                 return false;
         for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -303,15 +319,18 @@ const char *boot_edit_not_booted(const struct roots *roots, const struct boot_ed
         char *rest, *name, *value, cmdline[COMMAND_LINE_MAX];
         _cleanup_free_ char *line = NULL;
 
-        if (e->place->form == BOOT_MODPROBE || attr_read(roots->proc, "cmdline", cmdline, sizeof(cmdline)) <= 0)
+        if (e->place->form == BOOT_MODPROBE ||
+            attr_read(roots->proc, "cmdline", cmdline, sizeof(cmdline)) <= 0)
                 return NULL;
         if (config_names_another(roots, e->place))
                 return N_("config.txt beside it names another file (cmdline= or os_prefix=)");
-        if (e->place->form == BOOT_GRUB && !startswith(cmdline, "BOOT_IMAGE=") && !strstr(cmdline, " BOOT_IMAGE="))
+        if (e->place->form == BOOT_GRUB && !startswith(cmdline, "BOOT_IMAGE=") &&
+            !strstr(cmdline, " BOOT_IMAGE="))
                 return N_("GRUB has not started this machine: /proc/cmdline has no BOOT_IMAGE=");
         rest = line = need(strndup(e->text + e->from, e->to - e->from));
         while ((rest = kernel_next_arg(rest, &name, &value)))
-                if (!kernel_name_is(name, "usb_storage.quirks") && !is_replaced(value) && !has_word(cmdline, name, value))
+                if (!kernel_name_is(name, "usb_storage.quirks") && !is_replaced(value) &&
+                    !has_word(cmdline, name, value))
                         return N_(
                                 "the kernel has started without some of its words (/proc/cmdline). "
                                 "The machine boots with another file, or the file was changed since the start: then restart first");
@@ -351,7 +370,8 @@ char *boot_edit_text(const struct boot_edit *e, const char *value)
                 if (value && start > e->from && !strchr(" \t", e->text[start - 1]))
                         (void) fputc(' ', f);
                 if (value)
-                        (void) fprintf(f, "%.*s%s", (int) strlen(WORD), e->value ? e->text + start : WORD, value);
+                        (void) fprintf(f, "%.*s%s", (int) strlen(WORD),
+                                       e->value ? e->text + start : WORD, value);
                 (void) fputs(e->text + e->end, f);
         }
         if (fclose(f) == EOF)
@@ -375,7 +395,8 @@ void boot_edit_print(const struct boot_edit *e, const char *text)
                 printf("+%.*s\n", (int) strcspn(text + at, "\n"), text + at);
 }
 
-/* Opens the present file. Returns -ENOENT if there is none, as before, -ESTALE if it is not the one that was read, or -errno. */
+/* Opens the present file. Returns -ENOENT if there is none, as before, -ESTALE if it is not the one
+ * that was read, or -errno. */
 static int open_seen(int dir, const char *name, const struct stat *seen)
 {
         _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -385,7 +406,8 @@ static int open_seen(int dir, const char *name, const struct stat *seen)
                 return -errno;
         if (fd >= 0 && fstat(fd, &now) < 0)
                 return -errno;
-        if (now.st_ino != seen->st_ino || now.st_size != seen->st_size || now.st_mtim.tv_sec != seen->st_mtim.tv_sec ||
+        if (now.st_ino != seen->st_ino || now.st_size != seen->st_size ||
+            now.st_mtim.tv_sec != seen->st_mtim.tv_sec ||
             now.st_mtim.tv_nsec != seen->st_mtim.tv_nsec)
                 return -ESTALE;
         if (fd < 0)
@@ -393,7 +415,8 @@ static int open_seen(int dir, const char *name, const struct stat *seen)
         return TAKE_FD(fd);
 }
 
-int boot_edit_write(const struct roots *roots, const struct boot_edit *e, const char *text, bool restored)
+int boot_edit_write(const struct roots *roots, const struct boot_edit *e, const char *text,
+                    bool restored)
 {
         const char *name = strrchr(e->place->at, '/') + 1;
         char folder[PATH_MAX], backup[NAME_MAX], temp[NAME_MAX];
@@ -406,7 +429,8 @@ int boot_edit_write(const struct roots *roots, const struct boot_edit *e, const 
         dir = openat(roots->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
                 return -errno;
-        /* Two changes at once would use the same temporary file. The second one then finds the file changed. */
+        /* Two changes at once would use the same temporary file. The second one then finds the file
+         * changed. */
         lock = state_lock(roots->run, RUN_BOOT_LOCK, awake_in(LOCK_USEC));
         if (lock < 0)
                 return lock;
@@ -418,7 +442,8 @@ int boot_edit_write(const struct roots *roots, const struct boot_edit *e, const 
                         return -errno;
                 return 0;
         }
-        if (e->place->form != BOOT_MODPROBE && faccessat(dir, backup, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (e->place->form != BOOT_MODPROBE &&
+            faccessat(dir, backup, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
                 r = file_replace(dir, backup, temp, e->text, old, true);
                 if (r < 0)
                         return r;

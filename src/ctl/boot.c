@@ -29,7 +29,8 @@ static const char *grub_command(const struct roots *roots)
         return _("the tool that makes the configuration of GRUB");
 }
 
-/* add-all installs the kernels in /usr/lib/modules. Debian has none there, and uses another tool. */
+/* add-all installs the kernels in /usr/lib/modules. Debian has none there, and uses another tool.
+ */
 static const char *entries_command(const struct roots *roots)
 {
         char release[65];
@@ -59,8 +60,8 @@ static const struct boot_place places[] = {
 static const struct boot_place entries = {.form = BOOT_ENTRIES, .path = "/boot/loader/entries"};
 
 /*
- * Fedora and its relatives: GRUB reads an entry with a command line for each kernel. grub2-mkconfig brings a change of
- * /etc/default/grub to the entries only on some of them.
+ * Fedora and its relatives: GRUB reads an entry with a command line for each kernel. grub2-mkconfig
+ * brings a change of /etc/default/grub to the entries only on some of them.
  */
 static bool grub_has_entries(const struct roots *roots)
 {
@@ -127,16 +128,26 @@ char *boot_place(const struct ctl *c, const char *word, char *ret, size_t size)
                         ret, size,
                         _("It may also be an 'options usb-storage quirks=' in /etc/modprobe.d. Then run %s, and restart."),
                         then ?: _("the tool that makes the initramfs, if there is one"));
-        else if (p->form == BOOT_ENTRIES && remedy_here(roots, REMEDY_GRUBBY, word, grubby, sizeof(grubby)) >= 0)
-                (void) snprintf(ret, size, _("To put it into %s: %s. Then restart."), p->path, grubby);
+        else if (p->form == BOOT_ENTRIES &&
+                 remedy_here(roots, REMEDY_GRUBBY, word, grubby, sizeof(grubby)) >= 0)
+                (void) snprintf(ret, size, _("To put it into %s: %s. Then restart."), p->path,
+                                grubby);
         else if (p->form == BOOT_GRUB)
-                (void) snprintf(ret, size, _("Put it into GRUB_CMDLINE_LINUX= in %s, run %s, and restart."), p->path, then);
+                (void) snprintf(ret, size,
+                                _("Put it into GRUB_CMDLINE_LINUX= in %s, run %s, and restart."),
+                                p->path, then);
         else if (p->form == BOOT_ENTRIES)
-                (void) snprintf(ret, size, _("Put it into the options of each entry in %s, and restart."), p->path);
+                (void) snprintf(ret, size,
+                                _("Put it into the options of each entry in %s, and restart."),
+                                p->path);
         else if (then)
-                (void) snprintf(ret, size, _("Put it at the end of the line in %s, run %s, and restart."), p->path, then);
+                (void) snprintf(ret, size,
+                                _("Put it at the end of the line in %s, run %s, and restart."),
+                                p->path, then);
         else
-                (void) snprintf(ret, size, _("Put it at the end of the one line in %s, and restart."), p->path);
+                (void) snprintf(ret, size,
+                                _("Put it at the end of the one line in %s, and restart."),
+                                p->path);
         return ret;
 }
 
@@ -146,40 +157,48 @@ static bool has_entry(const char *value, const struct facts *f)
 {
         char letters[QUIRK_ENTRY_MAX];
 
-        return value && strlen(value) <= QUIRKS_MAX && quirks_find(value, f->vid, f->pid, letters) > 0 && strchr(letters, 'u');
+        return value && strlen(value) <= QUIRKS_MAX &&
+               quirks_find(value, f->vid, f->pid, letters) > 0 && strchr(letters, 'u');
 }
 
 /* The file has the entry, as a change since the start has left it. */
-static bool boot_entry_written(const struct roots *roots, const struct boot_place *p, const struct facts *f)
+static bool boot_entry_written(const struct roots *roots, const struct boot_place *p,
+                               const struct facts *f)
 {
         _cleanup_(boot_edit_done) struct boot_edit e = {};
         const char *why;
 
-        return boot_edit_read(roots, p, false, &e, &why) >= 0 && e.n_former == 0 && has_entry(e.value, f);
+        return boot_edit_read(roots, p, false, &e, &why) >= 0 && e.n_former == 0 &&
+               has_entry(e.value, f);
 }
 
 /* The record is in the initramfs of this kernel, and keeps the disk off uas there. */
 static bool in_the_initramfs(const struct roots *roots, const struct facts *f)
 {
-        return f->distrusted && !f->initramfs_old && faccessat(roots->run, RUN_INITRAMFS, F_OK, 0) == 0;
+        return f->distrusted && !f->initramfs_old &&
+               faccessat(roots->run, RUN_INITRAMFS, F_OK, 0) == 0;
 }
 
 /* The disk has no entry in a file, and no record in the initramfs. */
-static void boot_next_on_uas(const struct view *v, const struct boot_place *p, bool command, char *ret, size_t size)
+static void boot_next_on_uas(const struct view *v, const struct boot_place *p, bool command,
+                             char *ret, size_t size)
 {
         const char *interface = v->disk.facts.interface;
 
         if (disk_has_root(&v->disk))
                 text_add(ret, size, "%s", _("Nothing yet: it starts on uas again."));
         else
-                text_add(ret, size, "%s", _("It starts on uas, and uasd moves it before it is mounted."));
+                text_add(ret, size, "%s",
+                         _("It starts on uas, and uasd moves it before it is mounted."));
         if (!command)
                 return;
         text_add(ret, size, " ");
         if (p == &entries)
                 text_add(ret, size, _("The word to add: uasctl policy --kernel %s"), interface);
         else
-                text_add(ret, size, _("To change that: uasctl policy --kernel --write %s usb-storage"), interface);
+                text_add(ret, size,
+                         _("To change that: uasctl policy --kernel --write %s usb-storage"),
+                         interface);
 }
 
 char *boot_next(const struct ctl *c, const struct view *v, bool command, char *ret, size_t size)
@@ -196,13 +215,19 @@ char *boot_next(const struct ctl *c, const struct view *v, bool command, char *r
         then = boot_place_command(roots, p);
         if (boot_entry_written(roots, p, f)) {
                 if (then)
-                        (void) snprintf(ret, size, _("%s has the entry. After %s and a restart the disk starts on usb-storage."),
-                                        p->path, then);
+                        (void) snprintf(
+                                ret, size,
+                                _("%s has the entry. After %s and a restart the disk starts on usb-storage."),
+                                p->path, then);
                 else
-                        (void) snprintf(ret, size, _("%s has the entry. After a restart the disk starts on usb-storage."),
-                                        p->path);
+                        (void) snprintf(
+                                ret, size,
+                                _("%s has the entry. After a restart the disk starts on usb-storage."),
+                                p->path);
         } else if (in_the_initramfs(roots, f))
-                text_add(ret, size, "%s", _("The initramfs has the record of this disk, and starts it on usb-storage."));
+                text_add(
+                        ret, size, "%s",
+                        _("The initramfs has the record of this disk, and starts it on usb-storage."));
         else
                 boot_next_on_uas(v, p, command, ret, size);
         return ret;
@@ -220,7 +245,9 @@ void say_initramfs_is_old(const struct ctl *c)
 {
         const char *command = initramfs_command(&c->client.roots);
 
-        /* The hook and the initramfs itself write this file. So there is an initramfs that contains policies and records. */
+        /* The hook and the initramfs itself write this file. So there is an initramfs that contains
+         * policies and records. */
         if (command && faccessat(c->client.roots.run, RUN_INITRAMFS, F_OK, 0) == 0)
-                log_info("The initramfs has the former settings until it is made again: %s", command);
+                log_info("The initramfs has the former settings until it is made again: %s",
+                         command);
 }

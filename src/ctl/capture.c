@@ -21,7 +21,8 @@ __attribute__((noreturn)) static void capture_exec(const char *const argv[], int
         int null = open("/dev/null", O_RDWR);
 
         /* If uasctl was started without a standard input, out is that. */
-        if (dup2(out, STDOUT_FILENO) >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0)
+        if (dup2(out, STDOUT_FILENO) >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
+            dup2(null, STDERR_FILENO) >= 0)
                 (void) execve(argv[0], (char *const *) argv, (char *const *) env);
         _exit(EXIT_NO_PROGRAM);
 }
@@ -33,7 +34,8 @@ static int capture_wait(pid_t pid, uint64_t limit_usec)
         _cleanup_close_ int pidfd = pidfd_open(pid, 0);
         int status;
 
-        if (poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, (int) (limit_usec / USEC_PER_MSEC)) <= 0) {
+        if (poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1,
+                 (int) (limit_usec / USEC_PER_MSEC)) <= 0) {
                 (void) kill(pid, SIGKILL);
                 (void) nanosleep(&moment, NULL);
                 (void) waitpid(pid, NULL, WNOHANG);

@@ -81,7 +81,10 @@ json_object *ctl_json(struct ctl *c)
 
 int ctl_call(struct ctl *c, const char *method, const char *value)
 {
-        struct remote_call call = {.method = method, .disk = c->id, .value = value, .force = c->options->given & OPTION_FORCE};
+        struct remote_call call = {.method = method,
+                                   .disk = c->id,
+                                   .value = value,
+                                   .force = c->options->given & OPTION_FORCE};
 
         if (c->v)
                 call.disk = c->v->disk.facts.interface;
@@ -103,8 +106,8 @@ bool ctl_parse_bridge(const char *s, uint16_t *ret_vid, uint16_t *ret_pid)
         static const char digits[] = "0123456789abcdefABCDEF";
         const size_t n = strlen("1234:5678");
 
-        return strspn(s, digits) == 4 && s[4] == ':' && strspn(s + 5, digits) == 4 && (!s[n] || s[n] == ':') &&
-               sscanf(s, "%4hx:%4hx", ret_vid, ret_pid) == 2;
+        return strspn(s, digits) == 4 && s[4] == ':' && strspn(s + 5, digits) == 4 &&
+               (!s[n] || s[n] == ':') && sscanf(s, "%4hx:%4hx", ret_vid, ret_pid) == 2;
 }
 
 int ctl_select_or_id(struct ctl *c, const char *what)

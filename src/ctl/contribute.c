@@ -6,7 +6,8 @@
 #include "sys/state/history.h"
 #include "sys/udev/udevdb.h"
 
-/* report --hwdb: an entry for udev/61-uasd.hwdb and a line for the kernel's unusual_uas.h, from this disk's own history. */
+/* report --hwdb: an entry for udev/61-uasd.hwdb and a line for the kernel's unusual_uas.h, from
+ * this disk's own history. */
 
 #define OWN_SOURCE "own history"
 
@@ -18,7 +19,8 @@ struct findings {
         size_t n;
 };
 
-/* Copies ASCII, limited to the length of a field. Characters that end a field or begin a comment there become "?". */
+/* Copies ASCII, limited to the length of a field. Characters that end a field or begin a comment
+ * there become "?". */
 static void copy_plain(char *ret, size_t size, const char *s)
 {
         char harmless[1024];
@@ -41,17 +43,21 @@ static int findings_take(const char *key, const struct history *h, void *data)
 
         if (!startswith(key, f->key) || (!bad && h->state != HISTORY_PASSED))
                 return 0;
-        while (s < f->says + f->n && (s->bcd_min != h->firmware || (s->verdict == VERDICT_BAD) != bad))
+        while (s < f->says + f->n &&
+               (s->bcd_min != h->firmware || (s->verdict == VERDICT_BAD) != bad))
                 s++;
         if (s == f->says + DB_SAYS_MAX)
                 return -ENOBUFS;
         if (s < f->says + f->n && strncmp(h->date, s->date, sizeof(s->date) - 1) < 0)
                 return 0; /* only the newest of a kind */
         f->n += s == f->says + f->n;
-        *s = (struct db_says){.verdict = bad ? VERDICT_BAD : VERDICT_GOOD, .bcd_min = h->firmware, .bcd_max = h->firmware};
+        *s = (struct db_says){.verdict = bad ? VERDICT_BAD : VERDICT_GOOD,
+                              .bcd_min = h->firmware,
+                              .bcd_max = h->firmware};
         (void) copy_string(s->host, sizeof(s->host), f->host);
         (void) copy_string(s->source, sizeof(s->source), OWN_SOURCE);
-        (void) copy_part(s->date, sizeof(s->date), h->date[0] ? h->date : "-", strcspn(h->date, "T"));
+        (void) copy_part(s->date, sizeof(s->date), h->date[0] ? h->date : "-",
+                         strcspn(h->date, "T"));
         (void) concat(note, sizeof(note), "Linux ", h->kernel);
         if (bad && h->reason[0])
                 text_add(note, sizeof(note), ": %s", h->reason);
@@ -59,18 +65,21 @@ static int findings_take(const char *key, const struct history *h, void *data)
         return 0;
 }
 
-static void print_entry(const struct view *v, const struct db_entry *known, const struct findings *found)
+static void print_entry(const struct view *v, const struct db_entry *known,
+                        const struct findings *found)
 {
         char name[160], text[2 * USB_STRING_MAX];
 
         copy_plain(name, sizeof(name), view_product(v, text, sizeof(text)));
         printf("# %s\nusb:v%04Xp%04X*\n", name, v->disk.facts.vid, v->disk.facts.pid);
-        /* The numbers continue those of the existing entry. So a separate file adds to that entry, and replaces nothing. */
+        /* The numbers continue those of the existing entry. So a separate file adds to that entry,
+         * and replaces nothing. */
         for (size_t i = 0; i < found->n; i++) {
                 const struct db_says *s = &found->says[i];
 
-                printf(" " PROP_DB_SAYS "%zu=%s;%04X-%04X;%s;%s;%s;%s\n", known->n_says + i + 1, verdict_to_string(s->verdict),
-                       s->bcd_min, s->bcd_max, s->host, s->source, s->date, s->note);
+                printf(" " PROP_DB_SAYS "%zu=%s;%04X-%04X;%s;%s;%s;%s\n", known->n_says + i + 1,
+                       verdict_to_string(s->verdict), s->bcd_min, s->bcd_max, s->host, s->source,
+                       s->date, s->note);
         }
 }
 
@@ -114,7 +123,8 @@ static void print_quoted(const char *s)
 }
 
 /* The letters that the entry needs: those in force here, and 'u' for a bad bridge. */
-static void letters_wanted(const struct facts *f, bool bad, const struct kernel_flags *kernel, char ret[static QUIRK_ENTRY_MAX])
+static void letters_wanted(const struct facts *f, bool bad, const struct kernel_flags *kernel,
+                           char ret[static QUIRK_ENTRY_MAX])
 {
         char others[QUIRKS_MAX + 1];
 
@@ -122,7 +132,8 @@ static void letters_wanted(const struct facts *f, bool bad, const struct kernel_
         if (f->quirks_own[0])
                 (void) quirks_remove(f->quirks, f->quirks_own, others);
         if (!quirks_find(others, f->vid, f->pid, ret))
-                (void) snprintf(ret, QUIRK_ENTRY_MAX, "%s%s", kernel->letters, kernel->ignore_uas ? "u" : "");
+                (void) snprintf(ret, QUIRK_ENTRY_MAX, "%s%s", kernel->letters,
+                                kernel->ignore_uas ? "u" : "");
         if (bad && !strchr(ret, 'u'))
                 text_add(ret, QUIRK_ENTRY_MAX, "u");
 }
@@ -152,8 +163,8 @@ static void print_unusual(const struct facts *f, bool bad)
                 printf(". */\n");
                 return;
         }
-        printf("\n/* drivers/usb/storage/unusual_uas.h */\nUNUSUAL_DEV(0x%04x, 0x%04x, 0x%04x, 0x%04x,\n\t\t", f->vid, f->pid,
-               f->bcd, f->bcd);
+        printf("\n/* drivers/usb/storage/unusual_uas.h */\nUNUSUAL_DEV(0x%04x, 0x%04x, 0x%04x, 0x%04x,\n\t\t",
+               f->vid, f->pid, f->bcd, f->bcd);
         print_quoted(f->manufacturer);
         print_quoted(f->product);
         printf("USB_SC_DEVICE, USB_PR_DEVICE, NULL,\n\t\t");
@@ -197,10 +208,12 @@ int report_hwdb(const struct ctl *c, const struct view *v)
 
         (void) bridgedb_read(&c->client.roots, f->port, &known);
         if (r < 0 && r != -ENOBUFS)
-                return log_failure(UASD_EXIT_FAILED, "%s: cannot read its history: %s", f->interface, strerror(-r));
+                return log_failure(UASD_EXIT_FAILED, "%s: cannot read its history: %s",
+                                   f->interface, strerror(-r));
         if (r == -ENOBUFS || known.n_says + found.n > DB_SAYS_MAX)
-                return log_failure(UASD_EXIT_FAILED, "An entry has room for %i statements, and %04x:%04x has more.", DB_SAYS_MAX,
-                                   f->vid, f->pid);
+                return log_failure(UASD_EXIT_FAILED,
+                                   "An entry has room for %i statements, and %04x:%04x has more.",
+                                   DB_SAYS_MAX, f->vid, f->pid);
         if (found.n == 0)
                 return log_failure(
                         UASD_EXIT_FAILED,

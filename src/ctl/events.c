@@ -75,8 +75,10 @@ void events_done(struct events *e)
 
 struct events_disk {
         char id[USB_ID_MAX];                /* as in the journal */
-        char interface[INTERFACE_NAME_MAX]; /* without a serial number only the port distinguishes two of a kind; "": any */
-        char key[HISTORY_KEY_MAX];          /* prefix of its records; the whole key without a serial number */
+        char interface[INTERFACE_NAME_MAX]; /* without a serial number only the port distinguishes
+                                               two of a kind; "": any */
+        char key[HISTORY_KEY_MAX]; /* prefix of its records; the whole key without a serial number
+                                    */
 };
 
 void events_filter_add(struct events_filter *f, const struct facts *disk, const char *id)
@@ -106,10 +108,12 @@ void events_filter_done(struct events_filter *f)
 
 static bool fits_entry(const struct events_filter *f, const struct log_entry *e)
 {
-        const char *id = e->values[EVENT_USB_ID] ?: "", *interface = e->values[EVENT_INTERFACE] ?: "";
+        const char *id = e->values[EVENT_USB_ID] ?: "",
+                   *interface = e->values[EVENT_INTERFACE] ?: "";
 
         for (size_t i = 0; i < f->n_disks; i++)
-                if (streq(f->disks[i].id, id) && (!*f->disks[i].interface || streq(f->disks[i].interface, interface)))
+                if (streq(f->disks[i].id, id) &&
+                    (!*f->disks[i].interface || streq(f->disks[i].interface, interface)))
                         return true;
         return !f->disks;
 }
@@ -244,7 +248,9 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
 /* Returns 1 when there may be new entries, 0 when the reader of stdout is gone, or -errno. */
 static int wait_for_more(sd_journal *j)
 {
-        struct pollfd fds[] = {{.fd = sd_journal_get_fd(j), .events = (short) sd_journal_get_events(j)}, {.fd = STDOUT_FILENO}};
+        struct pollfd fds[] = {
+                {.fd = sd_journal_get_fd(j), .events = (short) sd_journal_get_events(j)},
+                {.fd = STDOUT_FILENO}};
         uint64_t until = UINT64_MAX, now = now_monotonic();
         int wait = -1;
 
@@ -262,14 +268,16 @@ static int wait_for_more(sd_journal *j)
         return 1;
 }
 
-int events_follow(struct events *e, const struct events_filter *f, void (*tell)(const struct log_entry *e))
+int events_follow(struct events *e, const struct events_filter *f,
+                  void (*tell)(const struct log_entry *e))
 {
         struct events more = {};
         int r = sd_journal_get_fd(e->open);
 
         if (r < 0)
                 return r;
-        /* It was read before it was watched, and printing may have taken long: entries may have come. So waiting comes last. */
+        /* It was read before it was watched, and printing may have taken long: entries may have
+         * come. So waiting comes last. */
         for (;;) {
                 while ((r = sd_journal_next(e->open)) > 0)
                         take_entry(e->open, f, &more);
@@ -304,7 +312,8 @@ static bool message_host(const char *name, unsigned *ret)
                sscanf(name, "+scsi:%u", ret) == 1 || sscanf(name, "host%u", ret) == 1;
 }
 
-/* Lines "scsi host3: uas" and "scsi host3: usb-storage 2-1:1.0". The messages of uas do not name the disk. */
+/* Lines "scsi host3: uas" and "scsi host3: usb-storage 2-1:1.0". The messages of uas do not name
+ * the disk. */
 static void note_host(struct kernel_search *s, const char *text)
 {
         unsigned host;
@@ -323,7 +332,8 @@ static bool is_about(const struct kernel_search *s, const char *device, const ch
                 return host < HOSTS_MAX && s->hosts[host];
         for (size_t i = 0; i < s->views->n; i++) {
                 const struct facts *f = &s->views->list[i].disk.facts;
-                const char *interface = startswith(device, "+usb:"), *port = startswith(text, "usb "), *rest = NULL;
+                const char *interface = startswith(device, "+usb:"),
+                           *port = startswith(text, "usb "), *rest = NULL;
 
                 if (interface && streq(interface, f->interface))
                         return true;
@@ -350,7 +360,8 @@ static void take_message(sd_journal *j, struct kernel_search *s)
                 return;
         if (s->events->n == KERNEL_MESSAGES_MAX) {
                 entry_done(s->events->list);
-                memmove(s->events->list, s->events->list + 1, --s->events->n * sizeof(*s->events->list));
+                memmove(s->events->list, s->events->list + 1,
+                        --s->events->n * sizeof(*s->events->list));
         }
         event = events_grow(s->events);
         (void) sd_journal_get_realtime_usec(j, &event->usec);
@@ -362,8 +373,10 @@ int events_from_kernel(const struct ctl *c, const struct views *v, struct events
         _cleanup_(journal_closep) sd_journal *j = NULL;
         struct kernel_search s = {.views = v, .events = e};
         char boot[SD_ID128_STRING_MAX];
-        const char *const matches[][2] = {
-                {"_BOOT_ID", boot}, {"_TRANSPORT", "kernel"}, {"_KERNEL_SUBSYSTEM", "usb"}, {"_KERNEL_SUBSYSTEM", "scsi"}};
+        const char *const matches[][2] = {{"_BOOT_ID", boot},
+                                          {"_TRANSPORT", "kernel"},
+                                          {"_KERNEL_SUBSYSTEM", "usb"},
+                                          {"_KERNEL_SUBSYSTEM", "scsi"}};
         unsigned host;
         int r = journal_open(c->root, &j);
 
@@ -429,11 +442,12 @@ static int events_take_record(const char *key, const struct history *h, void *da
         if (h->state == HISTORY_ENDED)
                 state = N_("trial without a result");
         if (h->reason[0])
-                n = asprintf(&event->values[EVENT_TEXT], N_("%s with firmware %x.%02x on Linux %s: %s"), state, h->firmware >> 8,
-                             h->firmware & 0xff, h->kernel, h->reason);
+                n = asprintf(&event->values[EVENT_TEXT],
+                             N_("%s with firmware %x.%02x on Linux %s: %s"), state,
+                             h->firmware >> 8, h->firmware & 0xff, h->kernel, h->reason);
         else
-                n = asprintf(&event->values[EVENT_TEXT], N_("%s with firmware %x.%02x on Linux %s"), state, h->firmware >> 8,
-                             h->firmware & 0xff, h->kernel);
+                n = asprintf(&event->values[EVENT_TEXT], N_("%s with firmware %x.%02x on Linux %s"),
+                             state, h->firmware >> 8, h->firmware & 0xff, h->kernel);
         if (n < 0)
                 no_memory();
         return 0;

@@ -9,10 +9,12 @@
 
 #include "ctl/ctl.h"
 
-/* The history of disks: endings that uasd wrote to the journal, and the records about them (sys/state/history.h). */
+/* The history of disks: endings that uasd wrote to the journal, and the records about them
+ * (sys/state/history.h). */
 
 enum event_value {
-        EVENT_WORD,   /* a stable word, such as "switched", or the state of a record, such as "distrusted" */
+        EVENT_WORD,   /* a stable word, such as "switched", or the state of a record, such as
+                         "distrusted" */
         EVENT_USB_ID, /* VID:PID:SERIAL */
         EVENT_INTERFACE,
         EVENT_PORT, /* only in records: "0000:00:14.0/ss/1" */
@@ -33,8 +35,8 @@ struct log_entry {
 };
 
 /*
- * The names of a value in the journal, which lacks some, and in JSON. `before` stands in front of it in a report, which leaves
- * out values without it.
+ * The names of a value in the journal, which lacks some, and in JSON. `before` stands in front of
+ * it in a report, which leaves out values without it.
  */
 extern const struct event_field {
         const char *journal, *json, *before;
@@ -60,17 +62,19 @@ void events_filter_done(struct events_filter *f);
 
 void events_done(struct events *e);
 /*
- * Adds the matching entries, oldest first. root: the folder with the journal, like that of the roots, or NULL for this machine.
- * Returns 0, also without a journal, or -errno.
+ * Adds the matching entries, oldest first. root: the folder with the journal, like that of the
+ * roots, or NULL for this machine. Returns 0, also without a journal, or -errno.
  */
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e);
 int events_from_records(const struct roots *roots, const struct events_filter *f, struct events *e);
-/* The kernel's newest messages of this boot about these disks: about their ports, and about each SCSI host of usb-storage and
- * uas. */
+/* The kernel's newest messages of this boot about these disks: about their ports, and about each
+ * SCSI host of usb-storage and uas. */
 int events_from_kernel(const struct ctl *c, const struct views *v, struct events *e);
 void events_sort(struct events *e);
-/* After events_from_journal(): passes each further entry to `tell`, until the reader of stdout is gone. 0 or -errno. */
-int events_follow(struct events *e, const struct events_filter *f, void (*tell)(const struct log_entry *e));
+/* After events_from_journal(): passes each further entry to `tell`, until the reader of stdout is
+ * gone. 0 or -errno. */
+int events_follow(struct events *e, const struct events_filter *f,
+                  void (*tell)(const struct log_entry *e));
 
 /* For a report: prints the title and the newest lines, up to a limit. Nothing without any. */
 void events_print(const char *title, const struct events *e);
@@ -80,7 +84,8 @@ const char *events_word(size_t i);
 
 /* Functions for all readers of the journal. */
 
-/* root: the folder with the journal, like that of the roots, or NULL for this machine. An empty journal opens as well. */
+/* root: the folder with the journal, like that of the roots, or NULL for this machine. An empty
+ * journal opens as well. */
 int journal_open(const char *root, sd_journal **ret);
 void journal_closep(sd_journal **j);
 /* The id of this boot, in the format of _BOOT_ID. */

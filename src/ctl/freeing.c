@@ -47,12 +47,16 @@ static void freeing_leave_out(struct freeing *f, enum remedy id, const char *nam
 
         (void) make_harmless(name, harmless, sizeof(harmless));
         if (id == REMEDY_NONE)
-                (void) snprintf(text, sizeof(text), _("No command is known that frees %s."), harmless);
+                (void) snprintf(text, sizeof(text), _("No command is known that frees %s."),
+                                harmless);
         else if (remedy_operand_valid(name))
-                (void) snprintf(text, sizeof(text), _("%s: the program that frees it is not installed."), harmless);
-        else
                 (void) snprintf(text, sizeof(text),
-                                _("%s: the name is too long or has special characters, so uasctl prints no command."), harmless);
+                                _("%s: the program that frees it is not installed."), harmless);
+        else
+                (void) snprintf(
+                        text, sizeof(text),
+                        _("%s: the name is too long or has special characters, so uasctl prints no command."),
+                        harmless);
         freeing_push(&f->list->left_out, &f->list->n_left_out, text);
 }
 
@@ -62,7 +66,8 @@ static void add_or_say(struct freeing *f, enum remedy id, const char *operand, c
                 freeing_leave_out(f, id, name);
 }
 
-/* The service is the narrowest part that does not start the process again. A process that has ended needs no command. */
+/* The service is the narrowest part that does not start the process again. A process that has ended
+ * needs no command. */
 static void end_process(struct freeing *f, const struct user *u)
 {
         char operand[REMEDY_OPERAND_MAX], pid[REMEDY_OPERAND_MAX];
@@ -90,7 +95,8 @@ static void end_processes(struct freeing *f, const struct user *u)
 
 static void free_users(struct freeing *f, const struct user *users, size_t n);
 
-/* The users of the loop device end first. Until then the kernel would only remember to detach it. */
+/* The users of the loop device end first. Until then the kernel would only remember to detach it.
+ */
 static void detach_loop(struct freeing *f, const struct user *u, const char *operand)
 {
         struct lun lun = {};
@@ -103,12 +109,14 @@ static void detach_loop(struct freeing *f, const struct user *u, const char *ope
                 return;
         }
         if (copy_string(lun.disk.name, sizeof(lun.disk.name), u->where) &&
-            attr_read_devno(f->roots->sys, path_join("class/block/", u->where, "/dev"), &lun.disk.major, &lun.disk.minor) >= 0)
+            attr_read_devno(f->roots->sys, path_join("class/block/", u->where, "/dev"),
+                            &lun.disk.major, &lun.disk.minor) >= 0)
                 (void) users_find(f->roots, &lun, 1, geteuid() == 0, &users, &n);
         free_users(f, users, n);
         users_free(users, n);
         /* The kernel detaches it with its last user. */
-        (void) attr_read(f->roots->sys, path_join("class/block/", u->where, "/loop/autoclear"), text, sizeof(text));
+        (void) attr_read(f->roots->sys, path_join("class/block/", u->where, "/loop/autoclear"),
+                         text, sizeof(text));
         if (n == 0 || !streq(text, "1"))
                 add_or_say(f, REMEDY_LOOP, operand, u->where);
 }
@@ -123,7 +131,8 @@ static bool same_filesystem(const char *a, const char *b)
         struct statx of_a, of_b;
         int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
 
-        return statx(AT_FDCWD, a, flags, 0, &of_a) == 0 && statx(AT_FDCWD, b, flags, 0, &of_b) == 0 &&
+        return statx(AT_FDCWD, a, flags, 0, &of_a) == 0 &&
+               statx(AT_FDCWD, b, flags, 0, &of_b) == 0 &&
                of_a.stx_dev_major == of_b.stx_dev_major && of_a.stx_dev_minor == of_b.stx_dev_minor;
 }
 
@@ -132,7 +141,8 @@ static int take_swap_file(const struct mount_line *line, void *data)
         const struct swaps_below *s = data;
 
         /* A swap file of another disk may be mounted below. */
-        if (!line->source || !path_is_in(line->source, s->where) || !same_filesystem(line->source, s->where))
+        if (!line->source || !path_is_in(line->source, s->where) ||
+            !same_filesystem(line->source, s->where))
                 return 0;
         if (path_is_roots(line->source))
                 add_or_say(s->f, REMEDY_SWAPOFF, line->source, line->source);
@@ -144,12 +154,14 @@ static int take_swap_file(const struct mount_line *line, void *data)
 /* A swap file keeps its file system busy, and umount would fail. */
 static void stop_swap_files(struct freeing *f, const char *where)
 {
-        (void) mount_lines(f->roots->proc, "swaps", TABLE_SWAPS, take_swap_file, &(struct swaps_below){f, where});
+        (void) mount_lines(f->roots->proc, "swaps", TABLE_SWAPS, take_swap_file,
+                           &(struct swaps_below){f, where});
 }
 
 /* ---- mounts ---- */
 
-/* The mount table has an absolute path. A user who may change a directory in it makes it lead to another mount. */
+/* The mount table has an absolute path. A user who may change a directory in it makes it lead to
+ * another mount. */
 struct mount_names {
         const char *where;
         char source[REMEDY_OPERAND_MAX]; /* of the mount on top there, or "" */
@@ -169,7 +181,8 @@ static int find_mount(const struct mount_line *line, void *data)
         m->covered = m->covered || (m->found && line->devno != m->devno);
         m->found = true;
         m->devno = line->devno;
-        if (!line->source || !startswith(line->source, "/dev/") || !copy_string(m->source, sizeof(m->source), line->source))
+        if (!line->source || !startswith(line->source, "/dev/") ||
+            !copy_string(m->source, sizeof(m->source), line->source))
                 m->source[0] = '\0';
         return 0;
 }
@@ -197,7 +210,8 @@ static void freeing_unmount(struct freeing *f, const struct user *u)
         if (m.found)
                 (void) mount_lines(f->roots->proc, "1/mountinfo", TABLE_MOUNTINFO, find_names, &m);
         below = m.covered &&
-                (attr_read_devno(f->roots->sys, path_join("class/block/", u->device, "/dev"), number, number + 1) < 0 ||
+                (attr_read_devno(f->roots->sys, path_join("class/block/", u->device, "/dev"),
+                                 number, number + 1) < 0 ||
                  m.devno != makedev(number[0], number[1]));
         if (m.roots && !below)
                 add_or_say(f, REMEDY_UMOUNT, u->where, u->where);
@@ -209,9 +223,11 @@ static void freeing_unmount(struct freeing *f, const struct user *u)
 
 /* ---- devices that stand on it ---- */
 
-static void read_mapping(const struct roots *roots, const char *name, const char *attribute, char *ret, size_t size)
+static void read_mapping(const struct roots *roots, const char *name, const char *attribute,
+                         char *ret, size_t size)
 {
-        if (attr_read(roots->sys, path_join("class/block/", name, "/dm/", attribute), ret, size) < 0)
+        if (attr_read(roots->sys, path_join("class/block/", name, "/dm/", attribute), ret, size) <
+            0)
                 ret[0] = '\0';
 }
 
@@ -236,7 +252,8 @@ static bool is_layer(const struct roots *roots, const char *name, const char *uu
         struct above a = {.roots = roots};
 
         if (startswith(uuid, "LVM-"))
-                (void) dir_each(roots->sys, path_join("class/block/", name, "/holders"), find_volume, &a);
+                (void) dir_each(roots->sys, path_join("class/block/", name, "/holders"),
+                                find_volume, &a);
         return a.volume;
 }
 
@@ -247,12 +264,14 @@ static int stop_stacked(const char *name, void *data)
         struct freeing *f = data;
 
         if (++f->depth < STACK_DEPTH)
-                (void) dir_each(f->roots->sys, path_join("class/block/", name, "/holders"), stop_stacked, f);
+                (void) dir_each(f->roots->sys, path_join("class/block/", name, "/holders"),
+                                stop_stacked, f);
         f->depth--;
         read_mapping(f->roots, name, "name", mapping, sizeof(mapping));
         read_mapping(f->roots, name, "uuid", uuid, sizeof(uuid));
         if (!is_layer(f->roots, name, uuid))
-                add_or_say(f, freeing_holder(name, mapping, uuid, operand), operand, *mapping ? mapping : name);
+                add_or_say(f, freeing_holder(name, mapping, uuid, operand), operand,
+                           *mapping ? mapping : name);
         return 0;
 }
 
@@ -264,7 +283,8 @@ static void free_user(struct freeing *f, const struct user *u)
         if (freeing_ends_process(u))
                 end_processes(f, u);
         else if (u->unsure && f->depth > 1)
-                return; /* it does not answer: it stands on the disk, or not, but not on another device of the disk */
+                return; /* it does not answer: it stands on the disk, or not, but not on another
+                           device of the disk */
         else if (id == REMEDY_LOOP)
                 detach_loop(f, u, operand);
         else if (id == REMEDY_UMOUNT) {
@@ -322,7 +342,8 @@ void say_in_use(const struct ctl *c, const struct view *v)
                 return;
         freeing_read(&c->client.roots, &v->disk, &list);
         for (size_t i = 0; i < list.n; i++) {
-                log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "", list.commands[i]);
+                log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "",
+                         list.commands[i]);
                 key = "";
         }
         for (size_t i = 0; i < list.n_left_out; i++)
@@ -341,9 +362,11 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
         if (disk_has_root(&v->disk))
                 log_info("To cancel: uasctl cancel %s", v->disk.facts.interface);
         else if (v->disk.n_users > 0)
-                log_info("uasd switches it as soon as it is free. To cancel: uasctl cancel %s", v->disk.facts.interface);
+                log_info("uasd switches it as soon as it is free. To cancel: uasctl cancel %s",
+                         v->disk.facts.interface);
         else
-                log_info("uasd switches it by itself. To cancel: uasctl cancel %s", v->disk.facts.interface);
+                log_info("uasd switches it by itself. To cancel: uasctl cancel %s",
+                         v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", TRANSLATED(remedy));
         if (*boot_next(c, v, !disk_has_root(&v->disk), text, sizeof(text)))

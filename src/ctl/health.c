@@ -15,8 +15,10 @@
 
 /* ---- SMART ---- */
 
-#define LOOKUP_USEC (5 * USEC_PER_SEC) /* the program only reads a file, but from a slow or busy disk perhaps */
-#define ASK_USEC (5 * USEC_PER_SEC)    /* the disk may hang: the command timeout is 30 s */
+#define LOOKUP_USEC                                                                                \
+        (5 * USEC_PER_SEC) /* the program only reads a file, but from a slow or busy disk perhaps  \
+                            */
+#define ASK_USEC (5 * USEC_PER_SEC) /* the disk may hang: the command timeout is 30 s */
 
 /* The value at a path like "/temperature/current"; NULL: none. */
 static json_object *smart_find(json_object *o, const char *path)
@@ -30,8 +32,11 @@ static bool smart_sleeps(json_object *o)
 {
         json_object *messages = smart_find(o, "/smartctl/messages");
 
-        for (size_t i = 0; json_object_is_type(messages, json_type_array) && i < json_object_array_length(messages); i++) {
-                const char *text = json_object_get_string(smart_find(json_object_array_get_idx(messages, i), "/string"));
+        for (size_t i = 0; json_object_is_type(messages, json_type_array) &&
+                           i < json_object_array_length(messages);
+             i++) {
+                const char *text = json_object_get_string(
+                        smart_find(json_object_array_get_idx(messages, i), "/string"));
 
                 if (text && (strstr(text, "STANDBY") || strstr(text, "SLEEP")))
                         return true;
@@ -61,7 +66,8 @@ void smart_parse(const char *json, struct smart *ret)
         json_object_put(o);
 }
 
-static enum smart_lookup find_type(const char *program, const struct facts *f, char ret[static SMART_TYPE_MAX])
+static enum smart_lookup find_type(const char *program, const struct facts *f,
+                                   char ret[static SMART_TYPE_MAX])
 {
         _cleanup_free_ char *text = NULL;
         char id[16], firmware[8];
@@ -70,7 +76,8 @@ static enum smart_lookup find_type(const char *program, const struct facts *f, c
         (void) snprintf(id, sizeof(id), "0x%04x:0x%04x", f->vid, f->pid);
         (void) snprintf(firmware, sizeof(firmware), "0x%04x", f->bcd);
         /* The exit status is the number of matching entries. */
-        r = capture((const char *const[]){program, "-P", "showall", id, firmware, NULL}, LOOKUP_USEC, &text);
+        r = capture((const char *const[]){program, "-P", "showall", id, firmware, NULL},
+                    LOOKUP_USEC, &text);
         ret[0] = '\0';
         if (r == -ETIMEDOUT)
                 return SMART_LATE;
@@ -85,10 +92,12 @@ static void smartctl_ask(const char *program, const char *block, struct smart *s
         const char *node = path_join("/dev/", block);
         int r;
 
-        /* -n does not wake a disk in standby. The exit status describes the disk, so only the output counts. */
+        /* -n does not wake a disk in standby. The exit status describes the disk, so only the
+         * output counts. */
         s->asked = true;
-        r = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node, NULL}, ASK_USEC,
-                    &text);
+        r = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d",
+                                          s->type, node, NULL},
+                    ASK_USEC, &text);
         if (r == -ETIMEDOUT)
                 s->why_not = N_("it did not answer in time");
         else if (r < 0)
@@ -97,8 +106,8 @@ static void smartctl_ask(const char *program, const char *block, struct smart *s
                 smart_parse(text, s);
 }
 
-/* Checks for a switch or a lease that began after the daemon answered. /run has their records. Without a daemon it is the only
- * source. */
+/* Checks for a switch or a lease that began after the daemon answered. /run has their records.
+ * Without a daemon it is the only source. */
 static void look_for_others(const struct roots *roots, const char *interface, struct smart_case *c)
 {
         _cleanup_(usb_disk_done) struct usb_disk u = {};
@@ -106,13 +115,14 @@ static void look_for_others(const struct roots *roots, const char *interface, st
 
         c->switching = switch_at_work(roots, interface);
         if (!c->leased)
-                c->leased = usb_disk_read(roots, interface, false, &u) > 0 && attachment_read(roots, &u.facts, &a) > 0 &&
-                            a.lease != DRIVER_NONE;
+                c->leased = usb_disk_read(roots, interface, false, &u) > 0 &&
+                            attachment_read(roots, &u.facts, &a) > 0 && a.lease != DRIVER_NONE;
 }
 
-/* root: the folder of the machine, or NULL. block: of the disk v. timeouts: a command has timed out. */
-static void smart_ask(const struct roots *roots, const char *root, const struct view *v, const char *block, bool timeouts,
-                      struct smart *ret)
+/* root: the folder of the machine, or NULL. block: of the disk v. timeouts: a command has timed
+ * out. */
+static void smart_ask(const struct roots *roots, const char *root, const struct view *v,
+                      const char *block, bool timeouts, struct smart *ret)
 {
         const char *program = path_join(root ?: "", PROGRAM_SMARTCTL);
         char interface[INTERFACE_NAME_MAX];
@@ -141,7 +151,8 @@ static void smart_ask(const struct roots *roots, const char *root, const struct 
         look_for_others(roots, d->facts.interface, &c);
         ret->why_not = smart_why_not(&c);
         /* Another disk may have the name now. */
-        if (!ret->why_not && (usb_disk_of_block(roots, block, interface) < 0 || !streq(interface, d->facts.interface)))
+        if (!ret->why_not && (usb_disk_of_block(roots, block, interface) < 0 ||
+                              !streq(interface, d->facts.interface)))
                 ret->why_not = N_("it has gone");
         if (!ret->why_not)
                 smartctl_ask(program, block, ret);
@@ -159,13 +170,16 @@ static char *smart_sentence(const struct smart *s, const char *block, char *ret,
         if (s->why_not)
                 text_add(answer, sizeof(answer), _("not known: %s"), _(s->why_not));
         else if (s->passed >= 0)
-                text_add(answer, sizeof(answer), "%s", s->passed ? _("passed") : _("FAILED: back up its data now"));
+                text_add(answer, sizeof(answer), "%s",
+                         s->passed ? _("passed") : _("FAILED: back up its data now"));
         if (!s->why_not && s->temperature != INT_MIN)
-                text_join(answer, sizeof(answer), "%i %s", s->temperature, style_utf8() ? "°C" : "C");
+                text_join(answer, sizeof(answer), "%i %s", s->temperature,
+                          style_utf8() ? "°C" : "C");
         if (s->type[0])
                 (void) snprintf(ret, size, "%s (smartctl -d %s /dev/%s)", answer, s->type, block);
         else
-                (void) snprintf(ret, size, _("%s (most bridges know: smartctl -d sat /dev/%s)"), answer, block);
+                (void) snprintf(ret, size, _("%s (most bridges know: smartctl -d sat /dev/%s)"),
+                                answer, block);
         return ret;
 }
 
@@ -174,15 +188,21 @@ static char *smart_sentence(const struct smart *s, const char *block, char *ret,
 /* The alternate setting in use. The kernel has its numbers in hexadecimal. */
 static void read_protocol(const struct roots *roots, const char *interface, char *ret, size_t size)
 {
-        static const char *const names[] = {"bInterfaceClass", "bInterfaceSubClass", "bInterfaceProtocol", "bNumEndpoints"};
+        static const char *const names[] = {"bInterfaceClass", "bInterfaceSubClass",
+                                            "bInterfaceProtocol", "bNumEndpoints"};
         uint64_t values[ELEMENTSOF(names)];
 
         ret[0] = '\0';
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (attr_read_uint(roots->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/", names[i]), 16, &values[i]) < 0)
+                if (attr_read_uint(roots->sys,
+                                   path_join(SYSFS_USB_DEVICES "/", interface, "/", names[i]), 16,
+                                   &values[i]) < 0)
                         return;
-        (void) snprintf(ret, size, ngettext("%02x:%02x:%02x, %u endpoint", "%02x:%02x:%02x, %u endpoints", values[3]),
-                        (unsigned) values[0], (unsigned) values[1], (unsigned) values[2], (unsigned) values[3]);
+        (void) snprintf(
+                ret, size,
+                ngettext("%02x:%02x:%02x, %u endpoint", "%02x:%02x:%02x, %u endpoints", values[3]),
+                (unsigned) values[0], (unsigned) values[1], (unsigned) values[2],
+                (unsigned) values[3]);
 }
 
 /* For settings_each(). */
@@ -198,7 +218,8 @@ void health_read(const struct roots *roots, const struct view *v, struct health 
         const struct facts *f = &v->disk.facts;
 
         /* Stored settings may be known by port and controller, which the daemon does not report. */
-        if (settings_each(roots, STATE_TRIM, is_stored, NULL) == -EEXIST && usb_disk_read(roots, f->interface, true, &u) > 0)
+        if (settings_each(roots, STATE_TRIM, is_stored, NULL) == -EEXIST &&
+            usb_disk_read(roots, f->interface, true, &u) > 0)
                 f = &u.facts;
         link_read(roots, &v->disk.facts, &h.link);
         read_protocol(roots, v->disk.facts.interface, h.protocol, sizeof(h.protocol));
@@ -227,10 +248,12 @@ void health_ask(const struct roots *roots, const char *root, const struct view *
         for (size_t i = 0; i < h->n_luns; i++) {
                 struct lun_health *l = h->luns + i;
 
-                /* A LUN without a mode of sd is an empty slot of a card reader or a CD-ROM. After a LUN that hangs, the next LUN
-                 * is not asked. */
-                if (l->trim.mode[0] && (i == 0 || !h->luns[i - 1].smart.told || !h->luns[i - 1].smart.why_not))
-                        smart_ask(roots, root, v, l->lun->disk.name, l->counts.value[SCSI_COUNT_TIMEOUTS] > 0, &l->smart);
+                /* A LUN without a mode of sd is an empty slot of a card reader or a CD-ROM. After a
+                 * LUN that hangs, the next LUN is not asked. */
+                if (l->trim.mode[0] &&
+                    (i == 0 || !h->luns[i - 1].smart.told || !h->luns[i - 1].smart.why_not))
+                        smart_ask(roots, root, v, l->lun->disk.name,
+                                  l->counts.value[SCSI_COUNT_TIMEOUTS] > 0, &l->smart);
         }
 }
 
@@ -243,16 +266,19 @@ void health_done(struct health *h)
 /* "4660 since the driver took it; 5 failed, 3 timed out" */
 static void print_counts(const char *key, const char *name, const struct scsi_counts *c)
 {
-        unsigned long long requests = c->value[SCSI_COUNT_REQUESTS], errors = c->value[SCSI_COUNT_ERRORS],
+        unsigned long long requests = c->value[SCSI_COUNT_REQUESTS],
+                           errors = c->value[SCSI_COUNT_ERRORS],
                            timeouts = c->value[SCSI_COUNT_TIMEOUTS];
 
         if (!c->known[SCSI_COUNT_ERRORS])
                 output_format(key, "", _("%s: %llu since the driver took it"), name, requests);
         else if (!c->known[SCSI_COUNT_TIMEOUTS]) /* of older kernels */
-                output_format(key, "", _("%s: %llu since the driver took it; %llu failed"), name, requests, errors);
+                output_format(key, "", _("%s: %llu since the driver took it; %llu failed"), name,
+                              requests, errors);
         else
-                output_format(key, "", _("%s: %llu since the driver took it; %llu failed, %llu timed out"), name, requests,
-                              errors, timeouts);
+                output_format(key, "",
+                              _("%s: %llu since the driver took it; %llu failed, %llu timed out"),
+                              name, requests, errors, timeouts);
 }
 
 /* "sda: 4660 since the driver took it; 5 failed, 3 timed out" */
@@ -262,8 +288,8 @@ void health_print_commands(const struct health *h)
                 const char *key = i == 0 ? N_("Commands") : "", *name = h->luns[i].lun->disk.name;
                 const struct scsi_counts *c = &h->luns[i].counts;
 
-                /* Questions of smartctl raise the other counters: bridges answer ATA commands with CHECK CONDITION. No disk is
-                 * asked after a timeout. */
+                /* Questions of smartctl raise the other counters: bridges answer ATA commands with
+                 * CHECK CONDITION. No disk is asked after a timeout. */
                 if (!h->luns[i].smart.asked && c->known[SCSI_COUNT_REQUESTS])
                         print_counts(key, name, c);
                 else if (h->luns[i].smart.asked && c->known[SCSI_COUNT_TIMEOUTS])
@@ -281,7 +307,8 @@ bool health_print_trim(const struct health *h, const struct view *v)
 
                 if (!l->trim.mode[0] && l->trim.used_bytes == 0)
                         continue;
-                (void) output_named(TRANSLATED(trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence))),
+                (void) output_named(TRANSLATED(trim_sentence(&l->trim, v->disk.facts.driver,
+                                                             sentence, sizeof(sentence))),
                                     v->disk.facts.interface, named, sizeof(named));
                 (void) snprintf(text, sizeof(text), "%s: %s.", l->lun->disk.name, named);
                 output_sentence(first ? "TRIM" : "", text);
@@ -299,8 +326,9 @@ void health_print(const struct health *h, const struct view *v)
 
                 if (!l->smart.told)
                         continue;
-                (void) snprintf(text, sizeof(text), "%s: %s", l->lun->disk.name,
-                                smart_sentence(&l->smart, l->lun->disk.name, sentence, sizeof(sentence)));
+                (void) snprintf(
+                        text, sizeof(text), "%s: %s", l->lun->disk.name,
+                        smart_sentence(&l->smart, l->lun->disk.name, sentence, sizeof(sentence)));
                 output_sentence("SMART", text);
         }
 }

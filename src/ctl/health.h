@@ -8,7 +8,8 @@
 #include "sys/block/counts.h"
 #include "sys/io/roots.h"
 
-/* The part of status about the condition of a disk. Read from sysfs, even if the rest comes from the daemon. */
+/* The part of status about the condition of a disk. Read from sysfs, even if the rest comes from
+ * the daemon. */
 
 /* The answer of smartctl(8) about a disk if it may be asked; otherwise the command to run. */
 
@@ -17,7 +18,8 @@ struct smart {
         bool missing;              /* smartctl is not installed */
         bool asked;                /* smartctl has sent it commands */
         char type[SMART_TYPE_MAX]; /* for -d; empty: not known */
-        const char *why_not;       /* a clause if it was not asked or did not answer; NULL: the next fields are valid */
+        const char *why_not;       /* a clause if it was not asked or did not answer; NULL: the next
+                                      fields are valid */
         int passed;                /* 1 or 0; -1: not known */
         int temperature;           /* in degrees Celsius; INT_MIN: not known */
 };
@@ -41,8 +43,10 @@ struct health {
 
 /* Keeps pointers to the LUNs of v. */
 void health_read(const struct roots *roots, const struct view *v, struct health *ret);
-/* Adds the answer of smartctl about its disks, or the reason for not asking. This may take seconds. root: as in struct ctl. */
-void health_ask(const struct roots *roots, const char *root, const struct view *v, struct health *h);
+/* Adds the answer of smartctl about its disks, or the reason for not asking. This may take seconds.
+ * root: as in struct ctl. */
+void health_ask(const struct roots *roots, const char *root, const struct view *v,
+                struct health *h);
 void health_done(struct health *h);
 /* The fields about commands, TRIM and SMART. */
 void health_print(const struct health *h, const struct view *v);

@@ -15,7 +15,8 @@
 struct mention_search {
         const struct roots *roots;
         const char *interface;
-        struct usb_disk *disk; /* read when the first name needs it: most files have only names that last */
+        struct usb_disk
+                *disk; /* read when the first name needs it: most files have only names that last */
         bool asked, readable;
         json_object *found;
 };
@@ -41,7 +42,8 @@ static const struct block *mention_resolve(const struct mention_search *s, const
         return luns_find(s->disk->luns, s->disk->n_luns, below);
 }
 
-/* A link that only the other driver makes. It belongs to this disk if it contains the serial number. */
+/* A link that only the other driver makes. It belongs to this disk if it contains the serial
+ * number. */
 static bool has_serial(const struct mention_search *s, const char *name)
 {
         const char *serial = s->disk->facts.serial;
@@ -49,7 +51,8 @@ static bool has_serial(const struct mention_search *s, const char *name)
         return strlen(serial) >= 6 && strstr(name, serial);
 }
 
-/* The result of blkid, which is the same under both drivers; "": no result. b: NULL: the disk has no such device now. */
+/* The result of blkid, which is the same under both drivers; "": no result. b: NULL: the disk has
+ * no such device now. */
 static char *lasting_name(const struct roots *roots, const struct block *b, char *ret, size_t size)
 {
         static const struct {
@@ -76,7 +79,8 @@ static void look_at(struct mention_search *s, const char *file, const char *wher
                 return;
         b = mention_resolve(s, name);
         if (b || (kind == DEVNAME_DRIVER && has_serial(s, name)))
-                append(s->found, json_name(file, where, name, kind, lasting_name(s->roots, b, instead, sizeof(instead))));
+                append(s->found, json_name(file, where, name, kind,
+                                           lasting_name(s->roots, b, instead, sizeof(instead))));
 }
 
 static int look_at_mount(const struct mount_line *line, void *data)
@@ -96,7 +100,8 @@ static void look_at_crypttab(struct mention_search *s)
         if (fd >= 0 && read_whole(fd, CRYPTTAB_MAX, &text, &n) >= 0)
                 rest = text;
         while ((line = strsep(&rest, "\n"))) {
-                char *state = NULL, *mapping = strtok_r(line, " \t", &state), *name = strtok_r(NULL, " \t", &state);
+                char *state = NULL, *mapping = strtok_r(line, " \t", &state),
+                     *name = strtok_r(NULL, " \t", &state);
 
                 if (mapping && *mapping != '#' && name)
                         look_at(s, "/etc/crypttab", mapping, name);
@@ -106,7 +111,8 @@ static void look_at_crypttab(struct mention_search *s)
 json_object *mentions_read(const struct roots *roots, const char *interface)
 {
         _cleanup_(usb_disk_done) struct usb_disk d = {};
-        struct mention_search s = {.roots = roots, .interface = interface, .disk = &d, .found = json_list()};
+        struct mention_search s = {
+                .roots = roots, .interface = interface, .disk = &d, .found = json_list()};
 
         (void) mount_lines(roots->etc, "fstab", TABLE_FSTAB, look_at_mount, &s);
         look_at_crypttab(&s);
@@ -119,11 +125,14 @@ void mentions_print(json_object *names)
                 json_object *one = json_object_array_get_idx(names, i);
                 const char *where = member(one, "where"), *instead = member(one, "instead");
                 const char *key = i == 0 ? N_("Names") : "", *comma = where ? ", " : "";
-                const char *file = member(one, "file"), *name = member(one, "name"), *why = _(member(one, "why"));
+                const char *file = member(one, "file"), *name = member(one, "name"),
+                           *why = _(member(one, "why"));
 
                 if (instead)
-                        output_format(key, "", _("%s%s%s: %s %s. Better: %s"), file, comma, where ?: "", name, why, instead);
+                        output_format(key, "", _("%s%s%s: %s %s. Better: %s"), file, comma,
+                                      where ?: "", name, why, instead);
                 else
-                        output_format(key, "", "%s%s%s: %s %s.", file, comma, where ?: "", name, why);
+                        output_format(key, "", "%s%s%s: %s %s.", file, comma, where ?: "", name,
+                                      why);
         }
 }

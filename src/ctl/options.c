@@ -85,11 +85,13 @@ const char *options_name(unsigned bits)
         return NULL;
 }
 
-/* Parses a point in time as journalctl(1) does: a local date, a time of day, a word, or a time span before now. */
+/* Parses a point in time as journalctl(1) does: a local date, a time of day, a word, or a time span
+ * before now. */
 static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
 {
-        static const char *const formats[] = {"today", "yesterday", "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S",
-                                              "%H:%M", "%H:%M:%S"};
+        static const char *const formats[] = {"today",          "yesterday",         "%Y-%m-%d",
+                                              "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%H:%M",
+                                              "%H:%M:%S"};
         uint64_t ago, now_usec = (uint64_t) now * USEC_PER_SEC;
         char text[32], *t;
         struct tm day;
@@ -146,8 +148,9 @@ static int options_check(struct options *o)
         else if (o->wait && parse_seconds(o->wait, &o->wait_usec) < 0)
                 log_error("--wait=%s is no time: it takes 30, 500ms or 5min.", o->wait);
         else if (o->since && parse_since(o->since, time(NULL), &o->since_usec) < 0)
-                log_error("--since=%s is no time: it takes 2026-11-20, 2026-11-20 15:45, 15:45, today, yesterday or -2h.",
-                          o->since);
+                log_error(
+                        "--since=%s is no time: it takes 2026-11-20, 2026-11-20 15:45, 15:45, today, yesterday or -2h.",
+                        o->since);
         else if (o->lines && parse_uint(o->lines, 10, UINT_MAX, &lines) < 0)
                 log_error("--lines=%s is no number.", o->lines);
         else if (o->json && (o->given & OPTION_FOLLOW))

@@ -19,7 +19,8 @@ void output_head(const struct view *v, const char *text)
 {
         _cleanup_free_ char *lines = fold_indented(text, 2);
 
-        printf("%s%s%s %s\n", colour(sgr_of_state[v->disk.state]), style_utf8() ? "●" : "*", colour_end(), lines);
+        printf("%s%s%s %s\n", colour(sgr_of_state[v->disk.state]), style_utf8() ? "●" : "*",
+               colour_end(), lines);
 }
 
 #define KEY_WIDTH 10
@@ -29,8 +30,8 @@ void output_head(const struct view *v, const char *text)
 static void print_lines(const char *key, const char *lines, const char *sgr)
 {
         key = translated(key);
-        printf("%*s%s%s %s%s%s\n", fold_blanks(key, KEY_WIDTH), "", key, *key ? ":" : " ", colour(sgr), lines,
-               *sgr ? colour_end() : "");
+        printf("%*s%s%s %s%s%s\n", fold_blanks(key, KEY_WIDTH), "", key, *key ? ":" : " ",
+               colour(sgr), lines, *sgr ? colour_end() : "");
 }
 
 /* Prints a text that is harmless, in lines that are indented behind the key. */
@@ -74,7 +75,8 @@ const char *output_named(const char *text, const char *id, char *ret, size_t siz
         const char *at = strstr(text, "DISK");
 
         if (at)
-                (void) snprintf(ret, size, "%.*s%s%s", (int) (at - text), text, id, at + strlen("DISK"));
+                (void) snprintf(ret, size, "%.*s%s%s", (int) (at - text), text, id,
+                                at + strlen("DISK"));
         else
                 (void) copy_string(ret, size, text);
         return ret;
@@ -85,7 +87,8 @@ const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX])
         time_t seconds = (time_t) (usec / USEC_PER_SEC);
         struct tm tm;
 
-        if (usec == 0 || !localtime_r(&seconds, &tm) || strftime(ret, CLOCK_MAX, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        if (usec == 0 || !localtime_r(&seconds, &tm) ||
+            strftime(ret, CLOCK_MAX, "%Y-%m-%d %H:%M:%S", &tm) == 0)
                 return "-";
         return ret;
 }
@@ -99,7 +102,8 @@ void output_line(int used, const char *text)
 
 #define BRIEF true
 
-/* Texts of people and devices are folded. Other columns are left out of the default table if it is too wide. */
+/* Texts of people and devices are folded. Other columns are left out of the default table if it is
+ * too wide. */
 static const struct {
         const char *name;
         bool brief;          /* part of ListDisks, which uasd answers without reading anything */
@@ -133,7 +137,8 @@ static const struct {
 };
 
 static const struct columns shown = {
-        {COLUMN_ID, COLUMN_DISKS, COLUMN_SIZE, COLUMN_SPEED, COLUMN_DRIVER, COLUMN_STATE, COLUMN_WHY, COLUMN_PRODUCT},
+        {COLUMN_ID, COLUMN_DISKS, COLUMN_SIZE, COLUMN_SPEED, COLUMN_DRIVER, COLUMN_STATE,
+         COLUMN_WHY, COLUMN_PRODUCT},
         8,
 };
 
@@ -185,7 +190,8 @@ int columns_parse(const char *spec, struct columns *ret)
                         return r;
                 }
                 if (c.n == COLUMNS_MAX)
-                        return log_failure(-EINVAL, "More than %i columns are too many.", COLUMNS_MAX);
+                        return log_failure(-EINVAL, "More than %i columns are too many.",
+                                           COLUMNS_MAX);
                 c.list[c.n++] = (enum column) r;
                 at = at[length] ? at + length + 1 : NULL;
         }

@@ -8,7 +8,8 @@
 
 /* Text for people, on stdout. Names from a device or user are made harmless. */
 
-/* Copies of s without harmful characters, cut to what a line can hold. In a sentence, names may already be harmless. */
+/* Copies of s without harmful characters, cut to what a line can hold. In a sentence, names may
+ * already be harmless. */
 #define OUTPUT_TEXT_MAX 4096
 #define HARMLESS(s) make_harmless(s, (char[OUTPUT_TEXT_MAX]){}, OUTPUT_TEXT_MAX)
 #define SENTENCE(s) harmless_sentence(s, (char[OUTPUT_TEXT_MAX]){}, OUTPUT_TEXT_MAX)
@@ -16,13 +17,14 @@
 /* One of SGR_*. */
 extern const char *const sgr_of_state[_STATE_MAX];
 
-/* Replaces DISK in advice by the name of this disk, so that the command can be pasted. Returns ret. */
+/* Replaces DISK in advice by the name of this disk, so that the command can be pasted. Returns ret.
+ */
 const char *output_named(const char *text, const char *id, char *ret, size_t size);
 
 /* The first line about a disk, with a mark in the colour of its state. */
 void output_head(const struct view *v, const char *text);
-/* A "key: value" line with a translated key, or none without a value. An empty key continues the field above, also in
- * output_sentence(). */
+/* A "key: value" line with a translated key, or none without a value. An empty key continues the
+ * field above, also in output_sentence(). */
 void output_field(const char *key, const char *value);
 /* The same for a command: it stays in one line, because it may be pasted. */
 void output_command(const char *key, const char *command);
@@ -39,8 +41,9 @@ const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX]);
 void output_line(int used, const char *text);
 
 /*
- * Translates a finished English text of core, uasd or uasd-switch: sentences, and clauses in them. They serve the journal, JSON
- * and the bus as well, and only uasctl knows the reader's language. An unknown part stays English. Returns ret.
+ * Translates a finished English text of core, uasd or uasd-switch: sentences, and clauses in them.
+ * They serve the journal, JSON and the bus as well, and only uasctl knows the reader's language. An
+ * unknown part stays English. Returns ret.
  */
 char *translate(const char *s, char *ret, size_t size);
 
@@ -82,8 +85,8 @@ struct columns {
 };
 
 /*
- * spec: names separated by commas, in either case. With "+" in front they follow the default columns. NULL: only the default.
- * Returns 0, or -EINVAL, reported.
+ * spec: names separated by commas, in either case. With "+" in front they follow the default
+ * columns. NULL: only the default. Returns 0, or -EINVAL, reported.
  */
 int columns_parse(const char *spec, struct columns *ret);
 

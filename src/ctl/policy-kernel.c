@@ -53,7 +53,8 @@ static void add_plugged_in(const struct views *views, struct kept_disks *kept)
                 for (size_t j = 0; j < views->n; j++)
                         twin = twin || facts_twins(f, &views->list[j].disk.facts);
                 if (policy != POLICY_AUTO) {
-                        k = need(kept_disk(kept, f->vid, f->pid, kept_name(f, twin, name, sizeof(name))));
+                        k = need(kept_disk(kept, f->vid, f->pid,
+                                           kept_name(f, twin, name, sizeof(name))));
                         k->policy = policy;
                 }
                 if (kept_disks_plugged(kept, f, twin) < 0)
@@ -61,7 +62,8 @@ static void add_plugged_in(const struct views *views, struct kept_disks *kept)
         }
 }
 
-const struct facts **policy_plugged(const struct views *views, const struct view *first, size_t *ret_n)
+const struct facts **policy_plugged(const struct views *views, const struct view *first,
+                                    size_t *ret_n)
 {
         const struct facts **list = need(calloc(views->n + 1, sizeof(*list)));
         size_t n = 0;
@@ -75,7 +77,8 @@ const struct facts **policy_plugged(const struct views *views, const struct view
         return list;
 }
 
-/* The author of an entry that the kernel does not use wants it as long as no policy says otherwise. */
+/* The author of an entry that the kernel does not use wants it as long as no policy says otherwise.
+ */
 static bool keeps_entry(const struct lines *l, const char *base, const struct view *v)
 {
         char letters[QUIRK_ENTRY_MAX];
@@ -87,8 +90,8 @@ static bool keeps_entry(const struct lines *l, const char *base, const struct vi
 }
 
 /* Makes the line of one place from the lines that are there. */
-static int lines_make(struct lines *l, enum quirk_source place, const struct views *views, const struct view *v,
-                      struct keepoff *ret)
+static int lines_make(struct lines *l, enum quirk_source place, const struct views *views,
+                      const struct view *v, struct keepoff *ret)
 {
         _cleanup_free_ char *base = need(quirks_at(&l->quirks, place));
         size_t n;
@@ -99,7 +102,8 @@ static int lines_make(struct lines *l, enum quirk_source place, const struct vie
                 target = DRIVER_USB_STORAGE;
         else if (v)
                 target = v->disk.decision.target;
-        if (kernel_line_make(base, &l->kept, v ? &v->disk.facts : NULL, target, plugged, n, ret) < 0)
+        if (kernel_line_make(base, &l->kept, v ? &v->disk.facts : NULL, target, plugged, n, ret) <
+            0)
                 return UASD_EXIT_FAILED;
         return UASD_EXIT_OK;
 }
@@ -110,7 +114,8 @@ static int lines_read_files(const struct roots *roots, struct lines *l)
         int r;
 
         config_init(&config);
-        r = conf_load(roots, &config, NULL, NULL); /* the reader of the disks has reported errors in it */
+        r = conf_load(roots, &config, NULL,
+                      NULL); /* the reader of the disks has reported errors in it */
         if (r < 0)
                 return r;
         r = kept_disks_read(roots, &config, NULL, &l->kept);
@@ -124,7 +129,8 @@ static int kernel_lines_read(const struct ctl *c, const struct views *views, str
         int r = lines_read_files(&c->client.roots, l);
 
         if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot read policies and history: %s", strerror(-r));
+                return log_failure(UASD_EXIT_FAILED, "Cannot read policies and history: %s",
+                                   strerror(-r));
         add_plugged_in(views, &l->kept);
         return UASD_EXIT_OK;
 }
@@ -160,10 +166,12 @@ void policy_say_alike(const struct views *views, const struct view *one, enum dr
                 const struct view *v = views->list + i;
                 const struct facts *f = &v->disk.facts, *g = &one->disk.facts;
 
-                if (v != one && f->vid == g->vid && f->pid == g->pid && v->disk.decision.target != target)
+                if (v != one && f->vid == g->vid && f->pid == g->pid &&
+                    v->disk.decision.target != target)
                         log_warning(
                                 "The entry would also apply to %s, which should be on %s: the kernel compares only %04x:%04x.",
-                                VIEW_LABEL(v), driver_to_string(v->disk.decision.target), f->vid, f->pid);
+                                VIEW_LABEL(v), driver_to_string(v->disk.decision.target), f->vid,
+                                f->pid);
         }
 }
 
@@ -175,7 +183,8 @@ static void say_alike(const struct lines *l, const struct views *views, const st
         for (size_t i = 0; !one && i < l->kept.n; i++) {
                 const struct kept_disk *d = l->kept.list + i;
 
-                if (d->policy != POLICY_USB_STORAGE || d->no_uas || keepoff_wanted(&l->kept, d->vid, d->pid))
+                if (d->policy != POLICY_USB_STORAGE || d->no_uas ||
+                    keepoff_wanted(&l->kept, d->vid, d->pid))
                         continue;
                 if (speaks_uas_alone(&l->kept, d))
                         log_warning(
@@ -197,7 +206,8 @@ static size_t lines_count(const struct lines *l, enum quirk_source source)
         return n;
 }
 
-/* Says what the kernel does not use of what is there. Returns true if the new line mends something. */
+/* Says what the kernel does not use of what is there. Returns true if the new line mends something.
+ */
 static bool say_unused(const struct lines *l)
 {
         const struct quirk_lines *lines = &l->quirks.lines;
@@ -214,21 +224,25 @@ static bool say_unused(const struct lines *l)
                 if (length > QUIRKS_MAX && l->quirks.built_in)
                         log_warning(
                                 "The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and uses none of these entries.",
-                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), length, QUIRKS_MAX);
+                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), length,
+                                QUIRKS_MAX);
                 else if (length > QUIRKS_MAX)
                         log_warning(
                                 "The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and cannot load usb-storage.",
-                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), length, QUIRKS_MAX);
+                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), length,
+                                QUIRKS_MAX);
                 mends = mends || length > QUIRKS_MAX;
                 if (line == last || (l->quirks.built_in && line->source == QUIRK_MODPROBE))
                         continue;
                 if (line->source == QUIRK_COMMAND_LINE) {
-                        log_warning("The kernel uses only the last usb-storage.quirks=. Delete this word: usb-storage.quirks=%s",
-                                    line->value);
+                        log_warning(
+                                "The kernel uses only the last usb-storage.quirks=. Delete this word: usb-storage.quirks=%s",
+                                line->value);
                         mends = true;
                 } else if (last && last->source == QUIRK_MODPROBE) {
-                        log_warning("The kernel uses only the last quirks= of modprobe.d. Delete the one in %s.",
-                                    TRANSLATED(quirk_word_who(&word, who, sizeof(who))));
+                        log_warning(
+                                "The kernel uses only the last quirks= of modprobe.d. Delete the one in %s.",
+                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))));
                         mends = true;
                 }
         }
@@ -265,17 +279,23 @@ static void say_how(const struct ctl *c, const struct lines *l)
         char place[BOOT_PLACE_MAX], word[KERNEL_WORD_MAX];
 
         if (l->quirks.built_in) {
-                log_info("usb-storage is built into this kernel, so it reads only the kernel command line, not modprobe.d.");
+                log_info(
+                        "usb-storage is built into this kernel, so it reads only the kernel command line, not modprobe.d.");
                 return;
         }
         if (lines_count(l, QUIRK_COMMAND_LINE) > 0)
-                log_info("The kernel command line already has usb-storage.quirks=. Change it there: it overrules modprobe.d.");
+                log_info(
+                        "The kernel command line already has usb-storage.quirks=. Change it there: it overrules modprobe.d.");
         else
-                log_info("One of the two places is enough. The kernel command line overrules everything in modprobe.d.");
+                log_info(
+                        "One of the two places is enough. The kernel command line overrules everything in modprobe.d.");
         if (boot_place_find(&c->client.roots))
-                log_info("%s", boot_place(c, kernel_word(&l->command_line, word), place, sizeof(place)));
+                log_info("%s",
+                         boot_place(c, kernel_word(&l->command_line, word), place, sizeof(place)));
         if (command)
-                log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy: %s", command);
+                log_info(
+                        "After a change in modprobe.d, rebuild the initramfs, which has a copy: %s",
+                        command);
         else
                 log_info("After a change in modprobe.d, rebuild the initramfs, which has a copy.");
 }
@@ -286,20 +306,24 @@ static void lines_print(const struct ctl *c, const struct lines *l)
         char word[KERNEL_WORD_MAX];
 
         if (*l->command_line.quirks && c->options->legend)
-                printf(_("# For the kernel command line, in %s:\n"), place ? place->path : _("the boot loader's configuration"));
+                printf(_("# For the kernel command line, in %s:\n"),
+                       place ? place->path : _("the boot loader's configuration"));
         if (kernel_word(&l->command_line, word))
                 printf("%s\n", word);
         if (l->quirks.built_in || !*l->modprobe.quirks)
                 return;
         if (c->options->legend)
-                printf("%s", _("# Or for a file in /etc/modprobe.d, instead of a line for usb-storage that is there:\n"));
+                printf("%s",
+                       _("# Or for a file in /etc/modprobe.d, instead of a line for usb-storage that is there:\n"));
         printf("options usb-storage quirks=%s\n", l->modprobe.quirks);
 }
 
 static void say_denied(const struct ctl *c, const struct lines *l)
 {
-        if (l->quirks.lines.denied || (faccessat(c->client.roots.etc, "modprobe.d", R_OK | X_OK, 0) < 0 && errno == EACCES))
-                log_warning("This user may not read all of modprobe.d. The lines lack the entries there: run it as root.");
+        if (l->quirks.lines.denied ||
+            (faccessat(c->client.roots.etc, "modprobe.d", R_OK | X_OK, 0) < 0 && errno == EACCES))
+                log_warning(
+                        "This user may not read all of modprobe.d. The lines lack the entries there: run it as root.");
 }
 
 int policy_refuse_entry(const struct view *v)
@@ -380,7 +404,8 @@ int policy_kernel(struct ctl *c, const char *what)
         say_alike(&lines, &c->views, c->v);
         say_denied(c, &lines);
         /* The command line overrules modprobe.d, so an entry is not missing there. */
-        if (!*lines.command_line.own && (!*lines.modprobe.own || lines_count(&lines, QUIRK_COMMAND_LINE) > 0) && !mends)
+        if (!*lines.command_line.own &&
+            (!*lines.modprobe.own || lines_count(&lines, QUIRK_COMMAND_LINE) > 0) && !mends)
                 log_info("There is no entry to add.");
         else
                 say_how(c, &lines);
@@ -391,6 +416,7 @@ int policy_kernel(struct ctl *c, const char *what)
         else if (lines.quirks.built_in)
                 json_print(json_kernel(&lines.command_line, NULL, NULL));
         else
-                json_print(json_kernel(&lines.command_line, &lines.modprobe, initramfs_command(&c->client.roots)));
+                json_print(json_kernel(&lines.command_line, &lines.modprobe,
+                                       initramfs_command(&c->client.roots)));
         return left_out;
 }

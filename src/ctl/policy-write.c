@@ -13,11 +13,12 @@
 /* --kernel --write: one change of the file that this machine boots with. */
 struct change {
         struct quirk_facts quirks;
-        struct boot_edit file, backup; /* backup: the first version of the file, for auto. All 0: none */
-        char *value;                   /* the new one; empty: none */
-        bool same;                     /* there is nothing to change */
-        bool restored;                 /* nothing of ours is left after the change */
-        bool by_itself;                /* uasd has it changed, see policy_write_failed() */
+        struct boot_edit file,
+                backup; /* backup: the first version of the file, for auto. All 0: none */
+        char *value;    /* the new one; empty: none */
+        bool same;      /* there is nothing to change */
+        bool restored;  /* nothing of ours is left after the change */
+        bool by_itself; /* uasd has it changed, see policy_write_failed() */
         const struct facts *facts;
         enum driver target; /* DRIVER_NONE: the one without an entry of ours */
         char **dropped;     /* entries of others that the new value has no room for */
@@ -33,14 +34,16 @@ static void change_done(struct change *ch)
 }
 
 /* The message has the file, the reason, and what to do by hand. */
-static int change_refuse(const struct ctl *c, const struct change *ch, const char *path, const char *why)
+static int change_refuse(const struct ctl *c, const struct change *ch, const char *path,
+                         const char *why)
 {
         const struct facts *f = ch->facts;
 
         log_error("%s is not changed: %s.", translated(path), translated(why));
         if (ch->target == DRIVER_NONE)
-                log_info("To do it by hand, remove the entry for %04x:%04x from usb-storage.quirks=, and restart.", f->vid,
-                         f->pid);
+                log_info(
+                        "To do it by hand, remove the entry for %04x:%04x from usb-storage.quirks=, and restart.",
+                        f->vid, f->pid);
         else
                 policy_say_words(c, f, ch->target);
         return UASD_EXIT_FAILED;
@@ -65,8 +68,9 @@ static int read_place(const struct ctl *c, struct change *ch)
         int r;
 
         if (!p && ch->quirks.built_in)
-                return change_refuse(c, ch, N_("The kernel command line"),
-                                     N_("uasctl does not know the file that this machine boots with"));
+                return change_refuse(
+                        c, ch, N_("The kernel command line"),
+                        N_("uasctl does not know the file that this machine boots with"));
         if (!p)
                 p = &boot_place_modprobe;
         r = boot_edit_read(&c->client.roots, p, false, &ch->file, &why);
@@ -77,7 +81,8 @@ static int read_place(const struct ctl *c, struct change *ch)
         return UASD_EXIT_OK;
 }
 
-static const struct quirk_line *change_find_line(const struct quirk_facts *q, enum quirk_source source, const char *but)
+static const struct quirk_line *change_find_line(const struct quirk_facts *q,
+                                                 enum quirk_source source, const char *but)
 {
         for (size_t i = q->lines.n; i > 0; i--) {
                 const struct quirk_line *line = &q->lines.list[i - 1];
@@ -92,8 +97,8 @@ static const struct quirk_line *change_find_line(const struct quirk_facts *q, en
 static const char *change_value(const struct change *ch, const struct boot_edit *file)
 {
         bool ours = ch->file.place->form == BOOT_MODPROBE;
-        const struct quirk_line *line =
-                change_find_line(&ch->quirks, QUIRK_MODPROBE, file == &ch->file ? NULL : ch->file.place->path);
+        const struct quirk_line *line = change_find_line(
+                &ch->quirks, QUIRK_MODPROBE, file == &ch->file ? NULL : ch->file.place->path);
 
         if (file->value && !ours)
                 return file->value;
@@ -116,15 +121,23 @@ static int change_make(const struct ctl *c, struct change *ch)
         why = boot_edit_not_booted(&c->client.roots, &ch->file);
         if (why)
                 return change_refuse(c, ch, path, why);
-        /* The file has none, and none by us was there: the boot loader adds the word itself, or it is in another file. */
-        if (now && !ch->file.value && boot_edit_read(&c->client.roots, ch->file.place, true, &backup, &why) < 0)
-                return change_refuse(c, ch, path, N_("this boot has usb-storage.quirks= from another place"));
-        if (strspn(base, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") != strlen(base))
-                return change_refuse(c, ch, path, N_("the present entries have characters that uasctl does not know"));
+        /* The file has none, and none by us was there: the boot loader adds the word itself, or it
+         * is in another file. */
+        if (now && !ch->file.value &&
+            boot_edit_read(&c->client.roots, ch->file.place, true, &backup, &why) < 0)
+                return change_refuse(c, ch, path,
+                                     N_("this boot has usb-storage.quirks= from another place"));
+        if (strspn(base, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:,") !=
+            strlen(base))
+                return change_refuse(
+                        c, ch, path,
+                        N_("the present entries have characters that uasctl does not know"));
         if (kernel_line_make(base, NULL, ch->facts, ch->target, plugged, n, &made) < 0)
                 no_memory();
         if (made.n_left_out > 0)
-                return change_refuse(c, ch, path, N_("the kernel takes 127 characters, and there is no room for this entry"));
+                return change_refuse(
+                        c, ch, path,
+                        N_("the kernel takes 127 characters, and there is no room for this entry"));
         ch->same = streq(made.quirks, base) && ch->file.n_former == 0;
         ch->value = need(strdup(made.quirks));
         ch->dropped = TAKE_PTR(made.dropped);
@@ -133,8 +146,10 @@ static int change_make(const struct ctl *c, struct change *ch)
 
 /* ---- auto ---- */
 
-/* The string that the kernel did not take before uasctl changed it, with the entry that is in it now. */
-static bool was_too_long(const struct ctl *c, const char *former, const char *now, const char *entry)
+/* The string that the kernel did not take before uasctl changed it, with the entry that is in it
+ * now. */
+static bool was_too_long(const struct ctl *c, const char *former, const char *now,
+                         const char *entry)
 {
         _cleanup_strv_ char **dropped = NULL;
         char fitted[QUIRKS_MAX + 1];
@@ -148,12 +163,14 @@ static bool was_too_long(const struct ctl *c, const char *former, const char *no
         return streq(fitted, now);
 }
 
-/* Removes the entries for this bridge, and adds the one that was there before uasctl changed the file. */
+/* Removes the entries for this bridge, and adds the one that was there before uasctl changed the
+ * file. */
 static int change_unmake(const struct ctl *c, struct change *ch)
 {
         const struct facts *f = ch->facts;
         const struct boot_place *p = ch->file.place;
-        char others[QUIRKS_MAX + 1], former_others[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX], value[QUIRKS_MAX + 1] = "";
+        char others[QUIRKS_MAX + 1], former_others[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX],
+                value[QUIRKS_MAX + 1] = "";
         const char *why, *first, *now = ch->file.value ?: "";
         bool changed;
 
@@ -169,7 +186,8 @@ static int change_unmake(const struct ctl *c, struct change *ch)
         }
         first = change_value(ch, &ch->backup);
         if (strlen(now) > QUIRKS_MAX)
-                return change_refuse(c, ch, p->path, N_("the present entries are longer than the kernel takes"));
+                return change_refuse(c, ch, p->path,
+                                     N_("the present entries are longer than the kernel takes"));
         quirks_drop(now, f->vid, f->pid, others);
         quirks_drop(first, f->vid, f->pid, former_others);
         (void) quirks_entry_of(now, f->vid, f->pid, entry);
@@ -182,8 +200,9 @@ static int change_unmake(const struct ctl *c, struct change *ch)
         else if (quirks_entry_of(first, f->vid, f->pid, entry) == 0 || strlen(first) > QUIRKS_MAX)
                 ch->value = need(strdup(others));
         else if (quirks_prepend(others, entry, value) < 0)
-                return change_refuse(c, ch, p->path,
-                                     N_("the kernel takes 127 characters, and there is no room for the former entry"));
+                return change_refuse(
+                        c, ch, p->path,
+                        N_("the kernel takes 127 characters, and there is no room for the former entry"));
         else
                 ch->value = need(strdup(value));
         ch->same = streq(ch->value, now) && !ch->restored;
@@ -209,9 +228,11 @@ static void say_done(const struct ctl *c, const struct change *ch, const char *p
         if (ch->by_itself)
                 log_info("To undo it: uasctl forget %s", c->v->disk.facts.interface);
         if (!streq(policy, policy_to_string(POLICY_AUTO)) && ch->by_itself)
-                log_info("and then: uasctl policy --kernel --write %s auto", c->v->disk.facts.interface);
+                log_info("and then: uasctl policy --kernel --write %s auto",
+                         c->v->disk.facts.interface);
         else if (!streq(policy, policy_to_string(POLICY_AUTO)))
-                log_info("To undo it: uasctl policy --kernel --write %s auto", c->v->disk.facts.interface);
+                log_info("To undo it: uasctl policy --kernel --write %s auto",
+                         c->v->disk.facts.interface);
         if (c->v && ch->target != DRIVER_NONE)
                 say_trim_is_lost(c, c->v, ch->target);
 }
@@ -236,7 +257,8 @@ static int change_carry_out(const struct ctl *c, const struct change *ch, const 
         int r;
 
         if (ch->same)
-                return log_answer(UASD_EXIT_OK, "There is nothing to change in %s.", ch->file.place->path);
+                return log_answer(UASD_EXIT_OK, "There is nothing to change in %s.",
+                                  ch->file.place->path);
         text = new_text(ch);
         boot_edit_print(&ch->file, text);
         (void) fflush(stdout);
@@ -244,7 +266,8 @@ static int change_carry_out(const struct ctl *c, const struct change *ch, const 
                 return UASD_EXIT_OK;
         r = boot_edit_write(&c->client.roots, &ch->file, text, ch->restored);
         if (r == -ESTALE)
-                return change_refuse(c, ch, ch->file.place->path, N_("another program has changed it meanwhile"));
+                return change_refuse(c, ch, ch->file.place->path,
+                                     N_("another program has changed it meanwhile"));
         if (r < 0)
                 return refuse_access(ch->file.place->path, r);
         say_done(c, ch, policy);
@@ -258,7 +281,8 @@ static bool needs_entry(const struct disk *d)
 {
         const struct facts *f = &d->facts;
 
-        return disk_has_root(d) && (f->distrusted || f->trial_failed) && f->caps.uas && d->decision.target == DRIVER_USB_STORAGE;
+        return disk_has_root(d) && (f->distrusted || f->trial_failed) && f->caps.uas &&
+               d->decision.target == DRIVER_USB_STORAGE;
 }
 
 static void say_written(const struct view *v, const char *path)
@@ -274,14 +298,15 @@ static void say_written(const struct view *v, const char *path)
         };
 
         log_ending(LOG_NOTICE, MESSAGE_BOOT_ENTRY, fields, ELEMENTSOF(fields),
-                   "%s %s: the running system is on it, and %s now starts it on usb-storage. %s", f->interface, names, path,
-                   history_sentence(f, sentence, sizeof(sentence)));
+                   "%s %s: the running system is on it, and %s now starts it on usb-storage. %s",
+                   f->interface, names, path, history_sentence(f, sentence, sizeof(sentence)));
 }
 
 /* For c->v. */
 static int write_failed_disk(const struct ctl *c)
 {
-        _cleanup_(change_done) struct change ch = {.target = DRIVER_USB_STORAGE, .by_itself = true, .facts = &c->v->disk.facts};
+        _cleanup_(change_done) struct change ch = {
+                .target = DRIVER_USB_STORAGE, .by_itself = true, .facts = &c->v->disk.facts};
         int r;
 
         if (quirk_facts_read(&c->client.roots, &ch.quirks) < 0)
@@ -293,7 +318,8 @@ static int write_failed_disk(const struct ctl *c)
         if (r != UASD_EXIT_OK || ch.same)
                 return r;
         if (boot_place_command(&c->client.roots, ch.file.place))
-                return change_refuse(c, &ch, ch.file.place->path, N_("a command must follow, which only a person runs"));
+                return change_refuse(c, &ch, ch.file.place->path,
+                                     N_("a command must follow, which only a person runs"));
         r = change_carry_out(c, &ch, driver_to_string(DRIVER_USB_STORAGE));
         if (r == UASD_EXIT_OK && !(c->options->given & OPTION_DRY_RUN))
                 say_written(c->v, ch.file.place->path);
@@ -318,7 +344,8 @@ int policy_write_failed(struct ctl *c)
                         last_failure = r;
         }
         if (n == 0)
-                log_info("UAS has failed with no disk of the running system: there is nothing to write.");
+                log_info(
+                        "UAS has failed with no disk of the running system: there is nothing to write.");
         return last_failure;
 }
 
@@ -332,7 +359,8 @@ static int refuse_disk(const struct ctl *c, enum policy p)
         if (refusal.code == UASD_EXIT_OK)
                 return UASD_EXIT_OK;
         if (refusal.force_helps)
-                log_error("%s: %s --force overrides that.", VIEW_LABEL(c->v), TRANSLATED(refusal_text(&refusal)));
+                log_error("%s: %s --force overrides that.", VIEW_LABEL(c->v),
+                          TRANSLATED(refusal_text(&refusal)));
         else
                 log_error("%s: %s", VIEW_LABEL(c->v), TRANSLATED(refusal_text(&refusal)));
         return refusal.code;
@@ -348,13 +376,16 @@ int policy_write(struct ctl *c, const char *what, const char *policy)
         if (p == POLICY_UAS)
                 target = DRIVER_UAS;
         if (p < 0 || p == POLICY_IGNORE)
-                return log_failure(UASD_EXIT_USAGE, "'%s' is no policy for the kernel: auto, uas or usb-storage.", policy);
+                return log_failure(UASD_EXIT_USAGE,
+                                   "'%s' is no policy for the kernel: auto, uas or usb-storage.",
+                                   policy);
         r = source_local(&c->client, false, &c->views);
         if (r != UASD_EXIT_OK)
                 return r;
         policy_leave_out_overrides(&c->views);
         /* The disk of an entry may be away for good. */
-        if (p != POLICY_AUTO || ctl_is_plugged_in(c, what) || !ctl_parse_bridge(what, &bridge.vid, &bridge.pid)) {
+        if (p != POLICY_AUTO || ctl_is_plugged_in(c, what) ||
+            !ctl_parse_bridge(what, &bridge.vid, &bridge.pid)) {
                 r = ctl_select(c, what);
                 if (r != UASD_EXIT_OK)
                         return r;

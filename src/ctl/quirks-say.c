@@ -12,11 +12,13 @@ static char *slip_text(const struct quirk_slip *s, char *ret, size_t size)
         char text[4 * QUIRKS_MAX + 1], who[400], why[200];
 
         (void) snprintf(ret, size, _("%s, by %s: %s"), make_harmless(s->text, text, sizeof(text)),
-                        TRANSLATED(quirk_word_who(&word, who, sizeof(who))), TRANSLATED(quirk_slip_why(s, why, sizeof(why))));
+                        TRANSLATED(quirk_word_who(&word, who, sizeof(who))),
+                        TRANSLATED(quirk_slip_why(s, why, sizeof(why))));
         return ret;
 }
 
-size_t quirk_slips_for(const struct quirk_lines *l, const struct facts *f, struct quirk_slip ret[static QUIRK_SLIPS_MAX])
+size_t quirk_slips_for(const struct quirk_lines *l, const struct facts *f,
+                       struct quirk_slip ret[static QUIRK_SLIPS_MAX])
 {
         size_t n = 0, found = quirk_slips(l, ret, QUIRK_SLIPS_MAX);
 
@@ -54,7 +56,8 @@ void quirk_slips_print(const struct quirk_slip *slips, size_t n, bool first)
 
 /* ---- TRIM ---- */
 
-char *trim_lost(const struct ctl *c, const struct view *v, enum driver target, char *ret, size_t size)
+char *trim_lost(const struct ctl *c, const struct view *v, enum driver target, char *ret,
+                size_t size)
 {
         _cleanup_(health_done) struct health h = {};
         const struct facts *f = &v->disk.facts;
@@ -79,7 +82,9 @@ char *trim_lost(const struct ctl *c, const struct view *v, enum driver target, c
                                 _("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl --force trim %s on"),
                                 f->interface);
                 else
-                        (void) copy_string(ret, size, _("Under usb-storage the kernel sends no TRIM by itself."));
+                        (void) copy_string(
+                                ret, size,
+                                _("Under usb-storage the kernel sends no TRIM by itself."));
         }
         return ret;
 }

@@ -13,8 +13,9 @@ static json_object *json_luns(const struct disk *d)
                 const struct lun *l = &d->luns[i];
 
                 if (l->disk.name[0]) /* otherwise it is not scanned yet */
-                        append(list, json_make({"name", new_string(l->disk.name)}, {"lun", new_int(l->lun)},
-                                               {"size", new_uint(l->size)}));
+                        append(list,
+                               json_make({"name", new_string(l->disk.name)},
+                                         {"lun", new_int(l->lun)}, {"size", new_uint(l->size)}));
         }
         return list;
 }
@@ -31,7 +32,8 @@ static json_object *json_users(const struct disk *d)
 
         for (size_t i = 0; i < d->n_users; i++) {
                 const struct user *u = &d->users[i];
-                json_object *o = json_make({"kind", new_string(user_kind_to_string(u->kind))}, {"device", new_string(u->device)});
+                json_object *o = json_make({"kind", new_string(user_kind_to_string(u->kind))},
+                                           {"device", new_string(u->device)});
 
                 put_if_said(o, "where", u->where);
                 put_if_said(o, "namespace", u->namespace);
@@ -49,21 +51,29 @@ json_object *json_disk(const struct view *v)
         const struct facts *f = &v->disk.facts;
         const struct disk *d = &v->disk;
         json_object *o = json_make(
-                {"id", new_string(f->interface)}, {"interface", new_string(f->interface)}, {"vendor_id", new_hex(f->vid)},
-                {"product_id", new_hex(f->pid)}, {"revision", new_hex(f->bcd)}, {"manufacturer", new_string(f->manufacturer)},
-                {"product", new_string(f->product)}, {"serial", new_string(f->serial)}, {"speed_mbps", new_int(f->speed_mbps)},
+                {"id", new_string(f->interface)}, {"interface", new_string(f->interface)},
+                {"vendor_id", new_hex(f->vid)}, {"product_id", new_hex(f->pid)},
+                {"revision", new_hex(f->bcd)}, {"manufacturer", new_string(f->manufacturer)},
+                {"product", new_string(f->product)}, {"serial", new_string(f->serial)},
+                {"speed_mbps", new_int(f->speed_mbps)},
                 {"max_speed_mbps", f->max_speed_mbps ? new_int(f->max_speed_mbps) : NULL},
-                {"usb_version", new_string(f->usb_version)}, {"driver", new_string_or_null(view_driver(v))},
-                {"capable", new_bool(view_capable(v))}, {"policy", new_string(policy_to_string(f->policy))},
-                {"target", new_string_or_null(view_target(v))}, {"state", new_string(state_to_string(d->state))},
-                {"reason", new_string(v->reason)}, {"reason_id", new_string(v->reason_id)},
-                {"verdict", new_string(verdict_to_string(f->verdict))}, {"history", new_string_or_null(v->history)},
-                {"diagnosis", new_string_or_null(v->diagnosis)}, {"host", new_string_or_null(d->host)},
-                {"lease", new_string_or_null(d->lease)}, {"disks", json_luns(d)}, {"busy", json_users(d)});
+                {"usb_version", new_string(f->usb_version)},
+                {"driver", new_string_or_null(view_driver(v))},
+                {"capable", new_bool(view_capable(v))},
+                {"policy", new_string(policy_to_string(f->policy))},
+                {"target", new_string_or_null(view_target(v))},
+                {"state", new_string(state_to_string(d->state))}, {"reason", new_string(v->reason)},
+                {"reason_id", new_string(v->reason_id)},
+                {"verdict", new_string(verdict_to_string(f->verdict))},
+                {"history", new_string_or_null(v->history)},
+                {"diagnosis", new_string_or_null(v->diagnosis)},
+                {"host", new_string_or_null(d->host)}, {"lease", new_string_or_null(d->lease)},
+                {"disks", json_luns(d)}, {"busy", json_users(d)});
 
         if (d->outcome.code >= 0)
                 put(o, "outcome",
-                    json_make({"code", new_int(d->outcome.code)}, {"step", new_string_or_null(d->outcome.step)},
+                    json_make({"code", new_int(d->outcome.code)},
+                              {"step", new_string_or_null(d->outcome.step)},
                               {"text", new_string(d->outcome.text)}));
         return o;
 }
@@ -77,9 +87,12 @@ json_object *json_rows(const struct explain_row *rows, size_t n, bool all)
         for (const struct explain_row *row = rows; row < rows + n; row++)
                 if (row->applies || all)
                         append(list,
-                               json_make({"reason_id", new_string(reason_to_string(row->reason))}, {"fits", new_bool(row->fits)},
-                                         {"decides", new_bool(row->decides)}, {"applies", new_bool(row->applies)},
-                                         {"found", new_string(row->found)}, {"means", new_string_or_null(row->means)},
+                               json_make({"reason_id", new_string(reason_to_string(row->reason))},
+                                         {"fits", new_bool(row->fits)},
+                                         {"decides", new_bool(row->decides)},
+                                         {"applies", new_bool(row->applies)},
+                                         {"found", new_string(row->found)},
+                                         {"means", new_string_or_null(row->means)},
                                          {"remedy", new_string_or_null(row->remedy)}));
         return list;
 }
@@ -92,11 +105,13 @@ json_object *json_quirks(const struct quirk_word *words, size_t n)
                 const struct quirk_word *w = &words[i];
                 const char *file = w->line ? w->line->file : NULL;
                 char means[512], remedy[512];
-                json_object *o =
-                        json_make({"entry", new_string(w->entry)}, {"source", new_string(quirk_source_to_string(w->source))},
-                                  {"file", new_string_or_null(file)}, {"effect", new_string(quirk_effect_to_string(w->effect))},
-                                  {"means", new_string(quirk_word_effect(w, means, sizeof(means)))},
-                                  {"remedy", new_string(quirk_word_remedy(w, remedy, sizeof(remedy)))});
+                json_object *o = json_make(
+                        {"entry", new_string(w->entry)},
+                        {"source", new_string(quirk_source_to_string(w->source))},
+                        {"file", new_string_or_null(file)},
+                        {"effect", new_string(quirk_effect_to_string(w->effect))},
+                        {"means", new_string(quirk_word_effect(w, means, sizeof(means)))},
+                        {"remedy", new_string(quirk_word_remedy(w, remedy, sizeof(remedy)))});
 
                 if (file)
                         put(o, "line", new_int(w->line->line));
@@ -108,11 +123,12 @@ json_object *json_quirks(const struct quirk_word *words, size_t n)
 json_object *json_slip(const struct quirk_slip *s)
 {
         char means[512], remedy[512];
-        json_object *o =
-                json_make({"entry", new_string(s->text)}, {"source", new_string(quirk_source_to_string(s->line->source))},
-                          {"file", new_string_or_null(s->line->file)}, {"effect", new_string("ignored")},
-                          {"means", new_string(quirk_slip_why(s, means, sizeof(means)))},
-                          {"remedy", new_string(quirk_slip_remedy(s, remedy, sizeof(remedy)))});
+        json_object *o = json_make(
+                {"entry", new_string(s->text)},
+                {"source", new_string(quirk_source_to_string(s->line->source))},
+                {"file", new_string_or_null(s->line->file)}, {"effect", new_string("ignored")},
+                {"means", new_string(quirk_slip_why(s, means, sizeof(means)))},
+                {"remedy", new_string(quirk_slip_remedy(s, remedy, sizeof(remedy)))});
 
         if (s->line->file)
                 put(o, "line", new_int(s->line->line));
@@ -124,36 +140,43 @@ json_object *json_link(const struct link_facts *l)
         char advice[512];
         const char *hub, *limit = link_limit_to_string(link_limit(l, &hub));
 
-        return json_make({"speed_mbps", new_int(l->speed_mbps)}, {"super_speed", new_string(link_able_to_string(l->able))},
+        return json_make({"speed_mbps", new_int(l->speed_mbps)},
+                         {"super_speed", new_string(link_able_to_string(l->able))},
                          {"limit", new_string(limit)}, {"hub", new_string_or_null(hub)},
                          {"advice", new_string_or_null(link_advice(l, advice, sizeof(advice)))});
 }
 
-json_object *json_name(const char *file, const char *where, const char *name, enum devname kind, const char *instead)
+json_object *json_name(const char *file, const char *where, const char *name, enum devname kind,
+                       const char *instead)
 {
-        return json_make({"file", new_string(file)}, {"where", new_string_or_null(where)}, {"name", new_string(name)},
-                         {"why", new_string(devname_why(kind))}, {"instead", new_string_or_null(instead)});
+        return json_make({"file", new_string(file)}, {"where", new_string_or_null(where)},
+                         {"name", new_string(name)}, {"why", new_string(devname_why(kind))},
+                         {"instead", new_string_or_null(instead)});
 }
 
 json_object *json_inhibitor(const char *disk, const char *who, const char *why)
 {
-        return json_make({"disk", new_string_or_null(disk)}, {"who", new_string(who)}, {"why", new_string(why)});
+        return json_make({"disk", new_string_or_null(disk)}, {"who", new_string(who)},
+                         {"why", new_string(why)});
 }
 
 json_object *json_sign(const char *what, unsigned count, const char *blame)
 {
-        return json_make({"what", new_string(what)}, {"count", new_uint(count)}, {"blame", blame ? new_string(blame) : NULL});
+        return json_make({"what", new_string(what)}, {"count", new_uint(count)},
+                         {"blame", blame ? new_string(blame) : NULL});
 }
 
-json_object *json_lease(int code, const char *text, bool lost, const struct view *v, json_object *signs)
+json_object *json_lease(int code, const char *text, bool lost, const struct view *v,
+                        json_object *signs)
 {
         json_object *users = json_list();
         char user[512];
 
         for (size_t i = 0; v && i < v->disk.n_users; i++)
                 append(users, new_string(user_text(&v->disk.users[i], user, sizeof(user))));
-        return json_make({"version", new_int(JSON_VERSION)}, {"code", new_int(code)}, {"text", new_string_or_null(text)},
-                         {"lost", new_bool(lost)}, {"label", v ? new_string(VIEW_LABEL(v)) : NULL}, {"users", users},
+        return json_make({"version", new_int(JSON_VERSION)}, {"code", new_int(code)},
+                         {"text", new_string_or_null(text)}, {"lost", new_bool(lost)},
+                         {"label", v ? new_string(VIEW_LABEL(v)) : NULL}, {"users", users},
                          {"signs", signs}, {"disk", v ? json_disk(v) : NULL});
 }
 
@@ -188,10 +211,14 @@ json_object *json_smart(const struct health *h)
                 const struct smart *s = &h->luns[i].smart;
 
                 if (s->told)
-                        append(list, json_make({"name", new_string(h->luns[i].lun->disk.name)},
-                                               {"type", new_string_or_null(s->type)}, {"why_not", new_string_or_null(s->why_not)},
-                                               {"passed", s->passed >= 0 ? new_bool(s->passed) : NULL},
-                                               {"temperature", s->temperature != INT_MIN ? new_int(s->temperature) : NULL}));
+                        append(list,
+                               json_make({"name", new_string(h->luns[i].lun->disk.name)},
+                                         {"type", new_string_or_null(s->type)},
+                                         {"why_not", new_string_or_null(s->why_not)},
+                                         {"passed", s->passed >= 0 ? new_bool(s->passed) : NULL},
+                                         {"temperature", s->temperature != INT_MIN
+                                                                 ? new_int(s->temperature)
+                                                                 : NULL}));
         }
         return list;
 }
@@ -203,11 +230,13 @@ json_object *json_trim(const struct health *h, enum driver driver)
         for (size_t i = 0; i < h->n_luns; i++) {
                 const struct trim_facts *t = &h->luns[i].trim;
 
-                append(list,
-                       json_make({"name", new_string(h->luns[i].lun->disk.name)}, {"used", new_bool(t->used_bytes > 0)},
-                                 {"kept", new_bool(t->kept == TRIM_KEPT)},
-                                 {"offered", new_string(trim_offer_to_string(t->offer))}, {"mode", new_string_or_null(t->mode)},
-                                 {"max_bytes", new_uint(t->used_bytes)}, {"advice", new_string_or_null(trim_advice(t, driver))}));
+                append(list, json_make({"name", new_string(h->luns[i].lun->disk.name)},
+                                       {"used", new_bool(t->used_bytes > 0)},
+                                       {"kept", new_bool(t->kept == TRIM_KEPT)},
+                                       {"offered", new_string(trim_offer_to_string(t->offer))},
+                                       {"mode", new_string_or_null(t->mode)},
+                                       {"max_bytes", new_uint(t->used_bytes)},
+                                       {"advice", new_string_or_null(trim_advice(t, driver))}));
         }
         return list;
 }
@@ -216,7 +245,8 @@ json_object *json_bridge(uint16_t vid, uint16_t pid, json_object *database)
 {
         json_object *list = json_list();
 
-        append(list, json_make({"vendor_id", new_hex(vid)}, {"product_id", new_hex(pid)}, {"database", database}));
+        append(list, json_make({"vendor_id", new_hex(vid)}, {"product_id", new_hex(pid)},
+                               {"database", database}));
         return json_document("bridges", list);
 }
 
@@ -226,32 +256,39 @@ json_object *json_database(const struct db_entry *e, int bcd, const char *platfo
         struct db_word word;
 
         for (const struct db_says *s = e->says; s < e->says + e->n_says; s++)
-                append(list, json_make({"verdict", new_string(verdict_to_string(s->verdict))},
-                                       {"firmware_min", new_hex(s->bcd_min)}, {"firmware_max", new_hex(s->bcd_max)},
-                                       {"firmware_fits", bcd < 0 ? NULL : new_bool(db_firmware_fits(s, (uint16_t) bcd))},
-                                       {"host", new_string(s->host)}, {"host_fits", new_bool(db_host_fits(s, platform))},
-                                       {"source", new_string(s->source)}, {"date", new_string(s->date)},
-                                       {"note", new_string_or_null(s->note)}));
+                append(list,
+                       json_make({"verdict", new_string(verdict_to_string(s->verdict))},
+                                 {"firmware_min", new_hex(s->bcd_min)},
+                                 {"firmware_max", new_hex(s->bcd_max)},
+                                 {"firmware_fits",
+                                  bcd < 0 ? NULL : new_bool(db_firmware_fits(s, (uint16_t) bcd))},
+                                 {"host", new_string(s->host)},
+                                 {"host_fits", new_bool(db_host_fits(s, platform))},
+                                 {"source", new_string(s->source)}, {"date", new_string(s->date)},
+                                 {"note", new_string_or_null(s->note)}));
         if (bcd < 0)
                 (void) db_weigh_all(e, platform, &word);
         else
                 db_weigh(e, (uint16_t) bcd, platform, &word);
         return json_make({"statements", list}, {"chip", new_string_or_null(e->chip)},
-                         {"verdict", new_string(verdict_to_string(word.verdict))}, {"conflict", new_bool(word.conflict)},
-                         {"kernel_only", new_bool(word.kernel_alone)}, {"overruled", new_bool(e->ruled)},
-                         {"platform", new_string(platform)});
+                         {"verdict", new_string(verdict_to_string(word.verdict))},
+                         {"conflict", new_bool(word.conflict)},
+                         {"kernel_only", new_bool(word.kernel_alone)},
+                         {"overruled", new_bool(e->ruled)}, {"platform", new_string(platform)});
 }
 
 /* ---- monitor, log, policy ---- */
 
-json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed)
+json_object *json_event(const struct view *v, const char *event, uint64_t time_usec,
+                        const char *const *changed)
 {
         json_object *list = json_list();
 
         for (; *changed; changed++)
                 append(list, new_string(*changed));
-        return json_make({"version", new_int(JSON_VERSION)}, {"changed", list}, {"time_usec", new_uint(time_usec)},
-                         {"event", new_string(event)}, {"disk", json_disk(v)});
+        return json_make({"version", new_int(JSON_VERSION)}, {"changed", list},
+                         {"time_usec", new_uint(time_usec)}, {"event", new_string(event)},
+                         {"disk", json_disk(v)});
 }
 
 json_object *json_events(const struct events *e, size_t first)
@@ -259,8 +296,9 @@ json_object *json_events(const struct events *e, size_t first)
         json_object *list = json_list(), *document = json_document("events", list);
 
         for (size_t i = first; i < e->n; i++) {
-                json_object *o = json_make({"time_usec", new_uint(e->list[i].usec)},
-                                           {"source", new_string(e->list[i].record ? "record" : "journal")});
+                json_object *o =
+                        json_make({"time_usec", new_uint(e->list[i].usec)},
+                                  {"source", new_string(e->list[i].record ? "record" : "journal")});
 
                 for (enum event_value v = 0; v < _EVENT_VALUE_MAX; v++)
                         put(o, event_fields[v].json, new_string_or_null(e->list[i].values[v]));
@@ -280,9 +318,11 @@ json_object *json_policies(const struct policy_rows *p)
 
                 for (size_t d = 0; d < row->n_disks; d++)
                         append(disks, new_string(row->disks[d]));
-                append(list, json_make({"disks", disks}, {"id", new_string(row->id)},
-                                       {"policy", new_string(policy_to_string(row->policy))}, {"forced", new_bool(row->forced)},
-                                       {"source", new_string(policy_source_to_string(row->source))}));
+                append(list,
+                       json_make({"disks", disks}, {"id", new_string(row->id)},
+                                 {"policy", new_string(policy_to_string(row->policy))},
+                                 {"forced", new_bool(row->forced)},
+                                 {"source", new_string(policy_source_to_string(row->source))}));
         }
         return json_document("policies", list);
 }
@@ -295,16 +335,21 @@ static json_object *json_kernel_line(const char *before, const struct keepoff *k
         if (*k->quirks)
                 (void) snprintf(line, sizeof(line), "%s%s", before, k->quirks);
         for (size_t i = 0; i < k->n_left_out; i++)
-                append(left_out, json_make({"entry", new_string(k->left_out[i])}, {"disk", new_string(k->left_out_disks[i])}));
-        return json_make({"left_out", left_out}, {"line", new_string_or_null(line)}, {"added", new_string_or_null(k->own)});
+                append(left_out, json_make({"entry", new_string(k->left_out[i])},
+                                           {"disk", new_string(k->left_out_disks[i])}));
+        return json_make({"left_out", left_out}, {"line", new_string_or_null(line)},
+                         {"added", new_string_or_null(k->own)});
 }
 
-json_object *json_kernel(const struct keepoff *command_line, const struct keepoff *modprobe, const char *initramfs)
+json_object *json_kernel(const struct keepoff *command_line, const struct keepoff *modprobe,
+                         const char *initramfs)
 {
         json_object *options = NULL;
 
         if (modprobe)
                 options = json_kernel_line("options usb-storage quirks=", modprobe);
-        return json_document("kernel", json_make({"command_line", json_kernel_line("usb-storage.quirks=", command_line)},
-                                                 {"modprobe", options}, {"initramfs", new_string_or_null(initramfs)}));
+        return json_document(
+                "kernel",
+                json_make({"command_line", json_kernel_line("usb-storage.quirks=", command_line)},
+                          {"modprobe", options}, {"initramfs", new_string_or_null(initramfs)}));
 }

@@ -19,11 +19,13 @@ json_object *json_rows(const struct explain_row *rows, size_t n, bool all);
 json_object *json_quirks(const struct quirk_word *words, size_t n);
 json_object *json_slip(const struct quirk_slip *s);
 json_object *json_link(const struct link_facts *l);
-json_object *json_name(const char *file, const char *where, const char *name, enum devname kind, const char *instead);
+json_object *json_name(const char *file, const char *where, const char *name, enum devname kind,
+                       const char *instead);
 json_object *json_inhibitor(const char *disk, const char *who, const char *why);
 json_object *json_sign(const char *what, unsigned count, const char *blame);
 /* LEASE. v: NULL: it was unplugged. Takes ownership of signs. */
-json_object *json_lease(int code, const char *text, bool lost, const struct view *v, json_object *signs);
+json_object *json_lease(int code, const char *text, bool lost, const struct view *v,
+                        json_object *signs);
 json_object *json_commands(const struct health *h);
 json_object *json_smart(const struct health *h);
 json_object *json_trim(const struct health *h, enum driver driver);
@@ -34,7 +36,8 @@ json_object *json_database(const struct db_entry *e, int bcd, const char *platfo
 json_object *json_bridge(uint16_t vid, uint16_t pid, json_object *database);
 
 /* EVENT. changed: names of members, NULL-terminated. */
-json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed);
+json_object *json_event(const struct view *v, const char *event, uint64_t time_usec,
+                        const char *const *changed);
 /* LOG OUTPUT. first: the number of old events to leave out. */
 json_object *json_events(const struct events *e, size_t first);
 
@@ -42,4 +45,5 @@ json_object *json_events(const struct events *e, size_t first);
 json_object *json_policies(const struct policy_rows *p);
 
 /* KERNEL OUTPUT. modprobe is NULL if usb-storage is built in. initramfs: a command, or NULL. */
-json_object *json_kernel(const struct keepoff *command_line, const struct keepoff *modprobe, const char *initramfs);
+json_object *json_kernel(const struct keepoff *command_line, const struct keepoff *modprobe,
+                         const char *initramfs);

@@ -29,7 +29,8 @@ static const char *conversion_end(const char *f)
         return f + strspn(f, "0123456789$-.lzhj") + 1;
 }
 
-/* Finds the values. Each ends where the own characters behind it begin first: so this takes no longer than the text is long. */
+/* Finds the values. Each ends where the own characters behind it begin first: so this takes no
+ * longer than the text is long. */
 static bool format_match(const char *f, const char *s, struct values *v)
 {
         size_t own = strcspn(f, "%");
@@ -68,8 +69,8 @@ static bool is_known(const char *s)
 }
 
 /*
- * False if a value has the end of a clause in it: then the format is that of another clause, or of one item of a list. The last
- * value may be anything, and a known clause may have a comma.
+ * False if a value has the end of a clause in it: then the format is that of another clause, or of
+ * one item of a list. The last value may be anything, and a known clause may have a comma.
  */
 static bool is_plausible(const char *f, const struct values *v)
 {
@@ -147,7 +148,8 @@ static bool put_known(FILE *out, const char *s)
         return format;
 }
 
-/* Prints "clause; clause". Their formats may also fit all of it, but in another language a value may not come last. */
+/* Prints "clause; clause". Their formats may also fit all of it, but in another language a value
+ * may not come last. */
 static bool put_clauses(FILE *out, const char *s)
 {
         const char *second = strstr(s, "; ");
@@ -164,7 +166,8 @@ static bool put_clauses(FILE *out, const char *s)
         return true;
 }
 
-/* Prints s up to `end`, with its full stop or without. Returns false, and prints nothing, if it is not known. */
+/* Prints s up to `end`, with its full stop or without. Returns false, and prints nothing, if it is
+ * not known. */
 static bool put_head(FILE *out, const char *s, const char *end)
 {
         _cleanup_free_ char *head = need(strndup(s, (size_t) (end - s) + (*end == '.')));
@@ -185,7 +188,8 @@ static const char *next_end(const char *s, const char *ends)
         return s;
 }
 
-/* Prints a known beginning of the text, and returns the rest. NULL: none is known, and nothing was printed. */
+/* Prints a known beginning of the text, and returns the rest. NULL: none is known, and nothing was
+ * printed. */
 static const char *put_beginning(FILE *out, const char *s, const char *ends)
 {
         const char *end = next_end(s, ends);

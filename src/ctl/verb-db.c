@@ -13,20 +13,24 @@ struct known_bridge {
         char platform[PLATFORM_MAX];
 };
 
-static const char *verdict_why(const struct known_bridge *b, const struct db_word *w, bool any_firmware)
+static const char *verdict_why(const struct known_bridge *b, const struct db_word *w,
+                               bool any_firmware)
 {
         if (b->entry.ruled)
-                return N_("A local rule or hwdb file says so (UASD_VERDICT), and that goes before all statements.");
+                return N_(
+                        "A local rule or hwdb file says so (UASD_VERDICT), and that goes before all statements.");
         if (w->conflict)
                 return N_("The sources contradict each other.");
         if (w->kernel_alone)
-                return N_("No other source has a verdict, but the kernel's own table keeps this bridge off UAS.");
+                return N_(
+                        "No other source has a verdict, but the kernel's own table keeps this bridge off UAS.");
         if (b->entry.n_says == 0 && b->bcd < 0)
                 return N_("The database does not know this bridge.");
         if (b->entry.n_says == 0)
                 return N_("The database did not know this bridge when it was plugged in.");
         if (!any_firmware)
-                return N_("The verdict depends on the firmware. uasctl status shows the firmware of a disk that is plugged in.");
+                return N_(
+                        "The verdict depends on the firmware. uasctl status shows the firmware of a disk that is plugged in.");
         if (w->verdict == VERDICT_UNKNOWN)
                 return N_("No statement settles it for this firmware and host.");
         return N_("All that holds for this firmware and host says so.");
@@ -57,7 +61,8 @@ static void verdicts_elsewhere(const struct known_bridge *b, char *ret, size_t s
                         told = streq(e->says[j].host, host);
                 (void) bridge_weigh(b, host, &word);
                 if (!told && word.verdict != VERDICT_UNKNOWN)
-                        (void) snprintf(ret + n, size - n, _("%s%s on %s"), n ? ", " : "", verdict_to_string(word.verdict), host);
+                        (void) snprintf(ret + n, size - n, _("%s%s on %s"), n ? ", " : "",
+                                        verdict_to_string(word.verdict), host);
         }
 }
 
@@ -83,17 +88,19 @@ static const char *says_holds(const struct db_says *s, int bcd, const char *plat
         return _("yes");
 }
 
-static void add_says(struct libscols_table *t, const struct db_says *s, int bcd, const char *platform)
+static void add_says(struct libscols_table *t, const struct db_says *s, int bcd,
+                     const char *platform)
 {
         char range[16];
 
-        (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff, s->bcd_max >> 8,
-                        s->bcd_max & 0xff);
-        (void) table_row(t, NULL,
-                         (const char *const[]){says_holds(s, bcd, platform), verdict_to_string(s->verdict),
-                                               db_any_firmware(s) ? _("any") : range,
-                                               streq(s->host, "*") ? _("any") : HARMLESS(s->host), HARMLESS(s->source),
-                                               HARMLESS(s->date), HARMLESS(s->note)});
+        (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff,
+                        s->bcd_max >> 8, s->bcd_max & 0xff);
+        (void) table_row(
+                t, NULL,
+                (const char *const[]){says_holds(s, bcd, platform), verdict_to_string(s->verdict),
+                                      db_any_firmware(s) ? _("any") : range,
+                                      streq(s->host, "*") ? _("any") : HARMLESS(s->host),
+                                      HARMLESS(s->source), HARMLESS(s->date), HARMLESS(s->note)});
 }
 
 /* The statements, and whether each applies to this firmware and host. */
@@ -114,8 +121,8 @@ static void bridge_print(const struct ctl *c, const struct known_bridge *b)
 
         pager_open(c->options->pager);
         if (b->bcd >= 0)
-                output_format("Bridge", "", _("%04x:%04x, firmware %x.%02x"), b->vid, b->pid, (unsigned) b->bcd >> 8,
-                              b->bcd & 0xff);
+                output_format("Bridge", "", _("%04x:%04x, firmware %x.%02x"), b->vid, b->pid,
+                              (unsigned) b->bcd >> 8, b->bcd & 0xff);
         else
                 output_format("Bridge", "", "%04x:%04x", b->vid, b->pid);
         output_field("Chip", b->entry.chip);
@@ -140,7 +147,8 @@ static int show_absent(const struct ctl *c, struct known_bridge *b)
                 return UASD_EXIT_FAILED;
         }
         if (c->options->json)
-                json_print(json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));
+                json_print(
+                        json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));
         else
                 bridge_print(c, b);
         return UASD_EXIT_OK;
@@ -159,7 +167,9 @@ static void bridges_show(struct ctl *c, struct known_bridge *b)
                 b->bcd = f->bcd;
                 (void) bridgedb_read(&c->client.roots, f->port, &b->entry);
                 if (c->json) {
-                        append(c->json, put_members(json_disk(v), {"database", json_database(&b->entry, b->bcd, b->platform)}));
+                        append(c->json, put_members(json_disk(v),
+                                                    {"database", json_database(&b->entry, b->bcd,
+                                                                               b->platform)}));
                         continue;
                 }
                 if (i > 0)

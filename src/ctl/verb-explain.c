@@ -17,7 +17,8 @@
 
 #define CONFIG_MAX ((size_t) 4 * 1024 * 1024)
 
-/* Whether this configuration has CONFIG_USB_UAS. Its first line is a comment, and so is an option that is off. */
+/* Whether this configuration has CONFIG_USB_UAS. Its first line is a comment, and so is an option
+ * that is off. */
 static int read_config(int dirfd, const char *path)
 {
         _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
@@ -30,8 +31,8 @@ static int read_config(int dirfd, const char *path)
 }
 
 /*
- * Whether the running kernel is built with CONFIG_USB_UAS, by its configuration in /boot or /usr/lib/modules. Without it
- * usb-storage leaves no disk to uas. 1 or 0; -ENODATA: no such file.
+ * Whether the running kernel is built with CONFIG_USB_UAS, by its configuration in /boot or
+ * /usr/lib/modules. Without it usb-storage leaves no disk to uas. 1 or 0; -ENODATA: no such file.
  */
 static int kernel_config_uas(const struct roots *roots)
 {
@@ -79,9 +80,11 @@ static const char *remedy_of_quirk(const struct explanation *t, char *ret, size_
 
         if (row && row->reason == REASON_QUIRK)
                 for (size_t i = 0; i < t->n_words; i++)
-                        if (t->words[i].source != QUIRK_KEPT && t->words[i].effect <= QUIRK_SECOND) {
-                                (void) snprintf(text, sizeof(text), _("%s Or: uasctl policy DISK uas"),
-                                                TRANSLATED(quirk_word_remedy(t->words + i, ret, size)));
+                        if (t->words[i].source != QUIRK_KEPT &&
+                            t->words[i].effect <= QUIRK_SECOND) {
+                                (void) snprintf(
+                                        text, sizeof(text), _("%s Or: uasctl policy DISK uas"),
+                                        TRANSLATED(quirk_word_remedy(t->words + i, ret, size)));
                                 (void) copy_string(ret, size, text);
                                 return ret;
                         }
@@ -101,8 +104,9 @@ static void print_letters(const struct quirk_word *w)
 
                 if (letter == 'u')
                         continue;
-                (void) snprintf(text, sizeof(text), "%s: %s", HARMLESS(((char[]){letter, '\0'})),
-                                _(quirk_letter_means(letter) ?: N_("the kernel ignores this letter")));
+                (void) snprintf(
+                        text, sizeof(text), "%s: %s", HARMLESS(((char[]){letter, '\0'})),
+                        _(quirk_letter_means(letter) ?: N_("the kernel ignores this letter")));
                 output_sentence("", text);
         }
 }
@@ -115,7 +119,8 @@ static void print_quirks(const struct explanation *t)
                 const struct quirk_word *w = t->words + i;
                 char who[512], effect[512], text[1500];
 
-                (void) snprintf(text, sizeof(text), _("%s, by %s: %s"), w->entry, TRANSLATED(quirk_word_who(w, who, sizeof(who))),
+                (void) snprintf(text, sizeof(text), _("%s, by %s: %s"), w->entry,
+                                TRANSLATED(quirk_word_who(w, who, sizeof(who))),
                                 TRANSLATED(quirk_word_effect(w, effect, sizeof(effect))));
                 output_sentence(i == 0 ? "Quirks" : "", text);
                 print_letters(w);
@@ -129,12 +134,15 @@ static void print_advice(const struct ctl *c, const char *interface, const struc
         char advice[512], named[512], command[REMEDY_COMMAND_MAX];
 
         (void) link_advice(&t->link, advice, sizeof(advice));
-        if (*advice || *t->unbound || *t->initramfs || *t->smart || json_object_array_length(t->names))
+        if (*advice || *t->unbound || *t->initramfs || *t->smart ||
+            json_object_array_length(t->names))
                 putchar('\n');
         output_sentence("Initramfs", t->initramfs);
-        output_sentence("SMART", output_named(TRANSLATED(t->smart), interface, named, sizeof(named)));
+        output_sentence("SMART",
+                        output_named(TRANSLATED(t->smart), interface, named, sizeof(named)));
         output_sentence("Unbound", t->unbound);
-        if (*t->unbound && remedy_here(&c->client.roots, REMEDY_KERNEL_LOG, interface, command, sizeof(command)) >= 0)
+        if (*t->unbound && remedy_here(&c->client.roots, REMEDY_KERNEL_LOG, interface, command,
+                                       sizeof(command)) >= 0)
                 output_command("", command);
         output_sentence("Advice", advice);
         mentions_print(t->names);
@@ -147,13 +155,15 @@ static void print_answer(const struct view *v)
         char text[512];
 
         if (!driver && target)
-                (void) snprintf(text, sizeof(text), _("%s has no driver. It should be on %s."), VIEW_LABEL(v), target);
+                (void) snprintf(text, sizeof(text), _("%s has no driver. It should be on %s."),
+                                VIEW_LABEL(v), target);
         else if (!driver)
                 (void) snprintf(text, sizeof(text), _("%s has no driver."), VIEW_LABEL(v));
         else if (!target || streq(driver, target))
                 (void) snprintf(text, sizeof(text), _("%s stays on %s."), VIEW_LABEL(v), driver);
         else
-                (void) snprintf(text, sizeof(text), _("%s is on %s. It should be on %s."), VIEW_LABEL(v), driver, target);
+                (void) snprintf(text, sizeof(text), _("%s is on %s. It should be on %s."),
+                                VIEW_LABEL(v), driver, target);
         output_head(v, text);
 }
 
@@ -186,13 +196,14 @@ static void print_decision(const struct view *v, const struct explanation *t)
         if (!row)
                 return;
         output_sentence("Reason", row->means);
-        output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy)) ?: TRANSLATED(row->remedy ?: ""),
+        output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy))
+                                                          ?: TRANSLATED(row->remedy ?: ""),
                                                   v->disk.facts.interface, text, sizeof(text)));
         if (row->reason == REASON_OVERRIDE)
                 requested = view_target(v);
         if (v->disk.state == STATE_FAILED)
-                output_format("Try again", "", "uasctl switch %s%s%s", v->disk.facts.interface, requested ? " " : "",
-                              requested ?: "");
+                output_format("Try again", "", "uasctl switch %s%s%s", v->disk.facts.interface,
+                              requested ? " " : "", requested ?: "");
         explain_print_state(v, row->means);
         output_sentence("History", v->history);
         output_sentence("Diagnosis", v->diagnosis);
@@ -206,22 +217,24 @@ static const struct table_column row_columns[] = {
 static void explain_print_rows(const struct ctl *c, const struct explanation *t)
 {
         bool all = c->options->given & OPTION_ALL;
-        struct libscols_table *table = table_new(row_columns, ELEMENTSOF(row_columns), c->options->legend);
+        struct libscols_table *table =
+                table_new(row_columns, ELEMENTSOF(row_columns), c->options->legend);
         const char *arrow = style_utf8() ? "→" : "->";
         size_t left_out = 0;
 
         for (size_t i = 0; i < t->n_rows; i++) {
                 const struct explain_row *row = &t->rows[i];
-                const char *mark = row->decides ? arrow : "", *fits = row->fits ? _("yes") : _("no");
+                const char *mark = row->decides ? arrow : "",
+                           *fits = row->fits ? _("yes") : _("no");
                 struct libscols_line *line;
 
                 if (!row->applies && !all) {
                         left_out++;
                         continue;
                 }
-                line = table_row(
-                        table, NULL,
-                        (const char *const[]){mark, reason_to_string(row->reason), fits, SENTENCE(TRANSLATED(row->found))});
+                line = table_row(table, NULL,
+                                 (const char *const[]){mark, reason_to_string(row->reason), fits,
+                                                       SENTENCE(TRANSLATED(row->found))});
                 if (row->decides)
                         (void) scols_line_set_color(line, SGR_BOLD);
         }
@@ -232,9 +245,11 @@ static void explain_print_rows(const struct ctl *c, const struct explanation *t)
 
 /* ---- steps for a disk that is to leave uas, but is in use ---- */
 
-/* They lower what uas asks of the bridge, weakest first. Each is a write to sysfs that ends with the attachment. */
+/* They lower what uas asks of the bridge, weakest first. Each is a write to sysfs that ends with
+ * the attachment. */
 static const struct {
-        const char *before, *after; /* the attribute below /sys, without the name of the port or block device */
+        const char *before,
+                *after; /* the attribute below /sys, without the name of the port or block device */
         bool of_port;
         const char *value, *means;
 } steps[] = {
@@ -250,10 +265,11 @@ static void print_step(const struct ctl *c, size_t i, const char *name, bool *re
         const char *path = path_join(steps[i].before, "/", name, "/", steps[i].after);
         char now[32];
 
-        if (attr_read(c->client.roots.sys, path, now, sizeof(now)) <= 0 || streq(now, steps[i].value))
+        if (attr_read(c->client.roots.sys, path, now, sizeof(now)) <= 0 ||
+            streq(now, steps[i].value))
                 return;
-        output_format(*ret_first ? N_("Gentler") : "", "", _("echo %s >/sys/%s # now %s; %s"), steps[i].value, path, now,
-                      _(steps[i].means));
+        output_format(*ret_first ? N_("Gentler") : "", "", _("echo %s >/sys/%s # now %s; %s"),
+                      steps[i].value, path, now, _(steps[i].means));
         *ret_first = false;
 }
 
@@ -279,7 +295,8 @@ static void print_gentler(const struct ctl *c, const struct view *v)
 
 /* ---- all of it ---- */
 
-static void explanation_print(const struct ctl *c, const struct view *v, const struct explanation *t)
+static void explanation_print(const struct ctl *c, const struct view *v,
+                              const struct explanation *t)
 {
         pager_open(c->options->pager);
         if (v != c->views.list)
@@ -303,13 +320,16 @@ static void explanation_read(const struct ctl *c, const struct view *v, struct e
         if (quirk_facts_read(&c->client.roots, &ret->quirks) < 0)
                 no_memory();
         ret->n_rows = explain(f, ret->rows, ELEMENTSOF(ret->rows));
-        ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
+        ret->n_words =
+                quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
         ret->n_slips = quirk_slips_for(&ret->quirks.lines, f, ret->slips);
         if (f->driver == DRIVER_NONE)
                 error = uas_probe_error(&c->client.roots, f->interface);
         (void) explain_unbound(f, error, ret->unbound, sizeof(ret->unbound));
-        (void) explain_kernel(f, ret->rows, ret->n_rows, kernel_config_uas(&c->client.roots), ret->kernel, sizeof(ret->kernel));
-        (void) explain_initramfs(f, initramfs_command(&c->client.roots), ret->initramfs, sizeof(ret->initramfs));
+        (void) explain_kernel(f, ret->rows, ret->n_rows, kernel_config_uas(&c->client.roots),
+                              ret->kernel, sizeof(ret->kernel));
+        (void) explain_initramfs(f, initramfs_command(&c->client.roots), ret->initramfs,
+                                 sizeof(ret->initramfs));
         (void) smart_explain(f, ret->smart, sizeof(ret->smart));
         link_read(&c->client.roots, f, &ret->link);
         ret->names = mentions_read(&c->client.roots, f->interface);
@@ -321,14 +341,17 @@ static json_object *json_explanation(const struct view *v, const struct explanat
 
         for (size_t i = 0; i < t->n_slips; i++)
                 append(quirks, json_slip(t->slips + i));
-        return put_members(json_disk(v), {"rows", json_rows(t->rows, t->n_rows, true)}, {"quirks", quirks},
-                           {"link", json_link(&t->link)}, {"names", json_object_get(t->names)}, {"kernel", new_string(t->kernel)},
-                           {"unbound", new_string(t->unbound)}, {"initramfs", new_string(t->initramfs)},
-                           {"smart_advice", new_string(t->smart)});
+        return put_members(
+                json_disk(v), {"rows", json_rows(t->rows, t->n_rows, true)}, {"quirks", quirks},
+                {"link", json_link(&t->link)}, {"names", json_object_get(t->names)},
+                {"kernel", new_string(t->kernel)}, {"unbound", new_string(t->unbound)},
+                {"initramfs", new_string(t->initramfs)}, {"smart_advice", new_string(t->smart)});
 }
 
-/* The rows follow the files as they are now. The state follows the configuration that uasd read at its start. */
-static void say_other_view(const struct client *c, const struct view *v, const struct explanation *t)
+/* The rows follow the files as they are now. The state follows the configuration that uasd read at
+ * its start. */
+static void say_other_view(const struct client *c, const struct view *v,
+                           const struct explanation *t)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
 

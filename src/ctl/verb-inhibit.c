@@ -16,7 +16,8 @@ static void add_inhibitor(const char *disk, const char *who, const char *why, vo
         append(data, json_inhibitor(disk, who, why));
 }
 
-static const struct table_column columns[] = {{N_("DISK")}, {N_("WHO")}, {N_("WHY"), SCOLS_FL_WRAP}};
+static const struct table_column columns[] = {
+        {N_("DISK")}, {N_("WHO")}, {N_("WHY"), SCOLS_FL_WRAP}};
 
 /* The daemon has made the texts harmless. uasctl does not rely on that. */
 static void print_table(json_object *all, bool legend)
@@ -28,7 +29,8 @@ static void print_table(json_object *all, bool legend)
                 const char *why = member(one, "why");
 
                 (void) table_row(t, NULL,
-                                 (const char *const[]){member(one, "disk") ?: _("any"), SENTENCE(member(one, "who")),
+                                 (const char *const[]){member(one, "disk") ?: _("any"),
+                                                       SENTENCE(member(one, "who")),
                                                        *why ? SENTENCE(why) : "-"});
         }
         table_print(t, columns, ELEMENTSOF(columns));
@@ -36,7 +38,8 @@ static void print_table(json_object *all, bool legend)
 
 /* uasctl inhibit: while a command runs, no switch begins. */
 
-__attribute__((noreturn)) static void inhibit_child(char **command, pid_t parent, const sigset_t *mask)
+__attribute__((noreturn)) static void inhibit_child(char **command, pid_t parent,
+                                                    const sigset_t *mask)
 {
         /* The command relies on the inhibitor, so it must not outlive us. */
         (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -50,7 +53,8 @@ __attribute__((noreturn)) static void inhibit_child(char **command, pid_t parent
         _exit(UASD_EXIT_NOT_RUN);
 }
 
-/* Waits until the command has ended. Signals from the terminal are for the command, which decides how to handle them. */
+/* Waits until the command has ended. Signals from the terminal are for the command, which decides
+ * how to handle them. */
 static int inhibit_wait(pid_t pid, int signals, int lock)
 {
         struct pollfd p[] = {{signals, POLLIN, 0}, {lock, 0, 0}};
@@ -63,7 +67,8 @@ static int inhibit_wait(pid_t pid, int signals, int lock)
                 if (poll(p, ELEMENTSOF(p), -1) < 0 && errno != EINTR)
                         return UASD_EXIT_FAILED;
                 if (p[1].revents) {
-                        log_warning("uasd has ended. The next uasd may switch disks while the command runs.");
+                        log_warning(
+                                "uasd has ended. The next uasd may switch disks while the command runs.");
                         p[1].fd = -1;
                         p[1].revents = 0;
                 }
@@ -100,7 +105,8 @@ static int inhibit_run(char **command, int lock)
         if (pid == 0)
                 inhibit_child(command, parent, &before);
         if (pid < 0)
-                return log_failure(UASD_EXIT_NOT_RUN, "Cannot run %s: %s", command[0], strerror(errno));
+                return log_failure(UASD_EXIT_NOT_RUN, "Cannot run %s: %s", command[0],
+                                   strerror(errno));
         return inhibit_wait(pid, signals, lock);
 }
 
@@ -109,7 +115,8 @@ static int inhibit_take(struct ctl *c, const char *command, int *ret_lock)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *slash = strrchr(command, '/'), *disk = c->options->disk;
-        struct remote_call call = {.method = "Inhibit", .disk = "", .value = command, .why = c->options->why ?: ""};
+        struct remote_call call = {
+                .method = "Inhibit", .disk = "", .value = command, .why = c->options->why ?: ""};
         int fd, r = source_connect_if_running(&c->client, &c->remote, &c->views);
         bool without = r == UASD_EXIT_OK && !c->remote.bus;
 
@@ -123,14 +130,16 @@ static int inhibit_take(struct ctl *c, const char *command, int *ret_lock)
         if (r != UASD_EXIT_OK)
                 return r;
         if (without)
-                return log_answer(UASD_EXIT_OK, "uasd is not running: no switch begins unless uasd is started.");
+                return log_answer(UASD_EXIT_OK,
+                                  "uasd is not running: no switch begins unless uasd is started.");
         if (c->v)
                 call.disk = c->v->disk.facts.interface;
         r = request_reply(&c->client, &c->remote, &call, &reply);
         if (r != UASD_EXIT_OK)
                 return r;
         /* Neither the command nor its children inherit the descriptor. */
-        if (sd_bus_message_read(reply, "h", &fd) < 0 || (*ret_lock = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+        if (sd_bus_message_read(reply, "h", &fd) < 0 ||
+            (*ret_lock = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
                 return log_failure(UASD_EXIT_FAILED, "uasctl does not understand uasd's answer.");
         /* The command may run for days. No connection stays open for it. */
         remote_close(&c->remote);
@@ -165,9 +174,12 @@ int verb_inhibit(struct ctl *c, char **args)
         int r;
 
         if (listing && (args[0] || c->options->given & (OPTION_DISK | OPTION_WHY)))
-                return log_failure(UASD_EXIT_USAGE, "--list takes no command, no --disk and no --why.");
+                return log_failure(UASD_EXIT_USAGE,
+                                   "--list takes no command, no --disk and no --why.");
         if (!listing && !args[0])
-                return log_failure(UASD_EXIT_USAGE, "Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list");
+                return log_failure(
+                        UASD_EXIT_USAGE,
+                        "Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list");
         if (listing)
                 return inhibitors_list(c);
         if (c->options->given & OPTION_JSON)

@@ -14,8 +14,9 @@
 #include "sys/usb/usbdisk.h"
 
 /*
- * uasctl lease: a disk for one program, which gives orders on our standard input, a word each. The answer to each is one line of
- * JSON with the state of the disk. The lease ends with the standard input, with the program, and with us.
+ * uasctl lease: a disk for one program, which gives orders on our standard input, a word each. The
+ * answer to each is one line of JSON with the state of the disk. The lease ends with the standard
+ * input, with the program, and with us.
  */
 
 /* Longer than a switch with its rollback takes. */
@@ -62,7 +63,8 @@ static int signs_begin(struct lease_session *s)
         w->facts = d.facts;
         (void) copy_string(w->host, sizeof(w->host), d.host);
         w->kmsg = openat(r->dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-        if (w->kmsg >= 0 && lseek(w->kmsg, 0, SEEK_END) < 0) /* earlier records concern earlier events */
+        if (w->kmsg >= 0 &&
+            lseek(w->kmsg, 0, SEEK_END) < 0) /* earlier records concern earlier events */
                 w->kmsg = close_keep_errno(w->kmsg);
         return UASD_EXIT_OK;
 }
@@ -96,7 +98,8 @@ static json_object *signs_json(struct lease_signs *w)
         for (size_t i = 0; i < w->n; i++) {
                 bool others = w->list[i].blame != BLAME_NONE && w->list[i].blame != BLAME_BRIDGE;
 
-                append(list, json_sign(w->list[i].what, w->list[i].n, others ? blame_sentence(w->list[i].blame) : NULL));
+                append(list, json_sign(w->list[i].what, w->list[i].n,
+                                       others ? blame_sentence(w->list[i].blame) : NULL));
         }
         return list;
 }
@@ -117,7 +120,8 @@ static void lease_answer(struct lease_session *s, int code)
 
 /* ---- the orders: each returns an enum uasd_exit ---- */
 
-/* Reads the disk again. A busy uasd is asked again later; the descriptor shows the end of the lease. */
+/* Reads the disk again. A busy uasd is asked again later; the descriptor shows the end of the
+ * lease. */
 static int lease_read(struct lease_session *s)
 {
         int r = s->watch.remote ? daemon_watch_refresh(&s->watch) : 0;
@@ -127,7 +131,8 @@ static int lease_read(struct lease_session *s)
         return UASD_EXIT_OK;
 }
 
-/* Reads the pending messages without waiting. An unplugged disk also ends its lease, and the two may come in any order. */
+/* Reads the pending messages without waiting. An unplugged disk also ends its lease, and the two
+ * may come in any order. */
 static int lease_look(struct lease_session *s)
 {
         struct pollfd end = {s->lease, 0, 0}; /* without a lease it is -1, which poll() ignores */
@@ -146,11 +151,13 @@ static int lease_take(struct lease_session *s)
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int fd, r;
 
-        r = request_reply(&s->c->client, &s->c->remote, &(struct remote_call){.method = "Lease", .disk = s->id}, &reply);
+        r = request_reply(&s->c->client, &s->c->remote,
+                          &(struct remote_call){.method = "Lease", .disk = s->id}, &reply);
         if (r != UASD_EXIT_OK)
                 return r;
         if (sd_bus_message_read(reply, "h", &fd) >= 0)
-                s->lease = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
+                s->lease =
+                        fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
         if (s->lease < 0)
                 return log_failure(UASD_EXIT_FAILED, "uasctl does not understand uasd's answer.");
         return lease_look(s);
@@ -171,7 +178,8 @@ static int lease_await(struct lease_session *s)
                 if (r < 0 || s->watch.gone) {
                         s->lost = s->lost || r != -ETIMEDOUT;
                         (void) copy_string(s->text, sizeof(s->text),
-                                           r == -ETIMEDOUT ? "the switch does not end" : "uasd is not there any more");
+                                           r == -ETIMEDOUT ? "the switch does not end"
+                                                           : "uasd is not there any more");
                         return UASD_EXIT_FAILED;
                 }
                 s->watch.changed = false;
@@ -197,7 +205,8 @@ static int lease_switch(struct lease_session *s, const char *to)
         s->watch.ended = false;
         progress_clear();
         call = (struct remote_call){.method = "Cancel", .disk = s->id};
-        if (s->lease < 0 && r != UASD_EXIT_OK && r != UASD_EXIT_ROLLED_BACK) /* it must not happen later */
+        if (s->lease < 0 && r != UASD_EXIT_OK &&
+            r != UASD_EXIT_ROLLED_BACK) /* it must not happen later */
                 (void) remote_call(&s->c->remote, &call, NULL, &error);
         (void) lease_read(s);
         return r;
@@ -206,7 +215,8 @@ static int lease_switch(struct lease_session *s, const char *to)
 /* Back to its policy. */
 static int lease_restore(struct lease_session *s)
 {
-        return request_call(&s->c->client, &s->c->remote, &(struct remote_call){.method = "Switch", .disk = s->id, .value = ""},
+        return request_call(&s->c->client, &s->c->remote,
+                            &(struct remote_call){.method = "Switch", .disk = s->id, .value = ""},
                             NULL);
 }
 
@@ -253,7 +263,8 @@ static int lease_obey(struct lease_session *s, const char *order)
 /* The orders move elsewhere: the agent that asks for a password takes the standard input. */
 static FILE *lease_orders(void)
 {
-        int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+        int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3),
+            tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
         FILE *orders = fd < 0 ? NULL : fdopen(fd, "r");
 
         if (tty >= 0)
@@ -280,16 +291,19 @@ static int lease_run(struct lease_session *s)
 
 int verb_lease(struct ctl *c, char **args)
 {
-        struct lease_session s = {.c = c, .watch = DAEMON_WATCH_NULL, .lease = -1, .signs.kmsg = -1};
+        struct lease_session s = {
+                .c = c, .watch = DAEMON_WATCH_NULL, .lease = -1, .signs.kmsg = -1};
         bool alone = args[1];
         int r;
 
         if (alone && !streq(args[1], "kernel"))
-                return log_failure(UASD_EXIT_USAGE, "'%s' is no value for %s: %.*s", args[1], "lease", 6, "kernel");
+                return log_failure(UASD_EXIT_USAGE, "'%s' is no value for %s: %.*s", args[1],
+                                   "lease", 6, "kernel");
         /* ^C is for the program, which decides about the disk. It must not outlive it. */
         (void) signal(SIGINT, SIG_IGN);
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        r = alone ? source_read(&c->client, DETAIL_NO_USERS, &c->views) : ctl_read(c, FROM_DAEMON, NULL);
+        r = alone ? source_read(&c->client, DETAIL_NO_USERS, &c->views)
+                  : ctl_read(c, FROM_DAEMON, NULL);
         if (r == UASD_EXIT_OK)
                 r = ctl_select(c, args[0]);
         if (r != UASD_EXIT_OK)

@@ -65,7 +65,8 @@ static struct libscols_line *tree_line(struct tree *t, const char *name)
         return t->nodes[t->n - 1].line;
 }
 
-/* The line above the disk at this port ("2-1.4"). Makes it, and those above it, if needed. NULL: none. */
+/* The line above the disk at this port ("2-1.4"). Makes it, and those above it, if needed. NULL:
+ * none. */
 static struct libscols_line *tree_above(struct tree *t, const char *port)
 {
         char name[INTERFACE_NAME_MAX];
@@ -94,7 +95,8 @@ static void add_lun_line(struct tree *t, struct libscols_line *disk, const struc
 
 /* ---- disks ---- */
 
-/* A disk to look at gets a mark too, because colour must not be the only sign. Two speeds in one cell are such a sign. */
+/* A disk to look at gets a mark too, because colour must not be the only sign. Two speeds in one
+ * cell are such a sign. */
 static bool is_marked(enum column c, const struct view *v)
 {
         if (c == COLUMN_DRIVER)
@@ -137,7 +139,8 @@ static void add_disk(struct tree *t, const struct view *v, bool tree)
                 above = tree_above(t, v->disk.facts.port);
         line = table_row(t->table, above, cells);
         for (size_t i = 0; i < c->n; i++)
-                (void) scols_cell_set_color(scols_line_get_cell(line, i), colour_of_cell(c->list[i], v));
+                (void) scols_cell_set_color(scols_line_get_cell(line, i),
+                                            colour_of_cell(c->list[i], v));
         /* A disk with several LUNs has a line for each of them below its own. */
         for (size_t i = 0; tree && v->disk.n_luns > 1 && i < v->disk.n_luns; i++)
                 if (v->disk.luns[i].disk.name[0])
@@ -161,7 +164,8 @@ static void print_list(const struct ctl *ctl, const struct views *v, const struc
         table_print(t.table, columns, c->n);
 }
 
-/* Reads only the data for the columns. The brief answer has neither VID:PID nor serial number, which may be names. */
+/* Reads only the data for the columns. The brief answer has neither VID:PID nor serial number,
+ * which may be names. */
 static int read_for(const struct ctl *ctl, const struct columns *c, bool by_name, struct views *ret)
 {
         bool users = ctl->options->json, brief = !users && !by_name;

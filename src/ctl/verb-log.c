@@ -15,11 +15,14 @@ static void print_event(const struct log_entry *e)
 
         if (e->record) {
                 word = _("on record");
-                (void) snprintf(port, sizeof(port), _("%s at %s: "), e->values[EVENT_USB_ID], e->values[EVENT_PORT]);
+                (void) snprintf(port, sizeof(port), _("%s at %s: "), e->values[EVENT_USB_ID],
+                                e->values[EVENT_PORT]);
         }
         (void) snprintf(text, sizeof(text), "%s%s", port, TRANSLATED(e->values[EVENT_TEXT] ?: ""));
-        printf("%-*s  %s%*s  ", CLOCK_WIDTH, output_clock(e->usec, clock), word, fold_blanks(word, WORD_WIDTH), "");
-        output_line(CLOCK_WIDTH + 2 + (int) fold_width(word) + fold_blanks(word, WORD_WIDTH) + 2, text);
+        printf("%-*s  %s%*s  ", CLOCK_WIDTH, output_clock(e->usec, clock), word,
+               fold_blanks(word, WORD_WIDTH), "");
+        output_line(CLOCK_WIDTH + 2 + (int) fold_width(word) + fold_blanks(word, WORD_WIDTH) + 2,
+                    text);
 }
 
 static void say_what_is_missing(const struct events *e)
@@ -57,7 +60,8 @@ static int log_choose_disks(struct ctl *c, char **names, struct events_filter *f
         return UASD_EXIT_OK;
 }
 
-static void log_read_events(const struct ctl *c, const struct events_filter *filter, struct events *ret)
+static void log_read_events(const struct ctl *c, const struct events_filter *filter,
+                            struct events *ret)
 {
         int r = events_from_journal(c->root, filter, ret);
 
@@ -86,7 +90,8 @@ static int log_follow(struct events *e, const struct events_filter *filter)
 
 int verb_log(struct ctl *c, char **args)
 {
-        _cleanup_(events_filter_done) struct events_filter filter = {.since_usec = c->options->since_usec};
+        _cleanup_(events_filter_done) struct events_filter filter = {
+                .since_usec = c->options->since_usec};
         _cleanup_(events_done) struct events events = {};
         size_t first = 0;
         int r = log_choose_disks(c, args, &filter);
@@ -110,7 +115,8 @@ int verb_log(struct ctl *c, char **args)
 /* Characters of a list. A report of five disks then fits an issue of 65,536 characters. */
 #define LIST_MAX 15000
 
-/* "2026-11-20 15:45:07  switched, 152d:0578:SERIAL at 2-1:1.0, usb-storage to uas, fastest, step bind: ..." */
+/* "2026-11-20 15:45:07  switched, 152d:0578:SERIAL at 2-1:1.0, usb-storage to uas, fastest, step
+ * bind: ..." */
 static const char *event_line(const struct log_entry *e, char *ret, size_t size)
 {
         char clock[CLOCK_MAX], text[2048] = "";
@@ -130,7 +136,8 @@ void events_print(const char *title, const struct events *e)
         size_t first = e->n, used = 0;
         char line[4096];
 
-        while (first > 0 && (used += strlen(event_line(&e->list[first - 1], line, sizeof(line))) + 1) <= LIST_MAX)
+        while (first > 0 && (used += strlen(event_line(&e->list[first - 1], line, sizeof(line))) +
+                                     1) <= LIST_MAX)
                 first--;
         if (e->n > 0)
                 printf("\n%s:\n", title);

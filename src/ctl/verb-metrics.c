@@ -16,9 +16,10 @@
 /* ---- the text ---- */
 
 /*
- * Text for parsers of both OpenMetrics 1.0 and the Prometheus format 0.0.4 (promtool, node_exporter). The two differ in the name
- * in the TYPE line of a counter. So counters on stdout have no such line, and both read them as unknown. info and stateset are
- * gauges, whose samples look the same. https://prometheus.io/docs/specs/om/open_metrics_spec/,
+ * Text for parsers of both OpenMetrics 1.0 and the Prometheus format 0.0.4 (promtool,
+ * node_exporter). The two differ in the name in the TYPE line of a counter. So counters on stdout
+ * have no such line, and both read them as unknown. info and stateset are gauges, whose samples
+ * look the same. https://prometheus.io/docs/specs/om/open_metrics_spec/,
  * https://prometheus.io/docs/instrumenting/exposition_formats/
  */
 struct metrics_writer {
@@ -104,19 +105,28 @@ static void write_machine(struct metrics_writer *w, const struct measured *m)
 {
         char quirks[QUIRKS_MAX + 1];
 
-        metrics_sample(w, FAMILY("uasd_build_info", false, "The version of uasctl."), 1, LABELS({"version", UASD_VERSION}));
-        metrics_sample(w, FAMILY("uasd_up", false, "1 if uasd answers; 0 if all data is from the kernel."), m->daemon, NULL);
+        metrics_sample(w, FAMILY("uasd_build_info", false, "The version of uasctl."), 1,
+                       LABELS({"version", UASD_VERSION}));
+        metrics_sample(
+                w, FAMILY("uasd_up", false, "1 if uasd answers; 0 if all data is from the kernel."),
+                m->daemon, NULL);
         if (quirks_param_read(m->roots, quirks) >= 0) {
-                metrics_sample(w, FAMILY("uasd_quirks_used_bytes", false, "Used length of the quirks parameter of usb_storage."),
+                metrics_sample(w,
+                               FAMILY("uasd_quirks_used_bytes", false,
+                                      "Used length of the quirks parameter of usb_storage."),
                                strlen(quirks), NULL);
-                metrics_sample(w, FAMILY("uasd_quirks_size_bytes", false, "Total length of the quirks parameter of usb_storage."),
+                metrics_sample(w,
+                               FAMILY("uasd_quirks_size_bytes", false,
+                                      "Total length of the quirks parameter of usb_storage."),
                                QUIRKS_MAX, NULL);
         }
         for (size_t i = 0; m->events->journal && events_word(i); i++)
-                metrics_sample(w,
-                               FAMILY("uasd_endings_total", true,
-                                      "Journal entries of uasd in this boot: switches, roll-backs, distrust."),
-                               count_endings(m->events, events_word(i)), LABELS({"event", events_word(i)}));
+                metrics_sample(
+                        w,
+                        FAMILY("uasd_endings_total", true,
+                               "Journal entries of uasd in this boot: switches, roll-backs, distrust."),
+                        count_endings(m->events, events_word(i)),
+                        LABELS({"event", events_word(i)}));
 }
 
 /* ---- a disk ---- */
@@ -126,53 +136,66 @@ static void write_machine(struct metrics_writer *w, const struct measured *m)
 /* Labels that have the names and values of members of JSON. */
 static void write_info(struct metrics_writer *w, const struct view *v)
 {
-        static const char *const names[] = {"interface", "vendor_id", "product_id", "revision", "manufacturer", "product",
-                                            "serial",    "driver",    "target",     "policy",   "verdict",      "reason_id"};
+        static const char *const names[] = {"interface",    "vendor_id", "product_id", "revision",
+                                            "manufacturer", "product",   "serial",     "driver",
+                                            "target",       "policy",    "verdict",    "reason_id"};
         struct metric_label labels[ELEMENTSOF(names) + 1] = {};
         _cleanup_(json_putp) json_object *o = json_disk(v);
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 labels[i] = (struct metric_label){names[i], member(o, names[i])};
-        metrics_sample(w, FAMILY("uasd_disk_info", false, "Identity, driver and target of a disk."), 1, labels);
+        metrics_sample(w, FAMILY("uasd_disk_info", false, "Identity, driver and target of a disk."),
+                       1, labels);
 }
 
 static void write_state(struct metrics_writer *w, const struct view *v)
 {
         for (enum state s = 0; s < _STATE_MAX; s++)
-                metrics_sample(w, FAMILY("uasd_disk_state", false, "1 for the present state of a disk, 0 for all others."),
-                               s == v->disk.state, LABELS({OF_DISK(v)}, {"state", state_to_string(s)}));
+                metrics_sample(w,
+                               FAMILY("uasd_disk_state", false,
+                                      "1 for the present state of a disk, 0 for all others."),
+                               s == v->disk.state,
+                               LABELS({OF_DISK(v)}, {"state", state_to_string(s)}));
 }
 
 static void write_numbers(struct metrics_writer *w, const struct views *views)
 {
         static const struct metric_family families[] = {
-                {"uasd_disk_link_speed_bytes", false, "Speed of the USB link, in bytes per second."},
-                {"uasd_disk_distrusted", false, "1 if a disk is distrusted at this port, with this firmware and kernel."},
+                {"uasd_disk_link_speed_bytes", false,
+                 "Speed of the USB link, in bytes per second."},
+                {"uasd_disk_distrusted", false,
+                 "1 if a disk is distrusted at this port, with this firmware and kernel."},
                 {"uasd_disk_trial_passed", false, "1 if a disk has passed its trial on uas."},
-                {"uasd_disk_last_switch_code", false, "Exit status of the last switch since plug-in: 0 done, 7 rolled back."},
+                {"uasd_disk_last_switch_code", false,
+                 "Exit status of the last switch since plug-in: 0 done, 7 rolled back."},
         };
 
         for (size_t k = 0; k < ELEMENTSOF(families); k++)
                 for (size_t i = 0; i < views->n; i++) {
                         const struct disk *d = &views->list[i].disk;
-                        const int64_t values[] = {(int64_t) d->facts.speed_mbps * BYTES_PER_MBIT, d->facts.distrusted,
-                                                  d->facts.trial_passed, d->outcome.code};
+                        const int64_t values[] = {(int64_t) d->facts.speed_mbps * BYTES_PER_MBIT,
+                                                  d->facts.distrusted, d->facts.trial_passed,
+                                                  d->outcome.code};
 
                         if (values[k] >= 0) /* otherwise there was no switch */
-                                metrics_sample(w, &families[k], (uint64_t) values[k], LABELS({OF_DISK(&views->list[i])}));
+                                metrics_sample(w, &families[k], (uint64_t) values[k],
+                                               LABELS({OF_DISK(&views->list[i])}));
                 }
 }
 
 /* ---- a LUN ---- */
 
 static const struct metric_family of_lun[_SCSI_COUNT_MAX] = {
-        [SCSI_COUNT_REQUESTS] = {"uasd_scsi_requests_total", true, "SCSI commands sent on the present driver."},
-        [SCSI_COUNT_DONE] = {"uasd_scsi_completed_total", true, "SCSI commands that came back, with or without success."},
+        [SCSI_COUNT_REQUESTS] = {"uasd_scsi_requests_total", true,
+                                 "SCSI commands sent on the present driver."},
+        [SCSI_COUNT_DONE] = {"uasd_scsi_completed_total", true,
+                             "SCSI commands that came back, with or without success."},
         [SCSI_COUNT_ERRORS] = {"uasd_scsi_errors_total", true, "SCSI commands that failed."},
         [SCSI_COUNT_TIMEOUTS] = {"uasd_scsi_timeouts_total", true, "SCSI commands that timed out."},
 };
 
-static void write_count(struct metrics_writer *w, const struct measured *m, enum scsi_count which, const struct view *v)
+static void write_count(struct metrics_writer *w, const struct measured *m, enum scsi_count which,
+                        const struct view *v)
 {
         for (size_t i = 0; i < v->disk.n_luns; i++) {
                 const struct lun *l = &v->disk.luns[i];
@@ -182,7 +205,8 @@ static void write_count(struct metrics_writer *w, const struct measured *m, enum
                 if (!l->disk.name[0] || scsi_count_read(m->roots, l->disk.name, which, &count) < 0)
                         continue;
                 (void) snprintf(number, sizeof(number), "%u", l->lun);
-                metrics_sample(w, &of_lun[which], count, LABELS({OF_DISK(v)}, {"device", l->disk.name}, {"lun", number}));
+                metrics_sample(w, &of_lun[which], count,
+                               LABELS({OF_DISK(v)}, {"device", l->disk.name}, {"lun", number}));
         }
 }
 
@@ -200,13 +224,15 @@ static void metrics_write(struct metrics_writer *w, const struct measured *m)
         (void) fputs("# EOF\n", w->out); /* a comment for Prometheus */
 }
 
-/* A user without access to the journal gets no such samples. Zeros would look as if nothing had happened. */
+/* A user without access to the journal gets no such samples. Zeros would look as if nothing had
+ * happened. */
 static void metrics_read_events(const struct ctl *c, struct events *e)
 {
         char boot[SD_ID128_STRING_MAX];
 
         if (journal_boot(&c->client.roots, boot) < 0 ||
-            events_from_journal(c->root, &(struct events_filter){.boot = boot}, e) < 0 || (e->n == 0 && geteuid() != 0))
+            events_from_journal(c->root, &(struct events_filter){.boot = boot}, e) < 0 ||
+            (e->n == 0 && geteuid() != 0))
                 e->journal = false;
 }
 
@@ -232,7 +258,10 @@ static int write_textfile(const struct measured *m, const char *folder)
 int verb_metrics(struct ctl *c, char **args)
 {
         _cleanup_(events_done) struct events events = {};
-        struct measured m = {.roots = &c->client.roots, .views = &c->views, .events = &events, .daemon = ctl_ask_daemon(c)};
+        struct measured m = {.roots = &c->client.roots,
+                             .views = &c->views,
+                             .events = &events,
+                             .daemon = ctl_ask_daemon(c)};
         const char *folder = c->options->textfile;
         int r;
 
@@ -243,11 +272,15 @@ int verb_metrics(struct ctl *c, char **args)
         }
         r = write_textfile(&m, folder);
         if (r == -ENOENT || r == -ENOTDIR)
-                return log_failure(UASD_EXIT_FAILED, "Cannot write %s/%s: %s. DIR is the directory that node_exporter reads.",
-                                   folder, TEXTFILE, strerror(-r));
+                return log_failure(
+                        UASD_EXIT_FAILED,
+                        "Cannot write %s/%s: %s. DIR is the directory that node_exporter reads.",
+                        folder, TEXTFILE, strerror(-r));
         if (r == -EACCES)
-                return log_failure(UASD_EXIT_FAILED, "Cannot write %s/%s: %s. Run it as root.", folder, TEXTFILE, strerror(-r));
+                return log_failure(UASD_EXIT_FAILED, "Cannot write %s/%s: %s. Run it as root.",
+                                   folder, TEXTFILE, strerror(-r));
         if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot write %s/%s: %s", folder, TEXTFILE, strerror(-r));
+                return log_failure(UASD_EXIT_FAILED, "Cannot write %s/%s: %s", folder, TEXTFILE,
+                                   strerror(-r));
         return UASD_EXIT_OK;
 }

@@ -82,7 +82,8 @@ struct monitor {
 
 /* ---- output ---- */
 
-static void tell_json(const struct view *v, const char *event, const bool changed[static _SHOWN_MAX])
+static void tell_json(const struct view *v, const char *event,
+                      const bool changed[static _SHOWN_MAX])
 {
         const char *names[_SHOWN_MAX + 1] = {};
         struct timespec now;
@@ -92,12 +93,14 @@ static void tell_json(const struct view *v, const char *event, const bool change
                 if (changed[i])
                         names[n++] = shown[i].name;
         (void) clock_gettime(CLOCK_REALTIME, &now);
-        json_print_line(json_event(v, event, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000, names));
+        json_print_line(json_event(
+                v, event, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000,
+                names));
 }
 
 /* "2026-11-20 15:04:05  2-1:1.0 (sda) changed: state waiting -> switching. It is ..." */
-static void tell_line(const struct view *v, const char *event, const struct snapshot *before, const struct snapshot *now,
-                      const bool changed[static _SHOWN_MAX])
+static void tell_line(const struct view *v, const char *event, const struct snapshot *before,
+                      const struct snapshot *now, const bool changed[static _SHOWN_MAX])
 {
         char clock[CLOCK_MAX], text[4096];
         const char *label = VIEW_LABEL(v);
@@ -123,8 +126,8 @@ static void tell_line(const struct view *v, const char *event, const struct snap
 }
 
 /* before: what was printed last about it, or NULL. */
-static void monitor_print(struct monitor *m, const struct view *v, const char *event, const struct snapshot *before,
-                          const struct snapshot *now)
+static void monitor_print(struct monitor *m, const struct view *v, const char *event,
+                          const struct snapshot *before, const struct snapshot *now)
 {
         bool changed[_SHOWN_MAX] = {}, any = !before;
 
@@ -133,7 +136,8 @@ static void monitor_print(struct monitor *m, const struct view *v, const char *e
                 any = any || changed[i];
         }
         /* A switch has ended. Its outcome may equal that of the one before. */
-        if (before && changed[SHOWN_STATE] && streq(before->text[SHOWN_STATE], state_to_string(STATE_SWITCHING)) &&
+        if (before && changed[SHOWN_STATE] &&
+            streq(before->text[SHOWN_STATE], state_to_string(STATE_SWITCHING)) &&
             v->disk.outcome.code >= 0)
                 changed[SHOWN_OUTCOME] = true;
         if (!any)

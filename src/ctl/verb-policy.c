@@ -32,7 +32,8 @@ static int policies_read_row(sd_bus_message *m, struct policy_rows *rows)
 
 static bool connection_failed(int r)
 {
-        return r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE || r == -EHOSTUNREACH || r == -ETIMEDOUT;
+        return r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE || r == -EHOSTUNREACH ||
+               r == -ETIMEDOUT;
 }
 
 static int policies_read_reply(sd_bus_message *m, struct policy_rows *rows)
@@ -55,7 +56,8 @@ static int policies_read_reply(sd_bus_message *m, struct policy_rows *rows)
 static int read_remote(const struct ctl *c, struct remote *remote, struct policy_rows *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r = sd_bus_call_method(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "ListPolicies", NULL, &reply, "");
+        int r = sd_bus_call_method(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER,
+                                   "ListPolicies", NULL, &reply, "");
 
         if (r == -EBADR)
                 return source_lacks(remote, "ListPolicies");
@@ -114,7 +116,8 @@ static int policies_read(const struct ctl *c, struct policy_rows *ret)
 
 /* ---- output ---- */
 
-static const struct table_column columns[] = {{N_("DISK")}, {N_("POLICY")}, {N_("BY")}, {N_("PLUGGED"), SCOLS_FL_WRAP}};
+static const struct table_column columns[] = {
+        {N_("DISK")}, {N_("POLICY")}, {N_("BY")}, {N_("PLUGGED"), SCOLS_FL_WRAP}};
 
 static const char *const by[_POLICY_SOURCE_MAX] = {
         [POLICY_BY_NOBODY] = "-",
@@ -134,8 +137,11 @@ static void policies_add_line(struct libscols_table *t, const struct policy_row 
         }
         (void) copy_string(policy, sizeof(policy), policy_to_string(p->policy));
         if (p->forced)
-                (void) snprintf(policy, sizeof(policy), _("%s, forced"), policy_to_string(p->policy));
-        (void) table_row(t, NULL, (const char *const[]){SENTENCE(p->id), policy, by[p->source], *disks ? disks : "-"});
+                (void) snprintf(policy, sizeof(policy), _("%s, forced"),
+                                policy_to_string(p->policy));
+        (void) table_row(t, NULL,
+                         (const char *const[]){SENTENCE(p->id), policy, by[p->source],
+                                               *disks ? disks : "-"});
 }
 
 /* Prints every policy that is set. */
@@ -152,7 +158,9 @@ static int show_all(const struct ctl *c)
                 return UASD_EXIT_OK;
         }
         if (rows.n == 0)
-                return log_answer(UASD_EXIT_OK, "No policy is set: every disk gets the fastest driver known to be stable.");
+                return log_answer(
+                        UASD_EXIT_OK,
+                        "No policy is set: every disk gets the fastest driver known to be stable.");
         t = table_new(columns, ELEMENTSOF(columns), c->options->legend);
         for (size_t i = 0; i < rows.n; i++)
                 policies_add_line(t, &rows.list[i]);
@@ -173,7 +181,9 @@ static int show_id(const struct ctl *c, const char *id)
                 if (streq(rows.list[i].id, id)) /* stored policies come first */
                         one = rows.list + i;
         if (!one)
-                return log_failure(UASD_EXIT_NO_DISK, "There is no USB disk '%s' plugged in, and no policy is set for it.", id);
+                return log_failure(
+                        UASD_EXIT_NO_DISK,
+                        "There is no USB disk '%s' plugged in, and no policy is set for it.", id);
         if (c->options->json)
                 json_print(json_policies(&(struct policy_rows){(struct policy_row *) one, 1}));
         else
@@ -207,9 +217,11 @@ static void say_by_port(const struct views *views, const struct view *v)
         for (size_t i = 0; i < views->n; i++)
                 twin = twin || facts_twins(f, &views->list[i].disk.facts);
         if (!f->serial[0])
-                log_info("It is kept for the port it is plugged into: the disk says no serial number.");
+                log_info(
+                        "It is kept for the port it is plugged into: the disk says no serial number.");
         else if (twin)
-                log_info("It is kept for the port it is plugged into: another disk says the same serial number.");
+                log_info(
+                        "It is kept for the port it is plugged into: another disk says the same serial number.");
 }
 
 /* A user who names a disk by VID:PID may mean all disks of the model. */
@@ -219,7 +231,9 @@ static void say_only_this(const struct facts *f, const char *what)
 
         (void) snprintf(model, sizeof(model), "%04x:%04x", f->vid, f->pid);
         if (strcasecmp(what, model) == 0)
-                log_info("That is for this disk. For every disk of its model: a section [Disk %s] in uasd.conf", model);
+                log_info(
+                        "That is for this disk. For every disk of its model: a section [Disk %s] in uasd.conf",
+                        model);
 }
 
 /* The policy may want a switch that the users of the disk prevent. */
@@ -253,7 +267,8 @@ static int policy_change(struct ctl *c, const char *what, const char *policy)
         if (r == UASD_EXIT_OK && c->v && streq(policy, DRIVER_NAME_BOT))
                 (void) trim_lost(c, c->v, DRIVER_USB_STORAGE, lost, sizeof(lost));
         if (r == UASD_EXIT_NO_DISK && is_model(what))
-                log_info("For every disk of a model: Policy= in a section [Disk %s] of uasd.conf", what);
+                log_info("For every disk of a model: Policy= in a section [Disk %s] of uasd.conf",
+                         what);
         if (r == UASD_EXIT_OK)
                 r = ctl_call(c, c->v ? "SetPolicy" : "SetPolicyOf", policy);
         if (r != UASD_EXIT_OK)
@@ -261,7 +276,8 @@ static int policy_change(struct ctl *c, const char *what, const char *policy)
         if (c->v)
                 log_info("%s: the policy is %s from now on.", VIEW_LABEL(c->v), policy);
         else
-                log_info("%s, which is not plugged in: the policy is %s from now on.", c->id, policy);
+                log_info("%s, which is not plugged in: the policy is %s from now on.", c->id,
+                         policy);
         if (c->v) {
                 say_only_this(&c->v->disk.facts, what);
                 say_by_port(&c->views, c->v);
@@ -288,11 +304,13 @@ int verb_policy(struct ctl *c, char **args)
                         UASD_EXIT_USAGE,
                         "--write takes --kernel, a disk and a policy: uasctl policy --kernel --write DISK auto|uas|usb-storage");
         if (c->options->given & OPTION_DRY_RUN)
-                return log_failure(UASD_EXIT_USAGE,
-                                   "--dry-run is for --write: uasctl policy --kernel --write DISK auto|uas|usb-storage");
+                return log_failure(
+                        UASD_EXIT_USAGE,
+                        "--dry-run is for --write: uasctl policy --kernel --write DISK auto|uas|usb-storage");
         if (kernel && ((args[0] && args[1]) || force))
-                return log_failure(UASD_EXIT_USAGE,
-                                   "--kernel prints, and sets nothing without --write: uasctl policy --kernel [DISK]");
+                return log_failure(
+                        UASD_EXIT_USAGE,
+                        "--kernel prints, and sets nothing without --write: uasctl policy --kernel [DISK]");
         if (kernel)
                 return policy_kernel(c, args[0]);
         if (force && (!args[0] || !args[1]))

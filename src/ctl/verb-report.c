@@ -16,7 +16,7 @@
 /* ---- private data: --redact ---- */
 
 #define REDACTED "(redacted)"
-#define SERIAL_MIN 4         /* a shorter one, such as "0", identifies nothing and occurs in most lines */
+#define SERIAL_MIN 4 /* a shorter one, such as "0", identifies nothing and occurs in most lines */
 #define PACKAGES "/usr/lib/" /* files here are the same on other machines */
 
 struct serials {
@@ -92,8 +92,8 @@ static void redact_disk(struct serials *known, struct view *v)
         (void) disk_reason(d, v->reason, sizeof(v->reason));
 }
 
-/* The text of an ending names users of the disk. In a record the last part is such a text: "distrusted with firmware 1.00 on
- * Linux 6.1: ...". */
+/* The text of an ending names users of the disk. In a record the last part is such a text:
+ * "distrusted with firmware 1.00 on Linux 6.1: ...". */
 static void redact_words(struct log_entry *e)
 {
         char **text = &e->values[EVENT_TEXT], *words;
@@ -127,7 +127,8 @@ static void redact_event(struct serials *known, struct log_entry *e)
         redact_by(id, strdup(text));
 }
 
-/* Removes names that the kernel has read from devices, also from others at that port; and serial numbers anywhere else. */
+/* Removes names that the kernel has read from devices, also from others at that port; and serial
+ * numbers anywhere else. */
 static void redact_line(const struct serials *known, char **text)
 {
         static const char *const told[] = {"SerialNumber: ", "Product: ", "Manufacturer: "};
@@ -145,7 +146,8 @@ static void redact_line(const struct serials *known, char **text)
                         redact_string(text);
 }
 
-/* Before anything is printed. Serial numbers are replaced by numbers, so that equal ones remain equal. */
+/* Before anything is printed. Serial numbers are replaced by numbers, so that equal ones remain
+ * equal. */
 static void redact_all(struct views *views, struct events *events, struct events *kernel)
 {
         struct serials known = {};
@@ -180,8 +182,9 @@ static void redact_quirks(struct quirk_facts *q)
 /* Prints the parameters of the kernel command line that concern USB disks. */
 static void print_command_line(const struct roots *roots)
 {
-        static const char *const begins[] = {"uasd", "rd.uasd",  "usb-storage.",      "usb_storage.",
-                                             "uas.", "usbcore.", "module_blacklist=", "modprobe.blacklist="};
+        static const char *const begins[] = {
+                "uasd", "rd.uasd",  "usb-storage.",      "usb_storage.",
+                "uas.", "usbcore.", "module_blacklist=", "modprobe.blacklist="};
         char line[4096], told[1024] = "", *rest = line;
 
         if (roots->proc < 0 || attr_read(roots->proc, "cmdline", line, sizeof(line)) < 0)
@@ -195,7 +198,8 @@ static void print_command_line(const struct roots *roots)
                                 break;
                         }
         if (!*told)
-                (void) copy_string(told, sizeof(told), "(nothing about USB disks on its command line)");
+                (void) copy_string(told, sizeof(told),
+                                   "(nothing about USB disks on its command line)");
         output_field("Kernel", told);
 }
 
@@ -227,7 +231,8 @@ static void print_systemd(const char *root)
         const char *program = path_join(root ?: "", PROGRAM_SYSTEMCTL);
         _cleanup_free_ char *text = NULL;
 
-        if (capture((const char *const[]){program, "--version", NULL}, 5 * USEC_PER_SEC, &text) != 0)
+        if (capture((const char *const[]){program, "--version", NULL}, 5 * USEC_PER_SEC, &text) !=
+            0)
                 return;
         text[strcspn(text, "\n")] = '\0';
         output_field("Manager", text);
@@ -251,7 +256,8 @@ static void print_configuration(const struct ctl *c)
         if (config.policy != usual.policy)
                 text_join(told, sizeof(told), "Policy=%s", policy_to_string(config.policy));
         if (config.unknown_target != usual.unknown_target)
-                text_join(told, sizeof(told), "Unknown=%s", driver_to_string(config.unknown_target));
+                text_join(told, sizeof(told), "Unknown=%s",
+                          driver_to_string(config.unknown_target));
         if (config.quiet_usec != usual.quiet_usec)
                 put_seconds(told, sizeof(told), "QuietSec", config.quiet_usec);
         if (config.hold_usec != usual.hold_usec)
@@ -266,14 +272,16 @@ static void print_configuration(const struct ctl *c)
                 const char *serial = c->options->given & OPTION_REDACT ? REDACTED : d->serial;
 
                 if (*d->serial)
-                        output_format("Settings", "", "[Disk %04x:%04x:%s] Policy=%s", d->vid, d->pid, serial,
-                                      policy_to_string(d->policy));
+                        output_format("Settings", "", "[Disk %04x:%04x:%s] Policy=%s", d->vid,
+                                      d->pid, serial, policy_to_string(d->policy));
                 else
-                        output_format("Settings", "", "[Disk %04x:%04x] Policy=%s", d->vid, d->pid, policy_to_string(d->policy));
+                        output_format("Settings", "", "[Disk %04x:%04x] Policy=%s", d->vid, d->pid,
+                                      policy_to_string(d->policy));
         }
 }
 
-/* The attribute ends with the newline of the last write, and often with the comma of an entry that was removed. */
+/* The attribute ends with the newline of the last write, and often with the comma of an entry that
+ * was removed. */
 static const char *quirks_trimmed(char *quirks)
 {
         for (size_t n = strlen(quirks); n > 0 && strchr(", \n", quirks[n - 1]); n--)
@@ -323,9 +331,10 @@ static void print_summary(const struct view *v, const struct health *h)
 
         putchar('\n');
         output_format("Disk", "", "%s %s", VIEW_LABEL(v), view_product(v, text, sizeof(text)));
-        output_format("Bridge", "", "%04x:%04x, firmware %x.%02x, verdict %s", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff,
-                      verdict_to_string(f->verdict));
-        output_format("Driver", "", "%s, %s, %u Mbit/s", view_driver(v) ?: "none", state_to_string(v->disk.state), f->speed_mbps);
+        output_format("Bridge", "", "%04x:%04x, firmware %x.%02x, verdict %s", f->vid, f->pid,
+                      f->bcd >> 8, f->bcd & 0xff, verdict_to_string(f->verdict));
+        output_format("Driver", "", "%s, %s, %u Mbit/s", view_driver(v) ?: "none",
+                      state_to_string(v->disk.state), f->speed_mbps);
         output_sentence("Reason", v->reason);
         report_print_users(&v->disk);
         output_sentence("History", v->history);
@@ -336,7 +345,8 @@ static void print_summary(const struct view *v, const struct health *h)
 
 /* ---- the facts ---- */
 
-static void json_facts(const struct ctl *c, const struct view *v, const struct health *h, json_object *disks)
+static void json_facts(const struct ctl *c, const struct view *v, const struct health *h,
+                       json_object *disks)
 {
         _cleanup_(quirk_facts_done) struct quirk_facts quirks = {};
         const struct facts *f = &v->disk.facts;
@@ -351,10 +361,14 @@ static void json_facts(const struct ctl *c, const struct view *v, const struct h
                 redact_quirks(&quirks);
         platform_read(&c->client.roots, platform);
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
-        append(disks, put_members(json_disk(v), {"rows", json_rows(rows, explain(f, rows, ELEMENTSOF(rows)), false)},
-                                  {"quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words, ELEMENTSOF(words)))},
-                                  {"database", json_database(&entry, f->bcd, platform)}, {"commands", json_commands(h)},
-                                  {"trim", json_trim(h, f->driver)}, {"link", json_link(&h->link)}));
+        append(disks,
+               put_members(json_disk(v),
+                           {"rows", json_rows(rows, explain(f, rows, ELEMENTSOF(rows)), false)},
+                           {"quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words,
+                                                                     ELEMENTSOF(words)))},
+                           {"database", json_database(&entry, f->bcd, platform)},
+                           {"commands", json_commands(h)}, {"trim", json_trim(h, f->driver)},
+                           {"link", json_link(&h->link)}));
 }
 
 static void print_disks(const struct ctl *c)

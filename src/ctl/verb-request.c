@@ -52,8 +52,10 @@ int verb_eject(struct ctl *c, char **args)
 {
         const struct view *v = c->v;
         _cleanup_free_ char *in_use = NULL;
-        const struct remote_call call = {
-                .method = "Eject", .disk = v->disk.facts.interface, .limit_usec = EJECT_USEC, .ret_in_use = &in_use};
+        const struct remote_call call = {.method = "Eject",
+                                         .disk = v->disk.facts.interface,
+                                         .limit_usec = EJECT_USEC,
+                                         .ret_in_use = &in_use};
         _cleanup_(views_done) struct views now = {};
         int r = request_call(&c->client, &c->remote, &call, NULL);
 
@@ -83,9 +85,11 @@ static int show_trim(struct ctl *c, const char *what)
                 return r;
         health_read(&c->client.roots, c->v, &h);
         if (ctl_json(c))
-                append(c->json, put_members(json_disk(c->v), {"trim", json_trim(&h, c->v->disk.facts.driver)}));
+                append(c->json, put_members(json_disk(c->v),
+                                            {"trim", json_trim(&h, c->v->disk.facts.driver)}));
         else if (!health_print_trim(&h, c->v))
-                log_info("%s: the kernel does not show whether it uses TRIM.", c->v->disk.facts.interface);
+                log_info("%s: the kernel does not show whether it uses TRIM.",
+                         c->v->disk.facts.interface);
         return UASD_EXIT_OK;
 }
 
@@ -101,7 +105,8 @@ static bool trim_is_on(const struct ctl *c)
 
         health_read(&c->client.roots, c->v, &h);
         for (size_t i = 0; i < h.n_luns; i++)
-                on = on && (h.luns[i].trim.kept != TRIM_KEPT || !h.luns[i].trim.mode[0] || h.luns[i].trim.used_bytes > 0);
+                on = on && (h.luns[i].trim.kept != TRIM_KEPT || !h.luns[i].trim.mode[0] ||
+                            h.luns[i].trim.used_bytes > 0);
         return on;
 }
 
@@ -112,8 +117,9 @@ static void trim_wait_for_udev(const struct ctl *c)
 
         while (!trim_is_on(c)) {
                 if (now_boottime() >= end) {
-                        log_warning("udev has not turned it on yet. To ask it again: uasctl trim %s on",
-                                    c->v->disk.facts.interface);
+                        log_warning(
+                                "udev has not turned it on yet. To ask it again: uasctl trim %s on",
+                                c->v->disk.facts.interface);
                         return;
                 }
                 (void) usleep(LOOK_AGAIN_USEC);

@@ -14,8 +14,8 @@ static void print_luns(const struct view *v)
 
                 if (!*name)
                         name = _("(no block device)");
-                output_format(i == 0 ? N_("Disks") : "", "", "%s %s, LUN %u", name, size_text(l->size, size, sizeof(size)),
-                              l->lun);
+                output_format(i == 0 ? N_("Disks") : "", "", "%s %s, LUN %u", name,
+                              size_text(l->size, size, sizeof(size)), l->lun);
         }
 }
 
@@ -27,7 +27,8 @@ static void status_print_users(const struct ctl *c, const struct view *v)
         char text[1200];
 
         for (size_t i = 0; i < v->disk.n_users; i++)
-                output_sentence(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));
+                output_sentence(i == 0 ? "Used" : "",
+                                user_text(&v->disk.users[i], text, sizeof(text)));
         if (!c->client.host && target && (!driver || !streq(driver, target)))
                 freeing_read(&c->client.roots, &v->disk, &list);
         for (size_t i = 0; i < list.n; i++)
@@ -81,10 +82,11 @@ static void print_link(const struct view *v, const struct health *h)
         print_driver(v);
         if (target && (!driver || !streq(driver, target)))
                 output_field("Target", target);
-        output_format("Protocol", "", "%s%s%s", h->protocol, *h->protocol ? "; " : "", offer_text(v));
+        output_format("Protocol", "", "%s%s%s", h->protocol, *h->protocol ? "; " : "",
+                      offer_text(v));
         if (facts_slow_link(f))
-                output_format("Speed", SGR_YELLOW, _("%u Mbit/s, USB %s; the device could do %u"), f->speed_mbps, f->usb_version,
-                              f->max_speed_mbps);
+                output_format("Speed", SGR_YELLOW, _("%u Mbit/s, USB %s; the device could do %u"),
+                              f->speed_mbps, f->usb_version, f->max_speed_mbps);
         else
                 output_format("Speed", "", "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version);
         output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
@@ -97,8 +99,10 @@ static void print_disk(const struct view *v)
         char text[512];
 
         print_luns(v);
-        output_format("Bridge", "", _("%04x:%04x, firmware %x.%02x"), f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
-        output_format("Verdict", f->verdict == VERDICT_BAD ? SGR_RED : "", "%s", verdict_to_string(f->verdict));
+        output_format("Bridge", "", _("%04x:%04x, firmware %x.%02x"), f->vid, f->pid, f->bcd >> 8,
+                      f->bcd & 0xff);
+        output_format("Verdict", f->verdict == VERDICT_BAD ? SGR_RED : "", "%s",
+                      verdict_to_string(f->verdict));
         output_field("Serial", f->serial);
         output_sentence("Policy", policy_text(f->policy, f->policy_source, text, sizeof(text)));
         output_sentence("History", v->history);
@@ -109,7 +113,8 @@ static void print_disk(const struct view *v)
                 output_format("Last", "", "%s", TRANSLATED(o->text));
 }
 
-static void print_one(const struct ctl *c, const struct view *v, const struct health *h, json_object *names)
+static void print_one(const struct ctl *c, const struct view *v, const struct health *h,
+                      json_object *names)
 {
         pager_open(c->options->pager);
         if (v != c->views.list)
@@ -124,15 +129,17 @@ static void print_one(const struct ctl *c, const struct view *v, const struct he
 static void status_print(struct ctl *c, const struct view *v)
 {
         _cleanup_(health_done) struct health h = {};
-        _cleanup_(json_putp) json_object *names = mentions_read(&c->client.roots, v->disk.facts.interface);
+        _cleanup_(json_putp) json_object *names =
+                mentions_read(&c->client.roots, v->disk.facts.interface);
 
         health_read(&c->client.roots, v, &h);
         if (c->named) /* the user named it, so smartctl may ask it */
                 health_ask(&c->client.roots, c->root, v, &h);
         if (c->json)
-                append(c->json,
-                       put_members(json_disk(v), {"commands", json_commands(&h)}, {"trim", json_trim(&h, v->disk.facts.driver)},
-                                   {"smart", json_smart(&h)}, {"names", TAKE_PTR(names)}, {"link", json_link(&h.link)}));
+                append(c->json, put_members(json_disk(v), {"commands", json_commands(&h)},
+                                            {"trim", json_trim(&h, v->disk.facts.driver)},
+                                            {"smart", json_smart(&h)}, {"names", TAKE_PTR(names)},
+                                            {"link", json_link(&h.link)}));
         else
                 print_one(c, v, &h, names);
 }

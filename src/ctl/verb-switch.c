@@ -22,7 +22,8 @@ struct wish {
         uint64_t wait_usec;
 };
 
-/* Once. Not of a disk that turns out to be in use: there it would read as if the switch was done. */
+/* Once. Not of a disk that turns out to be in use: there it would read as if the switch was done.
+ */
 static void tell_wish(struct wish *w)
 {
         const struct view *v = w->disk;
@@ -36,7 +37,8 @@ static void tell_wish(struct wish *w)
         else if (v->disk.facts.driver == w->target)
                 log_info("%s: stays on %s until it is unplugged.", VIEW_LABEL(v), from);
         else
-                log_info("%s: from %s to %s, until it is unplugged.", VIEW_LABEL(v), from, driver_to_string(w->target));
+                log_info("%s: from %s to %s, until it is unplugged.", VIEW_LABEL(v), from,
+                         driver_to_string(w->target));
 }
 
 /* The switch has begun. */
@@ -49,7 +51,8 @@ static void on_step(const char *disk, const char *step, void *data)
 
 static int switch_print_plan(const struct view *v, const struct wish *w, const struct plan *p)
 {
-        const char *from = view_driver(v) ?: _("no driver"), *to = driver_to_string(p->decision.target), *label = VIEW_LABEL(v);
+        const char *from = view_driver(v) ?: _("no driver"),
+                   *to = driver_to_string(p->decision.target), *label = VIEW_LABEL(v);
 
         if (p->refusal.code != UASD_EXIT_OK) {
                 log_error("%s: would not be switched to %s. %s", label, driver_to_string(w->target),
@@ -65,7 +68,9 @@ static int switch_print_plan(const struct view *v, const struct wish *w, const s
                 return log_failure(p->code, "%s: would stay on %s. %s", label, from,
                                    TRANSLATED(reason_sentence(REASON_UAS_KEPT_AWAY)));
         if (p->code == UASD_EXIT_DEFERRED)
-                log_info("%s: would be switched from %s to %s as soon as nothing uses it or inhibits it.", label, from, to);
+                log_info(
+                        "%s: would be switched from %s to %s as soon as nothing uses it or inhibits it.",
+                        label, from, to);
         else
                 log_info("%s: would be switched from %s to %s now.", label, from, to);
         if (p->quirk[0])
@@ -92,9 +97,10 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
                 told = views_find(&theirs, c->v->disk.facts.interface);
         }
         if (told && told->disk.lease[0])
-                return log_failure(UASD_EXIT_REFUSED, "%s: would not be switched. %s", VIEW_LABEL(c->v),
-                                   TRANSLATED(told->disk.lease));
-        if (told && told->disk.inhibited && plan.code == UASD_EXIT_OK && decision_wants_switch(&c->v->disk.facts, &plan.decision))
+                return log_failure(UASD_EXIT_REFUSED, "%s: would not be switched. %s",
+                                   VIEW_LABEL(c->v), TRANSLATED(told->disk.lease));
+        if (told && told->disk.inhibited && plan.code == UASD_EXIT_OK &&
+            decision_wants_switch(&c->v->disk.facts, &plan.decision))
                 plan.code = UASD_EXIT_DEFERRED;
         r = switch_print_plan(c->v, w, &plan);
         if (r == UASD_EXIT_OK || r == UASD_EXIT_DEFERRED)
@@ -111,7 +117,8 @@ static int tell_outcome(const char *label, const struct outcome *o)
         else if (o->step[0])
                 log_error("%s: %s (step %s)", label, TRANSLATED(o->text), o->step);
         else
-                log_error("%s: %s", label, o->text[0] ? TRANSLATED(o->text) : _("The switch failed."));
+                log_error("%s: %s", label,
+                          o->text[0] ? TRANSLATED(o->text) : _("The switch failed."));
         if (o->code < 0)
                 return UASD_EXIT_FAILED;
         return o->code;
@@ -137,7 +144,8 @@ static uint64_t end_after(uint64_t usec)
         return now + usec;
 }
 
-/* The disk with its reason and its users, which no signal carries. NULL: it is gone, or uasd does not answer. */
+/* The disk with its reason and its users, which no signal carries. NULL: it is gone, or uasd does
+ * not answer. */
 static const struct view *watch_refreshed(struct daemon_watch *watch, const char *id)
 {
         if (daemon_watch_refresh(watch) < 0)
@@ -153,7 +161,8 @@ static int tell_end(struct daemon_watch *watch, const char *id, const char *labe
         return tell_outcome(v ? VIEW_LABEL(v) : label, &watch->outcome);
 }
 
-/* ^C ends uasctl, not the request. A hangup of the pipe ends the wait, also if the signal comes just before it. */
+/* ^C ends uasctl, not the request. A hangup of the pipe ends the wait, also if the signal comes
+ * just before it. */
 static struct {
         int reading, writing;
         volatile sig_atomic_t which;
@@ -178,7 +187,8 @@ static void watch_signals(struct daemon_watch *watch)
 }
 
 /* Says that the request stays, and how to end it. */
-static int tell_pending(struct ctl *c, struct daemon_watch *watch, const char *id, const char *label)
+static int tell_pending(struct ctl *c, struct daemon_watch *watch, const char *id,
+                        const char *label)
 {
         const struct view *v = watch_refreshed(watch, id);
 
@@ -191,7 +201,8 @@ static int tell_pending(struct ctl *c, struct daemon_watch *watch, const char *i
 }
 
 /*
- * Waits for the end of the job. With --wait it also waits while the disk is in use. Without it, only for a switch that has begun.
+ * Waits for the end of the job. With --wait it also waits while the disk is in use. Without it,
+ * only for a switch that has begun.
  */
 static int switch_follow(struct ctl *c, struct daemon_watch *watch, struct wish *w)
 {
@@ -216,7 +227,8 @@ static int switch_follow(struct ctl *c, struct daemon_watch *watch, struct wish 
                 }
                 if (interrupt.which) {
                         (void) tell_pending(c, watch, id, label);
-                        (void) raise(interrupt.which); /* uasctl ends by it, as its caller expects */
+                        (void) raise(
+                                interrupt.which); /* uasctl ends by it, as its caller expects */
                 }
                 if (watch->gone)
                         return source_lost(-ENOTCONN);
@@ -299,7 +311,8 @@ int verb_switch(struct ctl *c, char **args)
 
 static int out_of_time(const struct view *v)
 {
-        return log_answer(UASD_EXIT_DEFERRED, "%s: timed out. %s", v->disk.facts.interface, TRANSLATED(v->reason));
+        return log_answer(UASD_EXIT_DEFERRED, "%s: timed out. %s", v->disk.facts.interface,
+                          TRANSLATED(v->reason));
 }
 
 static int wait_remote(struct ctl *c, const char *id, uint64_t end)
@@ -371,6 +384,7 @@ int verb_wait(struct ctl *c, char **args)
         if (r == UASD_EXIT_OK)
                 r = ctl_choose(c, args);
         for (size_t i = 0; r == UASD_EXIT_OK && i < c->views.n; i++)
-                r = (daemon ? wait_remote : wait_local)(c, c->views.list[i].disk.facts.interface, end);
+                r = (daemon ? wait_remote : wait_local)(c, c->views.list[i].disk.facts.interface,
+                                                        end);
         return r;
 }

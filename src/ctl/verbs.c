@@ -62,7 +62,8 @@ static void print_option(const struct ctl_option *o, bool with_verbs)
         char left[64], text[512] = "";
 
         if (o->letter)
-                (void) snprintf(left, sizeof(left), "-%c, --%s%s", o->letter, o->name, o->argument ?: "");
+                (void) snprintf(left, sizeof(left), "-%c, --%s%s", o->letter, o->name,
+                                o->argument ?: "");
         else
                 (void) snprintf(left, sizeof(left), "    --%s%s", o->name, o->argument ?: "");
         for (size_t i = 0; with_verbs && i < n_verbs; i++)
@@ -78,7 +79,8 @@ static void print_verb(const struct verb *v)
 
         if (v->group)
                 printf("\n%s:\n", _(v->group));
-        (void) snprintf(left, sizeof(left), "%s%s%s", v->name, *v->arguments ? " " : "", v->arguments);
+        (void) snprintf(left, sizeof(left), "%s%s%s", v->name, *v->arguments ? " " : "",
+                        v->arguments);
         fold_row(left, _(v->help));
 }
 
@@ -86,7 +88,8 @@ static void help_verb(const struct verb *v)
 {
         char usage[96];
 
-        (void) snprintf(usage, sizeof(usage), _("uasctl %s [OPTIONS...] %s"), v->name, v->arguments);
+        (void) snprintf(usage, sizeof(usage), _("uasctl %s [OPTIONS...] %s"), v->name,
+                        v->arguments);
         fold_paragraph(usage);
         putchar('\n');
         fold_paragraph(_(v->help));
@@ -112,7 +115,8 @@ static void help_all(void)
                 print_option(&option_rows[i], true);
         putchar('\n');
         fold_paragraph(_(DISKS));
-        fold_paragraph(_("uasctl bench --help shows the options of bench. See uasctl(1) for the exit status."));
+        fold_paragraph(_(
+                "uasctl bench --help shows the options of bench. See uasctl(1) for the exit status."));
 }
 
 /* The words and options of a command line, against the table of verbs. */
@@ -124,7 +128,8 @@ static unsigned mistakes_least(unsigned a, unsigned b)
         return b;
 }
 
-/* The number of characters to insert, delete, replace or exchange with the next one; more than `most`: at least so many. */
+/* The number of characters to insert, delete, replace or exchange with the next one; more than
+ * `most`: at least so many. */
 static unsigned mistakes_count(const char *a, const char *b, unsigned most)
 {
         const char *next_a, *next_b;
@@ -137,7 +142,8 @@ static unsigned mistakes_count(const char *a, const char *b, unsigned most)
         next_a = a + (*a != '\0');
         next_b = b + (*b != '\0');
         n = mistakes_least(mistakes_count(next_a, next_b, most - 1),
-                           mistakes_least(mistakes_count(next_a, b, most - 1), mistakes_count(a, next_b, most - 1)));
+                           mistakes_least(mistakes_count(next_a, b, most - 1),
+                                          mistakes_count(a, next_b, most - 1)));
         if (*a && *b && *a == b[1] && a[1] == *b)
                 n = mistakes_least(n, mistakes_count(a + 2, b + 2, most - 1));
         return n + 1;
@@ -177,7 +183,8 @@ static void tell_unknown_verb(const char *word)
         else if (is_disk_name(word))
                 log_error("There is no verb '%s'. To see a disk: uasctl status %s", word, word);
         else if (near)
-                log_error("There is no verb '%s'. Did you mean '%s'? uasctl --help lists all.", word, near);
+                log_error("There is no verb '%s'. Did you mean '%s'? uasctl --help lists all.",
+                          word, near);
         else
                 log_error("There is no verb '%s'; uasctl --help lists them.", word);
 }
@@ -194,11 +201,14 @@ static bool fits_host(const struct options *o, const struct verb *v)
                 with = " --kernel";
         if (!o->host || (v->takes & OPTION_HOST && !local))
                 return true;
-        return log_failure(false, "'%s%s' reads the machine it runs on. For the other one: ssh %s uasctl %s%s ...", v->name, with,
-                           o->host, v->name, with);
+        return log_failure(
+                false,
+                "'%s%s' reads the machine it runs on. For the other one: ssh %s uasctl %s%s ...",
+                v->name, with, o->host, v->name, with);
 }
 
-/* The values in the row of a verb that sets something: "DISK [on|off]". n: gets the length. NULL: it sets nothing. */
+/* The values in the row of a verb that sets something: "DISK [on|off]". n: gets the length. NULL:
+ * it sets nothing. */
 static const char *values_of(const struct verb *v, size_t *n)
 {
         const char *last = strrchr(v->arguments, '[');
@@ -228,7 +238,9 @@ static bool fits_value(const struct verb *v, const char *disk, const char *word)
         if (is_value(values, n, disk))
                 log_error("The disk comes first: uasctl %s %s %s", v->name, word, disk);
         else if (strcasecmp(word, "bot") == 0 && is_value(values, n, DRIVER_NAME_BOT))
-                log_error("'%s' is no driver. The driver for BOT is usb-storage: uasctl %s %s usb-storage", word, v->name, disk);
+                log_error(
+                        "'%s' is no driver. The driver for BOT is usb-storage: uasctl %s %s usb-storage",
+                        word, v->name, disk);
         else
                 log_error("'%s' is no value for %s: %.*s", word, v->name, (int) n, values);
         return false;
@@ -249,9 +261,11 @@ const struct verb *verb_check(const struct options *o, char **words)
         while (words[0] && words[n + 1])
                 n++;
         if (n < v->min_args)
-                return log_failure(NULL, "Too few arguments: uasctl %s%s%s", v->name, blank, v->arguments);
+                return log_failure(NULL, "Too few arguments: uasctl %s%s%s", v->name, blank,
+                                   v->arguments);
         if (n > v->max_args)
-                return log_failure(NULL, "Too many arguments: uasctl %s%s%s", v->name, blank, v->arguments);
+                return log_failure(NULL, "Too many arguments: uasctl %s%s%s", v->name, blank,
+                                   v->arguments);
         if (n == 2 && !fits_value(v, words[1], words[2]))
                 return NULL;
         if (!fits_host(o, v))
@@ -263,7 +277,9 @@ const struct verb *verb_check(const struct options *o, char **words)
         if (!(o->given & OPTION_JSON) || (v->takes & OPTION_JSON && (!v->shows || n <= v->shows)))
                 return v;
         if (v->shows)
-                return log_failure(NULL, "'%s' prints no JSON when it changes something: leave out --json.", v->name);
+                return log_failure(
+                        NULL, "'%s' prints no JSON when it changes something: leave out --json.",
+                        v->name);
         return log_failure(NULL, "'%s' prints no JSON: leave out --json.", v->name);
 }
 
@@ -326,18 +342,22 @@ static int bench_exec(const char *root, char **argv, int verb)
                 word[0] = word[1];
         (void) execv(path, argv);
         if (errno == ENOENT)
-                return log_failure(UASD_EXIT_TOOL_MISSING, "uasctl bench is not installed: install the package uasd-bench.");
+                return log_failure(
+                        UASD_EXIT_TOOL_MISSING,
+                        "uasctl bench is not installed: install the package uasd-bench.");
         return log_failure(UASD_EXIT_FAILED, "Cannot run %s: %s", path, strerror(errno));
 }
 
-/* The language of messages. It is English if they are not UTF-8, because make_harmless() makes other bytes visible. */
+/* The language of messages. It is English if they are not UTF-8, because make_harmless() makes
+ * other bytes visible. */
 static void choose_language(const char *root)
 {
         if (style_utf8()) {
                 (void) bindtextdomain("uasd", path_join(root ?: "", LOCALEDIR));
                 (void) textdomain("uasd");
         }
-        /* Without a catalog libc searches the files again for each text, unless the locale is "C". */
+        /* Without a catalog libc searches the files again for each text, unless the locale is "C".
+         */
         if (!*gettext("") && !*dgettext("libc", ""))
                 (void) setlocale(LC_MESSAGES, "C");
 }
@@ -351,7 +371,8 @@ int uasctl_run(int argc, char **argv, const char *root)
 
         choose_language(root);
         first = options_first_word(argc, argv);
-        if (first + 1 < argc && streq(argv[first], VERB_HELP) && streq(argv[first + 1], VERB_BENCH)) {
+        if (first + 1 < argc && streq(argv[first], VERB_HELP) &&
+            streq(argv[first + 1], VERB_BENCH)) {
                 argv[first] = argv[first + 1];
                 argv[first + 1] = (char *) "--help";
         }
@@ -382,7 +403,8 @@ int uasctl_run(int argc, char **argv, const char *root)
         }
         return verb_run(verb,
                         &(struct ctl){.options = &o,
-                                      .client = {roots, o.host, !(o.given & OPTION_NO_ASK_PASSWORD), translate},
+                                      .client = {roots, o.host, !(o.given & OPTION_NO_ASK_PASSWORD),
+                                                 translate},
                                       .root = root},
                         argv + first + (first < argc));
 }

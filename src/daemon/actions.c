@@ -28,7 +28,8 @@ static void entry_set_timer(struct entry *e, usec_t usec)
         e->timer = sd_event_source_disable_unref(e->timer);
         if (usec == USEC_INFINITY)
                 return;
-        r = sd_event_add_time(e->manager->event, &e->timer, CLOCK_BOOTTIME, usec, 10 * USEC_PER_MSEC, entry_on_timer, e);
+        r = sd_event_add_time(e->manager->event, &e->timer, CLOCK_BOOTTIME, usec,
+                              10 * USEC_PER_MSEC, entry_on_timer, e);
         if (r < 0)
                 log_warning("%s: no timer: %s", e->life.disk.facts.interface, strerror(-r));
 }
@@ -95,7 +96,8 @@ static void action_perform(struct entry *e, const struct action *a, enum state b
                 trouble_trial_over(e);
                 break;
         case ACTION_REPORT:
-                if (e->life.disk.state == STATE_WAITING) /* the journal names the users even if no client asks */
+                if (e->life.disk.state ==
+                    STATE_WAITING) /* the journal names the users even if no client asks */
                         users_cache_refresh(e);
                 report_state(e, before);
                 bus_disk_changed(e);
@@ -109,7 +111,8 @@ void entry_step(struct entry *e, const struct event *event)
 {
         struct manager *m = e->manager;
         enum state before = e->life.disk.state;
-        bool cancelled = e->life.cancelled, in_use = e->life.use.busy, foreign = event->type == EVENT_DONE && event->foreign;
+        bool cancelled = e->life.cancelled, in_use = e->life.use.busy,
+             foreign = event->type == EVENT_DONE && event->foreign;
         struct actions actions;
         usec_t now;
 
@@ -124,8 +127,8 @@ void entry_step(struct entry *e, const struct event *event)
         if (e->life.cancelled != cancelled)
                 request_keep_cancelled(e);
         /*
-         * uasd-switch first: it starts while uasd reports the switch to the journal and on the bus. Its end comes as an event, so
-         * it is reported later in any case.
+         * uasd-switch first: it starts while uasd reports the switch to the journal and on the bus.
+         * Its end comes as an event, so it is reported later in any case.
          */
         for (size_t i = 0; i < actions.n; i++)
                 if (actions.list[i].type == ACTION_SWITCH)

@@ -11,20 +11,24 @@
 
 /* ---- PID 1's watchdog over the event loop (WatchdogSec= in uasd.service) ---- */
 
-/* Time after the last event. Then uasd is at rest: it waits in epoll_wait(), where it cannot hang. */
+/* Time after the last event. Then uasd is at rest: it waits in epoll_wait(), where it cannot hang.
+ */
 #define REST_USEC USEC_PER_SEC
 
 struct watchdog {
         usec_t period_usec; /* WatchdogSec=; 0: PID 1 does not watch */
-        usec_t notified_at; /* CLOCK_MONOTONIC in usec of the last message; 0: the message said that uasd is at rest */
+        usec_t notified_at; /* CLOCK_MONOTONIC in usec of the last message; 0: the message said that
+                               uasd is at rest */
 };
 
-/* Called before an event is handled. If that takes longer than the period, PID 1 ends uasd and starts another one. */
+/* Called before an event is handled. If that takes longer than the period, PID 1 ends uasd and
+ * starts another one. */
 static void watchdog_work(struct watchdog *w)
 {
         usec_t now = now_monotonic();
 
-        if (w->period_usec == 0 || (w->notified_at > 0 && now - w->notified_at < w->period_usec / 4))
+        if (w->period_usec == 0 ||
+            (w->notified_at > 0 && now - w->notified_at < w->period_usec / 4))
                 return;
         (void) sd_notifyf(0, "WATCHDOG_USEC=%" PRIu64 "\nWATCHDOG=1", w->period_usec);
         w->notified_at = now;
@@ -89,7 +93,8 @@ void later_cancel(struct later *l)
 
 /* ---- pipes ---- */
 
-int pipe_until_closed(sd_event *event, sd_event_io_handler_t fn, void *data, sd_event_source **ret, int *ret_end)
+int pipe_until_closed(sd_event *event, sd_event_io_handler_t fn, void *data, sd_event_source **ret,
+                      int *ret_end)
 {
         int ends[2], r;
 

@@ -12,7 +12,8 @@
 static int uasd_on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
 {
         (void) sd_notify(0, "STOPPING=1");
-        manager_end(data); /* now, because an event loop that has ended takes no child for the last records */
+        manager_end(data); /* now, because an event loop that has ended takes no child for the last
+                              records */
         return sd_event_exit(sd_event_source_get_event(s), 0);
 }
 
@@ -24,7 +25,8 @@ static int uasd_run(struct manager *m)
         r = sd_event_add_signal(m->event, &term, SIGTERM, uasd_on_stop, m);
         if (r < 0)
                 return r;
-        /* A signal to stop goes before all events that are ready at the same moment, such as an unmounted disk. */
+        /* A signal to stop goes before all events that are ready at the same moment, such as an
+         * unmounted disk. */
         r = sd_event_source_set_priority(term, SD_EVENT_PRIORITY_IMPORTANT - 10);
         if (r < 0)
                 return r;
@@ -51,7 +53,8 @@ int main(int argc, char *argv[])
                         (void) printf("uasd %s\n", UASD_VERSION);
                         return 0;
                 }
-                log_error("uasd takes no arguments; it is started as %s. See uasd(8).", UNIT_SERVICE);
+                log_error("uasd takes no arguments; it is started as %s. See uasd(8).",
+                          UNIT_SERVICE);
                 return 2;
         }
         (void) sigemptyset(&mask);

@@ -51,9 +51,10 @@ static void manager_pass_request(struct entry *e)
         if (!e->request.pending) /* cancelled */
                 return;
         e->request.pending = false;
-        entry_step(e, &(struct event){.type = e->request.of_lease ? EVENT_LEASE_SWITCH : EVENT_REQUEST,
-                                      .target = e->request.to,
-                                      .force = e->request.force});
+        entry_step(e,
+                   &(struct event){.type = e->request.of_lease ? EVENT_LEASE_SWITCH : EVENT_REQUEST,
+                                   .target = e->request.to,
+                                   .force = e->request.force});
 }
 
 static void manager_carry_out(struct manager *m, const struct post *p)
@@ -106,8 +107,9 @@ static void manager_carry_out(struct manager *m, const struct post *p)
 }
 
 /*
- * A uasd-switch on standby is wanted while a disk in use waits: it may become free at any moment. It stays during the quiet time.
- * But while a switch is at work, the start of the next one would take processor time from it.
+ * A uasd-switch on standby is wanted while a disk in use waits: it may become free at any moment.
+ * It stays during the quiet time. But while a switch is at work, the start of the next one would
+ * take processor time from it.
  */
 static bool standby_wanted(const struct manager *m)
 {
@@ -174,7 +176,8 @@ static int lock_machine(struct manager *m)
 
         if (r < 0)
                 return r;
-        m->lock = openat(m->roots.run, RUN_DAEMON_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        m->lock = openat(m->roots.run, RUN_DAEMON_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                         0600);
         if (m->lock < 0)
                 return -errno;
         if (fcntl(m->lock, F_SETLK, &(struct flock){.l_type = F_WRLCK}) >= 0)

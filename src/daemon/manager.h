@@ -10,8 +10,9 @@
 #include "sys/io/roots.h"
 
 /*
- * A source, a child that ends and a method of the bus post into one queue (daemon/queue.h), and manager.c performs the posts.
- * Only there are disks read, machines stepped and entries freed. A part has its own header and changes only its own fields below.
+ * A source, a child that ends and a method of the bus post into one queue (daemon/queue.h), and
+ * manager.c performs the posts. Only there are disks read, machines stepped and entries freed. A
+ * part has its own header and changes only its own fields below.
  */
 
 /* A request of a user, as in org.uasd1.Job. */
@@ -33,16 +34,19 @@ struct entry {
         TAILQ_ENTRY(entry) link;
         struct manager *manager;
         struct life life;
-        bool announced;              /* on the bus */
-        bool trim_reported;          /* feature/requests.c: the setting for another medium is in the journal */
-        bool module_looked;          /* rescan.c: for uas, before the disk had a driver */
-        uint8_t n_trims;             /* TRIM_LUNS_MAX at most */
-        enum uas_module module_seen; /* what was found then; UAS_MODULE_UNKNOWN: nothing, or it has been used */
+        bool announced;     /* on the bus */
+        bool trim_reported; /* feature/requests.c: the setting for another medium is in the journal
+                             */
+        bool module_looked; /* rescan.c: for uas, before the disk had a driver */
+        uint8_t n_trims;    /* TRIM_LUNS_MAX at most */
+        enum uas_module module_seen; /* what was found then; UAS_MODULE_UNKNOWN: nothing, or it has
+                                        been used */
         struct trim_lun *trims;      /* feature/requests.c: the LUNs that offered TRIM under uas */
         sd_event_source *timer;      /* of the machine */
         sd_event_source *unbound;    /* without a driver: the end of the time to get one */
         struct disk_request request;
-        struct job *job;          /* feature/switches.c: the uasd-switch at work, if it is a child of this process */
+        struct job *job; /* feature/switches.c: the uasd-switch at work, if it is a child of this
+                            process */
         struct disk_lease *lease; /* feature/lease.c; NULL: not leased */
         struct {
                 struct later again; /* the next check */
@@ -57,7 +61,7 @@ struct entry {
         struct {
                 struct trouble account; /* of this attachment and driver */
                 bool acted;             /* its result has been acted upon */
-                bool failed;            /* it has failed on this attachment: that explains why it goes */
+                bool failed; /* it has failed on this attachment: that explains why it goes */
                 struct history *unkept; /* history that could not be written; else NULL */
         } trouble;                      /* feature/trouble.c */
         struct {
@@ -66,18 +70,19 @@ struct entry {
                 int ends;             /* the inotify of the present one, or -errno */
                 bool again;           /* an event came meanwhile */
         } probe;                      /* feature/users.c: the search by name */
-        usec_t users_at;              /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
+        usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 
 /*
- * Entries in the quirks parameter for disks that belong on usb-storage, so that they never start on uas. If a bind is under way,
- * or usb_storage must be loaded first, uasd tries again later.
+ * Entries in the quirks parameter for disks that belong on usb-storage, so that they never start on
+ * uas. If a bind is under way, or usb_storage must be loaded first, uasd tries again later.
  */
 struct keepoff_state {
         bool due;               /* the wanted entries may have changed */
         struct kept_disks kept; /* what configuration, policies, records and `seen` say */
         unsigned version;       /* of these files; 0: they must be read again */
-        struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
+        struct kept_disks seen; /* policies of all disks that were here since uasd began: they may
+                                   come back */
         struct later again;     /* the next try after a failure */
         usec_t pause;           /* usec until that try; 0: the last one succeeded */
         sd_bus *pid1;           /* connection on which PID 1 is asked for usb_storage */
@@ -112,24 +117,25 @@ struct manager {
         struct use_watch uses;
         struct kmsg_watch kmsg;
         struct sleep sleep;
-        struct record_task *records;                      /* work/records.c: unwritten records, the oldest first */
-        struct child *recorder;                           /* writes the first record */
-        struct later record_again;                        /* no child could be started for that */
-        LIST_HEAD(eject_list, eject) ejects;              /* feature/switches.c: those that run */
-        struct naming *namings;                           /* work/strings.c: devices whose strings are being read */
-        struct child *standby;                            /* work/child.c: the uasd-switch that was started ahead, or NULL */
-        bool standby_wanted;                              /* the last argument of child_standby() */
-        struct users_walk *walk;                          /* feature/users.c: the present walk */
-        bool walks_long;                                  /* the last walk took long */
+        struct record_task *records; /* work/records.c: unwritten records, the oldest first */
+        struct child *recorder;      /* writes the first record */
+        struct later record_again;   /* no child could be started for that */
+        LIST_HEAD(eject_list, eject) ejects; /* feature/switches.c: those that run */
+        struct naming *namings;  /* work/strings.c: devices whose strings are being read */
+        struct child *standby;   /* work/child.c: the uasd-switch that was started ahead, or NULL */
+        bool standby_wanted;     /* the last argument of child_standby() */
+        struct users_walk *walk; /* feature/users.c: the present walk */
+        bool walks_long;         /* the last walk took long */
         TAILQ_HEAD(inhibitor_list, inhibitor) inhibitors; /* feature/inhibit.c: the oldest first */
         struct keepoff_state keepoff;                     /* feature/keepoff.c */
         struct boot_entry boot_entry;                     /* feature/boot-entry.c */
-        struct drops drops;                               /* feature/trouble.c: ports where disks come and go by themselves */
+        struct drops drops; /* feature/trouble.c: ports where disks come and go by themselves */
 };
 
 /* root: the folder with the machine's trees, or NULL for this machine. */
 int manager_new(const char *root, struct manager **ret);
 /* Reads what is plugged in and what an earlier uasd left, and listens from then on. */
 int manager_start(struct manager *m);
-/* Begins no more switches, and writes what is not written yet. The end of the process frees everything else. */
+/* Begins no more switches, and writes what is not written yet. The end of the process frees
+ * everything else. */
 void manager_end(struct manager *m);

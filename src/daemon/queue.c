@@ -37,7 +37,8 @@ static int queue_on_drain(sd_event_source *s, void *data)
         return 0;
 }
 
-int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p), void (*drained)(struct manager *m))
+int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p),
+              void (*drained)(struct manager *m))
 {
         struct queue *q = &m->queue;
         int r;
@@ -69,8 +70,8 @@ void queue_forget(struct entry *e)
 
 static bool post_same(const struct post *a, const struct post *b)
 {
-        return a->type == b->type && a->type != POST_EVENT && a->type != POST_REPLY && a->entry == b->entry &&
-               a->call == b->call && streq(a->interface, b->interface);
+        return a->type == b->type && a->type != POST_EVENT && a->type != POST_REPLY &&
+               a->entry == b->entry && a->call == b->call && streq(a->interface, b->interface);
 }
 
 static void queue_add(struct manager *m, const struct post *template)

@@ -11,22 +11,24 @@ struct entry;
 struct manager;
 
 /*
- * Posts are performed in order, as soon as the callback that made them has returned. No caller up the stack uses an entry then,
- * so entries are freed only there. A post that is in the queue already is not added again, except for events.
+ * Posts are performed in order, as soon as the callback that made them has returned. No caller up
+ * the stack uses an entry then, so entries are freed only there. A post that is in the queue
+ * already is not added again, except for events.
  */
 enum post_type {
         POST_RESCAN, /* read the interface again: new, changed or gone */
         POST_RESCAN_ALL,
-        POST_LOST,        /* uevents were lost: the same, and search for users of the disks that wait */
-        POST_BOOTED,      /* the boot is over */
+        POST_LOST,   /* uevents were lost: the same, and search for users of the disks that wait */
+        POST_BOOTED, /* the boot is over */
         POST_ENVIRONMENT, /* each machine has to check manager.env again */
-        POST_USES,        /* the use of any disk may have ended: a device stacked on others has changed or gone */
-        POST_LOOK,        /* check whether the disk is in use */
-        POST_MARK,        /* the hold mark or the switch record of the disk has changed */
-        POST_AGAIN,       /* policy or history of the disk were set: read it again with EVENT_AGAIN */
-        POST_REQUEST,     /* pass entry.request to the machine */
-        POST_EVENT,       /* an event of the disk's machine */
-        POST_RELEASED,    /* a user has ended the hold of the disk */
+        POST_USES,  /* the use of any disk may have ended: a device stacked on others has changed or
+                       gone */
+        POST_LOOK,  /* check whether the disk is in use */
+        POST_MARK,  /* the hold mark or the switch record of the disk has changed */
+        POST_AGAIN, /* policy or history of the disk were set: read it again with EVENT_AGAIN */
+        POST_REQUEST,  /* pass entry.request to the machine */
+        POST_EVENT,    /* an event of the disk's machine */
+        POST_RELEASED, /* a user has ended the hold of the disk */
         POST_CALL,
         POST_REPLY, /* send the answer to a call */
 };
@@ -51,7 +53,8 @@ struct queue {
         bool draining;
 };
 
-int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p), void (*drained)(struct manager *m));
+int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p),
+              void (*drained)(struct manager *m));
 /* Drops the posts of an entry that is about to be freed. */
 void queue_forget(struct entry *e);
 /* Performs all posts. The caller must not use an entry. */
@@ -69,7 +72,8 @@ void queue_reply(struct manager *m, sd_bus_message *reply);
 int queue_answer(struct manager *m, sd_bus_message *call);
 
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): `e` is declared here */
-#define FOREACH_ENTRY(e, m) for (struct entry *e = TAILQ_FIRST(&(m)->entries); e; e = TAILQ_NEXT(e, link))
+#define FOREACH_ENTRY(e, m)                                                                        \
+        for (struct entry *e = TAILQ_FIRST(&(m)->entries); e; e = TAILQ_NEXT(e, link))
 
 /* Finds a disk by its interface. */
 struct entry *disk_find(struct manager *m, const char *interface);

@@ -81,8 +81,9 @@ static int entry_on_unbound(sd_event_source *s, usec_t usec, void *data)
 }
 
 /*
- * libkmod loads libcrypto, which takes as long as all else up to a switch. On a slow machine that is a large part of delay_use.
- * At the first plug-in udev loads usb-storage, and the new interface has no driver yet. So the module is looked for then, once.
+ * libkmod loads libcrypto, which takes as long as all else up to a switch. On a slow machine that
+ * is a large part of delay_use. At the first plug-in udev loads usb-storage, and the new interface
+ * has no driver yet. So the module is looked for then, once.
  */
 static void module_look_ahead(struct entry *e)
 {
@@ -110,8 +111,8 @@ static void entry_note_unbound(struct entry *e, struct facts *f)
         if (f->driver != DRIVER_NONE)
                 e->unbound = sd_event_source_disable_unref(e->unbound);
         else if (!e->unbound)
-                (void) sd_event_add_time(e->manager->event, &e->unbound, CLOCK_BOOTTIME, now + UNBOUND_USEC, 0, entry_on_unbound,
-                                         e);
+                (void) sd_event_add_time(e->manager->event, &e->unbound, CLOCK_BOOTTIME,
+                                         now + UNBOUND_USEC, 0, entry_on_unbound, e);
         if (e->unbound)
                 (void) sd_event_source_get_time(e->unbound, &until);
         if (now < until) {
@@ -128,7 +129,8 @@ static void entry_take_disk(struct entry *e, struct usb_disk *d, struct attachme
         struct disk *disk = &e->life.disk;
 
         facts_complete(&m->roots, &m->config, &d->facts);
-        if (!disk->facts.interface[0] || disk->facts.driver != d->facts.driver) /* a trial may have begun, or ended */
+        if (!disk->facts.interface[0] ||
+            disk->facts.driver != d->facts.driver) /* a trial may have begun, or ended */
                 keepoff_schedule(m);
         facts_complete_hwdb(&m->roots, &d->facts);
         keepoff_see(e, &d->facts);
@@ -159,19 +161,22 @@ static void entry_learn_hold(struct entry *e)
                 return;
         if (!held)
                 hold.type = EVENT_RELEASED;
-        else if (!e->life.attempt.running) /* the hold of a switch under way is part of the switch */
+        else if (!e->life.attempt
+                          .running) /* the hold of a switch under way is part of the switch */
                 report_hold(e);
         learn(&e->life, &hold, now);
 }
 
-/* Writes the facts whose change makes a signal on the bus: a rescan for every uevent must not wake all clients. */
+/* Writes the facts whose change makes a signal on the bus: a rescan for every uevent must not wake
+ * all clients. */
 #define SNAPSHOT_MAX 512
 static void disk_take_snapshot(const struct disk *d, char ret[static SNAPSHOT_MAX])
 {
         char names[SNAPSHOT_MAX / 2];
 
-        (void) snprintf(ret, SNAPSHOT_MAX, "%i %i %i %zu %s %s", (int) d->facts.driver, (int) d->facts.policy,
-                        d->facts.trouble != NULL, d->n_luns, d->host, luns_names(d->luns, d->n_luns, names, sizeof(names)));
+        (void) snprintf(ret, SNAPSHOT_MAX, "%i %i %i %zu %s %s", (int) d->facts.driver,
+                        (int) d->facts.policy, d->facts.trouble != NULL, d->n_luns, d->host,
+                        luns_names(d->luns, d->n_luns, names, sizeof(names)));
 }
 
 /* The machine of a new disk is stepped once, when all of this is known. */
@@ -186,7 +191,8 @@ static void entry_adopt(struct entry *e, const struct attachment_mark *mark)
 /* how: EVENT_SCANNED or EVENT_AGAIN */
 static void rescan_how(struct manager *m, const char *name, enum event_type how)
 {
-        char interface[INTERFACE_NAME_MAX]; /* a copy: the name may be in the entry, which may be freed */
+        char interface[INTERFACE_NAME_MAX]; /* a copy: the name may be in the entry, which may be
+                                               freed */
         struct entry *e = disk_find(m, name);
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
         struct attachment_mark mark = {};
@@ -202,7 +208,8 @@ static void rescan_how(struct manager *m, const char *name, enum event_type how)
         if (r <= 0)
                 strings_drop(m, interface);
         same = e && r > 0 && facts_same_attachment(&e->life.disk.facts, &d.facts);
-        /* The kernel uses the number of a host again. Records about it are read before it becomes that of another disk. */
+        /* The kernel uses the number of a host again. Records about it are read before it becomes
+         * that of another disk. */
         if (!same || !streq(e->life.disk.host, d.host))
                 kmsg_drain(m);
         /* Another device at the same port gets a new entry. */
@@ -211,13 +218,15 @@ static void rescan_how(struct manager *m, const char *name, enum event_type how)
                 e = NULL;
         }
         new = !e;
-        if (r <= 0 || (new && !strings_known(m, &d.facts))) /* strings.c posts a rescan when it has them */
+        if (r <= 0 ||
+            (new && !strings_known(m, &d.facts))) /* strings.c posts a rescan when it has them */
                 return;
         if (new && !(e = entry_new(m)))
                 return;
         if (!new) {
                 disk_take_snapshot(&e->life.disk, before);
-                /* Read once and kept as long as the device is there: while the disk hangs, the device does not answer. */
+                /* Read once and kept as long as the device is there: while the disk hangs, the
+                 * device does not answer. */
                 facts_copy_strings(&e->life.disk.facts, &d.facts);
         }
         entry_take_disk(e, &d, &mark);

@@ -23,8 +23,11 @@ int limits_write(int dirfd, const struct hold_limits *l)
         int r;
 
         /* The empty assignment drops the timer's own OnActiveSec=. */
-        (void) snprintf(text, sizeof(text), "[Timer]\n" KEY_HOLD "=\n" KEY_HOLD "=%llums\n" KEY_DEVICE_TIMEOUT "=%llums\n",
-                        (unsigned long long) (l->hold / USEC_PER_MSEC), (unsigned long long) (l->device_timeout / USEC_PER_MSEC));
+        (void) snprintf(text, sizeof(text),
+                        "[Timer]\n" KEY_HOLD "=\n" KEY_HOLD "=%llums\n" KEY_DEVICE_TIMEOUT
+                        "=%llums\n",
+                        (unsigned long long) (l->hold / USEC_PER_MSEC),
+                        (unsigned long long) (l->device_timeout / USEC_PER_MSEC));
         r = state_write(dirfd, LIMITS_DROPIN, text, false);
         if (r < 0)
                 return r;
@@ -53,10 +56,12 @@ int limits_read(const struct roots *roots, struct hold_limits *ret)
         char path[128];
         int r;
 
-        /* The link allows holds. State files are not read through links, so its target is read directly. */
+        /* The link allows holds. State files are not read through links, so its target is read
+         * directly. */
         if (faccessat(roots->run, RUN_HOLD_ALLOWED, R_OK, 0) < 0)
                 return -errno;
-        (void) snprintf(path, sizeof(path), "%.*s" LIMITS_DROPIN, (int) (strrchr(RUN_HOLD_ALLOWED, '/') + 1 - RUN_HOLD_ALLOWED),
+        (void) snprintf(path, sizeof(path), "%.*s" LIMITS_DROPIN,
+                        (int) (strrchr(RUN_HOLD_ALLOWED, '/') + 1 - RUN_HOLD_ALLOWED),
                         RUN_HOLD_ALLOWED);
         r = state_read(roots->run, path, limits_line, &l);
         if (r < 0)
@@ -79,7 +84,8 @@ static bool service_masked_in(int dirfd)
 
         if (link_basename(dirfd, UNITS "/" UNIT_SERVICE, target, sizeof(target)) >= 0)
                 return streq(target, "null");
-        return fstatat(dirfd, UNITS "/" UNIT_SERVICE, &st, 0) >= 0 && S_ISREG(st.st_mode) && st.st_size == 0;
+        return fstatat(dirfd, UNITS "/" UNIT_SERVICE, &st, 0) >= 0 && S_ISREG(st.st_mode) &&
+               st.st_size == 0;
 }
 
 static bool service_wanted_in(int dirfd)
@@ -90,7 +96,8 @@ static bool service_wanted_in(int dirfd)
 
         for (int i = 0; i < n; i++)
                 if ((endswith(names[i], ".wants") || endswith(names[i], ".requires")) &&
-                    link_basename(dirfd, path_join(UNITS "/", names[i], "/" UNIT_SERVICE), target, sizeof(target)) >= 0 &&
+                    link_basename(dirfd, path_join(UNITS "/", names[i], "/" UNIT_SERVICE), target,
+                                  sizeof(target)) >= 0 &&
                     !streq(target, "null"))
                         return true;
         return false;
@@ -100,9 +107,11 @@ bool service_enabled(const struct roots *roots)
 {
         if (service_masked_in(roots->etc) || service_masked_in(roots->run))
                 return false;
-        if (cmdline_has(roots, "systemd.mask=" UNIT_SERVICE) || cmdline_has(roots, "systemd.mask=uasd"))
+        if (cmdline_has(roots, "systemd.mask=" UNIT_SERVICE) ||
+            cmdline_has(roots, "systemd.mask=uasd"))
                 return false;
-        return service_wanted_in(roots->etc) || service_wanted_in(roots->run) || service_wanted_in(roots->lib);
+        return service_wanted_in(roots->etc) || service_wanted_in(roots->run) ||
+               service_wanted_in(roots->lib);
 }
 
 #define DEFAULT_USEC (90 * USEC_PER_SEC)
@@ -183,12 +192,15 @@ static int limit_take_key_line(const char *line, const char *const keys[static 2
 
 static int limit_take_system_conf_line(const char *line, usec_t *min)
 {
-        return limit_take_key_line(line, (const char *const[]){"DefaultDeviceTimeoutSec", "DefaultTimeoutStartSec"}, min);
+        return limit_take_key_line(
+                line, (const char *const[]){"DefaultDeviceTimeoutSec", "DefaultTimeoutStartSec"},
+                min);
 }
 
 static int limit_take_device_line(const char *line, usec_t *min)
 {
-        return limit_take_key_line(line, (const char *const[]){"JobRunningTimeoutSec", "JobTimeoutSec"}, min);
+        return limit_take_key_line(
+                line, (const char *const[]){"JobRunningTimeoutSec", "JobTimeoutSec"}, min);
 }
 
 struct option_file {
@@ -258,8 +270,8 @@ static int limit_read_system_conf(int dirfd, usec_t *min)
 }
 
 /*
- * Reads x.device, x.device.d, and device.d, which is for all devices. systemd's generators run at the same time and convert fstab
- * and the command line, so these are read here as well.
+ * Reads x.device, x.device.d, and device.d, which is for all devices. systemd's generators run at
+ * the same time and convert fstab and the command line, so these are read here as well.
  */
 static int limit_read_devices(int dirfd, usec_t *min)
 {
@@ -282,13 +294,15 @@ static int limit_read_devices(int dirfd, usec_t *min)
 
 static int limit_read_cmdline(const struct roots *roots, usec_t *min)
 {
-        static const char *const keys[] = {"systemd.default_device_timeout_sec=", "systemd.default_timeout_start_sec="};
+        static const char *const keys[] = {"systemd.default_device_timeout_sec=",
+                                           "systemd.default_timeout_start_sec="};
         char text[4096], *save = NULL;
         int r;
 
         if (attr_read(roots->proc, "cmdline", text, sizeof(text)) < 0)
                 return 0;
-        /* Any option that may contain it: systemd.mount-extra=, systemd.swap-extra=, luks.options=, rootflags=. */
+        /* Any option that may contain it: systemd.mount-extra=, systemd.swap-extra=, luks.options=,
+         * rootflags=. */
         for (size_t i = 0; i < ELEMENTSOF(tab_keys); i++)
                 for (const char *p = text; (p = strstr(p, tab_keys[i]));) {
                         p += strlen(tab_keys[i]);
@@ -312,7 +326,8 @@ static int limit_read_cmdline(const struct roots *roots, usec_t *min)
 int smallest_device_timeout(const struct roots *roots, usec_t *ret_usec)
 {
         usec_t min = DEFAULT_USEC;
-        struct option_file tab = {roots->etc, limit_take_tab_line, &min}, credential = {roots->run, limit_take_tab_line, &min};
+        struct option_file tab = {roots->etc, limit_take_tab_line, &min},
+                           credential = {roots->run, limit_take_tab_line, &min};
         const int trees[] = {roots->lib, roots->run, roots->etc};
         int r;
 

@@ -74,6 +74,7 @@ int hold_verb_run(const struct hold_verb *verbs, size_t n, int argc, char **argv
 {
         for (size_t i = 0; argc >= 2 && i < n; i++)
                 if (streq(argv[1], verbs[i].name) && argc == verbs[i].argc)
-                        return hold_verb_start(verbs + i, argv + 2) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+                        return hold_verb_start(verbs + i, argv + 2) < 0 ? EXIT_FAILURE
+                                                                        : EXIT_SUCCESS;
         return -1;
 }

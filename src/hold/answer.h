@@ -6,14 +6,15 @@
 #include "hold/hold.h"
 
 /*
- * udev waits for the answer, with the disk's later events: a late answer is useless. PID 1 may need long to arm the timer while
- * it boots a slow machine.
+ * udev waits for the answer, with the disk's later events: a late answer is useless. PID 1 may need
+ * long to arm the timer while it boots a slow machine.
  */
 #define ANSWER_SEC 10
 
 /*
- * Gives this process so many seconds from now on. The kernel itself then kills it, even if a signal has stopped it: udev would
- * wait three minutes. A child does not inherit the timer. Returns 0 or -errno.
+ * Gives this process so many seconds from now on. The kernel itself then kills it, even if a signal
+ * has stopped it: udev would wait three minutes. A child does not inherit the timer. Returns 0 or
+ * -errno.
  */
 int die_in(time_t seconds);
 /* The event of udev that is in the environment. */

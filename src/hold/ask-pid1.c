@@ -12,11 +12,12 @@
 #include "sys/io/pid1.h"
 
 /*
- * uasd-pid1, the only program of a switch and of a hold that loads libsystemd. It asks PID 1 one question. uasd-switch starts it
- * when it has the disk, uasd-hold-decide where a hold begins.
+ * uasd-pid1, the only program of a switch and of a hold that loads libsystemd. It asks PID 1 one
+ * question. uasd-switch starts it when it has the disk, uasd-hold-decide where a hold begins.
  */
 
-/* A caller that waits ends this process sooner. One that was killed does not: then this process ends by itself. */
+/* A caller that waits ends this process sooner. One that was killed does not: then this process
+ * ends by itself. */
 #define LONGEST (25 * USEC_PER_SEC)
 #define BUS_BUDGET (250 * USEC_PER_MSEC) /* then the private socket is asked */
 
@@ -28,12 +29,13 @@ struct unit {
 /* Reads the next unit of an answer to ListUnitsByPatterns. Returns 1, 0 at the end, or -errno. */
 static int unit_next(sd_bus_message *units, struct unit *ret)
 {
-        return sd_bus_message_read(units, "(ssssssouso)", &ret->name, NULL, NULL, NULL, NULL, NULL, &ret->path, &ret->job, NULL,
-                                   NULL);
+        return sd_bus_message_read(units, "(ssssssouso)", &ret->name, NULL, NULL, NULL, NULL, NULL,
+                                   &ret->path, &ret->job, NULL, NULL);
 }
 
 /* Lowers *limit to a timeout of a unit. No timeout is UINT64_MAX. */
-static int take_timeout(sd_bus *pid1, struct awake deadline, const struct unit *u, const char *property, usec_t *limit)
+static int take_timeout(sd_bus *pid1, struct awake deadline, const struct unit *u,
+                        const char *property, usec_t *limit)
 {
         usec_t timeout = 0;
         int r = pid1_get_usec(pid1, deadline, u->path, PID1_SYSTEMD ".Unit", property, &timeout);
@@ -46,9 +48,10 @@ static int take_timeout(sd_bus *pid1, struct awake deadline, const struct unit *
 }
 
 /*
- * Lowers *limit to the shortest time for which a job may still wait. The generators have written it into the units, from all
- * their options and whatever these are called. A device that is missing is inactive, and the units above it are too. Their jobs
- * wait without running, so JobRunningTimeoutSec= counts only for a device.
+ * Lowers *limit to the shortest time for which a job may still wait. The generators have written it
+ * into the units, from all their options and whatever these are called. A device that is missing is
+ * inactive, and the units above it are too. Their jobs wait without running, so
+ * JobRunningTimeoutSec= counts only for a device.
  */
 static int take_jobs(sd_bus *pid1, struct awake deadline, usec_t *limit)
 {
@@ -56,8 +59,9 @@ static int take_jobs(sd_bus *pid1, struct awake deadline, usec_t *limit)
         struct unit u;
         int r;
 
-        r = pid1_call(pid1, deadline, &units, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns", "asas", 2, "inactive", "activating",
-                      4, "*.device", "*.mount", "*.swap", "*.target");
+        r = pid1_call(pid1, deadline, &units, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns",
+                      "asas", 2, "inactive", "activating", 4, "*.device", "*.mount", "*.swap",
+                      "*.target");
         if (r < 0)
                 return r;
         r = sd_bus_message_enter_container(units, 'a', "(ssssssouso)");
@@ -81,28 +85,34 @@ static int take_jobs(sd_bus *pid1, struct awake deadline, usec_t *limit)
 }
 
 /*
- * A job that waits must not end because of the hold. PID 1 does not tell when a job began. The jobs of a boot begin when it has
- * loaded its units; a later load of units does not move that time. So a device that appears late in a boot cannot be held for
- * long. Later, a job may wait since the machine runs. Half of the time is for units that wait for the disk, and for the events
- * after a release.
+ * A job that waits must not end because of the hold. PID 1 does not tell when a job began. The jobs
+ * of a boot begin when it has loaded its units; a later load of units does not move that time. So a
+ * device that appears late in a boot cannot be held for long. Later, a job may wait since the
+ * machine runs. Half of the time is for units that wait for the disk, and for the events after a
+ * release.
  */
-static int fits_the_jobs(sd_bus *pid1, struct awake deadline, const struct hold_limits *l, bool boot)
+static int fits_the_jobs(sd_bus *pid1, struct awake deadline, const struct hold_limits *l,
+                         bool boot)
 {
         usec_t began = 0, limit = UINT64_MAX;
         int r;
 
         if (boot) {
-                r = pid1_get_usec(pid1, deadline, PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &began);
+                r = pid1_get_usec(pid1, deadline, PID1_PATH, PID1_MANAGER,
+                                  "UnitsLoadFinishTimestampMonotonic", &began);
                 if (r < 0)
                         return r;
         }
         r = take_jobs(pid1, deadline, &limit);
         if (r < 0)
                 return r;
-        return l->hold <= limit / 2 && now_monotonic() - began + l->hold + MARGIN_USEC <= limit ? 0 : -ETIME;
+        return l->hold <= limit / 2 && now_monotonic() - began + l->hold + MARGIN_USEC <= limit
+                       ? 0
+                       : -ETIME;
 }
 
-/* mdadm starts an array without a member that is late. If the disk has a member, the hold must not delay it for so long. */
+/* mdadm starts an array without a member that is late. If the disk has a member, the hold must not
+ * delay it for so long. */
 static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hold_limits *l)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *timers = NULL;
@@ -111,8 +121,8 @@ static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hol
         int r;
 
         now = now_monotonic();
-        r = pid1_call(pid1, deadline, &timers, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns", "asas", 1, "active", 1,
-                      "mdadm-last-resort@*.timer");
+        r = pid1_call(pid1, deadline, &timers, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns",
+                      "asas", 1, "active", 1, "mdadm-last-resort@*.timer");
         if (r < 0)
                 return r;
         r = sd_bus_message_enter_container(timers, 'a', "(ssssssouso)");
@@ -124,7 +134,8 @@ static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hol
                 r = unit_next(timers, &u);
                 if (r <= 0)
                         return r;
-                r = pid1_get_usec(pid1, deadline, u.path, PID1_SYSTEMD ".Timer", "NextElapseUSecMonotonic", &end);
+                r = pid1_get_usec(pid1, deadline, u.path, PID1_SYSTEMD ".Timer",
+                                  "NextElapseUSecMonotonic", &end);
                 if (r < 0)
                         return r;
                 if (end > now && now + l->hold + MARGIN_USEC > end)
@@ -133,11 +144,13 @@ static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hol
 }
 
 /*
- * Lets PID 1 start the dead man's timer of the interface. Returns 0 if the timer runs, -ESHUTDOWN if the machine is going down,
- * -ETIMEDOUT if PID 1 has not answered by `deadline`, or another -errno. -ETIME: the hold could outlast the time that a boot
- * waits for a device, or mdadm for the rest of an array.
+ * Lets PID 1 start the dead man's timer of the interface. Returns 0 if the timer runs, -ESHUTDOWN
+ * if the machine is going down, -ETIMEDOUT if PID 1 has not answered by `deadline`, or another
+ * -errno. -ETIME: the hold could outlast the time that a boot waits for a device, or mdadm for the
+ * rest of an array.
  */
-static int timer_arm(const struct roots *roots, const char *interface, struct awake deadline, const struct hold_limits *l)
+static int timer_arm(const struct roots *roots, const char *interface, struct awake deadline,
+                     const struct hold_limits *l)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
         enum pid1_state state = PID1_STOPPING;
@@ -170,7 +183,8 @@ static int ask_hold(const struct roots *roots, const char *interface)
         return timer_arm(roots, interface, awake_in(TIMER_BUDGET), &limits);
 }
 
-static int state_over(int (*open)(const struct roots *roots, sd_bus **ret), const struct roots *roots, usec_t budget)
+static int state_over(int (*open)(const struct roots *roots, sd_bus **ret),
+                      const struct roots *roots, usec_t budget)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
         enum pid1_state state;
@@ -244,9 +258,10 @@ int main(int argc, char **argv)
 
         log_open("uasd-pid1", LOG_INFO);
         if (!q) {
-                (void) fputs("usage: uasd-pid1 state | release INTERFACE | load MODULE | hold INTERFACE\n"
-                             "uasd-switch and uasd-hold start it.\n",
-                             stderr);
+                (void) fputs(
+                        "usage: uasd-pid1 state | release INTERFACE | load MODULE | hold INTERFACE\n"
+                        "uasd-switch and uasd-hold start it.\n",
+                        stderr);
                 return 2;
         }
         if (roots_open(&roots, NULL) < 0)

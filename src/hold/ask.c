@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The answer of uasd-hold to the events of a known disk. It reads neither configuration nor policies, and writes nothing. */
+/* The answer of uasd-hold to the events of a known disk. It reads neither configuration nor
+ * policies, and writes nothing. */
 #include <fcntl.h>
 
 #include "common/names.h"
@@ -16,7 +17,8 @@
 #define OFF "full" /* sd's name for a fully provisioned disk */
 #define ON "unmap"
 
-/* udev's record disappears with the block device, so a disk that comes back is new, on either driver. */
+/* udev's record disappears with the block device, so a disk that comes back is new, on either
+ * driver. */
 static bool trim_set_before(const struct roots *roots, const struct block *b)
 {
         char id[32], set[8];
@@ -25,7 +27,8 @@ static bool trim_set_before(const struct roots *roots, const struct block *b)
         return udevdb_property(roots, id, PROP_TRIM_SET, set, sizeof(set)) > 0 && streq(set, "1");
 }
 
-void trim_ask(const struct roots *roots, const struct usb_disk *d, const struct lun *l, struct trim_answer *ret)
+void trim_ask(const struct roots *roots, const struct usb_disk *d, const struct lun *l,
+              struct trim_answer *ret)
 {
         struct trim_answer a = {};
         char now[TRIM_MODE_MAX];
@@ -67,8 +70,9 @@ enum known_as block_known_as(const struct roots *roots, const struct block *b)
 }
 
 /*
- * Policy depends on the serial, and one of the kernel's rules on names. Reading the attributes takes the device lock, and a disk
- * that hangs would hang udev. So they come from udev's record of the USB device.
+ * Policy depends on the serial, and one of the kernel's rules on names. Reading the attributes
+ * takes the device lock, and a disk that hangs would hang udev. So they come from udev's record of
+ * the USB device.
  */
 void strings_from_udev(const struct roots *roots, struct facts *f)
 {
@@ -105,33 +109,39 @@ bool hold_forbidden(const struct roots *roots)
 }
 
 /*
- * If uasd-switch has just moved a disk, its first event waits until it has been tried. So all programs see the disk only once, in
- * its final state. A disk that PID 1 already knows does not wait.
+ * If uasd-switch has just moved a disk, its first event waits until it has been tried. So all
+ * programs see the disk only once, in its final state. A disk that PID 1 already knows does not
+ * wait.
  */
-static bool event_must_wait(const struct roots *roots, const struct block_event *e, const struct usb_disk *d)
+static bool event_must_wait(const struct roots *roots, const struct block_event *e,
+                            const struct usb_disk *d)
 {
         const struct block *this = luns_find(d->luns, d->n_luns, e->block);
 
-        return event_adds_disk(e) && this && switch_awaited(roots, d->facts.interface) && !hold_forbidden(roots) &&
-               block_known_as(roots, this) == KNOWN_AS_NOTHING;
+        return event_adds_disk(e) && this && switch_awaited(roots, d->facts.interface) &&
+               !hold_forbidden(roots) && block_known_as(roots, this) == KNOWN_AS_NOTHING;
 }
 
 /*
- * A hold begins on the first `add` of the first disk, or not at all. If PID 1 knows a device as ready and then sees it held, it
- * unmounts it (H1, H2). And users from the initramfs may still use the disk (H4, H5). So no hold can begin because of the
- * installation of the package, `udevadm trigger`, or a restart of udevd or PID 1.
+ * A hold begins on the first `add` of the first disk, or not at all. If PID 1 knows a device as
+ * ready and then sees it held, it unmounts it (H1, H2). And users from the initramfs may still use
+ * the disk (H4, H5). So no hold can begin because of the installation of the package, `udevadm
+ * trigger`, or a restart of udevd or PID 1.
  *
- * The initramfs has no PID 1 that could keep a timer, so a hold leaves nothing behind there: it is decided again at every event.
- * It ends when the initramfs waits for a device (early_let_go()), and in any case with the initramfs.
+ * The initramfs has no PID 1 that could keep a timer, so a hold leaves nothing behind there: it is
+ * decided again at every event. It ends when the initramfs waits for a device (early_let_go()), and
+ * in any case with the initramfs.
  */
-static enum hold_open hold_open_part(const struct roots *roots, const struct block_event *e, const struct usb_disk *d, bool *ret)
+static enum hold_open hold_open_part(const struct roots *roots, const struct block_event *e,
+                                     const struct usb_disk *d, bool *ret)
 {
         const struct block *this = luns_find(d->luns, d->n_luns, e->block);
 
         if (!this || block_known_as(roots, this) == KNOWN_AS_READY || hold_forbidden(roots))
                 return HOLD_ANSWERED;
         if (in_initramfs(roots)) {
-                if (faccessat(roots->run, RUN_WAITED_FOR, F_OK, 0) < 0 && errno == ENOENT && attachment_fresh(roots, &d->facts))
+                if (faccessat(roots->run, RUN_WAITED_FOR, F_OK, 0) < 0 && errno == ENOENT &&
+                    attachment_fresh(roots, &d->facts))
                         return HOLD_MAY_BEGIN;
                 return HOLD_ANSWERED;
         }
@@ -142,7 +152,8 @@ static enum hold_open hold_open_part(const struct roots *roots, const struct blo
         return HOLD_ANSWERED;
 }
 
-int hold_ask(const struct roots *roots, const struct block_event *e, bool waited, struct usb_disk *d, struct hold_answer *ret)
+int hold_ask(const struct roots *roots, const struct block_event *e, bool waited,
+             struct usb_disk *d, struct hold_answer *ret)
 {
         struct attachment_mark a = {.override_target = DRIVER_NONE};
         struct hold_answer answer = {.verdict = VERDICT_UNKNOWN};
@@ -162,7 +173,8 @@ int hold_ask(const struct roots *roots, const struct block_event *e, bool waited
                 return HOLD_MUST_WAIT;
         strings_from_udev(roots, &d->facts);
         facts_judge(roots, &d->facts);
-        answer.capable = d->facts.caps_error == 0 && d->facts.caps.bot && facts_offer_uas(&d->facts);
+        answer.capable =
+                d->facts.caps_error == 0 && d->facts.caps.bot && facts_offer_uas(&d->facts);
         answer.verdict = d->facts.verdict;
         answer.no_auto = attachment_read(roots, &d->facts, &a) >= 0 && a.no_auto;
 

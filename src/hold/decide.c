@@ -17,7 +17,8 @@
 #define ARMED_SEC 2 /* to write the mark and print the answer: both, or neither */
 #define INTERFACE_SEC 40
 #define SETTLE_SEC 65
-_Static_assert(TIMER_BUDGET < ANSWER_SEC * USEC_PER_SEC, "PID 1 has less time: without its answer udev gets the rest of ours");
+_Static_assert(TIMER_BUDGET < ANSWER_SEC * USEC_PER_SEC,
+               "PID 1 has less time: without its answer udev gets the rest of ours");
 
 static int decide_arm(const char *interface)
 {
@@ -39,7 +40,8 @@ static int decide_verb_udev(const struct roots *roots, char **args)
         return answer_print(&a);
 }
 
-/* Reports the release, with the names of the disk that can be read. After the release, since no process waits for it. */
+/* Reports the release, with the names of the disk that can be read. After the release, since no
+ * process waits for it. */
 static void log_release(const struct roots *roots, const char *interface, bool expired)
 {
         struct usb_disk d = {};
@@ -52,13 +54,16 @@ static void log_release(const struct roots *roots, const char *interface, bool e
         (void) luns_names(d.luns, d.n_luns, names, sizeof(names));
         usb_disk_done(&d);
 
-        const struct log_field fields[] = {{FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};
+        const struct log_field fields[] = {
+                {FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};
 
         if (expired)
                 log_ending(LOG_WARNING, MESSAGE_RELEASED, fields, ELEMENTSOF(fields),
-                           "Released the mounts of %s: its time ran out before it was switched.", interface);
+                           "Released the mounts of %s: its time ran out before it was switched.",
+                           interface);
         else
-                log_ending(LOG_NOTICE, MESSAGE_RELEASED, fields, ELEMENTSOF(fields), "Released the mounts of %s.", interface);
+                log_ending(LOG_NOTICE, MESSAGE_RELEASED, fields, ELEMENTSOF(fields),
+                           "Released the mounts of %s.", interface);
 }
 
 static int decide_verb_release(const struct roots *roots, char **args)
@@ -79,7 +84,9 @@ static int decide_verb_end_trials(const struct roots *roots, char **args)
         int r = history_end_trials(roots, NULL);
 
         if (r < 0)
-                log_error("Cannot end the trials of this boot: %s. The next boot counts them as failed.", strerror(-r));
+                log_error(
+                        "Cannot end the trials of this boot: %s. The next boot counts them as failed.",
+                        strerror(-r));
         return r;
 }
 
@@ -128,10 +135,11 @@ int main(int argc, char **argv)
         status = hold_verb_run(verbs, ELEMENTSOF(verbs), argc, argv);
         if (status >= 0)
                 return status;
-        (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | interface INTERFACE | release INTERFACE | settle\n"
-                     "in the initramfs also: uasd-hold let-go\n"
-                     "to make one: uasd-hold quirks KERNEL DIRECTORY\n"
-                     "when uasd has stopped: uasd-hold end-trials\n",
-                     stderr);
+        (void) fputs(
+                "usage: uasd-hold udev BLOCK-DEVICE | interface INTERFACE | release INTERFACE | settle\n"
+                "in the initramfs also: uasd-hold let-go\n"
+                "to make one: uasd-hold quirks KERNEL DIRECTORY\n"
+                "when uasd has stopped: uasd-hold end-trials\n",
+                stderr);
         return 2;
 }

@@ -18,11 +18,13 @@
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 
-/* Limit for modprobe, a switch and its undo: the initramfs waits half a minute for its root, also if the disk fails under uas. */
+/* Limit for modprobe, a switch and its undo: the initramfs waits half a minute for its root, also
+ * if the disk fails under uas. */
 #define EARLY_BUDGET (15 * USEC_PER_SEC)
 #define RECOVER_BUDGET (5 * USEC_PER_SEC)
 
-static int early_read_disk(const struct roots *roots, const char *interface, const struct config *c, struct usb_disk *ret)
+static int early_read_disk(const struct roots *roots, const char *interface, const struct config *c,
+                           struct usb_disk *ret)
 {
         int r = usb_disk_read(roots, interface, false, ret);
 
@@ -40,14 +42,15 @@ static bool early_disk_is_there(const struct roots *roots, const char *interface
         return usb_disk_read(roots, interface, false, &d) > 0 && d.n_luns > 0;
 }
 
-static int early_move(const struct roots *roots, const struct usb_disk *d, enum driver target, usec_t deadline,
-                      const struct runner *run)
+static int early_move(const struct roots *roots, const struct usb_disk *d, enum driver target,
+                      usec_t deadline, const struct runner *run)
 {
         const char *interface = d->facts.interface;
         bool early = d->n_luns == 0;
         int r = run->run_switch(&d->facts, target, deadline);
 
-        /* Its delay_use has ended meanwhile. udev waits for this process, so no other process has the disk yet. */
+        /* Its delay_use has ended meanwhile. udev waits for this process, so no other process has
+         * the disk yet. */
         if (r == UASD_EXIT_DEFERRED && early && early_disk_is_there(roots, interface))
                 r = run->run_switch(&d->facts, target, deadline);
         if (r == RUN_KILLED || r < 0) {
@@ -60,7 +63,8 @@ static int early_move(const struct roots *roots, const struct usb_disk *d, enum 
         return 1;
 }
 
-/* Returns true if a boot has time for a switch in the root file system's coldplug, and udev has not announced the disk yet. */
+/* Returns true if a boot has time for a switch in the root file system's coldplug, and udev has not
+ * announced the disk yet. */
 static bool early_fits_coldplug(const struct roots *roots, const struct usb_disk *d, usec_t *budget)
 {
         struct hold_limits l;
@@ -70,7 +74,8 @@ static bool early_fits_coldplug(const struct roots *roots, const struct usb_disk
         if (l.hold < *budget)
                 *budget = l.hold;
         /* A boot cannot have waited for its devices longer than the machine runs. */
-        return now_boottime() + *budget + RECOVER_BUDGET + MARGIN_USEC <= l.device_timeout && hold_untouched(roots, d);
+        return now_boottime() + *budget + RECOVER_BUDGET + MARGIN_USEC <= l.device_timeout &&
+               hold_untouched(roots, d);
 }
 
 int early_interface(const struct roots *roots, const char *interface, const struct runner *run)
@@ -96,12 +101,14 @@ int early_interface(const struct roots *roots, const char *interface, const stru
         decide(&d.facts, &decision);
         if (c.hold_usec < budget)
                 budget = c.hold_usec;
-        if (!decision_fits_early(&d.facts, &decision, initramfs) || (!initramfs && !early_fits_coldplug(roots, &d, &budget)))
+        if (!decision_fits_early(&d.facts, &decision, initramfs) ||
+            (!initramfs && !early_fits_coldplug(roots, &d, &budget)))
                 return 0;
         /* The boot waits for modprobe as well. */
         deadline = now_boottime() + budget;
         if (d.facts.driver == DRIVER_NONE) {
-                /* usb-storage is loaded before udev loads uas, so uas never sees a disk that belongs to usb-storage. */
+                /* usb-storage is loaded before udev loads uas, so uas never sees a disk that
+                 * belongs to usb-storage. */
                 run->load("usb-storage");
                 usb_disk_done(&d);
                 r = early_read_disk(roots, interface, &c, &d);
@@ -110,7 +117,8 @@ int early_interface(const struct roots *roots, const char *interface, const stru
                 if (d.facts.driver == decision.target)
                         return 0;
         }
-        /* udev would load it at the event of the SCSI device. But uasd-switch waits for the block device before that. */
+        /* udev would load it at the event of the SCSI device. But uasd-switch waits for the block
+         * device before that. */
         run->load("sd_mod");
         return early_move(roots, &d, decision.target, deadline, run);
 }

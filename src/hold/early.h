@@ -9,8 +9,9 @@
 #define RUN_KILLED 1000 /* it did not end by itself in time */
 
 /*
- * Runs uasd-switch and modprobe: run_switch() and run_modprobe(), except in tests. run_switch() returns the exit code, RUN_KILLED
- * or -errno; target DRIVER_NONE: --recover. Only the device of the facts is moved, not one that has replaced it.
+ * Runs uasd-switch and modprobe: run_switch() and run_modprobe(), except in tests. run_switch()
+ * returns the exit code, RUN_KILLED or -errno; target DRIVER_NONE: --recover. Only the device of
+ * the facts is moved, not one that has replaced it.
  */
 struct runner {
         int (*run_switch)(const struct facts *f, enum driver target, usec_t deadline);
@@ -18,9 +19,10 @@ struct runner {
 };
 
 /*
- * Handles udev's event of a USB interface: moves it, if that is possible so early. udev waits meanwhile, with all later events of
- * it. In the root file system this is only for coldplug, and for a disk that has passed its trial and that udev has not announced
- * yet. Returns 1 if uasd-switch was run, 0, or -errno.
+ * Handles udev's event of a USB interface: moves it, if that is possible so early. udev waits
+ * meanwhile, with all later events of it. In the root file system this is only for coldplug, and
+ * for a disk that has passed its trial and that udev has not announced yet. Returns 1 if
+ * uasd-switch was run, 0, or -errno.
  */
 int early_interface(const struct roots *roots, const char *interface, const struct runner *run);
 
@@ -35,10 +37,11 @@ void run_modprobe(const char *module);
 /* ---- settle.c ---- */
 
 /*
- * Waits until no disk with both protocols is about to be moved. In the initramfs, before root is mounted: until udev has
- * processed each interface. Returns 1 if one was tried there, so that its events are still to come. In the root file system, for
- * programs that import disks without a look at holds: until no disk is held or switched, and udev has announced each. Returns 0,
- * -ETIMEDOUT, or another -errno.
+ * Waits until no disk with both protocols is about to be moved. In the initramfs, before root is
+ * mounted: until udev has processed each interface. Returns 1 if one was tried there, so that its
+ * events are still to come. In the root file system, for programs that import disks without a look
+ * at holds: until no disk is held or switched, and udev has announced each. Returns 0, -ETIMEDOUT,
+ * or another -errno.
  */
 #define SETTLE_BUDGET (30 * USEC_PER_SEC)      /* before root is mounted */
 #define SETTLE_BOOT_BUDGET (60 * USEC_PER_SEC) /* no hold of a boot is longer: half of 90 s */
@@ -47,7 +50,8 @@ int hold_settle(const struct roots *roots, usec_t budget);
 /* ---- quirks.c ---- */
 
 /*
- * Keeps disks off uas in the initramfs of `kernel`, which is built in `dir`, before a driver sees them. These are the disks that
- * belong on usb-storage by policy or distrust. etc/modprobe.d gets the whole parameter, etc/uasd/quirks our part of it.
+ * Keeps disks off uas in the initramfs of `kernel`, which is built in `dir`, before a driver sees
+ * them. These are the disks that belong on usb-storage by policy or distrust. etc/modprobe.d gets
+ * the whole parameter, etc/uasd/quirks our part of it.
  */
 int hold_quirks(const struct roots *roots, const char *kernel, const char *dir);

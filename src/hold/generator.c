@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The systemd generator. A link in its output directory says that uasd is enabled and may hold, and for how long. On any error
- * there is no link, and nothing is ever held.
+ * The systemd generator. A link in its output directory says that uasd is enabled and may hold, and
+ * for how long. On any error there is no link, and nothing is ever held.
  */
 #include <fcntl.h>
 
@@ -21,7 +21,8 @@ static int limits_generate(const struct roots *roots, int dirfd)
         struct config c;
         int r;
 
-        if (cmdline_has(roots, CMDLINE_OFF) || cmdline_has(roots, CMDLINE_NO_HOLD) || !service_enabled(roots))
+        if (cmdline_has(roots, CMDLINE_OFF) || cmdline_has(roots, CMDLINE_NO_HOLD) ||
+            !service_enabled(roots))
                 return 0;
         r = conf_load(roots, &c, NULL, NULL);
         if (r < 0)
@@ -31,7 +32,8 @@ static int limits_generate(const struct roots *roots, int dirfd)
         r = smallest_device_timeout(roots, &l.device_timeout);
         if (r < 0)
                 return r;
-        /* The other half is for the events after a release, and for units that wait for the disk. */
+        /* The other half is for the events after a release, and for units that wait for the disk.
+         */
         if (l.hold > l.device_timeout / 2)
                 l.hold = l.device_timeout / 2;
         if (l.hold < HOLD_MIN_USEC)
@@ -64,7 +66,8 @@ int main(int argc, char **argv)
         }
         r = limits_generate_in(argv[1]);
         if (r < 0) {
-                log_warning("No mounts will be held: %s", r == -EBADMSG ? "a device timeout cannot be read" : strerror(-r));
+                log_warning("No mounts will be held: %s",
+                            r == -EBADMSG ? "a device timeout cannot be read" : strerror(-r));
                 return EXIT_FAILURE;
         }
         return EXIT_SUCCESS;

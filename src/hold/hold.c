@@ -20,7 +20,8 @@
 #include "sys/users/users.h"
 
 /* Returns true if `fn` is true for a disk or partition. */
-static bool hold_any_block(const struct usb_disk *d, bool (*fn)(const struct roots *roots, const struct block *b),
+static bool hold_any_block(const struct usb_disk *d,
+                           bool (*fn)(const struct roots *roots, const struct block *b),
                            const struct roots *roots)
 {
         for (size_t i = 0; i < d->n_luns; i++)
@@ -48,13 +49,17 @@ bool hold_untouched(const struct roots *roots, const struct usb_disk *d)
         if (!attachment_fresh(roots, &d->facts))
                 return false;
         r = hold_read(roots, d->facts.interface, &before);
-        if (r < 0 || (r > 0 && attachment_id_same(before.attachment, facts_attachment_id(&d->facts))))
+        if (r < 0 ||
+            (r > 0 && attachment_id_same(before.attachment, facts_attachment_id(&d->facts))))
                 return false; /* it was held before */
-        return !hold_any_block(d, block_is_known, roots) && users_any(roots, d->luns, d->n_luns) == 0;
+        return !hold_any_block(d, block_is_known, roots) &&
+               users_any(roots, d->luns, d->n_luns) == 0;
 }
 
-/* The timer comes first: without a timer there is no hold. It fires when the mark has expired, never before. */
-static bool hold_begin(const struct roots *roots, const struct facts *f, const struct hold_limits *l, hold_arm_fn arm)
+/* The timer comes first: without a timer there is no hold. It fires when the mark has expired,
+ * never before. */
+static bool hold_begin(const struct roots *roots, const struct facts *f,
+                       const struct hold_limits *l, hold_arm_fn arm)
 {
         struct hold_mark m = {
                 .attachment = facts_attachment_id(f),
@@ -89,9 +94,10 @@ static bool hold_begins(const struct roots *roots, struct usb_disk *d, hold_arm_
         struct hold_limits limits;
 
         if (in_initramfs(roots))
-                return users_any(roots, d->luns, d->n_luns) == 0 && hold_is_wanted(roots, &d->facts);
-        if (limits_read(roots, &limits) >= 0 && hold_untouched(roots, d) && hold_is_wanted(roots, &d->facts) &&
-            hold_begin(roots, &d->facts, &limits, arm))
+                return users_any(roots, d->luns, d->n_luns) == 0 &&
+                       hold_is_wanted(roots, &d->facts);
+        if (limits_read(roots, &limits) >= 0 && hold_untouched(roots, d) &&
+            hold_is_wanted(roots, &d->facts) && hold_begin(roots, &d->facts, &limits, arm))
                 return true;
         /* It began before, perhaps just now by the event of another LUN. */
         return hold_in_force(roots, &d->facts, now_boottime(), NULL);
@@ -109,7 +115,8 @@ static void hold_wait_for_switch(const struct roots *roots, const struct facts *
         (void) switch_await(roots, f->interface, awake_in(wait));
 }
 
-int hold_decide(const struct roots *roots, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret)
+int hold_decide(const struct roots *roots, const struct block_event *e, hold_arm_fn arm,
+                struct hold_answer *ret)
 {
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
         struct hold_answer answer;
@@ -130,8 +137,9 @@ int hold_decide(const struct roots *roots, const struct block_event *e, hold_arm
 }
 
 /*
- * If uasd-switch was stopped between the two drivers, the kernel chooses a driver for the disk, so that the programs that wait
- * for it get it. Without its record that uasd-switch ends as soon as it wakes up.
+ * If uasd-switch was stopped between the two drivers, the kernel chooses a driver for the disk, so
+ * that the programs that wait for it get it. Without its record that uasd-switch ends as soon as it
+ * wakes up.
  */
 void hold_rescue(const struct roots *roots, const struct facts *f)
 {
@@ -155,10 +163,12 @@ int hold_end(const struct roots *roots, const char *interface, bool *ret_expired
                 return hold_remove(roots, interface);
         if (r < 0)
                 return r;
-        marked = hold_read(roots, interface, &m) > 0 && attachment_id_same(m.attachment, facts_attachment_id(&d.facts));
+        marked = hold_read(roots, interface, &m) > 0 &&
+                 attachment_id_same(m.attachment, facts_attachment_id(&d.facts));
         if (marked)
                 expired = m.deadline <= now_boottime();
-        /* The mark may be lost, or a process may have removed it and died before the trigger. That must not keep the disk. */
+        /* The mark may be lost, or a process may have removed it and died before the trigger. That
+         * must not keep the disk. */
         else if (!hold_any_block(&d, block_is_held, roots))
                 return 0;
 

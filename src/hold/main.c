@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* udev runs this at the events of USB disks, so it links only libc, and little of that. uasd-hold-decide does all the rest. */
+/* udev runs this at the events of USB disks, so it links only libc, and little of that.
+ * uasd-hold-decide does all the rest. */
 #include <err.h>
 
 #include "common/names.h"
@@ -24,7 +25,8 @@ static int hold_verb_udev(const struct roots *roots, char **args)
 
         if (r > 0)
                 hold_exec_decide();
-        /* Without that program no disk is held, and udev does not wait for a switch. The rest of the answer counts. */
+        /* Without that program no disk is held, and udev does not wait for a switch. The rest of
+         * the answer counts. */
         if (r == HOLD_MUST_WAIT) {
                 usb_disk_done(&d);
                 r = hold_ask(roots, &e, true, &d, &a);

@@ -18,8 +18,10 @@ static int hold_quirks_write(const char *dir, const struct keepoff *k)
 
         if (fd < 0)
                 return -errno;
-        (void) snprintf(text, sizeof(text),
-                        "# By uasd: disks kept off uas, and what other files say.\noptions usb-storage quirks=%s\n", k->quirks);
+        (void) snprintf(
+                text, sizeof(text),
+                "# By uasd: disks kept off uas, and what other files say.\noptions usb-storage quirks=%s\n",
+                k->quirks);
         r = state_write(fd, "etc/modprobe.d/" MODPROBE_FILE, text, false);
         if (r < 0)
                 return r;
@@ -47,7 +49,8 @@ static int hold_quirks_make(const struct roots *roots, const char *kernel, const
                 return r;
         r = modprobe_quirks(roots, others);
         if (r == -ENOSPC) {
-                log_warning("The quirks of usb-storage in modprobe.d are longer than the kernel takes: none is added to them.");
+                log_warning(
+                        "The quirks of usb-storage in modprobe.d are longer than the kernel takes: none is added to them.");
                 return 0;
         }
         if (r < 0)
@@ -56,8 +59,9 @@ static int hold_quirks_make(const struct roots *roots, const char *kernel, const
         if (r < 0)
                 return r;
         for (size_t i = 0; i < made.n_left_out; i++)
-                log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
-                            made.left_out[i], made.left_out_disks[i]);
+                log_warning(
+                        "The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
+                        made.left_out[i], made.left_out_disks[i]);
         if (!made.own[0])
                 return 0;
         return hold_quirks_write(dir, &made);

@@ -74,10 +74,12 @@ int run_switch(const struct facts *f, enum driver target, usec_t deadline)
                         (char *) f->interface,
                         (char *) driver_to_string(target),
                         NULL};
-        char *recover[] = {(char *) PROGRAM_SWITCH, (char *) "--no-udev", (char *) "--recover", (char *) f->interface, NULL};
+        char *recover[] = {(char *) PROGRAM_SWITCH, (char *) "--no-udev", (char *) "--recover",
+                           (char *) f->interface, NULL};
 
         (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) deadline);
-        return run_program(target == DRIVER_NONE ? recover : move, deadline + (target == DRIVER_NONE ? 0 : GRACE));
+        return run_program(target == DRIVER_NONE ? recover : move,
+                           deadline + (target == DRIVER_NONE ? 0 : GRACE));
 }
 
 void run_modprobe(const char *module)

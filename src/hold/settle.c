@@ -22,10 +22,12 @@ enum progress {
 };
 
 /*
- * A disk without a mark in the record of its interface may have its event before it. With a driver it is not moved before that. A
- * disk that never gets a driver has no block device, and root is on another one.
+ * A disk without a mark in the record of its interface may have its event before it. With a driver
+ * it is not moved before that. A disk that never gets a driver has no block device, and root is on
+ * another one.
  */
-static enum progress settle_progress_in_initramfs(const struct roots *roots, const struct usb_disk *d)
+static enum progress settle_progress_in_initramfs(const struct roots *roots,
+                                                  const struct usb_disk *d)
 {
         struct attachment_mark m = {};
         char asked[8];
@@ -33,15 +35,18 @@ static enum progress settle_progress_in_initramfs(const struct roots *roots, con
         if (switch_recorded(roots, d->facts.interface))
                 return PROGRESS_OPEN;
         if (d->facts.driver != DRIVER_NONE &&
-            udevdb_property(roots, path_join("+usb:", d->facts.interface), PROP_ASKED, asked, sizeof(asked)) <= 0)
+            udevdb_property(roots, path_join("+usb:", d->facts.interface), PROP_ASKED, asked,
+                            sizeof(asked)) <= 0)
                 return PROGRESS_OPEN;
-        return attachment_read(roots, &d->facts, &m) >= 0 && m.early ? PROGRESS_TRIED : PROGRESS_STAYS;
+        return attachment_read(roots, &d->facts, &m) >= 0 && m.early ? PROGRESS_TRIED
+                                                                     : PROGRESS_STAYS;
 }
 
 /* After a hold or a switch, udev has to announce the disk before it has its links. */
 static enum progress settle_progress_in_boot(const struct roots *roots, const struct usb_disk *d)
 {
-        if (switch_at_work(roots, d->facts.interface) || hold_in_force(roots, &d->facts, now_boottime(), NULL))
+        if (switch_at_work(roots, d->facts.interface) ||
+            hold_in_force(roots, &d->facts, now_boottime(), NULL))
                 return PROGRESS_OPEN;
         for (size_t i = 0; i < d->n_luns; i++)
                 FOREACH_NODE (b, d->luns + i)
@@ -63,9 +68,11 @@ static int settle_progress(const struct roots *roots)
                 _cleanup_(usb_disk_done) struct usb_disk d = {0};
                 enum progress p;
 
-                if (usb_disk_read(roots, interfaces[i], false, &d) <= 0 || !d.facts.caps.bot || !d.facts.caps.uas)
+                if (usb_disk_read(roots, interfaces[i], false, &d) <= 0 || !d.facts.caps.bot ||
+                    !d.facts.caps.uas)
                         continue;
-                p = initramfs ? settle_progress_in_initramfs(roots, &d) : settle_progress_in_boot(roots, &d);
+                p = initramfs ? settle_progress_in_initramfs(roots, &d)
+                              : settle_progress_in_boot(roots, &d);
                 if ((int) p > all)
                         all = (int) p;
         }

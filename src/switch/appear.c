@@ -12,10 +12,13 @@
 #include "sys/state/switch-record.h"
 #include "sys/udev/udevdb.h"
 
-#define LOOK_AGAIN_MSEC 200                  /* without udev's events, which end the wait sooner */
-#define FAIR_USEC (2 * USEC_PER_SEC)         /* uas has its disks in 0.2 s; the rest of a hold may be shorter */
+#define LOOK_AGAIN_MSEC 200 /* without udev's events, which end the wait sooner */
+#define FAIR_USEC                                                                                  \
+        (2 * USEC_PER_SEC) /* uas has its disks in 0.2 s; the rest of a hold may be shorter */
 #define DELAY_MOST_USEC (120 * USEC_PER_SEC) /* a longer wait for a disk is no use */
-#define BEHIND_USEC (2 * USEC_PER_SEC)       /* in this time `ahead` is rolled back, and the kernel continues with this disk */
+#define BEHIND_USEC                                                                                \
+        (2 * USEC_PER_SEC) /* in this time `ahead` is rolled back, and the kernel continues with   \
+                              this disk */
 
 static bool events_expected(const struct transaction *t)
 {
@@ -29,7 +32,8 @@ struct announced {
         bool lost; /* some events are missing here */
 };
 
-/* udev's record is of this instance if it is younger than the switch: the record of the former instance was removed with it. */
+/* udev's record is of this instance if it is younger than the switch: the record of the former
+ * instance was removed with it. */
 static bool block_is_recorded(const struct transaction *t, const struct block *b)
 {
         usec_t usec;
@@ -39,12 +43,14 @@ static bool block_is_recorded(const struct transaction *t, const struct block *b
         return udevdb_initialized(&t->roots, id, &usec) > 0 && usec >= t->began.usec;
 }
 
-static bool announced_has(const struct transaction *t, const struct announced *announced, const struct block *b)
+static bool announced_has(const struct transaction *t, const struct announced *announced,
+                          const struct block *b)
 {
         for (size_t i = 0; i < announced->n; i++)
                 if (streq(announced->names[i], b->name))
                         return true;
-        /* The kernel has no record of its announcements. But a device that sysfs shows can be opened soon. */
+        /* The kernel has no record of its announcements. But a device that sysfs shows can be
+         * opened soon. */
         return announced->lost && (t->awaited || block_is_recorded(t, b));
 }
 
@@ -69,7 +75,8 @@ static void announced_listen(struct transaction *t, int msec, struct announced *
                                 if (streq(announced->names[i], e.name))
                                         announced->names[i][0] = '\0';
                 } else
-                        (void) copy_string(announced->names[announced->n++], BLOCK_NAME_MAX, e.name);
+                        (void) copy_string(announced->names[announced->n++], BLOCK_NAME_MAX,
+                                           e.name);
         }
 }
 
@@ -89,7 +96,8 @@ static bool lun_stayed(const struct transaction *t, const struct lun *l)
         return old && l->diskseq != 0 && l->diskseq == old->diskseq;
 }
 
-/* Returns true if all LUNs that had a disk have one again. If no LUN had one, one disk on the first LUN is enough. */
+/* Returns true if all LUNs that had a disk have one again. If no LUN had one, one disk on the first
+ * LUN is enough. */
 static bool all_back(struct transaction *t, const struct usb_disk *now)
 {
         size_t expected = 0;
@@ -109,7 +117,8 @@ static bool all_back(struct transaction *t, const struct usb_disk *now)
         return expected > 0 || (now->n_luns > 0 && now->luns[0].disk.name[0]);
 }
 
-/* A process that claims a disk before the kernel has read its partition table prevents that: the disk shows no partitions. */
+/* A process that claims a disk before the kernel has read its partition table prevents that: the
+ * disk shows no partitions. */
 static bool partitions_back(const struct transaction *t, const struct lun *l)
 {
         const struct lun *old = lun_numbered(&t->disk, l->lun);
@@ -117,32 +126,37 @@ static bool partitions_back(const struct transaction *t, const struct lun *l)
         return !old || l->n_parts >= old->n_parts;
 }
 
-static bool all_announced(const struct transaction *t, const struct usb_disk *now, const struct announced *announced)
+static bool all_announced(const struct transaction *t, const struct usb_disk *now,
+                          const struct announced *announced)
 {
         for (size_t k = 0; events_expected(t) && k < now->n_luns; k++) {
                 const struct lun *l = &now->luns[k];
 
                 if (!l->disk.name[0] || lun_stayed(t, l))
                         continue;
-                if (!announced_has(t, announced, &l->disk) || (announced->lost && !partitions_back(t, l)))
+                if (!announced_has(t, announced, &l->disk) ||
+                    (announced->lost && !partitions_back(t, l)))
                         return false;
         }
         return true;
 }
 
-/* Returns true if another switch moves this interface, it has a driver, and the kernel shows no LUN of it yet. */
+/* Returns true if another switch moves this interface, it has a driver, and the kernel shows no LUN
+ * of it yet. */
 static bool being_scanned(const struct transaction *t, const char *interface)
 {
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
 
         if (streq(interface, t->interface) || !switch_recorded(&t->roots, interface))
                 return false;
-        return usb_disk_read(&t->roots, interface, false, &d) > 0 && d.facts.driver != DRIVER_NONE && d.n_luns == 0;
+        return usb_disk_read(&t->roots, interface, false, &d) > 0 &&
+               d.facts.driver != DRIVER_NONE && d.n_luns == 0;
 }
 
 /*
- * The kernel shows disks in the order in which it began to probe them. So a disk that hangs in its first INQUIRY delays all disks
- * that were bound after it. When one disk of a mirror hung on uas, both were late, and uasd blamed both.
+ * The kernel shows disks in the order in which it began to probe them. So a disk that hangs in its
+ * first INQUIRY delays all disks that were bound after it. When one disk of a mirror hung on uas,
+ * both were late, and uasd blamed both.
  */
 void look_ahead(struct transaction *t)
 {
@@ -164,20 +178,23 @@ const char *why_late(const struct transaction *t)
         return NULL;
 }
 
-/* The parameter of usb-storage is in seconds, or, since Linux 6.12, perhaps in milliseconds: "5", "1500ms". */
+/* The parameter of usb-storage is in seconds, or, since Linux 6.12, perhaps in milliseconds: "5",
+ * "1500ms". */
 usec_t scan_delay(const struct transaction *t, enum driver d)
 {
         char text[16], *unit;
         usec_t delay;
 
-        if (d != DRIVER_USB_STORAGE || attr_read(t->roots.sys, SYSFS_DELAY_USE, text, sizeof(text)) <= 0)
+        if (d != DRIVER_USB_STORAGE ||
+            attr_read(t->roots.sys, SYSFS_DELAY_USE, text, sizeof(text)) <= 0)
                 return 0;
         delay = strtoul(text, &unit, 10);
         delay *= streq(unit, "ms") ? USEC_PER_MSEC : USEC_PER_SEC;
         return MIN(delay, DELAY_MOST_USEC);
 }
 
-/* Returns the rest of a budget, usec. *haste: the end of a shorter budget, which begins when a signal is first seen to wait. */
+/* Returns the rest of a budget, usec. *haste: the end of a shorter budget, which begins when a
+ * signal is first seen to wait. */
 static usec_t appear_left(struct awake deadline, struct awake *haste)
 {
         usec_t usec = awake_left(deadline), less;
@@ -190,7 +207,8 @@ static usec_t appear_left(struct awake deadline, struct awake *haste)
         return MIN(less, usec);
 }
 
-int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(struct transaction *t))
+int wait_for_disks(struct transaction *t, struct awake deadline,
+                   void (*idle)(struct transaction *t))
 {
         struct announced announced = {.n = 0};
         struct awake haste = {0};
@@ -222,7 +240,8 @@ int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(st
         }
 }
 
-static bool all_announced_with_parts(const struct transaction *t, const struct usb_disk *now, const struct announced *announced)
+static bool all_announced_with_parts(const struct transaction *t, const struct usb_disk *now,
+                                     const struct announced *announced)
 {
         for (size_t i = 0; i < now->n_luns; i++) {
                 if (!now->luns[i].disk.name[0])
@@ -245,6 +264,7 @@ void wait_for_udev(struct transaction *t, struct awake deadline)
                 _cleanup_(usb_disk_done) struct usb_disk now = {0};
 
                 announced_listen(t, LOOK_AGAIN_MSEC, &announced);
-                done = usb_disk_read(&t->roots, t->interface, false, &now) <= 0 || all_announced_with_parts(t, &now, &announced);
+                done = usb_disk_read(&t->roots, t->interface, false, &now) <= 0 ||
+                       all_announced_with_parts(t, &now, &announced);
         }
 }

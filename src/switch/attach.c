@@ -28,7 +28,8 @@ bool driver_registered(const struct transaction *t)
         return faccessat(t->roots.sys, path, F_OK, 0) == 0;
 }
 
-/* Waits only once: a disk without a driver cannot wait for a process that hangs while it has the lock. */
+/* Waits only once: a disk without a driver cannot wait for a process that hangs while it has the
+ * lock. */
 static int lock_for_bind(struct transaction *t)
 {
         int r = quirks_lock(&t->roots, t->lock_kept ? 0 : QUIRKS_BUDGET);
@@ -41,13 +42,16 @@ void quirks_in_order(struct transaction *t)
 {
         char entry[QUIRK_ENTRY_MAX];
 
-        /* The next process that takes the lock removes the entry, too. There may be none for a long time, so it is done here. */
+        /* The next process that takes the lock removes the entry, too. There may be none for a long
+         * time, so it is done here. */
         if (quirks_bind_read(&t->roots, entry) > 0)
                 (void) close_keep_errno(lock_for_bind(t));
 }
 
-/* Returns 1 and the entry that the present quirks lack for the bind, 0 if they lack none, or -errno. */
-static int entry_needed(const struct transaction *t, enum driver d, char ret[static QUIRK_ENTRY_MAX])
+/* Returns 1 and the entry that the present quirks lack for the bind, 0 if they lack none, or
+ * -errno. */
+static int entry_needed(const struct transaction *t, enum driver d,
+                        char ret[static QUIRK_ENTRY_MAX])
 {
         char now[QUIRKS_MAX + 1];
         struct bridge b;
@@ -76,7 +80,8 @@ static void entry_pop(struct transaction *t)
         int r = quirks_bind_end(&t->roots);
 
         if (r < 0)
-                log_warning("%s: our entry for the bind is still in the quirks parameter: %s", t->interface, strerror(-r));
+                log_warning("%s: our entry for the bind is still in the quirks parameter: %s",
+                            t->interface, strerror(-r));
 }
 
 /*
@@ -101,14 +106,17 @@ int attach(struct transaction *t, enum driver d)
         int entry_error = lock, r;
         bool changed;
 
-        assert(t->lock >= 0);   /* only one switch of an interface at a time */
-        if (driver_now(t) == d) /* a driver that was just loaded binds every interface that has none */
+        assert(t->lock >= 0); /* only one switch of an interface at a time */
+        if (driver_now(t) ==
+            d) /* a driver that was just loaded binds every interface that has none */
                 return 0;
         if (lock >= 0)
                 entry_error = entry_push(t, d);
-        /* The bind is tried also without the entry: a driver that should not have the disk declines. */
+        /* The bind is tried also without the entry: a driver that should not have the disk
+         * declines. */
         r = bind_and_check(t, d);
-        /* Without the entry a driver declines a good disk. A program that writes the parameter, too, knows no lock. */
+        /* Without the entry a driver declines a good disk. A program that writes the parameter,
+         * too, knows no lock. */
         changed = r < 0 && lock >= 0 && entry_needed(t, d, lost) != 0;
         if (lock >= 0)
                 entry_pop(t);
@@ -119,8 +127,9 @@ int attach(struct transaction *t, enum driver d)
 }
 
 /*
- * Waits for the disks. Returns 0 also if only udev has not finished: the driver works, and another bind would not help udev.
- * Returns 0 also if a signal waits: there is no time to try another driver.
+ * Waits for the disks. Returns 0 also if only udev has not finished: the driver works, and another
+ * bind would not help udev. Returns 0 also if a signal waits: there is no time to try another
+ * driver.
  */
 static int disks_back(struct transaction *t)
 {
@@ -145,8 +154,8 @@ static int attach_to_any(struct transaction *t)
 }
 
 /*
- * Unbinds the driver without deleting the LUNs: if a disk does not answer, `delete` waits a minute. On -errno the disk stays on
- * its driver: it is in use (-EBUSY), or that cannot be known.
+ * Unbinds the driver without deleting the LUNs: if a disk does not answer, `delete` waits a minute.
+ * On -errno the disk stays on its driver: it is in use (-EBUSY), or that cannot be known.
  */
 static int unbind_claimed(struct transaction *t)
 {
@@ -163,7 +172,8 @@ static int unbind_claimed(struct transaction *t)
         if (r == -EBUSY)
                 return r;
         if (r < 0)
-                log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now), strerror(-r));
+                log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now),
+                            strerror(-r));
         return 0;
 }
 
@@ -204,15 +214,18 @@ static bool host_rescan(struct transaction *t)
 
         if (r == 0 || r == -ENODEV)
                 return false;
-        /* It cannot be read without memory. If it has another host by now, the scan of the former one does no harm. */
-        (void) snprintf(path, sizeof(path), "class/scsi_host/%s/scan", r > 0 ? now.host : t->disk.host);
+        /* It cannot be read without memory. If it has another host by now, the scan of the former
+         * one does no harm. */
+        (void) snprintf(path, sizeof(path), "class/scsi_host/%s/scan",
+                        r > 0 ? now.host : t->disk.host);
         usb_disk_done(&now);
         return attr_write(t->roots.sys, path, "- - -") >= 0;
 }
 
 void attach_back(struct transaction *t)
 {
-        enum driver back = t->from != DRIVER_NONE ? t->from : DRIVER_USB_STORAGE, order[] = {back, back, t->to};
+        enum driver back = t->from != DRIVER_NONE ? t->from : DRIVER_USB_STORAGE,
+                    order[] = {back, back, t->to};
         int r = -ENODEV, used = 0;
 
         if (record_check(t) < 0)
@@ -231,7 +244,8 @@ void attach_back(struct transaction *t)
                         return;
                 }
                 if (r < 0)
-                        log_warning("%s: not back on %s: %s", t->interface, driver_to_string(order[i]), strerror(-r));
+                        log_warning("%s: not back on %s: %s", t->interface,
+                                    driver_to_string(order[i]), strerror(-r));
         }
         if (driver_now(t) == DRIVER_NONE)
                 (void) attach_to_any(t);

@@ -10,9 +10,10 @@
 #include "sys/state/switch-record.h"
 
 /*
- * A claim may hang, so a child takes it. The child does not outlive the switch: no other process would end it, and the disk could
- * not be mounted. The child has its own lock on the lock file of the record (sys/state/switch-record.h). When that lock is free,
- * the child and all its open files are gone.
+ * A claim may hang, so a child takes it. The child does not outlive the switch: no other process
+ * would end it, and the disk could not be mounted. The child has its own lock on the lock file of
+ * the record (sys/state/switch-record.h). When that lock is free, the child and all its open files
+ * are gone.
  */
 
 #define LEFT_TRIES 200 /* two seconds: a child that hangs in the kernel cannot be waited for */
@@ -28,7 +29,8 @@ void child_begin(struct transaction *t, pid_t parent, int other_end)
         uevents_close(TAKE_PTR(t->events));
         /* A child that hangs stays behind. It must not keep the lock of the switch. */
         (void) close_keep_errno(t->lock);
-        t->lock = openat(t->roots.run, SWITCH_LOCK_PATH(t->interface), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        t->lock = openat(t->roots.run, SWITCH_LOCK_PATH(t->interface),
+                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (t->lock >= 0)
                 (void) switch_lock_take(t->lock, SWITCH_LOCK_CHILDREN);
 }
@@ -45,7 +47,8 @@ void children_end(const struct transaction *t)
 
 bool child_answers(int fd, struct awake deadline)
 {
-        int msec = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC), haste = HASTE_BUDGET / USEC_PER_MSEC, n;
+        int msec = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC),
+            haste = HASTE_BUDGET / USEC_PER_MSEC, n;
 
         do {
                 n = MIN(msec, LOOK_AGAIN_MSEC);

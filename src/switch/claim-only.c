@@ -3,8 +3,9 @@
 #include "sys/users/users.h"
 
 /*
- * No switch: only the claim, for a program that wants a disk exclusively. A process of its own has the claim, since the open of a
- * sick disk may hang. The claim ends with the process that wanted it, which closes our stdin.
+ * No switch: only the claim, for a program that wants a disk exclusively. A process of its own has
+ * the claim, since the open of a sick disk may hang. The claim ends with the process that wanted
+ * it, which closes our stdin.
  */
 
 static int claim_only_take(struct transaction *t)
@@ -19,7 +20,8 @@ static int claim_only_take(struct transaction *t)
         return 0;
 }
 
-/* A process that has the disk open without a claim is a user, too. Exempt are the processes that only this claim let in. */
+/* A process that has the disk open without a claim is a user, too. Exempt are the processes that
+ * only this claim let in. */
 static int take_if_free(struct transaction *t)
 {
         int r = look_for_users(t, true);

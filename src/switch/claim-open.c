@@ -9,9 +9,12 @@
 #define OPEN_BUDGET USEC_PER_SEC
 #define OPEN_AGAIN_MSEC 20
 #define LOOK_AGAIN_MSEC 50
-#define PROBE_BUDGET (2 * USEC_PER_SEC) /* a probe without a spin-up needs a fraction of it; uasd waits for a longer one */
+#define PROBE_BUDGET                                                                               \
+        (2 * USEC_PER_SEC) /* a probe without a spin-up needs a fraction of it; uasd waits for a   \
+                              longer one */
 
-static int open_online(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
+static int open_online(struct transaction *t, struct awake deadline,
+                       char ret_busy[static BLOCK_NAME_MAX])
 {
         _cleanup_free_ struct lun *online = calloc(t->disk.n_luns, sizeof(*online));
         size_t n = 0;
@@ -29,7 +32,8 @@ static int open_online(struct transaction *t, struct awake deadline, char ret_bu
 }
 
 /* The kernel shows a disk in sysfs a moment before it can be opened. */
-static int open_until(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
+static int open_until(struct transaction *t, struct awake deadline,
+                      char ret_busy[static BLOCK_NAME_MAX])
 {
         struct awake end = awake_in(OPEN_BUDGET);
 
@@ -42,7 +46,8 @@ static int open_until(struct transaction *t, struct awake deadline, char ret_bus
         }
 }
 
-/* Waits until the kernel has probed every LUN. -EAGAIN: a LUN is still being probed at the deadline. */
+/* Waits until the kernel has probed every LUN. -EAGAIN: a LUN is still being probed at the
+ * deadline. */
 static int wait_for_probes(struct transaction *t, struct awake deadline)
 {
         for (;;) {
@@ -64,7 +69,8 @@ static int wait_for_probes(struct transaction *t, struct awake deadline)
         }
 }
 
-static int claim_try(struct transaction *t, struct awake probed, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
+static int claim_try(struct transaction *t, struct awake probed, struct awake deadline,
+                     char ret_busy[static BLOCK_NAME_MAX])
 {
         int r;
 

@@ -11,10 +11,11 @@
 #define LOOK_AGAIN_USEC 200
 
 /*
- * As soon as the delete of a LUN begins (SDEV_CANCEL), scsi_device_get() fails, and so does every open. Its block device is dead
- * much later, since the kernel waits for RCU in between. Until then our claim would make an open fail with EBUSY, as if the disk
- * were in use, although it is about to disappear. The write to `delete` returns only after all that. So a thread releases the
- * claim during the write.
+ * As soon as the delete of a LUN begins (SDEV_CANCEL), scsi_device_get() fails, and so does every
+ * open. Its block device is dead much later, since the kernel waits for RCU in between. Until then
+ * our claim would make an open fail with EBUSY, as if the disk were in use, although it is about to
+ * disappear. The write to `delete` returns only after all that. So a thread releases the claim
+ * during the write.
  */
 struct claim_releaser {
         struct transaction *t;
@@ -22,16 +23,20 @@ struct claim_releaser {
         pthread_t thread;
         sem_t runs, go;
         bool there;
-        atomic_size_t begun; /* number of LUNs whose delete has begun: the thread releases their claims */
+        atomic_size_t
+                begun; /* number of LUNs whose delete has begun: the thread releases their claims */
         atomic_bool over;
 };
 
 static bool lun_leaves(const struct claim_releaser *d, const struct lun *l)
 {
         char path[128], state[32];
-        int r = (int) attr_read(d->dir, lun_attribute(d->t->disk.host, l, "state", path, sizeof(path)), state, sizeof(state));
+        int r = (int) attr_read(d->dir,
+                                lun_attribute(d->t->disk.host, l, "state", path, sizeof(path)),
+                                state, sizeof(state));
 
-        return r == -ENOENT || r == -ENODEV || (r > 0 && (streq(state, "cancel") || streq(state, "deleted")));
+        return r == -ENOENT || r == -ENODEV ||
+               (r > 0 && (streq(state, "cancel") || streq(state, "deleted")));
 }
 
 static void sem_await(sem_t *s)
@@ -59,7 +64,8 @@ static bool releaser_let_go(struct claim_releaser *d)
         return !left;
 }
 
-/* If the disk does not answer the last flush, the delete may take a minute. The thread ends with `over`. */
+/* If the disk does not answer the last flush, the delete may take a minute. The thread ends with
+ * `over`. */
 static void *let_claims_go(void *data)
 {
         struct claim_releaser *d = data;
@@ -72,9 +78,10 @@ static void *let_claims_go(void *data)
 }
 
 /*
- * Without the thread, or if the kernel does not show the state, the claims last as long as the block devices. On one processor
- * the kernel runs a new thread after all that the delete wakes up, such as udev. So it begins before the claim, and has run once.
- * A late close also starts another grace period of RCU, which the delete would wait for.
+ * Without the thread, or if the kernel does not show the state, the claims last as long as the
+ * block devices. On one processor the kernel runs a new thread after all that the delete wakes up,
+ * such as udev. So it begins before the claim, and has run once. A late close also starts another
+ * grace period of RCU, which the delete would wait for.
  */
 static void claim_releaser_begin(struct claim_releaser *d)
 {
@@ -105,8 +112,8 @@ static void claim_releaser_end(struct claim_releaser *d)
 }
 
 /*
- * While a LUN is deleted its transport still works, so sd's last flush reaches the drive. At unbind `uas` fails every command
- * before sd is removed (docs/switch.md).
+ * While a LUN is deleted its transport still works, so sd's last flush reaches the drive. At unbind
+ * `uas` fails every command before sd is removed (docs/switch.md).
  */
 static int delete_all(struct transaction *t, struct claim_releaser *d)
 {
@@ -123,7 +130,8 @@ static int delete_all(struct transaction *t, struct claim_releaser *d)
                         return tx_fail(t, UASD_EXIT_DEFERRED, r, NOT_CLAIMED);
                 }
                 if (r < 0)
-                        return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "cannot take %s away: %s", l->scsi, strerror(-r));
+                        return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "cannot take %s away: %s",
+                                       l->scsi, strerror(-r));
         }
         return 0;
 }
@@ -140,8 +148,9 @@ static int claim_and_delete(struct transaction *t, struct claim_releaser *d)
 }
 
 /*
- * All slow work comes before close_door(): every open between the claim and its end fails. The deletes use the directory of the
- * interface: when the disk is unplugged, it is dead, while another disk may get the same host number at once.
+ * All slow work comes before close_door(): every open between the claim and its end fails. The
+ * deletes use the directory of the interface: when the disk is unplugged, it is dead, while another
+ * disk may get the same host number at once.
  */
 int luns_delete(struct transaction *t)
 {
@@ -150,7 +159,8 @@ int luns_delete(struct transaction *t)
         int r;
 
         if (dir < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, dir, "the disk is no longer the one that was looked at");
+                return tx_fail(t, UASD_EXIT_FAILED, dir,
+                               "the disk is no longer the one that was looked at");
         claim_releaser_begin(&d);
         r = claim_and_delete(t, &d);
         claim_releaser_end(&d);

@@ -3,14 +3,17 @@
 #include "switch/transaction.h"
 #include "sys/usb/usbdisk.h"
 
-/* The checks before the first change to a disk. The first change itself, if no program has seen the disk. */
+/* The checks before the first change to a disk. The first change itself, if no program has seen the
+ * disk. */
 
 int may_begin(struct transaction *t)
 {
         if (signal_waits())
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EINTR, t->detached ? N_("ended by a signal") : ENDED_BY_SIGNAL);
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EINTR,
+                               t->detached ? N_("ended by a signal") : ENDED_BY_SIGNAL);
         if (t->hold_deadline && awake_left(undo_deadline(t)) <= scan_delay(t, t->to))
-                return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
+                return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME,
+                               "too little is left of the hold for a switch and its undo");
         return 0;
 }
 
@@ -27,7 +30,9 @@ int will_move(struct transaction *t)
 void listen_for_disks(struct transaction *t)
 {
         if (!t->no_udev && !t->events)
-                (void) uevents_open(UEVENTS_ANNOUNCED, &t->events); /* on failure the disks are awaited only in sysfs */
+                (void) uevents_open(
+                        UEVENTS_ANNOUNCED,
+                        &t->events); /* on failure the disks are awaited only in sysfs */
 }
 
 int before_uas_comes(struct transaction *t)
@@ -36,8 +41,9 @@ int before_uas_comes(struct transaction *t)
 }
 
 /*
- * Inside delay_use the kernel has not looked at the disk yet: there is nothing to claim, and little time is left. So its driver
- * is unbound first. Without a driver the kernel does not scan the disk, and the steps up to the bind have all the time they need.
+ * Inside delay_use the kernel has not looked at the disk yet: there is nothing to claim, and little
+ * time is left. So its driver is unbound first. Without a driver the kernel does not scan the disk,
+ * and the steps up to the bind have all the time they need.
  */
 int step_detach(struct transaction *t)
 {
@@ -59,14 +65,17 @@ int step_detach(struct transaction *t)
         t->moved = t->detached = true;
         r = driver_unbind(t, t->from);
         /* In a probe that declines the disk the driver only seems to have it. */
-        if (r == -ENODEV && attachment_there(t) && usb_disk_driver(&t->roots, t->interface) == DRIVER_NONE)
+        if (r == -ENODEV && attachment_there(t) &&
+            usb_disk_driver(&t->roots, t->interface) == DRIVER_NONE)
                 return 0;
         if (r == -EBUSY) {
                 t->moved = t->detached = false;
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "its disk appeared before it could be switched");
+                return tx_fail(t, UASD_EXIT_DEFERRED, r,
+                               "its disk appeared before it could be switched");
         }
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s", driver_to_string(t->from), strerror(-r));
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s",
+                               driver_to_string(t->from), strerror(-r));
         return 0;
 }
 

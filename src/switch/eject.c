@@ -9,9 +9,9 @@
 #include "sys/state/switch-record.h"
 
 /*
- * Ejects a disk: no process uses it, each byte is on the medium, and the drive has stopped. Then one write to sysfs makes the
- * kernel remove the USB device and disable its port until the disk is plugged in again. Up to that write the disk is as it was,
- * so there is nothing to undo.
+ * Ejects a disk: no process uses it, each byte is on the medium, and the drive has stopped. Then
+ * one write to sysfs makes the kernel remove the USB device and disable its port until the disk is
+ * plugged in again. Up to that write the disk is as it was, so there is nothing to undo.
  */
 
 #define SWITCH_BUDGET (120 * USEC_PER_SEC) /* longer than a switch takes, with its undo */
@@ -31,20 +31,26 @@ static int eject_may_go(struct transaction *t)
         char of_device[INTERFACE_NAME_MAX];
         int n;
 
-        (void) copy_part(of_device, sizeof(of_device), t->interface, strcspn(t->interface, ":") + 1);
+        (void) copy_part(of_device, sizeof(of_device), t->interface,
+                         strcspn(t->interface, ":") + 1);
         n = dir_list(t->roots.sys, SYSFS_USB_DEVICES, of_device, &interfaces);
         if (n < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, n, "cannot read the interfaces of its device: %s", strerror(-n));
+                return tx_fail(t, UASD_EXIT_FAILED, n,
+                               "cannot read the interfaces of its device: %s", strerror(-n));
         if (t->from == DRIVER_OTHER)
-                return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s", t->disk.facts.driver_name);
+                return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s",
+                               t->disk.facts.driver_name);
         if (n > 1 || (n == 1 && !streq(interfaces[0], t->interface)))
-                return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the USB device has other interfaces, which would go as well");
+                return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY,
+                               "the USB device has other interfaces, which would go as well");
         if (t->from != DRIVER_NONE && t->disk.n_luns == 0)
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EAGAIN, "the kernel is still looking for its disk");
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EAGAIN,
+                               "the kernel is still looking for its disk");
         return 0;
 }
 
-/* A switch that is under way ends first. The disk may have other names after it, so it is read again. */
+/* A switch that is under way ends first. The disk may have other names after it, so it is read
+ * again. */
 static int eject_begin(struct transaction *t)
 {
         struct awake deadline = awake_in(SWITCH_BUDGET);
@@ -59,7 +65,8 @@ static int eject_begin(struct transaction *t)
         } while (r == -EALREADY && awake_left(deadline) > 0 && poll(NULL, 0, LOOK_AGAIN_MSEC) == 0);
         t->pid1_error = -ENOENT; /* whether the machine goes down does not matter */
         if (r == -EALREADY)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
+                return tx_fail(t, UASD_EXIT_DEFERRED, r,
+                               "another switch of this disk is under way");
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record: %s", strerror(-r));
         r = eject_identify(t);
@@ -89,7 +96,8 @@ static int eject_stop(struct transaction *t)
                 r = claim_stop(&t->claim, i);
                 /* Its cache is flushed. A drive that cannot be stopped loses nothing. */
                 if (r < 0)
-                        log_info("%s: %s does not stop: %s", t->interface, t->claim.nodes[i].name, strerror(-r));
+                        log_info("%s: %s does not stop: %s", t->interface, t->claim.nodes[i].name,
+                                 strerror(-r));
         }
         return 0;
 }
@@ -101,7 +109,8 @@ static int eject_remove(struct transaction *t)
         if (r == -EBUSY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, NOT_CLAIMED);
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "the kernel does not remove it: %s", strerror(-r));
+                return tx_fail(t, UASD_EXIT_FAILED, r, "the kernel does not remove it: %s",
+                               strerror(-r));
         return 0;
 }
 
@@ -110,7 +119,8 @@ static bool is_udev(const struct transaction *t, const struct user *u)
         return user_is_udev(u);
 }
 
-/* After an umount or a write udev reads the disk. This is no user: it ends soon, or has ended by now. */
+/* After an umount or a write udev reads the disk. This is no user: it ends soon, or has ended by
+ * now. */
 static bool udev_reads_it(const struct transaction *t)
 {
         size_t n;
@@ -145,7 +155,8 @@ int transaction_eject(struct transaction *t)
                 signals_block();
                 if (i == 0)
                         deadline = awake_in(UDEV_BUDGET);
-                else if (r == -EBUSY && steps[i].run != eject_remove && awake_left(deadline) > 0 && udev_reads_it(t)) {
+                else if (r == -EBUSY && steps[i].run != eject_remove && awake_left(deadline) > 0 &&
+                         udev_reads_it(t)) {
                         claim_drop(&t->claim);
                         (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
                         t->code = UASD_EXIT_OK;

@@ -10,16 +10,18 @@
 #include "sys/io/clock.h"
 
 /*
- * A disk may fail because of its machine: it had too little power, its controller died, it was reset after a sleep, or an
- * administrator has unbound it. logind's inhibitor delays a sleep for five seconds, and a write to /sys/power/state asks no
- * program.
+ * A disk may fail because of its machine: it had too little power, its controller died, it was
+ * reset after a sleep, or an administrator has unbound it. logind's inhibitor delays a sleep for
+ * five seconds, and a write to /sys/power/state asks no program.
  */
 
-#define RECORDS_MAX 65536 /* more than the kernel's log has; it may be filled faster than it is read */
+#define RECORDS_MAX                                                                                \
+        65536 /* more than the kernel's log has; it may be filled faster than it is read */
 
 /* The kernel's reports about the disk. */
 struct reports {
-        const char *excuse; /* what happened to its power or its controller around this switch; NULL: nothing */
+        const char *excuse; /* what happened to its power or its controller around this switch;
+                               NULL: nothing */
         bool fault;         /* the bridge has failed */
 };
 
@@ -42,12 +44,15 @@ static struct reports read_reports(const struct transaction *t, int log, usec_t 
         struct sign s;
 
         for (unsigned i = 0; i < RECORDS_MAX && log >= 0 && kmsg_next(log, &k) > 0; i++) {
-                if (k.usec < since || !sign_read(&k, &s) || !sign_about(&s, &t->disk.facts, t->disk.host, &s))
+                if (k.usec < since || !sign_read(&k, &s) ||
+                    !sign_about(&s, &t->disk.facts, t->disk.host, &s))
                         continue;
-                /* A bad place excuses uas only if the old driver cannot read it either (reread.c). */
+                /* A bad place excuses uas only if the old driver cannot read it either (reread.c).
+                 */
                 if (s.excuses && s.blame != BLAME_DISK)
                         reports.excuse = s.what;
-                /* The number of the new host is not known. But each reset is reported about the USB device as well. */
+                /* The number of the new host is not known. But each reset is reported about the USB
+                 * device as well. */
                 else if (s.blame == BLAME_BRIDGE && s.place == PLACE_DEVICE)
                         reports.fault = true;
         }
@@ -55,14 +60,15 @@ static struct reports read_reports(const struct transaction *t, int log, usec_t 
 }
 
 /*
- * The times in the log are those of local_clock(), which no program sets right: after weeks they differ by minutes from
- * CLOCK_MONOTONIC. So they only find what came before the switch.
+ * The times in the log are those of local_clock(), which no program sets right: after weeks they
+ * differ by minutes from CLOCK_MONOTONIC. So they only find what came before the switch.
  */
 const char *machine_excuses(const struct transaction *t)
 {
         _cleanup_close_ int whole = open_log(t);
         usec_t began = t->began.usec ?: now_awake().usec, asleep;
-        struct reports before = read_reports(t, whole, began > EXCUSE_USEC ? began - EXCUSE_USEC : 0),
+        struct reports before = read_reports(t, whole,
+                                             began > EXCUSE_USEC ? began - EXCUSE_USEC : 0),
                        since = read_reports(t, t->log, 0);
 
         /* Without `began` this is a recovery, which does not know the time of the switch. */

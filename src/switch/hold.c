@@ -15,7 +15,8 @@
 #define ALONE_USEC (AWAIT_USEC / 2)
 #define UDEV_BUDGET (3 * USEC_PER_SEC)
 
-#define UNDO_BUDGET (5 * USEC_PER_SEC) /* an unbind, a bind and delay_use, at most; a third of a short hold */
+#define UNDO_BUDGET                                                                                \
+        (5 * USEC_PER_SEC) /* an unbind, a bind and delay_use, at most; a third of a short hold */
 
 struct awake undo_deadline(const struct transaction *t)
 {
@@ -38,7 +39,8 @@ static usec_t hold_length(const struct transaction *t)
         return MIN(t->config.hold_usec, HOLD_MAX_USEC);
 }
 
-/* Starts the timer, unless it was started a moment ago. After a failure PID 1 is not asked again: a switch waits only once. */
+/* Starts the timer, unless it was started a moment ago. After a failure PID 1 is not asked again: a
+ * switch waits only once. */
 static int hold_arm(struct transaction *t)
 {
         usec_t now = now_boottime();
@@ -48,8 +50,9 @@ static int hold_arm(struct transaction *t)
         if (t->armed && now < t->armed + hold_length(t) / 2)
                 return 0;
         if (t->pid1_error >= 0)
-                t->pid1_error = pid1_ask_and_wait(PID1_ASK_RELEASE, t->interface,
-                                                  awake_in(t->detached && !t->bound ? PID1_LONG_USEC : PID1_USEC));
+                t->pid1_error = pid1_ask_and_wait(
+                        PID1_ASK_RELEASE, t->interface,
+                        awake_in(t->detached && !t->bound ? PID1_LONG_USEC : PID1_USEC));
         if (t->pid1_error < 0)
                 return t->pid1_error;
         t->armed = now_boottime();
@@ -63,7 +66,8 @@ int switch_hold_prepare(struct transaction *t)
         return hold_arm(t);
 }
 
-/* Without a timer there is no hold. It is not needed either: without PID 1 no process mounts the disk meanwhile. */
+/* Without a timer there is no hold. It is not needed either: without PID 1 no process mounts the
+ * disk meanwhile. */
 static void hold_set(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
@@ -71,10 +75,13 @@ static void hold_set(struct transaction *t)
 
         if (t->holding || hold_arm(t) < 0)
                 return;
-        /* A mark "released" belongs to an earlier hold on this attachment. This hold is our own, and short. */
-        (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){.released = false});
+        /* A mark "released" belongs to an earlier hold on this attachment. This hold is our own,
+         * and short. */
+        (void) attachment_change(&t->roots, f, MARK_RELEASED,
+                                 &(struct attachment_mark){.released = false});
         m.deadline = t->armed + hold_length(t);
-        assert(t->armed != 0 && m.deadline > t->armed); /* every hold has a deadline, and a timer that ends it */
+        assert(t->armed != 0 &&
+               m.deadline > t->armed); /* every hold has a deadline, and a timer that ends it */
         t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
         /* A boot or a user waits for this disk: its time is that of the hold. */
         if (t->holding && t->plugged && !t->hold_deadline) {
@@ -105,7 +112,8 @@ void switch_hold_begin(struct transaction *t)
                 switch_hold_await(t);
         if (t->awaited && record_write(t, t->step) < 0)
                 t->awaited = false;
-        if (t->plugged || !t->awaited) /* a boot or a user waits for it: if this process dies, PID 1 ends the hold */
+        if (t->plugged || !t->awaited) /* a boot or a user waits for it: if this process dies, PID 1
+                                          ends the hold */
                 hold_set(t);
 }
 
@@ -127,8 +135,9 @@ void switch_hold_if_long(struct transaction *t)
 }
 
 /*
- * While udev's worker waits, it has the disk open, and the kernel cannot use its name again. So the worker may go on: it sees
- * that the disk is held. The disks that appear later are held in the same way.
+ * While udev's worker waits, it has the disk open, and the kernel cannot use its name again. So the
+ * worker may go on: it sees that the disk is held. The disks that appear later are held in the same
+ * way.
  */
 void switch_hold_for_undo(struct transaction *t, bool known)
 {
@@ -161,7 +170,8 @@ void switch_hold_end(struct transaction *t)
         t->hold_deadline = 0;
         if (silent || t->no_udev)
                 return;
-        (void) usb_disk_read(&t->roots, t->interface, false, &now); /* on failure it is no attachment */
+        (void) usb_disk_read(&t->roots, t->interface, false,
+                             &now); /* on failure it is no attachment */
         if (attachment_same(t, &now.facts))
                 (void) trigger_add(&t->roots, now.luns, now.n_luns);
 }

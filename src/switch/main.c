@@ -22,25 +22,26 @@ enum task {
 
 static void switch_help(void)
 {
-        (void) printf("uasd-switch [OPTION...] INTERFACE uas|usb-storage\n"
-                      "uasd-switch --recover|--claim|--claim-again|--eject INTERFACE\n"
-                      "uasd-switch --standby\n\n"
-                      "Moves one USB disk to the other driver, if nothing uses it. Run by uasd, or by hand in a rescue shell.\n\n"
-                      "  -h --help                Show this help\n"
-                      "     --version             Show the version\n"
-                      "     --automatic           No user asked for it: one try an attachment\n"
-                      "     --plugged             The disk was just plugged in, or is held since boot\n"
-                      "     --hold-deadline=USEC  It is held until then (CLOCK_BOOTTIME, microseconds)\n"
-                      "     --attachment=BUS-DEV[-INODE]\n"
-                      "                           Only if the USB device at the interface has these numbers\n"
-                      "     --no-udev             udev does not see the disk meanwhile: as in a rule of the initramfs\n"
-                      "     --machine             Progress and result as lines on stdout\n"
-                      "     --recover             Finish or undo what a killed uasd-switch left behind\n"
-                      "     --claim               Claim the disk, if nothing uses it, until the standard input ends\n"
-                      "     --claim-again         The same, also if a process has it open\n"
-                      "     --eject               Stop the disk and remove its USB device, if no process uses it\n"
-                      "     --standby             Read the arguments from the standard input, a NUL after each, and\n"
-                      "                           run with them. At its end: exit\n");
+        (void) printf(
+                "uasd-switch [OPTION...] INTERFACE uas|usb-storage\n"
+                "uasd-switch --recover|--claim|--claim-again|--eject INTERFACE\n"
+                "uasd-switch --standby\n\n"
+                "Moves one USB disk to the other driver, if nothing uses it. Run by uasd, or by hand in a rescue shell.\n\n"
+                "  -h --help                Show this help\n"
+                "     --version             Show the version\n"
+                "     --automatic           No user asked for it: one try an attachment\n"
+                "     --plugged             The disk was just plugged in, or is held since boot\n"
+                "     --hold-deadline=USEC  It is held until then (CLOCK_BOOTTIME, microseconds)\n"
+                "     --attachment=BUS-DEV[-INODE]\n"
+                "                           Only if the USB device at the interface has these numbers\n"
+                "     --no-udev             udev does not see the disk meanwhile: as in a rule of the initramfs\n"
+                "     --machine             Progress and result as lines on stdout\n"
+                "     --recover             Finish or undo what a killed uasd-switch left behind\n"
+                "     --claim               Claim the disk, if nothing uses it, until the standard input ends\n"
+                "     --claim-again         The same, also if a process has it open\n"
+                "     --eject               Stop the disk and remove its USB device, if no process uses it\n"
+                "     --standby             Read the arguments from the standard input, a NUL after each, and\n"
+                "                           run with them. At its end: exit\n");
 }
 
 static int arguments_parse(int argc, char *argv[], struct transaction *t, int *ret_task)
@@ -82,14 +83,17 @@ static int arguments_parse(int argc, char *argv[], struct transaction *t, int *r
                         return 0;
                 case OPT_HOLD:
                         if (parse_uint(optarg, 10, UINT64_MAX, &v) < 0) {
-                                log_error("--hold-deadline: not a number of microseconds: %s", optarg);
+                                log_error("--hold-deadline: not a number of microseconds: %s",
+                                          optarg);
                                 return -EINVAL;
                         }
                         t->hold_deadline = v;
                         break;
                 case OPT_ATTACHMENT:
                         if (!attachment_id_parse(optarg, &t->meant)) {
-                                log_error("--attachment: not the numbers of a bus and a device (such as 2-5): %s", optarg);
+                                log_error(
+                                        "--attachment: not the numbers of a bus and a device (such as 2-5): %s",
+                                        optarg);
                                 return -EINVAL;
                         }
                         break;
@@ -104,7 +108,8 @@ static int arguments_parse(int argc, char *argv[], struct transaction *t, int *r
                 return 1;
         operands = *ret_task == TASK_SWITCH ? 2 : 1;
         if (argc - optind != operands) {
-                log_error("INTERFACE%s expected; see --help", *ret_task != TASK_SWITCH ? "" : " and driver");
+                log_error("INTERFACE%s expected; see --help",
+                          *ret_task != TASK_SWITCH ? "" : " and driver");
                 return -EINVAL;
         }
         t->interface = argv[optind];
@@ -155,8 +160,9 @@ static int job_parse(char *job, ssize_t n, struct transaction *t, int *ret_task)
 }
 
 /*
- * The standby has loaded what it needs before a disk becomes free, and read nothing that may change until then. Returns 1, 0 if
- * there is no job, or -EINVAL. The transaction keeps pointers into `job`.
+ * The standby has loaded what it needs before a disk becomes free, and read nothing that may change
+ * until then. Returns 1, 0 if there is no job, or -EINVAL. The transaction keeps pointers into
+ * `job`.
  */
 static int standby_job(char job[static SWITCH_JOB_MAX + 1], struct transaction *t, int *ret_task)
 {
@@ -183,7 +189,8 @@ static void describe_success(struct transaction *t)
         else
                 (void) snprintf(t->text, sizeof(t->text), "moved from %s to %s", from, to);
         if (t->kept)
-                text_add(t->text, sizeof(t->text), "; %s", N_("in use again before it could be tried"));
+                text_add(t->text, sizeof(t->text), "; %s",
+                         N_("in use again before it could be tried"));
 }
 
 int main(int argc, char *argv[])
@@ -202,7 +209,8 @@ int main(int argc, char *argv[])
                 return UASD_EXIT_OK;
         if (t.machine)
                 log_for(getppid());
-        (void) signal(SIGPIPE, SIG_IGN); /* the reader of our output may die; the switch continues */
+        (void) signal(SIGPIPE,
+                      SIG_IGN); /* the reader of our output may die; the switch continues */
         if (roots_open(&t.roots, NULL) < 0 || conf_load(&t.roots, &t.config, NULL, NULL) < 0) {
                 log_error("no sysfs on /sys");
                 return UASD_EXIT_FAILED;

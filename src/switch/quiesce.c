@@ -12,9 +12,11 @@ static int refuse_user(struct transaction *t, const struct user *u)
         const char *kind = user_kind_to_string(u->kind);
 
         if (u->where)
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s at %s", kind, u->device, u->where);
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s at %s", kind,
+                               u->device, u->where);
         if (u->command)
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s by %s", kind, u->device, u->command);
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s by %s", kind,
+                               u->device, u->command);
         return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s", kind, u->device);
 }
 
@@ -38,7 +40,8 @@ int look_for_users(struct transaction *t, bool deep)
         int r = users_find(&t->roots, t->disk.luns, t->disk.n_luns, deep, &users, &n);
 
         if (r < 0) /* unknown counts as in use */
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot find out who uses the disk: %s", strerror(-r));
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot find out who uses the disk: %s",
+                               strerror(-r));
         return refuse_users(t, users, n);
 }
 
@@ -48,7 +51,8 @@ int refuse_claimed(struct transaction *t, const char *node)
 
         (void) copy_string(u.device, sizeof(u.device), node);
         report_user(t, &u);
-        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: a mount or a program has claimed %s", node);
+        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: a mount or a program has claimed %s",
+                       node);
 }
 
 int count_exempt(const struct transaction *t, const struct usb_disk *d,
@@ -67,15 +71,18 @@ int count_exempt(const struct transaction *t, const struct usb_disk *d,
         return n > *ret ? -EBUSY : 0;
 }
 
-/* A new node or medium may have users, and was neither watched nor synced. The next try has to begin with it. */
+/* A new node or medium may have users, and was neither watched nor synced. The next try has to
+ * begin with it. */
 static int same_media(struct transaction *t)
 {
         int r = look_for_media(t);
 
         if (r == -ESTALE)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a medium was put in or taken out, or partitions were read again");
+                return tx_fail(t, UASD_EXIT_DEFERRED, r,
+                               "a medium was put in or taken out, or partitions were read again");
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface,
+                               strerror(-r));
         return 0;
 }
 
@@ -90,7 +97,8 @@ int look_for_strangers(struct transaction *t)
         for (size_t i = 0; i < t->disk.n_luns && !u.device[0]; i++)
                 (void) copy_string(u.device, sizeof(u.device), luns[i].disk.name);
         report_user(t, &u);
-        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: a program that cannot be named has the disk open");
+        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY,
+                       "in use: a program that cannot be named has the disk open");
 }
 
 int sync_nodes(struct transaction *t)
@@ -99,7 +107,9 @@ int sync_nodes(struct transaction *t)
         int r = claim_sync(&t->claim, node);
 
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r));
+                return tx_fail(t, UASD_EXIT_FAILED, r,
+                               "%s cannot be synced: %s; it stays on its driver", node,
+                               strerror(-r));
         return 0;
 }
 
@@ -109,7 +119,8 @@ int undisturbed(struct transaction *t)
         enum disturbance d;
         int r;
 
-        for (int tries = 0; tries < 5 && (d = claim_disturbed(&t->claim)) != DISTURBANCE_NONE; tries++) {
+        for (int tries = 0; tries < 5 && (d = claim_disturbed(&t->claim)) != DISTURBANCE_NONE;
+             tries++) {
                 r = look_for_users(t, true);
                 if (r < 0)
                         return r;
@@ -129,7 +140,8 @@ int take_fingerprint(struct transaction *t)
         int r;
 
         t->written = claim_written(&t->roots, &t->claim);
-        /* Inside delay_use, or without a driver, there is no disk yet. A disk that is offline has no data to compare. */
+        /* Inside delay_use, or without a driver, there is no disk yet. A disk that is offline has
+         * no data to compare. */
         if (t->claim.n == 0 || t->offline)
                 return 0;
         free(TAKE_PTR(t->fingerprint));
@@ -149,7 +161,8 @@ static int door_prepare(struct transaction *t, bool first, bool changed, int *re
         enum disturbance d = claim_disturbed(&t->claim);
         int n = (int) t->claim.n, r;
 
-        /* Counted before the search by name. If all opens that the driver counts are ours, the search is not needed. */
+        /* Counted before the search by name. If all opens that the driver counts are ours, the
+         * search is not needed. */
         *ret_opens = driver_opens(&t->roots, t->from);
         if (d != DISTURBANCE_NONE || !first || *ret_opens != n) {
                 r = look_for_users(t, true);
@@ -182,14 +195,16 @@ static int door_refused(struct transaction *t, int error, const char *busy)
         case -ESTALE:
                 return tx_fail(t, UASD_EXIT_DEFERRED, error, "a program keeps writing to the disk");
         default:
-                return tx_fail(t, UASD_EXIT_FAILED, error, "cannot claim %s: %s", busy, strerror(-error));
+                return tx_fail(t, UASD_EXIT_FAILED, error, "cannot claim %s: %s", busy,
+                               strerror(-error));
         }
 }
 
 /*
- * Every open between the claim and its end fails. So the claim comes last, after all slow work. It is released at once if another
- * process has just opened the disk, since that may be about to mount it. A write changes the disk, so the sync and the
- * fingerprint are repeated. From here on no process can mount a card that is put in.
+ * Every open between the claim and its end fails. So the claim comes last, after all slow work. It
+ * is released at once if another process has just opened the disk, since that may be about to mount
+ * it. A write changes the disk, so the sync and the fingerprint are repeated. From here on no
+ * process can mount a card that is put in.
  */
 int close_door(struct transaction *t)
 {

@@ -14,7 +14,8 @@ static int take_lock(struct transaction *t)
 
         if (r < 0)
                 return r;
-        fd = openat(t->roots.run, SWITCH_LOCK_PATH(t->interface), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        fd = openat(t->roots.run, SWITCH_LOCK_PATH(t->interface),
+                    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
                 return -errno;
         r = switch_lock_take(fd, SWITCH_LOCK);
@@ -52,7 +53,8 @@ int record_write(struct transaction *t, const char *step)
         };
         int r;
 
-        /* hold_rescue() removes the record and gives the disk to another driver: a switch that wakes up late must stop. */
+        /* hold_rescue() removes the record and gives the disk to another driver: a switch that
+         * wakes up late must stop. */
         if (t->recorded) {
                 r = record_is_ours(t);
                 if (r < 0)
@@ -111,7 +113,8 @@ int record_load(struct transaction *t)
         t->n_disks = record.n_disks;
         memcpy(t->step, record.step, sizeof(t->step));
         /* Another device is at that port now. It must not be moved. */
-        t->replugged = attachment_now(&t->roots, t->interface, &now) < 0 || !attachment_id_same(now, record.attachment);
+        t->replugged = attachment_now(&t->roots, t->interface, &now) < 0 ||
+                       !attachment_id_same(now, record.attachment);
         t->moved = record.moved && !t->replugged;
         t->failed = record.failed && !t->replugged;
         t->holding = record.holding && !t->replugged;

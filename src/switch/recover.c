@@ -7,8 +7,8 @@
 #include "sys/usb/usbdisk.h"
 
 /*
- * The present driver becomes `from`: the disk stays there, also if LUNs have to be brought back. If they do not come back, the
- * former driver is tried.
+ * The present driver becomes `from`: the disk stays there, also if LUNs have to be brought back. If
+ * they do not come back, the former driver is tried.
  */
 static void keep_what_has_it(struct transaction *t, enum driver now)
 {
@@ -26,22 +26,27 @@ static void recover_disk(struct transaction *t)
         if (!t->no_udev)
                 (void) uevents_open(UEVENTS_PROCESSED, &t->events);
         /* true: its LUNs have appeared since it failed, so it was already back */
-        t->answered = now == t->from && t->disk.n_luns > 0 && luns_with_disk(t->disk.luns, t->disk.n_luns) >= t->n_disks;
+        t->answered = now == t->from && t->disk.n_luns > 0 &&
+                      luns_with_disk(t->disk.luns, t->disk.n_luns) >= t->n_disks;
         if (t->moved && now != DRIVER_OTHER) {
                 if (!back)
                         keep_what_has_it(t, now);
                 (void) record_write(t, "recover");
-                if (back || t->disk.n_luns == 0 || luns_with_disk(t->disk.luns, t->disk.n_luns) < t->n_disks)
+                if (back || t->disk.n_luns == 0 ||
+                    luns_with_disk(t->disk.luns, t->disk.n_luns) < t->n_disks)
                         attach_back(t);
         }
         if (t->failed)
-                (void) snprintf(t->text, sizeof(t->text), "under %s it did not pass; uasd-switch was killed on the way back",
+                (void) snprintf(t->text, sizeof(t->text),
+                                "under %s it did not pass; uasd-switch was killed on the way back",
                                 driver_to_string(to));
         t->to = to;
         reread(t);
-        /* Also a hold that began after the last change of the record. But a hold of the next attachment is not ours. */
+        /* Also a hold that began after the last change of the record. But a hold of the next
+         * attachment is not ours. */
         if (!t->replugged)
-                t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
+                t->holding = t->holding ||
+                             hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
         if (t->holding)
                 switch_hold_end(t);
         uevents_close(t->events);
@@ -53,8 +58,9 @@ static void recover_disk(struct transaction *t)
 }
 
 /*
- * The record shows the step of the switch, the kernel shows the present driver. The disk stays on that driver, unless it has
- * failed there. A disk without a driver goes back to its former one. Never called while the lock is held.
+ * The record shows the step of the switch, the kernel shows the present driver. The disk stays on
+ * that driver, unless it has failed there. A disk without a driver goes back to its former one.
+ * Never called while the lock is held.
  */
 int transaction_recover(struct transaction *t)
 {
@@ -64,8 +70,8 @@ int transaction_recover(struct transaction *t)
                 record_end(t);
         if (r <= 0)
                 return r;
-        log_notice("%s: a switch from %s to %s was left at step %s", t->interface, driver_to_string(t->from),
-                   driver_to_string(t->to), t->step);
+        log_notice("%s: a switch from %s to %s was left at step %s", t->interface,
+                   driver_to_string(t->from), driver_to_string(t->to), t->step);
         children_end(t); /* otherwise their claims would look like those of another process */
         quirks_in_order(t);
         r = usb_disk_read(&t->roots, t->interface, true, &t->disk);

@@ -10,16 +10,18 @@
 #include "sys/usb/usbdisk.h"
 
 /*
- * The rule protects a LUN from `delete`, an interface from `unbind`, and a USB device from `remove`. Each block device below the
- * interface must be claimed, or absent, or offline without a user. "Absent" means: no SCSI device, or one whose type never gets a
- * block device. An error in this check counts as "in use". Only this file writes these attributes (tools/check-layers), and it
- * applies the rule immediately before each write, also on the way back.
+ * The rule protects a LUN from `delete`, an interface from `unbind`, and a USB device from
+ * `remove`. Each block device below the interface must be claimed, or absent, or offline without a
+ * user. "Absent" means: no SCSI device, or one whose type never gets a block device. An error in
+ * this check counts as "in use". Only this file writes these attributes (tools/check-layers), and
+ * it applies the rule immediately before each write, also on the way back.
  */
 
 #define FILES_BUDGET (2 * USEC_PER_SEC)
 #define FILES_AGAIN_MSEC 20
 
-/* Returns true for a LUN that got no block device in the time that the kernel had: no driver took it, or the probe failed. */
+/* Returns true for a LUN that got no block device in the time that the kernel had: no driver took
+ * it, or the probe failed. */
 static bool given_up(const struct transaction *t, const struct lun *l)
 {
         for (size_t i = 0; i < t->disk.n_luns; i++)
@@ -48,7 +50,8 @@ static bool lun_may_go(const struct transaction *t, const char *host, const stru
         return !lun_awaited(l) || t->undo.active || given_up(t, l);
 }
 
-/* Applies the rule to the present devices. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if it has gone. */
+/* Applies the rule to the present devices. dir: the interface's directory. Returns 0, -EBUSY, or
+ * -ENODEV if it has gone. */
 static int rule_check(const struct transaction *t, int dir)
 {
         struct lun *luns = NULL;
@@ -63,7 +66,8 @@ static int rule_check(const struct transaction *t, int dir)
         luns_free(luns, n);
         if (r < 0)
                 return r;
-        /* The directory of an interface that has gone is empty, and another disk may be at its port. */
+        /* The directory of an interface that has gone is empty, and another disk may be at its
+         * port. */
         return faccessat(dir, "bInterfaceClass", F_OK, 0) < 0 ? -ENODEV : 0;
 }
 
@@ -116,7 +120,8 @@ static int interface_may_go(struct transaction *t)
         return TAKE_FD(dir);
 }
 
-static int driver_write(struct transaction *t, enum driver d, const char *file, int (*check)(struct transaction *t))
+static int driver_write(struct transaction *t, enum driver d, const char *file,
+                        int (*check)(struct transaction *t))
 {
         struct awake deadline = awake_in(FILES_BUDGET);
         char driver[48], path[64];
@@ -129,7 +134,8 @@ static int driver_write(struct transaction *t, enum driver d, const char *file, 
 
                 /* A driver that is being registered binds what it finds before it gets its files
                  * (drivers/base/bus.c:bus_add_driver). */
-                if (r != -ENOENT || faccessat(t->roots.sys, driver, F_OK, 0) < 0 || awake_left(deadline) == 0)
+                if (r != -ENOENT || faccessat(t->roots.sys, driver, F_OK, 0) < 0 ||
+                    awake_left(deadline) == 0)
                         return r;
                 (void) poll(NULL, 0, FILES_AGAIN_MSEC);
         }

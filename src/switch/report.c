@@ -30,7 +30,8 @@ void report_user(const struct transaction *t, const struct user *u)
         if (u->where)
                 (void) fprintf(stderr, " at %s", make_harmless(u->where, where, sizeof(where)));
         if (u->command)
-                (void) fprintf(stderr, " by %s", make_harmless(u->command, command, sizeof(command)));
+                (void) fprintf(stderr, " by %s",
+                               make_harmless(u->command, command, sizeof(command)));
         if (u->pid)
                 (void) fprintf(stderr, " (pid %i)", (int) u->pid);
         (void) fputc('\n', stderr);
@@ -38,19 +39,21 @@ void report_user(const struct transaction *t, const struct user *u)
 
 void report_claim(const struct transaction *t)
 {
-        (void) printf("%s\n", t->machine ? SWITCH_KEPT : "It is claimed, until the standard input ends.");
+        (void) printf("%s\n",
+                      t->machine ? SWITCH_KEPT : "It is claimed, until the standard input ends.");
         (void) fflush(stdout);
 }
 
 /*
- * A process that keeps a disk busy chooses its own name and its mount point. So both are made harmless, and the line is never
- * longer than uasd's buffer.
+ * A process that keeps a disk busy chooses its own name and its mount point. So both are made
+ * harmless, and the line is never longer than uasd's buffer.
  */
 void end_line(const struct transaction *t, char ret[static END_LINE_MAX])
 {
         char text[sizeof(t->text)];
 
-        (void) snprintf(ret, END_LINE_MAX, "END %i %s %s\n", t->code, t->step, make_harmless(t->text, text, sizeof(text)));
+        (void) snprintf(ret, END_LINE_MAX, "END %i %s %s\n", t->code, t->step,
+                        make_harmless(t->text, text, sizeof(text)));
 }
 
 void report_end(const struct transaction *t)

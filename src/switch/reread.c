@@ -10,9 +10,10 @@
 #include "sys/io/clock.h"
 
 /*
- * Does the driver make the difference? A bad place of the disk fails under both drivers, with any errno: each bridge has its own
- * sense data for it. So after a roll-back uasd-switch reads on usb-storage what failed under uas. A healthy disk answers each
- * read in some msec, so a short time is enough: it is still held then, and its mounts wait. A read without a claim disturbs no
+ * Does the driver make the difference? A bad place of the disk fails under both drivers, with any
+ * errno: each bridge has its own sense data for it. So after a roll-back uasd-switch reads on
+ * usb-storage what failed under uas. A healthy disk answers each read in some msec, so a short time
+ * is enough: it is still held then, and its mounts wait. A read without a claim disturbs no
  * process.
  */
 
@@ -94,8 +95,8 @@ static bool run_child(struct transaction *t, struct reread *s)
         if (t->hold_deadline && t->hold_until.usec < end.usec)
                 end = t->hold_until;
         t->examiner.pid = MAX(pid, 0);
-        t->examiner.closed =
-                pid > 0 && child_answers(pipe_fd[0], end) && read(pipe_fd[0], &word, 1) == 1 && child_answers(pipe_fd[0], end);
+        t->examiner.closed = pid > 0 && child_answers(pipe_fd[0], end) &&
+                             read(pipe_fd[0], &word, 1) == 1 && child_answers(pipe_fd[0], end);
         (void) close(pipe_fd[0]);
         if (pid > 0)
                 (void) kill(pid, SIGKILL);
@@ -109,22 +110,27 @@ static void reread_report(struct transaction *t, const struct reread *s)
 
         (void) unread_copy(&s->unread, &open);
         if (!s->begun || open.n == 0)
-                (void) snprintf(t->text, sizeof(t->text), "%s cannot be read, under both drivers", name);
+                (void) snprintf(t->text, sizeof(t->text), "%s cannot be read, under both drivers",
+                                name);
         else if (!s->done)
-                (void) snprintf(t->text, sizeof(t->text), "%s does not answer reads at sector %llu in time, under both drivers",
-                                name, (unsigned long long) open.at[0] / 512);
+                (void) snprintf(
+                        t->text, sizeof(t->text),
+                        "%s does not answer reads at sector %llu in time, under both drivers", name,
+                        (unsigned long long) open.at[0] / 512);
         else if (open.n == 1)
-                (void) snprintf(t->text, sizeof(t->text), "%s cannot be read at sector %llu, under both drivers", name,
+                (void) snprintf(t->text, sizeof(t->text),
+                                "%s cannot be read at sector %llu, under both drivers", name,
                                 (unsigned long long) open.at[0] / 512);
         else
-                (void) snprintf(t->text, sizeof(t->text),
-                                "%s cannot be read at sector %llu and %u other places, under both drivers", name,
-                                (unsigned long long) open.at[0] / 512, open.n - 1);
+                (void) snprintf(
+                        t->text, sizeof(t->text),
+                        "%s cannot be read at sector %llu and %u other places, under both drivers",
+                        name, (unsigned long long) open.at[0] / 512, open.n - 1);
 }
 
 /*
- * If even the beginning fails, although it could be read before the switch, uas has left the bridge broken: the disk is
- * distrusted. If it was never read before, the disk as a whole fails.
+ * If even the beginning fails, although it could be read before the switch, uas has left the bridge
+ * broken: the disk is distrusted. If it was never read before, the disk as a whole fails.
  */
 static void reread_judge(struct transaction *t, const struct reread *s)
 {
@@ -135,7 +141,8 @@ static void reread_judge(struct transaction *t, const struct reread *s)
                 t->answered = s->alive;
         t->acquitted = ours || !(well || broken);
         if (!s->ready || ours)
-                text_add(t->text, sizeof(t->text), "; %s", N_("whether usb-storage reads it is not known"));
+                text_add(t->text, sizeof(t->text), "; %s",
+                         N_("whether usb-storage reads it is not known"));
         else if (t->acquitted)
                 reread_report(t, s);
 }

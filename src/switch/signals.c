@@ -7,9 +7,10 @@
 #include "sys/state/switch-record.h"
 
 /*
- * A disk must not be left without a driver because of Ctrl-C, or because the machine goes down. Before the disk is touched a
- * signal ends uasd-switch at once. From the trial on the signals are blocked: if one waits, uasd-switch finishes or undoes the
- * switch in seconds. The children that open the disk block the signals as well; they die with uasd-switch (PR_SET_PDEATHSIG).
+ * A disk must not be left without a driver because of Ctrl-C, or because the machine goes down.
+ * Before the disk is touched a signal ends uasd-switch at once. From the trial on the signals are
+ * blocked: if one waits, uasd-switch finishes or undoes the switch in seconds. The children that
+ * open the disk block the signals as well; they die with uasd-switch (PR_SET_PDEATHSIG).
  */
 static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
 
@@ -38,7 +39,8 @@ void signals_begin(const struct transaction *t)
 
         at_once.run = t->roots.run;
         at_once.out = t->machine ? STDOUT_FILENO : STDERR_FILENO;
-        (void) copy_string(at_once.record, sizeof(at_once.record), SWITCH_RECORD_PATH(t->interface));
+        (void) copy_string(at_once.record, sizeof(at_once.record),
+                           SWITCH_RECORD_PATH(t->interface));
         (void) sigemptyset(&at_once.set);
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
                 struct sigaction before;
@@ -66,7 +68,8 @@ void signals_allow(const struct transaction *t)
         if (at_once.out == STDOUT_FILENO)
                 end_line(&ended, at_once.line);
         else
-                (void) snprintf(at_once.line, sizeof(at_once.line), "%s: step %s: %s\n", t->interface, t->step, ENDED_BY_SIGNAL);
+                (void) snprintf(at_once.line, sizeof(at_once.line), "%s: step %s: %s\n",
+                                t->interface, t->step, ENDED_BY_SIGNAL);
         at_once.length = strlen(at_once.line);
         at_once.recorded = t->lock >= 0;
         (void) sigprocmask(SIG_UNBLOCK, &at_once.set, NULL);
@@ -79,7 +82,8 @@ bool signal_waits(void)
         if (sigpending(&waiting) < 0)
                 return false;
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
-                if (sigismember(&waiting, numbers[i]) == 1 && sigismember(&at_once.set, numbers[i]) == 1)
+                if (sigismember(&waiting, numbers[i]) == 1 &&
+                    sigismember(&at_once.set, numbers[i]) == 1)
                         return true;
         return false;
 }

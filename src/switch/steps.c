@@ -30,12 +30,16 @@ static int step_identify(struct transaction *t)
                 (void) strings_keep(&t->roots, f);
         facts_complete(&t->roots, &t->config, f);
         if (!facts_offer_uas(f))
-                return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk does not offer UAS completely");
-        /* Without an alternate setting for BOT, usb-storage cannot bind, and the disk would have no driver. */
+                return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP,
+                               "this disk does not offer UAS completely");
+        /* Without an alternate setting for BOT, usb-storage cannot bind, and the disk would have no
+         * driver. */
         if (t->to == DRIVER_USB_STORAGE && !f->caps.bot)
-                return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk speaks UAS alone: usb-storage cannot drive it");
+                return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP,
+                               "this disk speaks UAS alone: usb-storage cannot drive it");
         if (f->driver == DRIVER_OTHER)
-                return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s", f->driver_name);
+                return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s",
+                               f->driver_name);
         if (!f->authorized)
                 return tx_fail(t, UASD_EXIT_REFUSED, -EPERM, "the USB device is not authorized");
         return t->from == t->to; /* 1: the disk is already there */
@@ -48,9 +52,11 @@ static int step_record(struct transaction *t)
         /* PID 1 need not be asked about a disk that is held. */
         t->pid1_error = t->hold_deadline ? -ENOENT : pid1_there(&t->roots);
         if (r == -EALREADY)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
+                return tx_fail(t, UASD_EXIT_DEFERRED, r,
+                               "another switch of this disk is under way");
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record of the switch: %s", strerror(-r));
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record of the switch: %s",
+                               strerror(-r));
         return 0;
 }
 
@@ -82,9 +88,9 @@ static void undo_detach(struct transaction *t)
 }
 
 /*
- * PID 1 is asked after the claim: the disk may have become free because the machine goes down. The answer is read before the
- * delete, so that the program that asks starts beside the sync. A held disk had no user before, and during a boot PID 1 is slow:
- * then it is not asked.
+ * PID 1 is asked after the claim: the disk may have become free because the machine goes down. The
+ * answer is read before the delete, so that the program that asks starts beside the sync. A held
+ * disk had no user before, and during a boot PID 1 is slow: then it is not asked.
  */
 static void ask_whether_it_stops(struct transaction *t)
 {
@@ -110,9 +116,11 @@ int step_claim(struct transaction *t)
         if (r == -ESTALE)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "its media or partitions keep changing");
         if (r == -EAGAIN)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "the kernel is still probing it: it has no block device yet");
+                return tx_fail(t, UASD_EXIT_DEFERRED, r,
+                               "the kernel is still probing it: it has no block device yet");
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy[0] ? busy : t->interface, strerror(-r));
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s",
+                               busy[0] ? busy : t->interface, strerror(-r));
         ask_whether_it_stops(t);
         /* If the kernel itself counts no opens but ours, a search in /proc is not needed. */
         if (t->claim.alone)
@@ -154,13 +162,16 @@ static const char *why_no_module(int error)
 /* Reads the quirks parameter. ret_left: the entry of an earlier bind that is still in it, or "". */
 static int read_quirks_locked(struct transaction *t, char ret_left[static QUIRK_ENTRY_MAX])
 {
-        /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried before the disk is moved. */
-        _cleanup_close_ int lock = quirks_lock(&t->roots, awake_left(step_deadline(t, LOCK_BUDGET)));
+        /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried
+         * before the disk is moved. */
+        _cleanup_close_ int lock =
+                quirks_lock(&t->roots, awake_left(step_deadline(t, LOCK_BUDGET)));
         int r;
 
         t->lock_kept = lock == -ETIMEDOUT;
         if (t->lock_kept)
-                return tx_fail(t, UASD_EXIT_DEFERRED, lock, "a program keeps the lock of the quirks parameter");
+                return tx_fail(t, UASD_EXIT_DEFERRED, lock,
+                               "a program keeps the lock of the quirks parameter");
         if (lock < 0)
                 return lock;
         r = quirks_param_read(&t->roots, t->disk.facts.quirks);
@@ -184,11 +195,14 @@ static int check_quirks_room(struct transaction *t)
         if (r <= 0)
                 return r;
         if (left[0])
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY,
-                               "the entry %s of an earlier bind cannot be taken out of the quirks parameter", left);
+                return tx_fail(
+                        t, UASD_EXIT_DEFERRED, -EBUSY,
+                        "the entry %s of an earlier bind cannot be taken out of the quirks parameter",
+                        left);
         r = quirks_prepend(f->quirks, entry, wanted);
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "the quirks parameter of usb_storage has no room for %s", entry);
+                return tx_fail(t, UASD_EXIT_FAILED, r,
+                               "the quirks parameter of usb_storage has no room for %s", entry);
         return 0;
 }
 
@@ -204,18 +218,20 @@ static int step_prepare(struct transaction *t)
         if (t->to == DRIVER_UAS) {
                 r = uas_module_load(&t->roots);
                 if (r < 0)
-                        return tx_fail(t, UASD_EXIT_FAILED, r, "the module uas cannot be loaded: %s", why_no_module(r));
+                        return tx_fail(t, UASD_EXIT_FAILED, r,
+                                       "the module uas cannot be loaded: %s", why_no_module(r));
         }
         r = check_quirks_room(t);
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s", strerror(-r));
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s",
+                               strerror(-r));
         listen_for_disks(t);
         return 0;
 }
 
 /*
- * While the machine goes down no switch begins: a disk that is unmounted now is about to be powered off. Without an answer from
- * PID 1 the disk stays on its driver.
+ * While the machine goes down no switch begins: a disk that is unmounted now is about to be powered
+ * off. Without an answer from PID 1 the disk stays on its driver.
  */
 static int machine_stops(struct transaction *t)
 {
@@ -226,7 +242,8 @@ static int machine_stops(struct transaction *t)
                 t->pid1_error = MIN(state, 0);
         }
         if (t->n_disks > 0 && t->pid1_error < 0 && t->pid1_error != -ENOENT)
-                return tx_fail(t, UASD_EXIT_DEFERRED, t->pid1_error, "PID 1 does not say whether the machine is going down: %s",
+                return tx_fail(t, UASD_EXIT_DEFERRED, t->pid1_error,
+                               "PID 1 does not say whether the machine is going down: %s",
                                strerror(-t->pid1_error));
         if (state == PID1_STOPPING)
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
@@ -246,7 +263,8 @@ static int step_delete(struct transaction *t)
                 return r;
         r = switch_hold_prepare(t);
         if (r == -ETIMEDOUT && t->from != DRIVER_NONE)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "PID 1 does not start the timer that would end a hold");
+                return tx_fail(t, UASD_EXIT_DEFERRED, r,
+                               "PID 1 does not start the timer that would end a hold");
         if (t->detached)
                 return 0;
         r = will_move(t);
@@ -261,13 +279,15 @@ static int step_unbind(struct transaction *t)
 
         if (t->from == DRIVER_NONE || t->detached)
                 return 0;
-        if (signal_waits()) /* the driver is still there: a scan brings the LUNs back sooner than another bind */
+        if (signal_waits()) /* the driver is still there: a scan brings the LUNs back sooner than
+                               another bind */
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, -EINTR, "ended by a signal");
         r = driver_unbind(t, t->from);
         if (r == -EBUSY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, NOT_CLAIMED);
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s", driver_to_string(t->from), strerror(-r));
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s",
+                               driver_to_string(t->from), strerror(-r));
         return 0;
 }
 
@@ -288,11 +308,13 @@ static int step_bind(struct transaction *t)
 
         claim_close(&t->claim); /* only after the last close can the name sda be used again */
         assert(t->moved && t->claim.n == 0);
-        assert(t->to != DRIVER_UAS || t->on_trial || f->trial_passed || f->trial_open || facts_uas_alone(f));
+        assert(t->to != DRIVER_UAS || t->on_trial || f->trial_passed || f->trial_open ||
+               facts_uas_alone(f));
         switch_hold_begin(t);
         r = attach_if_ours(t);
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not take it: %s", driver_to_string(t->to), strerror(-r));
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not take it: %s",
+                               driver_to_string(t->to), strerror(-r));
         t->bound_at = now_awake();
         look_ahead(t);
         claim_drop(&t->claim); /* the inotify, while the kernel scans */
@@ -301,20 +323,23 @@ static int step_bind(struct transaction *t)
 
 static int step_appear(struct transaction *t)
 {
-        int r = wait_for_disks(t, step_deadline(t, APPEAR_BUDGET + scan_delay(t, t->to)), switch_hold_if_long);
+        int r = wait_for_disks(t, step_deadline(t, APPEAR_BUDGET + scan_delay(t, t->to)),
+                               switch_hold_if_long);
         const char *why = NULL;
 
         if (r == -ETIMEDOUT)
                 why = why_late(t);
         t->to_blame = r < 0 && r != -EINPROGRESS && !why;
         if (r == -ETIMEDOUT)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time%s%s", driver_to_string(t->to),
-                               why ? ": " : "", why ?: "");
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time%s%s",
+                               driver_to_string(t->to), why ? ": " : "", why ?: "");
         if (r == -EINPROGRESS)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "udev was not done with the disk under %s in time",
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r,
+                               "udev was not done with the disk under %s in time",
                                driver_to_string(t->to));
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "the disk did not come back under %s: %s", driver_to_string(t->to),
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r,
+                               "the disk did not come back under %s: %s", driver_to_string(t->to),
                                strerror(-r));
         return 0;
 }
@@ -343,7 +368,8 @@ static const struct switch_step {
         const char *name;
         int (*run)(struct transaction *t);
         void (*undo)(struct transaction *t);
-        bool at_once; /* a signal may end this step at once: it has touched nothing, and it is known whether a record exists */
+        bool at_once; /* a signal may end this step at once: it has touched nothing, and it is known
+                         whether a record exists */
 } steps[] = {
         /* clang-format off */
         {"identify",    step_identify,    NULL,         true},
@@ -387,7 +413,8 @@ void settle_unplugged(struct transaction *t)
         t->code = UASD_EXIT_NO_DISK;
         (void) copy_string(t->text, sizeof(t->text), "the disk was unplugged");
         (void) hold_release(&t->roots, &t->disk.facts);
-        (void) attachments_prune(&t->roots, t->disk.facts.port); /* also the marks of that attachment */
+        (void) attachments_prune(&t->roots,
+                                 t->disk.facts.port); /* also the marks of that attachment */
 }
 
 /* Returns the result of the step. */
@@ -400,8 +427,9 @@ static int step_run(struct transaction *t, const struct switch_step *step)
         if (t->lock >= 0) {
                 r = record_write(t, t->step);
                 if (r == -ESTALE)
-                        return tx_fail(t, UASD_EXIT_FAILED, r,
-                                       "it took too long, and the disk was given to any driver meanwhile");
+                        return tx_fail(
+                                t, UASD_EXIT_FAILED, r,
+                                "it took too long, and the disk was given to any driver meanwhile");
                 if (r < 0)
                         return r;
         }
@@ -415,8 +443,10 @@ static int step_run(struct transaction *t, const struct switch_step *step)
 /* Undoes the first `n` steps. error: the result of the last one. */
 static void steps_undo(struct transaction *t, size_t n, int error)
 {
-        (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, error, "%s: %s", t->step, strerror(-error));
-        t->failed = t->moved && t->to_blame && !signal_waits() && driver_registered(t) && attachment_there(t);
+        (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, error, "%s: %s",
+                       t->step, strerror(-error));
+        t->failed = t->moved && t->to_blame && !signal_waits() && driver_registered(t) &&
+                    attachment_there(t);
         t->taken_off = t->bound_at.usec && usb_disk_driver(&t->roots, t->interface) != t->to;
         t->answered = false;
         if (t->failed) /* otherwise a recovery would take the switch for a success */

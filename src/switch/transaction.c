@@ -40,11 +40,15 @@ int tx_identify(struct transaction *t, bool strings)
         usb_disk_done(&t->disk);
         r = usb_disk_read(&t->roots, t->interface, strings, &t->disk);
         if (r == -ENODEV || r == 0)
-                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
+                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV,
+                               "there is no USB storage interface %s", t->interface);
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
-        if (t->meant.devnum != 0 && !attachment_id_same(t->meant, facts_attachment_id(&t->disk.facts)))
-                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "the disk was unplugged, and another one is at its port");
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface,
+                               strerror(-r));
+        if (t->meant.devnum != 0 &&
+            !attachment_id_same(t->meant, facts_attachment_id(&t->disk.facts)))
+                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV,
+                               "the disk was unplugged, and another one is at its port");
         t->from = t->disk.facts.driver;
         t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         return 0;
@@ -59,7 +63,8 @@ bool attachment_there(const struct transaction *t)
 {
         struct attachment_id now;
 
-        return attachment_now(&t->roots, t->interface, &now) >= 0 && attachment_id_same(now, facts_attachment_id(&t->disk.facts));
+        return attachment_now(&t->roots, t->interface, &now) >= 0 &&
+               attachment_id_same(now, facts_attachment_id(&t->disk.facts));
 }
 
 int look_for_media(struct transaction *t)
@@ -81,16 +86,18 @@ int look_for_media(struct transaction *t)
         return r;
 }
 
-const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret, size_t size)
+const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret,
+                          size_t size)
 {
-        (void) snprintf(ret, size, "%s/target%.*s/%s/%s", host, (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi, name);
+        (void) snprintf(ret, size, "%s/target%.*s/%s/%s", host,
+                        (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi, name);
         return ret;
 }
 
 /*
- * If the kernel has given a disk up ("Device offlined - not ready after error recovery"), every open and every write fails. The
- * disk can be neither claimed nor mounted, and unwritten data is lost already. If it has no user, a switch to usb-storage repairs
- * it.
+ * If the kernel has given a disk up ("Device offlined - not ready after error recovery"), every
+ * open and every write fails. The disk can be neither claimed nor mounted, and unwritten data is
+ * lost already. If it has no user, a switch to usb-storage repairs it.
  */
 bool lun_offline(const struct transaction *t, const char *host, const struct lun *l)
 {
@@ -102,8 +109,9 @@ bool lun_offline(const struct transaction *t, const char *host, const struct lun
 }
 
 /*
- * Returns true if `l` is one of `luns`, with the same block device. The kernel does not reuse the number of a block device that
- * is open, and a claimed one is open. Its medium may be another one: no process can mount a card in a claimed slot.
+ * Returns true if `l` is one of `luns`, with the same block device. The kernel does not reuse the
+ * number of a block device that is open, and a claimed one is open. Its medium may be another one:
+ * no process can mount a card in a claimed slot.
  */
 bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i)
 {

@@ -13,9 +13,9 @@
 #define LOOK_AGAIN_MSEC 100
 
 /*
- * A machine that dies in the first minutes of a disk on uas must not die again at each boot. So the trial is recorded durably
- * before the disk is moved. Without a record there is no trial. A disk that supports only UAS has no other driver, so it needs no
- * trial.
+ * A machine that dies in the first minutes of a disk on uas must not die again at each boot. So the
+ * trial is recorded durably before the disk is moved. Without a record there is no trial. A disk
+ * that supports only UAS has no other driver, so it needs no trial.
  */
 int step_trial(struct transaction *t)
 {
@@ -30,7 +30,8 @@ int step_trial(struct transaction *t)
         if (f->trial_passed || f->trial_open || facts_uas_alone(f))
                 return 0;
         t->had_past = history_read(&t->roots, f, &t->past) > 0;
-        /* The user asked for uas despite a record. The record applies again when this trial ends. */
+        /* The user asked for uas despite a record. The record applies again when this trial ends.
+         */
         if (f->distrusted && t->had_past) {
                 h = t->past;
                 h.state = HISTORY_TRIAL;
@@ -38,7 +39,8 @@ int step_trial(struct transaction *t)
         }
         r = history_write(&t->roots, f, &h);
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "its trial cannot be put on record: %s", strerror(-r));
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "its trial cannot be put on record: %s",
+                               strerror(-r));
         t->on_trial = true;
         return 0;
 }
@@ -46,13 +48,15 @@ int step_trial(struct transaction *t)
 static void trial_warn(const struct transaction *t, int r)
 {
         if (r < 0)
-                log_warning("%s: the end of its trial cannot be put on record: %s", t->interface, strerror(-r));
+                log_warning("%s: the end of its trial cannot be put on record: %s", t->interface,
+                            strerror(-r));
 }
 
 /*
- * A failure counts only while the disk is there. When a disk is unplugged, the kernel reports I/O errors first. It reports the
- * disconnect when the hub's worker comes to that port. Another port of the hub may delay the worker for seconds (debounce,
- * enumeration). A disk that has answered since it failed was not unplugged.
+ * A failure counts only while the disk is there. When a disk is unplugged, the kernel reports I/O
+ * errors first. It reports the disconnect when the hub's worker comes to that port. Another port of
+ * the hub may delay the worker for seconds (debounce, enumeration). A disk that has answered since
+ * it failed was not unplugged.
  */
 static bool still_there(const struct transaction *t)
 {
@@ -66,7 +70,8 @@ static bool still_there(const struct transaction *t)
         return false;
 }
 
-/* Ends the trial that this switch has begun: without a result, or as if it had not begun if nothing was tried. */
+/* Ends the trial that this switch has begun: without a result, or as if it had not begun if nothing
+ * was tried. */
 static int trial_end(const struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
@@ -76,7 +81,8 @@ static int trial_end(const struct transaction *t)
         return history_end_trials(&t->roots, f);
 }
 
-/* Distrusts a disk that failed under uas. If the bind was not even tried, or the disk was not to blame, there was no trial. */
+/* Distrusts a disk that failed under uas. If the bind was not even tried, or the disk was not to
+ * blame, there was no trial. */
 void undo_trial(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
@@ -93,7 +99,8 @@ void undo_trial(struct transaction *t)
         if (t->failed && !excuse && still_there(t) && !t->acquitted && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
                 r = facts_uas_alone(f) ? 0 : history_write(&t->roots, f, &h);
-                /* The override was tried. If the disk could not be rolled back, it must not stay on uas because of it. */
+                /* The override was tried. If the disk could not be rolled back, it must not stay on
+                 * uas because of it. */
                 (void) attachment_drop_override(&t->roots, f, DRIVER_UAS);
         } else if (t->on_trial)
                 r = trial_end(t);
@@ -105,20 +112,23 @@ void undo_trial(struct transaction *t)
 static bool uasd_runs(const struct transaction *t)
 {
         struct flock lock = {.l_type = F_RDLCK};
-        _cleanup_close_ int fd = openat(t->roots.run, RUN_DAEMON_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        _cleanup_close_ int fd =
+                openat(t->roots.run, RUN_DAEMON_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
         return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) >= 0 && lock.l_type != F_UNLCK;
 }
 
 /*
- * A disk off uas or unplugged has no trial: it cannot be the reason if the machine dies later. Without uasd no process would end
- * the trial. uasd may have stopped because the machine goes down; it begins the trial again when it starts.
+ * A disk off uas or unplugged has no trial: it cannot be the reason if the machine dies later.
+ * Without uasd no process would end the trial. uasd may have stopped because the machine goes down;
+ * it begins the trial again when it starts.
  */
 void trial_leave(struct transaction *t)
 {
         enum driver now = usb_disk_driver(&t->roots, t->interface);
 
         if ((t->on_trial || t->disk.facts.trial_open) &&
-            (now == DRIVER_USB_STORAGE || (now == DRIVER_UAS && (signal_waits() || !uasd_runs(t))) || !attachment_there(t)))
+            (now == DRIVER_USB_STORAGE ||
+             (now == DRIVER_UAS && (signal_waits() || !uasd_runs(t))) || !attachment_there(t)))
                 trial_warn(t, trial_end(t));
 }

@@ -15,14 +15,16 @@
 #define UNDO_CLAIM_MSEC 2000 /* for the first LUN whose open hangs */
 #define HASTE_MSEC 100       /* then for each other LUN: a healthy one needs a few msec */
 #define UNDO_CLAIM_TRIES 3
-#define FLOW_MSEC 2000                  /* in this time some data of a sync reaches the disk, or none will */
-#define SYNC_BUDGET (10 * USEC_PER_SEC) /* of a sync whose data flows; meanwhile no process can mount the disk */
+#define FLOW_MSEC 2000 /* in this time some data of a sync reaches the disk, or none will */
+#define SYNC_BUDGET                                                                                \
+        (10 *                                                                                      \
+         USEC_PER_SEC) /* of a sync whose data flows; meanwhile no process can mount the disk */
 #define LET_GO_BUDGET USEC_PER_SEC
 #define LOOK_AGAIN_MSEC 50
 
 /*
- * The child says that it begins, claims the LUN, and answers. When its parent sends a word, it syncs the LUN and answers again.
- * It lives as long as it has the claim.
+ * The child says that it begins, claims the LUN, and answers. When its parent sends a word, it
+ * syncs the LUN and answers again. It lives as long as it has the claim.
  */
 static void hold_claim(struct transaction *t, const struct lun *l, int fd)
 {
@@ -53,8 +55,9 @@ static bool is_ours(const struct transaction *t, pid_t pid)
 }
 
 /*
- * Some processes have the disk open and do not count as users: the switch's own children, udev's workers, and the examination of
- * a killed switch. The latter stays until its reads at full depth are answered.
+ * Some processes have the disk open and do not count as users: the switch's own children, udev's
+ * workers, and the examination of a killed switch. The latter stays until its reads at full depth
+ * are answered.
  */
 static bool is_reader(const struct transaction *t, const struct user *u)
 {
@@ -95,7 +98,8 @@ static int child_read_answer(const struct undo_claim_child *c)
         return read(c->fd, &r, sizeof(r)) == sizeof(r) ? r : -ECANCELED;
 }
 
-/* The claim of a child that is dead is gone: the OOM killer has killed it, or its open has failed late. */
+/* The claim of a child that is dead is gone: the OOM killer has killed it, or its open has failed
+ * late. */
 static bool undo_child_lives(const struct undo_claim_child *c)
 {
         struct pollfd p = {.fd = c->fd};
@@ -104,9 +108,10 @@ static bool undo_child_lives(const struct undo_claim_child *c)
 }
 
 /*
- * Waits until the child has the claim. While an open hangs, no other process can claim the disk: the kernel gives the claim to
- * the first caller, before it opens the device (block/bdev.c:bd_prepare_to_claim). But a child that has not even begun has none.
- * msec: how long to wait for the open. Returns 0 also if the open hangs.
+ * Waits until the child has the claim. While an open hangs, no other process can claim the disk:
+ * the kernel gives the claim to the first caller, before it opens the device
+ * (block/bdev.c:bd_prepare_to_claim). But a child that has not even begun has none. msec: how long
+ * to wait for the open. Returns 0 also if the open hangs.
  */
 static int await_claim(struct undo_claim_child *c, int *msec)
 {
@@ -164,7 +169,8 @@ static uint64_t luns_written(const struct transaction *t)
         return sum;
 }
 
-/* Waits at most `msec` for the ends of all syncs. Returns 1 if one has not ended, 0, or -ECANCELED if a child was killed. */
+/* Waits at most `msec` for the ends of all syncs. Returns 1 if one has not ended, 0, or -ECANCELED
+ * if a child was killed. */
 static int await_syncs(const struct transaction *t, int msec)
 {
         struct awake end = awake_in((usec_t) msec * USEC_PER_MSEC);
@@ -198,9 +204,9 @@ static struct awake sync_deadline(const struct transaction *t)
 }
 
 /*
- * No process should have written to it yet. If one did, the data must not be lost. If none of it reaches the disk any more, a
- * longer wait saves nothing: the unbind ends the sync. Returns 0, -ECANCELED if a child was killed, or -EBUSY if data still
- * flows at the deadline.
+ * No process should have written to it yet. If one did, the data must not be lost. If none of it
+ * reaches the disk any more, a longer wait saves nothing: the unbind ends the sync. Returns 0,
+ * -ECANCELED if a child was killed, or -EBUSY if data still flows at the deadline.
  */
 static int sync_luns(const struct transaction *t, struct awake deadline)
 {
@@ -249,7 +255,8 @@ static int undo_claim_take(struct transaction *t)
                 if (r < 0)
                         return r;
         }
-        /* A process may have opened it before it was claimed, or while the open of another LUN was waited for. */
+        /* A process may have opened it before it was claimed, or while the open of another LUN was
+         * waited for. */
         r = count_readers(t, &g->readers);
         if (r < 0)
                 return r;

@@ -31,8 +31,8 @@ static void answer_with(struct verify_answer *a, int error, const char *text)
         (void) copy_string(a->text, sizeof(a->text), text);
 }
 
-static void verify_compare(struct transaction *t, const struct claim *c, struct awake deadline, struct unread *unread,
-                           struct verify_answer *a)
+static void verify_compare(struct transaction *t, const struct claim *c, struct awake deadline,
+                           struct unread *unread, struct verify_answer *a)
 {
         _cleanup_free_ char *now = NULL;
         char difference[160];
@@ -42,10 +42,12 @@ static void verify_compare(struct transaction *t, const struct claim *c, struct 
                 answer_with(a, r, "the disk cannot be read");
                 return;
         }
-        if (t->fingerprint && !fingerprint_same(t->fingerprint, now, difference, sizeof(difference))) {
+        if (t->fingerprint &&
+            !fingerprint_same(t->fingerprint, now, difference, sizeof(difference))) {
                 a->error = -EUCLEAN;
                 a->resized = !fingerprint_same_sizes(t->fingerprint, now);
-                (void) snprintf(a->text, sizeof(a->text), "%s: %s", N_("another disk shows"), difference);
+                (void) snprintf(a->text, sizeof(a->text), "%s: %s", N_("another disk shows"),
+                                difference);
                 return;
         }
         r = trial_reads(&t->roots, c, deadline, unread);
@@ -78,12 +80,13 @@ int examiner_open(struct transaction *t, struct claim *c, struct usb_disk *ret)
 }
 
 /*
- * Without a claim: a process that does not wait for udev may open the disk as soon as it appears, and must not fail because of
- * uasd-switch. A difference that such a process may have written does not prove a fault of the driver: the disk stays. Its size
- * cannot be written: the switch is rolled back. If the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
+ * Without a claim: a process that does not wait for udev may open the disk as soon as it appears,
+ * and must not fail because of uasd-switch. A difference that such a process may have written does
+ * not prove a fault of the driver: the disk stays. Its size cannot be written: the switch is rolled
+ * back. If the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
  */
-static void verify_examine(struct transaction *t, struct awake deadline, struct unread *unread, struct claim *c,
-                           struct verify_answer *a)
+static void verify_examine(struct transaction *t, struct awake deadline, struct unread *unread,
+                           struct claim *c, struct verify_answer *a)
 {
         struct usb_disk now = {0};
         int r = examiner_open(t, c, &now);
@@ -99,9 +102,10 @@ static void verify_examine(struct transaction *t, struct awake deadline, struct 
 }
 
 /*
- * The answer comes first: the close writes back what another program has left in the page cache, which may take long. A byte
- * after it says that the disk is closed. The exit comes later: there the kernel waits for RCU, which takes longer than most
- * examinations. It frees the inotify and the queue of the reads (fs/aio.c:exit_aio), which keep no disk open.
+ * The answer comes first: the close writes back what another program has left in the page cache,
+ * which may take long. A byte after it says that the disk is closed. The exit comes later: there
+ * the kernel waits for RCU, which takes longer than most examinations. It frees the inotify and the
+ * queue of the reads (fs/aio.c:exit_aio), which keep no disk open.
  */
 void examiner_end(struct claim *c, int out)
 {
@@ -110,7 +114,8 @@ void examiner_end(struct claim *c, int out)
         _exit(0);
 }
 
-static void verify_in_child(struct transaction *t, struct awake deadline, struct unread *unread, int out)
+static void verify_in_child(struct transaction *t, struct awake deadline, struct unread *unread,
+                            int out)
 {
         struct claim c = CLAIM_NULL;
         struct verify_answer a = {0};
@@ -123,7 +128,8 @@ static void verify_in_child(struct transaction *t, struct awake deadline, struct
 }
 
 /* Adds the commands of a LUN that it was sent, and those that it has answered. */
-static int commands_add(const struct transaction *t, const char *name, uint64_t *sent, uint64_t *done)
+static int commands_add(const struct transaction *t, const char *name, uint64_t *sent,
+                        uint64_t *done)
 {
         uint64_t n, m;
         int r = scsi_count_read(&t->roots, name, SCSI_COUNT_DONE, &m);
@@ -138,7 +144,8 @@ static int commands_add(const struct transaction *t, const char *name, uint64_t 
         return 0;
 }
 
-/* Counts the commands that the disk has not answered yet, and the others. Returns -errno if the kernel does not count them. */
+/* Counts the commands that the disk has not answered yet, and the others. Returns -errno if the
+ * kernel does not count them. */
 static int commands_owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_done)
 {
         _cleanup_(usb_disk_done) struct usb_disk now = {0};
@@ -161,7 +168,8 @@ static int commands_owed(const struct transaction *t, uint64_t *ret_owed, uint64
         return 0;
 }
 
-/* Returns true if the disk answers. A machine that stood still also causes a timeout, but no command stays open for long. */
+/* Returns true if the disk answers. A machine that stood still also causes a timeout, but no
+ * command stays open for long. */
 static bool disk_answers(const struct transaction *t)
 {
         uint64_t before, owes, after;
@@ -175,12 +183,13 @@ static bool disk_answers(const struct transaction *t)
 }
 
 /*
- * The child may hang in open(2) or close(2) as long as the kernel waits for the device. It is not waited for: the unbind of the
- * roll-back fails its commands, and then it ends.
+ * The child may hang in open(2) or close(2) as long as the kernel waits for the device. It is not
+ * waited for: the unbind of the roll-back fails its commands, and then it ends.
  */
 int verify(struct transaction *t, struct awake deadline)
 {
-        struct unread *unread = mmap(NULL, sizeof(*unread), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        struct unread *unread = mmap(NULL, sizeof(*unread), PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         struct verify_answer a = {0};
         int pipe_fd[2], alone;
         pid_t pid, self = getpid();
@@ -206,7 +215,8 @@ int verify(struct transaction *t, struct awake deadline)
                 n = read(pipe_fd[0], &a, sizeof(a));
         if (n != sizeof(a) && a.error == 0)
                 answer_with(&a, -ECANCELED, "its examination was killed");
-        /* Another program's data may delay its close, which says nothing about the disk. Then no process waits for its exit. */
+        /* Another program's data may delay its close, which says nothing about the disk. Then no
+         * process waits for its exit. */
         t->examiner.pid = MAX(pid, 0);
         t->examiner.closed = a.error != -ETIMEDOUT && child_answers(pipe_fd[0], deadline);
         (void) close(pipe_fd[0]);
@@ -223,7 +233,8 @@ int verify(struct transaction *t, struct awake deadline)
         if (a.error == 0 || a.error == -EBUSY)
                 return a.error;
         verify_end(t); /* the way back looks for the users of the disk */
-        return tx_fail(t, UASD_EXIT_ROLLED_BACK, a.error, "under %s %s: %s", driver_to_string(t->to), a.text, strerror(-a.error));
+        return tx_fail(t, UASD_EXIT_ROLLED_BACK, a.error, "under %s %s: %s",
+                       driver_to_string(t->to), a.text, strerror(-a.error));
 }
 
 void verify_end(struct transaction *t)

@@ -39,7 +39,8 @@ static void facts_read_policy(const struct roots *roots, const struct config *c,
         if (f->policy != POLICY_AUTO)
                 f->policy_source = POLICY_BY_CONFIG;
         f->policy_forced = false;
-        if (udevdb_usb_id(roots, f->port, id) && udevdb_property(roots, id, PROP_POLICY, value, sizeof(value)) > 0 &&
+        if (udevdb_usb_id(roots, f->port, id) &&
+            udevdb_property(roots, id, PROP_POLICY, value, sizeof(value)) > 0 &&
             (v = policy_from_string(value)) >= 0) {
                 f->policy = (enum policy) v;
                 f->policy_source = POLICY_BY_UDEV;
@@ -49,14 +50,15 @@ static void facts_read_policy(const struct roots *roots, const struct config *c,
 }
 
 /*
- * Reads the quirks parameter without the entry that uasd-switch adds for a bind. It names this disk, or a like one, and is no
- * statement about either.
+ * Reads the quirks parameter without the entry that uasd-switch adds for a bind. It names this
+ * disk, or a like one, and is no statement about either.
  */
 static void facts_read_quirks(const struct roots *roots, struct facts *f)
 {
         char letters[QUIRK_ENTRY_MAX], bind[QUIRK_ENTRY_MAX];
 
-        /* The entry goes before its record. Between the two reads both may have gone: then the second round reads neither. */
+        /* The entry goes before its record. Between the two reads both may have gone: then the
+         * second round reads neither. */
         for (int round = 0; round < 2; round++) {
                 if (quirks_param_read(roots, f->quirks) < 0)
                         f->quirks[0] = '\0';

@@ -6,8 +6,9 @@
 #include "sys/io/roots.h"
 
 /*
- * Fills the facts that usb_disk_read() leaves: quirks parameter, availability of uas, policy (kept, configuration, udev
- * properties), verdict, history, override. Never fails: an unknown fact keeps its default.
+ * Fills the facts that usb_disk_read() leaves: quirks parameter, availability of uas, policy (kept,
+ * configuration, udev properties), verdict, history, override. Never fails: an unknown fact keeps
+ * its default.
  */
 void facts_complete(const struct roots *roots, const struct config *c, struct facts *f);
 /* Fills of these only the verdict and the history. */

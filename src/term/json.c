@@ -85,8 +85,8 @@ json_object *json_document(const char *key, json_object *value)
 
 static char *json_text_of(json_object *o, int flags)
 {
-        const char *text = need(
-                (void *) json_object_to_json_string_ext(o, flags | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
+        const char *text = need((void *) json_object_to_json_string_ext(
+                o, flags | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
         char *ret = need(malloc(strlen(text) * 6 + 1)), *p = ret;
 
         while (*text) {
@@ -99,7 +99,8 @@ static char *json_text_of(json_object *o, int flags)
                 else if (c < 0x10000)
                         p += sprintf(p, "\\u%04x", c);
                 else
-                        p += sprintf(p, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + (c & 0x3ff));
+                        p += sprintf(p, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+                                     0xdc00 + (c & 0x3ff));
         }
         *p = '\0';
         return ret;

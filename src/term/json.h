@@ -23,7 +23,8 @@ json_object *new_int(int64_t value);
 json_object *new_uint(uint64_t value);
 json_object *new_bool(bool value);
 
-/* Adds members to an object, and returns it: put_members(o, {"name", new_string(name)}, {"size", new_uint(size)}) */
+/* Adds members to an object, and returns it: put_members(o, {"name", new_string(name)}, {"size",
+ * new_uint(size)}) */
 struct json_member {
         const char *key;
         json_object *value; /* of which it takes ownership */
@@ -42,12 +43,13 @@ void json_putp(json_object **o);
 json_object *json_document(const char *key, json_object *value);
 
 /*
- * As text, in ASCII. Other characters are \uXXXX, so that neither a terminal nor a locale can misread the name of a device;
- * invalid UTF-8 is U+FFFD. Free it.
+ * As text, in ASCII. Other characters are \uXXXX, so that neither a terminal nor a locale can
+ * misread the name of a device; invalid UTF-8 is U+FFFD. Free it.
  */
 char *json_text(json_object *o);
 
-/* Sets the form of all further output: "short" (one line for each document) or "pretty". NULL: the usual one. 0 or -EINVAL. */
+/* Sets the form of all further output: "short" (one line for each document) or "pretty". NULL: the
+ * usual one. 0 or -EINVAL. */
 int json_open(const char *form);
 /* Both print o and free it. The usual form of the second one is one line. */
 void json_print(json_object *o);

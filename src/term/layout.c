@@ -47,7 +47,8 @@ int fold_blanks(const char *s, unsigned width)
         return (int) (width - used);
 }
 
-/* Length of the next piece of a line: to a blank, or, if dashes may end a piece, to the first dash. */
+/* Length of the next piece of a line: to a blank, or, if dashes may end a piece, to the first dash.
+ */
 static size_t fold_piece(const char *s, bool dashes)
 {
         size_t word = strcspn(s, " "), dash;
@@ -159,9 +160,11 @@ void fold_paragraph(const char *s)
 
 void fold_row(const char *left, const char *text)
 {
-        unsigned width = help_width(), at = width < TWO_COLUMNS ? INDENT : HELP_COLUMN, used = fold_width(left) + 2;
+        unsigned width = help_width(), at = width < TWO_COLUMNS ? INDENT : HELP_COLUMN,
+                 used = fold_width(left) + 2;
         /* Blanks in front of the left text stay as long as it fits. */
-        _cleanup_free_ char *first = used <= width ? need(strdup(left)) : fold_lines(left, width, INDENT);
+        _cleanup_free_ char *first =
+                used <= width ? need(strdup(left)) : fold_lines(left, width, INDENT);
         _cleanup_free_ char *second = fold_lines(text, width, at);
 
         printf("  %s", first);
@@ -180,21 +183,25 @@ struct libscols_table *table_new(const struct table_column *columns, size_t n, b
         unsigned width = style_width();
 
         (void) scols_table_enable_colors(t, style_colours());
-        /* libsmartcols would escape harmless text again. Without UTF-8 that is the smaller problem. */
+        /* libsmartcols would escape harmless text again. Without UTF-8 that is the smaller problem.
+         */
         (void) scols_table_enable_noencoding(t, style_utf8());
         (void) scols_table_enable_ascii(t, !style_utf8());
         (void) scols_table_enable_noheadings(t, !legend);
         /* Behind a pager it cannot see the terminal. */
-        (void) scols_table_set_termforce(t, width > 0 ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
+        (void) scols_table_set_termforce(t, width > 0 ? SCOLS_TERMFORCE_ALWAYS
+                                                      : SCOLS_TERMFORCE_NEVER);
         if (width > 0)
                 (void) scols_table_set_termwidth(t, width);
         for (size_t i = 0; i < n; i++)
-                need(scols_table_new_column(t, columns[i].fixed ? columns[i].name : translated(columns[i].name), 0,
-                                            columns[i].flags));
+                need(scols_table_new_column(
+                        t, columns[i].fixed ? columns[i].name : translated(columns[i].name), 0,
+                        columns[i].flags));
         return t;
 }
 
-struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *above, const char *const *cells)
+struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *above,
+                                const char *const *cells)
 {
         struct libscols_line *line = need(scols_table_new_line(t, above));
 
@@ -241,12 +248,19 @@ static const char *column_heading(struct libscols_table *t, size_t i)
 
 static void measure_cell(struct table_widths *l, size_t i, const char *text, unsigned left)
 {
-        unsigned whole = fold_width(text), words = fold_longest(text, false), parts = fold_longest(text, true);
+        unsigned whole = fold_width(text), words = fold_longest(text, false),
+                 parts = fold_longest(text, true);
         unsigned cut = MIN(words, NARROW);
-        const unsigned least[] = {
-                [FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_CUT] = cut, [FIT_NAMES] = parts, [FIT_LAST] = parts};
-        const unsigned usual[] = {
-                [FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_CUT] = cut, [FIT_NAMES] = words, [FIT_LAST] = whole};
+        const unsigned least[] = {[FIT_WHOLE] = whole,
+                                  [FIT_BLANKS] = words,
+                                  [FIT_CUT] = cut,
+                                  [FIT_NAMES] = parts,
+                                  [FIT_LAST] = parts};
+        const unsigned usual[] = {[FIT_WHOLE] = whole,
+                                  [FIT_BLANKS] = words,
+                                  [FIT_CUT] = cut,
+                                  [FIT_NAMES] = words,
+                                  [FIT_LAST] = whole};
 
         width_widen(&l->whole[i], left + whole);
         width_widen(&l->usual[i], left + usual[l->columns[i].folds]);
@@ -295,10 +309,12 @@ static void widths_leave_out(struct table_widths *l, unsigned room)
 }
 
 /* Distributes the remaining room to the columns, from the left. */
-static void widths_grow(struct table_widths *l, unsigned room, const unsigned to[static COLUMNS_MAX])
+static void widths_grow(struct table_widths *l, unsigned room,
+                        const unsigned to[static COLUMNS_MAX])
 {
         for (size_t i = 0; i < l->n; i++) {
-                unsigned used = widths_sum(l, l->width), left = room - MIN(used, room), lacks = to[i] - l->width[i];
+                unsigned used = widths_sum(l, l->width), left = room - MIN(used, room),
+                         lacks = to[i] - l->width[i];
 
                 if (l->shown[i])
                         l->width[i] += MIN(lacks, left);
@@ -313,7 +329,8 @@ static void fold_cells(struct libscols_table *t, struct libscols_column *c, unsi
         r = r ?: scols_column_set_safechars(c, "\n");
         r = r ?: scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
         for (size_t row = 0; row < scols_table_get_nlines(t) && r == 0; row++) {
-                struct libscols_cell *cell = scols_line_get_column_cell(scols_table_get_line(t, row), c);
+                struct libscols_cell *cell =
+                        scols_line_get_column_cell(scols_table_get_line(t, row), c);
                 const char *text = scols_cell_get_data(cell);
 
                 if (text)
@@ -333,15 +350,17 @@ static void table_print_rows(struct libscols_table *t)
         for (size_t i = 0; i < n; i++)
                 width_widen(&keys, fold_width(column_heading(t, i)));
         for (size_t k = 0; k < n * scols_table_get_nlines(t); k++) {
-                struct libscols_cell *cell = scols_line_get_cell(scols_table_get_line(t, k / n), k % n);
-                const char *text = scols_cell_get_data(cell), *sgr = scols_cell_get_color(cell) ?: "";
+                struct libscols_cell *cell =
+                        scols_line_get_cell(scols_table_get_line(t, k / n), k % n);
+                const char *text = scols_cell_get_data(cell),
+                           *sgr = scols_cell_get_color(cell) ?: "";
 
                 if (k > 0 && k % n == 0)
                         (void) fputc('\n', out);
                 if (isempty(text))
                         continue;
-                (void) fprintf(out, "%*s%s: %s", fold_blanks(column_heading(t, k % n), keys), "", column_heading(t, k % n),
-                               colour(sgr));
+                (void) fprintf(out, "%*s%s: %s", fold_blanks(column_heading(t, k % n), keys), "",
+                               column_heading(t, k % n), colour(sgr));
                 fold_print(out, text, keys + 2);
                 if (*sgr)
                         (void) fputs(colour_end(), out);
@@ -359,7 +378,8 @@ static bool table_fit(struct libscols_table *t, const struct table_column *colum
                 return true;
         widths_measure(t, &l);
         widths_leave_out(&l, room);
-        if (widths_sum(&l, l.least) > room && !scols_table_is_noheadings(t) && !scols_table_is_tree(t))
+        if (widths_sum(&l, l.least) > room && !scols_table_is_noheadings(t) &&
+            !scols_table_is_tree(t))
                 return false;
         memcpy(l.width, l.least, sizeof(l.width));
         widths_grow(&l, room, l.usual);
@@ -368,7 +388,8 @@ static bool table_fit(struct libscols_table *t, const struct table_column *colum
                 struct libscols_column *c = scols_table_get_column(t, i);
 
                 if (!l.shown[i])
-                        (void) scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_HIDDEN);
+                        (void) scols_column_set_flags(c,
+                                                      scols_column_get_flags(c) | SCOLS_FL_HIDDEN);
                 else if (l.width[i] < l.whole[i])
                         fold_cells(t, c, l.width[i]);
         }

@@ -149,7 +149,8 @@ void progress_line(const char *text)
                 return;
         (void) make_harmless(text, line, LINE_WIDTH_MAX);
         style_shorten(line, terminal_width(STDERR_FILENO) - 1); /* stdout may go elsewhere */
-        (void) fprintf(stderr, "\r%s\033[K", line);             /* erases the rest of a longer line last, to avoid flicker */
+        (void) fprintf(stderr, "\r%s\033[K",
+                       line); /* erases the rest of a longer line last, to avoid flicker */
         (void) fflush(stderr);
         line_shown = true;
 }
@@ -167,7 +168,8 @@ void progress_show(const char *disk, const char *step, void *data)
 
 /* ---- the pager ---- */
 
-/* The flags that systemd uses: end if the text fits on the screen (F), show colours (R), cut lines (S), keep the screen (X). */
+/* The flags that systemd uses: end if the text fits on the screen (F), show colours (R), cut lines
+ * (S), keep the screen (X). */
 #define LESS_DEFAULT "FRSXMK"
 #define WORDS_MAX 16
 
@@ -181,7 +183,8 @@ static void exec_words(const char *words)
 
         if (!copy)
                 return;
-        for (char *w = strtok_r(copy, " \t\n", &save); w && n < WORDS_MAX; w = strtok_r(NULL, " \t\n", &save))
+        for (char *w = strtok_r(copy, " \t\n", &save); w && n < WORDS_MAX;
+             w = strtok_r(NULL, " \t\n", &save))
                 argv[n++] = w;
         if (n > 0)
                 (void) execvp(argv[0], argv);
@@ -213,7 +216,8 @@ void pager_open(bool wanted)
         const char *asked = getenv("SYSTEMD_PAGER") ?: getenv("PAGER");
         int ends[2], parent = getpid();
 
-        if (pager > 0 || !wanted || !isatty(STDOUT_FILENO) || style_dumb() || (asked && (!*asked || streq(asked, "cat"))))
+        if (pager > 0 || !wanted || !isatty(STDOUT_FILENO) || style_dumb() ||
+            (asked && (!*asked || streq(asked, "cat"))))
                 return;
         /* Later stdout is a pipe, which has neither colours nor a width. */
         (void) style_colours();
@@ -251,15 +255,18 @@ int program_run(program_fn run, int argc, char **argv, const char *root)
 {
         int r;
 
-        /* exec(2) keeps an ignored SIGCHLD, with which the kernel reports neither the end nor the exit status of a child. */
+        /* exec(2) keeps an ignored SIGCHLD, with which the kernel reports neither the end nor the
+         * exit status of a child. */
         (void) signal(SIGCHLD, SIG_DFL);
-        /* Not LC_ALL: each category is a file to read, and sentences and CSV need the number format of C. */
+        /* Not LC_ALL: each category is a file to read, and sentences and CSV need the number format
+         * of C. */
         (void) setlocale(LC_CTYPE, "");
         (void) setlocale(LC_MESSAGES, "");
         log_open("uasctl", LOG_INFO);
         r = run(argc, argv, root);
         progress_clear();
-        /* If the disk behind stdout is full, the exit status must show it. It is no error if the user leaves the pager early. */
+        /* If the disk behind stdout is full, the exit status must show it. It is no error if the
+         * user leaves the pager early. */
         if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
                 log_error("Cannot write to the standard output: %s", strerror(errno));
                 return r == UASD_EXIT_OK ? UASD_EXIT_FAILED : r;

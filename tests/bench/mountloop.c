@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The least that can notice a change of the mount table: poll(2) on mountinfo, and the time (CLOCK_MONOTONIC, usec).
+ * The least that can notice a change of the mount table: poll(2) on mountinfo, and the time
+ * (CLOCK_MONOTONIC, usec).
  *
- * mountloop watch DISK: prints "ready". At the first change it prints "event USEC", and "opened USEC" when a process opens DISK.
- * mountloop claim DISK: the same, but opens DISK itself. It tries O_EXCL at the first change, and then each millisecond.
- * mountloop umount DIR: unmounts it and prints "umount USEC USEC". These are the times of the call and of its return.
- * mountloop poll TABLE: waits for changes of this table, and does nothing else.
- * mountloop storm DIR [COUNT]: mounts a tmpfs at DIR and unmounts it, 1,000 events a second for ten seconds. Prints "storm EVENTS
- * USEC". COUNT: the file of a reference count, which each event changes.
+ * mountloop watch DISK: prints "ready". At the first change it prints "event USEC", and "opened
+ * USEC" when a process opens DISK. mountloop claim DISK: the same, but opens DISK itself. It tries
+ * O_EXCL at the first change, and then each millisecond. mountloop umount DIR: unmounts it and
+ * prints "umount USEC USEC". These are the times of the call and of its return. mountloop poll
+ * TABLE: waits for changes of this table, and does nothing else. mountloop storm DIR [COUNT]:
+ * mounts a tmpfs at DIR and unmounts it, 1,000 events a second for ten seconds. Prints "storm
+ * EVENTS USEC". COUNT: the file of a reference count, which each event changes.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -8,10 +8,10 @@
 #include "common/util.h"
 
 /*
- * The bus API of uasd without disks: each disk plays a part when a client asks it to switch. Prints "ready" when it is on the
- * bus, and every call. The argument selects another version: "methods" has no method. "older" has none either, and reports its
- * version. "properties" has only the properties of the first uasd. "words" reports an unknown state. "dies" ends at
- * the first call.
+ * The bus API of uasd without disks: each disk plays a part when a client asks it to switch. Prints
+ * "ready" when it is on the bus, and every call. The argument selects another version: "methods"
+ * has no method. "older" has none either, and reports its version. "properties" has only the
+ * properties of the first uasd. "words" reports an unknown state. "dies" ends at the first call.
  */
 
 enum part {
@@ -73,7 +73,8 @@ static void changed(struct fake *f)
 {
         _cleanup_free_ char *path = path_of(f);
 
-        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "State", "Driver", "Busy", "Outcome", NULL);
+        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "State", "Driver", "Busy",
+                                              "Outcome", NULL);
 }
 
 static void job_removed(struct fake *f, int code, const char *step, const char *text)
@@ -81,7 +82,8 @@ static void job_removed(struct fake *f, int code, const char *step, const char *
         f->outcome.code = code;
         f->outcome.step = step;
         f->outcome.text = text;
-        (void) sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", f->job, f->id, code, step, text);
+        (void) sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss",
+                                  f->job, f->id, code, step, text);
 }
 
 static void after(struct fake *f, uint64_t msec);
@@ -111,7 +113,8 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *data)
                 after(f, 300);
         } else if (f->part == PART_BAD) {
                 f->state = "failed";
-                job_removed(f, UASD_EXIT_ROLLED_BACK, "bind", "The disk did not come back in time.");
+                job_removed(f, UASD_EXIT_ROLLED_BACK, "bind",
+                            "The disk did not come back in time.");
         } else {
                 f->driver = f->target;
                 f->state = "trial";
@@ -124,7 +127,8 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *data)
 static void after(struct fake *f, uint64_t msec)
 {
         f->timer = sd_event_source_unref(f->timer);
-        (void) sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, msec * USEC_PER_MSEC, 1000, on_timer, f);
+        (void) sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, msec * USEC_PER_MSEC,
+                                          1000, on_timer, f);
 }
 
 static struct fake *find(const char *id)
@@ -143,7 +147,8 @@ static bool refuses_uas(const struct fake *f, const char *target, bool force, sd
         if (f->part == PART_INCAPABLE)
                 (void) sd_bus_error_setf(e, UASD_BUS_ERROR_INCAPABLE, "It does not speak UAS.");
         else if (f->part == PART_REFUSED && !force && !f->forced)
-                (void) sd_bus_error_setf(e, UASD_BUS_ERROR_FORCE_NEEDED, "The kernel's table forbids it.");
+                (void) sd_bus_error_setf(e, UASD_BUS_ERROR_FORCE_NEEDED,
+                                         "The kernel's table forbids it.");
         return sd_bus_error_is_set(e);
 }
 
@@ -152,7 +157,8 @@ static bool read_force(sd_bus_message *m)
         const char *key;
         int force = 0;
 
-        if (sd_bus_message_enter_container(m, 'a', "{sv}") >= 0 && sd_bus_message_enter_container(m, 'e', "sv") > 0 &&
+        if (sd_bus_message_enter_container(m, 'a', "{sv}") >= 0 &&
+            sd_bus_message_enter_container(m, 'e', "sv") > 0 &&
             sd_bus_message_read(m, "s", &key) >= 0)
                 (void) sd_bus_message_read(m, "v", "b", &force);
         return force;
@@ -174,8 +180,9 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         f->target = !isempty(target) ? streq(target, "uas") ? "uas" : "usb-storage"
-                    : f->part == PART_INCAPABLE || (f->part == PART_REFUSED && !f->forced) ? "usb-storage"
-                                                                                           : "uas";
+                    : f->part == PART_INCAPABLE || (f->part == PART_REFUSED && !f->forced)
+                            ? "usb-storage"
+                            : "uas";
         (void) snprintf(f->job, sizeof(f->job), UASD_BUS_PATH "/job/%u", ++n_jobs);
         f->busy = f->part == PART_BUSY;
         f->state = f->busy ? "waiting" : "switching";
@@ -184,7 +191,9 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
                 f->state = "settled";
                 job_removed(f, UASD_EXIT_OK, "", "It is there already.");
         } else
-                after(f, !f->busy ? 300 : getenv("BUSY_MSEC") ? strtoull(getenv("BUSY_MSEC"), NULL, 10) : 2500);
+                after(f, !f->busy              ? 300
+                         : getenv("BUSY_MSEC") ? strtoull(getenv("BUSY_MSEC"), NULL, 10)
+                                               : 2500);
         changed(f);
         return r < 0 ? r : 1;
 }
@@ -205,7 +214,8 @@ static int on_lease(sd_event_source *s, int fd, uint32_t revents, void *data)
         return 0;
 }
 
-/* Some time into a lease: the disk is pulled out, switched by another process, or distrusted, or the daemon dies. */
+/* Some time into a lease: the disk is pulled out, switched by another process, or distrusted, or
+ * the daemon dies. */
 static int on_trouble(sd_event_source *s, uint64_t usec, void *data)
 {
         _cleanup_free_ char *path = path_of(data);
@@ -242,7 +252,8 @@ static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         if (f->part == PART_BUSY)
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE, "It is in use: /mnt/usb (sdb1).");
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE,
+                                         "It is in use: /mnt/usb (sdb1).");
         if (getenv("LEASE_STALLS")) { /* as if a user still typed a password: no answer */
                 (void) sd_bus_message_ref(m);
                 return 1;
@@ -250,10 +261,13 @@ static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return -errno;
         f->before = f->driver;
-        (void) sd_event_add_io(event, &f->lease, ends[1], 0, on_lease, f); /* EPOLLERR: the pipe has no reader any more */
+        (void) sd_event_add_io(event, &f->lease, ends[1], 0, on_lease,
+                               f); /* EPOLLERR: the pipe has no reader any more */
         (void) sd_event_source_set_io_fd_own(f->lease, true);
-        if (f->part == PART_FATAL || f->part == PART_ABSENT || f->part == PART_REFUSED || f->part == PART_HELD)
-                (void) sd_event_add_time_relative(event, &f->trouble, CLOCK_MONOTONIC, 1500 * USEC_PER_MSEC, 1000, on_trouble, f);
+        if (f->part == PART_FATAL || f->part == PART_ABSENT || f->part == PART_REFUSED ||
+            f->part == PART_HELD)
+                (void) sd_event_add_time_relative(event, &f->trouble, CLOCK_MONOTONIC,
+                                                  1500 * USEC_PER_MSEC, 1000, on_trouble, f);
         r = sd_bus_reply_method_return(m, "h", ends[0]);
         (void) close(ends[0]);
         return r < 0 ? r : 1;
@@ -293,8 +307,8 @@ static int on_inhibit(sd_bus_message *m, void *data, sd_bus_error *e)
         return r < 0 ? r : 1;
 }
 
-static int get_inhibitors(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                          void *data, sd_bus_error *e)
+static int get_inhibitors(sd_bus *b, const char *path, const char *interface, const char *property,
+                          sd_bus_message *reply, void *data, sd_bus_error *e)
 {
         return sd_bus_message_append(reply, "a(sss)", inhibitor ? 1 : 0, inhibited, "dd", "");
 }
@@ -306,7 +320,8 @@ static int reply_stored(sd_bus_message *m)
 
         if (!warning)
                 return sd_bus_reply_method_return(m, "a{sv}", 0);
-        return sd_bus_reply_method_return(m, "a{sv}", 2, "another", "u", 7, "warning", "s", warning);
+        return sd_bus_reply_method_return(m, "a{sv}", 2, "another", "u", 7, "warning", "s",
+                                          warning);
 }
 
 static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
@@ -342,14 +357,16 @@ static int on_list_policies(sd_bus_message *m, void *data, sd_bus_error *e)
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ssbsas)");
         if (r >= 0 && *absent)
-                r = sd_bus_message_append(reply, "(ssbsas)", absent, absent_policy, absent_forced, "user", 0);
+                r = sd_bus_message_append(reply, "(ssbsas)", absent, absent_policy, absent_forced,
+                                          "user", 0);
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(disks); i++) {
                 const struct fake *f = &disks[i];
                 char id[64];
 
                 (void) snprintf(id, sizeof(id), "1209:5a5a:%s", f->serial);
                 if (f->policy && !streq(f->policy, "auto"))
-                        r = sd_bus_message_append(reply, "(ssbsas)", id, f->policy, f->forced, "user", 1, f->id);
+                        r = sd_bus_message_append(reply, "(ssbsas)", id, f->policy, f->forced,
+                                                  "user", 1, f->id);
         }
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
@@ -407,7 +424,8 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
         printf("%s %s\n", sd_bus_message_get_member(m), id);
         if (f->part == PART_FORBIDDEN)
-                return sd_bus_error_setf(e, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, "Ask for a password.");
+                return sd_bus_error_setf(e, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+                                         "Ask for a password.");
         if (f->part == PART_HELD && sd_bus_message_is_method_call(m, NULL, "Release")) {
                 f->target = "uas";
                 after(f, 300);
@@ -419,7 +437,9 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
                 job_removed(f, UASD_EXIT_FAILED, "", "it was cancelled");
                 changed(f);
         }
-        return sd_bus_message_is_method_call(m, NULL, "Forget") ? reply_stored(m) : sd_bus_reply_method_return(m, NULL);
+        return sd_bus_message_is_method_call(m, NULL, "Forget")
+                       ? reply_stored(m)
+                       : sd_bus_reply_method_return(m, NULL);
 }
 
 static int on_eject(sd_bus_message *m, void *data, sd_bus_error *e)
@@ -433,17 +453,19 @@ static int on_eject(sd_bus_message *m, void *data, sd_bus_error *e)
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         if (f->part == PART_HELD)
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", id);
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE,
+                                         "%s is held, and about to be mounted.", id);
         f->seen_in_use = f->part == PART_BUSY;
         if (f->seen_in_use)
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE, "%s cannot be ejected: in use: holder of %s at dm-9", id,
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE,
+                                         "%s cannot be ejected: in use: holder of %s at dm-9", id,
                                          f->block);
         remove_disk(f);
         return sd_bus_reply_method_return(m, NULL);
 }
 
-static int get_version(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                       void *data, sd_bus_error *e)
+static int get_version(sd_bus *b, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *data, sd_bus_error *e)
 {
         return sd_bus_message_append(reply, "s", version ? OTHER_VERSION : UASD_VERSION);
 }
@@ -468,7 +490,8 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_METHOD("Inhibit", "sss", "h", on_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0, 0),
         SD_BUS_METHOD("SetPolicy", "ssa{sv}", "a{sv}", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("ListPolicies", "", "a(ssbsas)", on_list_policies, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ListPolicies", "", "a(ssbsas)", on_list_policies,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("SetPolicyOf", "ssa{sv}", "a{sv}", on_policy_of, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("ForgetOf", "s", "a{sv}", on_forget_of, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("SetTrim", "ssa{sv}", "a{sv}", on_trim, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -480,8 +503,8 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-static int get(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
-               sd_bus_error *e)
+static int get(sd_bus *b, const char *path, const char *interface, const char *property,
+               sd_bus_message *reply, void *data, sd_bus_error *e)
 {
         struct fake *f = data;
         const struct {
@@ -507,8 +530,10 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
         for (size_t i = 0; i < ELEMENTSOF(strings); i++)
                 if (streq(strings[i].name, property))
                         return sd_bus_message_append(reply, "s", strings[i].value);
-        if (streq(property, "VendorId") || streq(property, "ProductId") || streq(property, "Revision"))
-                return sd_bus_message_append(reply, "q", streq(property, "VendorId") ? 0x1209 : 0x5a5a);
+        if (streq(property, "VendorId") || streq(property, "ProductId") ||
+            streq(property, "Revision"))
+                return sd_bus_message_append(reply, "q",
+                                             streq(property, "VendorId") ? 0x1209 : 0x5a5a);
         if (streq(property, "SpeedMbps"))
                 return sd_bus_message_append(reply, "u", f->part == PART_BUSY ? 480 : 5000);
         if (streq(property, "MaxSpeedMbps"))
@@ -517,20 +542,25 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
                 return sd_bus_message_append(reply, "b", f->part != PART_INCAPABLE);
         if (streq(property, "Disks"))
                 return f->part == PART_FREE && getenv("SECOND_LUN")
-                               ? sd_bus_message_append(reply, "a(sut)", 2, f->block, 0, (uint64_t) 1000204886016,
-                                                       getenv("SECOND_LUN"), 1, (uint64_t) 1000204886016)
-                               : sd_bus_message_append(reply, "a(sut)", 1, f->block, 0, (uint64_t) 1000204886016);
+                               ? sd_bus_message_append(
+                                         reply, "a(sut)", 2, f->block, 0, (uint64_t) 1000204886016,
+                                         getenv("SECOND_LUN"), 1, (uint64_t) 1000204886016)
+                               : sd_bus_message_append(reply, "a(sut)", 1, f->block, 0,
+                                                       (uint64_t) 1000204886016);
         if (streq(property, "Outcome"))
-                return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1, f->outcome.step ?: "",
-                                             f->outcome.text ?: "");
+                return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1,
+                                             f->outcome.step ?: "", f->outcome.text ?: "");
         if (f->seen_in_use)
-                return sd_bus_message_append(reply, "a(sssssus)", 1, "holder", f->block, "dm-9", "", "", 0, "");
+                return sd_bus_message_append(reply, "a(sssssus)", 1, "holder", f->block, "dm-9", "",
+                                             "", 0, "");
         if (f->busy)
-                return sd_bus_message_append(reply, "a(sssssus)", 1, "mount", "sdb1", "/mnt/usb", "", "", 0, "");
+                return sd_bus_message_append(reply, "a(sssssus)", 1, "mount", "sdb1", "/mnt/usb",
+                                             "", "", 0, "");
         return sd_bus_message_append(reply, "a(sssssus)", 0);
 }
 
-#define PROPERTY(name, type) SD_BUS_PROPERTY(name, type, get, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
+#define PROPERTY(name, type)                                                                       \
+        SD_BUS_PROPERTY(name, type, get, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
 static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_VTABLE_START(0),        PROPERTY("Id", "s"),
         PROPERTY("Interface", "s"),    PROPERTY("VendorId", "q"),
@@ -548,9 +578,10 @@ static const sd_bus_vtable disk_vtable[] = {
 };
 
 static const sd_bus_vtable first_disk_vtable[] = {
-        SD_BUS_VTABLE_START(0),  PROPERTY("Id", "s"),         PROPERTY("VendorId", "q"), PROPERTY("ProductId", "q"),
-        PROPERTY("Serial", "s"), PROPERTY("Driver", "s"),     PROPERTY("Policy", "s"),   PROPERTY("Target", "s"),
-        PROPERTY("State", "s"),  PROPERTY("Disks", "a(sut)"), SD_BUS_VTABLE_END,
+        SD_BUS_VTABLE_START(0),      PROPERTY("Id", "s"),     PROPERTY("VendorId", "q"),
+        PROPERTY("ProductId", "q"),  PROPERTY("Serial", "s"), PROPERTY("Driver", "s"),
+        PROPERTY("Policy", "s"),     PROPERTY("Target", "s"), PROPERTY("State", "s"),
+        PROPERTY("Disks", "a(sut)"), SD_BUS_VTABLE_END,
 };
 
 static int die(sd_bus_message *m, void *data, sd_bus_error *e)
@@ -578,7 +609,8 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < ELEMENTSOF(disks); i++) {
                 _cleanup_free_ char *path = path_of(&disks[i]);
 
-                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk, &disks[i]) < 0)
+                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk,
+                                             &disks[i]) < 0)
                         return 1;
         }
         if (version && streq(version, "dies") && sd_bus_add_filter(bus, NULL, die, NULL) < 0)

@@ -15,8 +15,9 @@ static struct view full(void)
         v.disk.facts.max_speed_mbps = 10000;
         v.disk.decision.target = DRIVER_UAS;
         (void) copy_string(v.history, sizeof(v.history), "on trial");
-        (void) copy_string(v.diagnosis, sizeof(v.diagnosis),
-                           "Not uas: the power supply. Under usb-storage: over-current at its port.");
+        (void) copy_string(
+                v.diagnosis, sizeof(v.diagnosis),
+                "Not uas: the power supply. Under usb-storage: over-current at its port.");
         (void) copy_string(v.disk.lease, sizeof(v.disk.lease), "fio (7) has it for itself.");
         v.disk.outcome = (struct outcome){7, "bind", "It did not come back."};
         sample_user(&v, USER_MOUNT, "sdb1", "/mnt/usb");
@@ -46,7 +47,8 @@ int main(void)
                 {REASON_NO_UAS, false, false, false, "", NULL, NULL},
                 {REASON_FASTEST, true, true, true, "nothing", "The fastest.", "Do this."},
         };
-        struct quirk_line line = {QUIRK_MODPROBE, (char *) "/etc/modprobe.d/a.conf", 3, (char *) "1209:5a5a:u"};
+        struct quirk_line line = {QUIRK_MODPROBE, (char *) "/etc/modprobe.d/a.conf", 3,
+                                  (char *) "1209:5a5a:u"};
         const struct quirk_word words[] = {
                 {"1209:5a5a:u", QUIRK_MODPROBE, QUIRK_IN_FORCE, &line, NULL},
                 {"1209:5a5a:", QUIRK_RUN_TIME, QUIRK_SECOND, NULL, NULL},
@@ -65,15 +67,19 @@ int main(void)
                                         .steps = {{LINK_PEER_NONE, "1-2", 0x0200, false},
                                                   {LINK_PEER_THERE, "usb1", 0x0200, true}},
                                         .n_steps = 2};
-        struct lun_health luns[] = {
-                {.lun = &lun,
-                 .counts = {{9, 8, 7, 6}, {true, true, true, true}},
-                 {.offer = TRIM_OFFER_YES, .mode = "full"},
-                 {.told = true, .type = "sat", .passed = 1, .temperature = 34}},
-                {.lun = &lun, .smart = {.told = true, .why_not = "it is distrusted", .passed = -1, .temperature = INT_MIN}}};
+        struct lun_health luns[] = {{.lun = &lun,
+                                     .counts = {{9, 8, 7, 6}, {true, true, true, true}},
+                                     {.offer = TRIM_OFFER_YES, .mode = "full"},
+                                     {.told = true, .type = "sat", .passed = 1, .temperature = 34}},
+                                    {.lun = &lun,
+                                     .smart = {.told = true,
+                                               .why_not = "it is distrusted",
+                                               .passed = -1,
+                                               .temperature = INT_MIN}}};
         json_object *names = json_list(), *inhibitors = json_list(), *signs = json_list();
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
-        struct log_entry happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
+        struct log_entry happened[] = {
+                {.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
         struct policy_row policies[] = {{.id = (char *) "1209:5a5a:S1",
                                          .policy = POLICY_UAS,
@@ -114,8 +120,11 @@ int main(void)
         json_print_line(sample_json(&f, "trim", json_trim(&health, DRIVER_UAS)));
         json_print_line(sample_json(&f, "kernel", json_object_new_string("It chooses uas.")));
         json_print_line(sample_json(&f, "unbound", json_object_new_string("uas gave up on it.")));
-        json_print_line(sample_json(&f, "initramfs", json_object_new_string("It is older than the record of this disk.")));
-        json_print_line(sample_json(&f, "smart_advice", json_object_new_string("The kernel blocks ATA commands.")));
+        json_print_line(
+                sample_json(&f, "initramfs",
+                            json_object_new_string("It is older than the record of this disk.")));
+        json_print_line(sample_json(&f, "smart_advice",
+                                    json_object_new_string("The kernel blocks ATA commands.")));
         json_print_line(json_kernel(&boot, &nothing, "update-initramfs -u"));
         json_print_line(json_kernel(&nothing, NULL, NULL));
         json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}, 0));

@@ -6,8 +6,8 @@
 #include "ctl/ctl.h"
 
 /*
- * Reads lines of words from stdin. Prints for each the errors of the options and of the table of verbs, and then a line ".". So a
- * test of all verbs and options needs one process.
+ * Reads lines of words from stdin. Prints for each the errors of the options and of the table of
+ * verbs, and then a line ".". So a test of all verbs and options needs one process.
  */
 
 #define WORDS_MAX 16

@@ -93,14 +93,16 @@ static void widths(void **state)
 /* At any width, no line is wider, and text that is not cut is complete. */
 static void any_width(void **state)
 {
-        static const char text[] = "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential: no difference seen";
+        static const char text[] =
+                "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential: no difference seen";
 
         for (unsigned width = 1; width < sizeof(text) + 2; width++) {
                 _cleanup_free_ char *got = fold(text, width);
                 char *rest = got;
 
                 assert_non_null(got);
-                for (char *line; width >= fold_longest(text, false) && (line = strsep(&rest, "\n"));) {
+                for (char *line;
+                     width >= fold_longest(text, false) && (line = strsep(&rest, "\n"));) {
                         assert_in_range(fold_width(line), 1, width);
                         if (rest)
                                 rest[-1] = ' ';
@@ -112,8 +114,8 @@ static void any_width(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(parts), cmocka_unit_test(widths),
-                                           cmocka_unit_test(any_width)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(parts),
+                                           cmocka_unit_test(widths), cmocka_unit_test(any_width)};
 
         if (!setlocale(LC_ALL, "C.UTF-8"))
                 return 77;

@@ -174,21 +174,23 @@ static void hostile_strings(void **state)
                  "e",
                  "Gr\xc3\xb6\xc3\x9f"
                  "e"},
-                {"\xf0\x9f\x92\xbe", "\xf0\x9f\x92\xbe"},                         /* more than 16 bits: a pair */
-                {"\xef\xbf\xbf\xf0\x90\x80\x80", "\xef\xbf\xbf\xf0\x90\x80\x80"}, /* the last without, and the first with one */
-                {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},                         /* the last of all */
-                {"\x7f\xc2\x9b", "\x7f\xc2\x9b"},                                 /* DEL and CSI */
-                {"a\xff\xfe", "a\xef\xbf\xbd\xef\xbf\xbd"},                       /* not UTF-8 */
-                {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                         /* overlong */
-                {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},         /* half a pair */
-                {"\xf0\x9f", "\xef\xbf\xbd\xef\xbf\xbd"},                         /* cut short */
+                {"\xf0\x9f\x92\xbe", "\xf0\x9f\x92\xbe"}, /* more than 16 bits: a pair */
+                {"\xef\xbf\xbf\xf0\x90\x80\x80",
+                 "\xef\xbf\xbf\xf0\x90\x80\x80"}, /* the last without, and the first with one */
+                {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},                 /* the last of all */
+                {"\x7f\xc2\x9b", "\x7f\xc2\x9b"},                         /* DEL and CSI */
+                {"a\xff\xfe", "a\xef\xbf\xbd\xef\xbf\xbd"},               /* not UTF-8 */
+                {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* overlong */
+                {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* half a pair */
+                {"\xf0\x9f", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* cut short */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 _cleanup_(view_done) struct view v = sample_view("2-1:1.0", NULL, "");
                 json_object *o, *d;
 
-                (void) copy_string(v.disk.facts.product, sizeof(v.disk.facts.product), rows[i].said);
+                (void) copy_string(v.disk.facts.product, sizeof(v.disk.facts.product),
+                                   rows[i].said);
                 o = document_of(&v, &d);
                 assert_string_equal(string(d, "product"), rows[i].read);
                 json_object_put(o);
@@ -198,7 +200,8 @@ static void hostile_strings(void **state)
 static void rows_of_explain(void **state)
 {
         const struct explain_row rows[] = {
-                {REASON_NO_UAS, false, false, false, "alternate setting 1 is 08/06/62", "It has none.", NULL},
+                {REASON_NO_UAS, false, false, false, "alternate setting 1 is 08/06/62",
+                 "It has none.", NULL},
                 {REASON_FASTEST, true, true, false, "", "The fastest.", "Do this."},
         };
         json_object *o = round_trip(json_rows(rows, ELEMENTSOF(rows), true)), *r;
@@ -251,9 +254,10 @@ static void database(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(contract),         cmocka_unit_test(nulls),           cmocka_unit_test(another_driver),
-                cmocka_unit_test(busy_and_outcome), cmocka_unit_test(hostile_strings), cmocka_unit_test(rows_of_explain),
-                cmocka_unit_test(database),         cmocka_unit_test(speeds),
+                cmocka_unit_test(contract),        cmocka_unit_test(nulls),
+                cmocka_unit_test(another_driver),  cmocka_unit_test(busy_and_outcome),
+                cmocka_unit_test(hostile_strings), cmocka_unit_test(rows_of_explain),
+                cmocka_unit_test(database),        cmocka_unit_test(speeds),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,8 @@ struct fixture {
 #define INTERFACE "devices/usb2/2-1/2-1:1.0"
 #define BLOCK INTERFACE "/host3/target3:0:0/3:0:0:0/block/sdb"
 
-/* Device, configuration, BOT without endpoints, UAS with four bulk pipes of 32 streams, each with its usage. */
+/* Device, configuration, BOT without endpoints, UAS with four bulk pipes of 32 streams, each with
+ * its usage. */
 #define PIPE(address, id) 7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24, id, 0
 static const unsigned char descriptors[] = {
         18,
@@ -144,14 +145,16 @@ static void make_disk(int sys)
         write_file(sys, "devices/usb2/2-1/bos_descriptors", bos, sizeof(bos));
         assert_int_equal(symlinkat("../../../devices/usb2/2-1", sys, "bus/usb/devices/2-1"), 0);
         assert_int_equal(symlinkat("../../../" INTERFACE, sys, "bus/usb/devices/2-1:1.0"), 0);
-        assert_int_equal(symlinkat("../../../../bus/usb/drivers/usb-storage", sys, INTERFACE "/driver"), 0);
+        assert_int_equal(
+                symlinkat("../../../../bus/usb/drivers/usb-storage", sys, INTERFACE "/driver"), 0);
         assert_int_equal(symlinkat("../../" BLOCK, sys, "class/block/sdb"), 0);
         assert_int_equal(symlinkat("../../" BLOCK "/sdb1", sys, "class/block/sdb1"), 0);
 }
 
 static int setup(void **state)
 {
-        static const char *const trees[] = {"sys", "proc/1", "dev", "run/uasd", "etc/uasd", "usr/lib/uasd", "var/lib/uasd"};
+        static const char *const trees[] = {"sys",      "proc/1",       "dev",         "run/uasd",
+                                            "etc/uasd", "usr/lib/uasd", "var/lib/uasd"};
         struct fixture *f = calloc(1, sizeof(*f));
         int dir;
 
@@ -274,7 +277,8 @@ static void no_usb(void **state)
 }
 
 /* Runs a verb, as main.c does. Returns its exit status and its output. */
-static int run(const struct fixture *f, const struct options *o, char *ret, size_t size, const char *const *words)
+static int run(const struct fixture *f, const struct options *o, char *ret, size_t size,
+               const char *const *words)
 {
         char *copy[5] = {};
         const struct verb *v;
@@ -333,24 +337,32 @@ static void verbs_without_daemon(void **state)
 /* The same disk behind a hub, with two LUNs, below a controller. */
 static void hubs(void **state)
 {
-        const struct options o = {.given = OPTION_TREE | OPTION_OUTPUT, .columns = "id,size,speed,driver,product"};
+        const struct options o = {.given = OPTION_TREE | OPTION_OUTPUT,
+                                  .columns = "id,size,speed,driver,product"};
         struct fixture *f = *state;
         int sys = f->roots.sys;
         char out[16384];
 
         make_dir(sys, "devices/pci0/0000:00:14.0/usb2");
         write_text(sys, "devices/pci0/0000:00:14.0/usb2/speed", "10000\n");
-        assert_int_equal(symlinkat("../../../bus/pci/drivers/xhci_hcd", sys, "devices/pci0/0000:00:14.0/driver"), 0);
-        assert_int_equal(symlinkat("../../../devices/pci0/0000:00:14.0/usb2", sys, "bus/usb/devices/usb2"), 0);
+        assert_int_equal(symlinkat("../../../bus/pci/drivers/xhci_hcd", sys,
+                                   "devices/pci0/0000:00:14.0/driver"),
+                         0);
+        assert_int_equal(
+                symlinkat("../../../devices/pci0/0000:00:14.0/usb2", sys, "bus/usb/devices/usb2"),
+                0);
         assert_int_equal(symlinkat("../../../devices/usb2/2-1", sys, "bus/usb/devices/2-1.4"), 0);
-        assert_int_equal(renameat(sys, "bus/usb/devices/2-1:1.0", sys, "bus/usb/devices/2-1.4:1.0"), 0);
+        assert_int_equal(renameat(sys, "bus/usb/devices/2-1:1.0", sys, "bus/usb/devices/2-1.4:1.0"),
+                         0);
         write_text(sys, "devices/usb2/2-1/dev", "189:132\n");
         make_dir(f->roots.run, "udev/data");
-        write_text(f->roots.run, "udev/data/c189:132", "E:ID_VENDOR=Some_\033Maker\nE:ID_MODEL=USB_Hub\n");
+        write_text(f->roots.run, "udev/data/c189:132",
+                   "E:ID_VENDOR=Some_\033Maker\nE:ID_MODEL=USB_Hub\n");
         assert_int_equal(RUN(f, &o, out, "list"), UASD_EXIT_OK);
-        assert_string_equal(out, "usb2                     10000M xhci_hcd     0000:00:14.0\n"
-                                 "`-2-1                     5000M hub          Some \\x5cx1bMaker USB Hub\n"
-                                 "  `-2-1.4:1.0   1M 5000M/10000M usb-storage! Maker Disk\n");
+        assert_string_equal(
+                out, "usb2                     10000M xhci_hcd     0000:00:14.0\n"
+                     "`-2-1                     5000M hub          Some \\x5cx1bMaker USB Hub\n"
+                     "  `-2-1.4:1.0   1M 5000M/10000M usb-storage! Maker Disk\n");
         make_dir(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/block/sdc");
         write_text(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/type", "0\n");
         write_text(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/block/sdc/dev", "8:32\n");
@@ -393,15 +405,17 @@ static void database(void **state)
         assert_non_null(strstr(out, "\"host_fits\": false"));
         assert_non_null(strstr(out, "\"source\": \"List three\""));
 
-        write_text(f->roots.run, "udev/data/c189:132",
-                   "I:1\nE:UASD_DB_1=bad;*;*;List one;2026-10\nE:UASD_DB_2=good;*;*;List two;2026-11\n");
+        write_text(
+                f->roots.run, "udev/data/c189:132",
+                "I:1\nE:UASD_DB_1=bad;*;*;List one;2026-10\nE:UASD_DB_2=good;*;*;List two;2026-11\n");
         assert_int_equal(RUN(f, &defaults, out, "db", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "Verdict: unknown\n"));
         assert_non_null(strstr(out, "contradict each other"));
         assert_non_null(strstr(out, "List one"));
         assert_non_null(strstr(out, "List two"));
 
-        write_text(f->roots.run, "udev/data/c189:132", "I:1\nE:UASD_VERDICT=bad\nE:UASD_DB_1=good;*;*;List two;2026-11\n");
+        write_text(f->roots.run, "udev/data/c189:132",
+                   "I:1\nE:UASD_VERDICT=bad\nE:UASD_DB_1=good;*;*;List two;2026-11\n");
         assert_int_equal(RUN(f, &defaults, out, "db", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "Verdict: bad\n"));
         assert_non_null(strstr(out, "UASD_VERDICT"));
@@ -417,7 +431,8 @@ static void explain_quirks(void **state)
         char out[16384];
 
         make_dir(f->roots.etc, "modprobe.d");
-        write_text(f->roots.etc, "modprobe.d/local.conf", "# mine\noptions usb-storage quirks=1209:5a5a:f\n");
+        write_text(f->roots.etc, "modprobe.d/local.conf",
+                   "# mine\noptions usb-storage quirks=1209:5a5a:f\n");
         write_text(f->roots.proc, "cmdline", "quiet usb-storage.quirks=1:1:u,1209:5a5a:u\n");
         write_text(f->roots.sys, "module/usb_storage/initstate", "live\n");
         write_text(f->roots.sys, "module/usb_storage/parameters/quirks", "1:1:u,1209:5a5a:u\n");
@@ -426,27 +441,32 @@ static void explain_quirks(void **state)
         assert_non_null(strstr(out, "To change: Remove 1209:5a5a:u from the kernel command line"));
         assert_non_null(strstr(out, "Or: uasctl policy 2-1:1.0 uas\n"));
         assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by the kernel command line: in force\n"));
-        assert_non_null(strstr(out, "\n            1209:5a5a:f, by /etc/modprobe.d/local.conf, line 2: overruled"));
+        assert_non_null(strstr(
+                out,
+                "\n            1209:5a5a:f, by /etc/modprobe.d/local.conf, line 2: overruled"));
         assert_int_equal(RUN(f, &json, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "\"source\": \"command-line\""));
         assert_non_null(strstr(out, "\"file\": \"/etc/modprobe.d/local.conf\""));
         assert_non_null(strstr(out, "\"effect\": \"overruled\""));
 
-        /* The policy changed, and the entry that the initramfs made for it is still there. It is attributed to uasd. */
+        /* The policy changed, and the entry that the initramfs made for it is still there. It is
+         * attributed to uasd. */
         write_text(f->roots.proc, "cmdline", "quiet\n");
         write_text(f->roots.etc, "modprobe.d/local.conf", "");
         write_text(f->roots.run, "uasd/quirks", "quirks=1209:5a5a:u\n");
         write_text(f->roots.sys, "module/usb_storage/parameters/quirks", "1209:5a5a:u\n");
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "-> unknown-bridge "));
-        assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by uasd, which keeps such disks off uas: in force\n"));
+        assert_non_null(strstr(
+                out, "Quirks: 1209:5a5a:u, by uasd, which keeps such disks off uas: in force\n"));
         write_text(f->roots.run, "uasd/quirks", "quirks=\n");
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "-> quirk "));
         assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by a user or program at run time"));
 }
 
-/* The link has only high speed: the part that limits it. The tree is that of xHCI: bus 1 is the other half of the controller. */
+/* The link has only high speed: the part that limits it. The tree is that of xHCI: bus 1 is the
+ * other half of the controller. */
 static void slow_link(void **state)
 {
         const struct options json = {.json = true, .wait_usec = UINT64_MAX};
@@ -468,10 +488,13 @@ static void slow_link(void **state)
         make_dir(sys, "devices/usb2/2-0:1.0/usb2-port1/peer");
         assert_int_equal(symlinkat("../2-0:1.0/usb2-port1", sys, "devices/usb2/2-1/port"), 0);
         assert_int_equal(RUN(f, &defaults, out, "status", "sdb"), UASD_EXIT_OK);
-        assert_non_null(strstr(out, "Advice: It seems able to do SuperSpeed, but its link has 480 Mbit/s. Its port has"));
+        assert_non_null(strstr(
+                out,
+                "Advice: It seems able to do SuperSpeed, but its link has 480 Mbit/s. Its port has"));
         write_file(sys, "devices/usb2/2-1/bos_descriptors", bos, sizeof(bos));
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
-        assert_non_null(strstr(out, "Advice: It can do SuperSpeed, but its link has 480 Mbit/s. Its port has"));
+        assert_non_null(strstr(
+                out, "Advice: It can do SuperSpeed, but its link has 480 Mbit/s. Its port has"));
         assert_int_equal(unlinkat(sys, "devices/usb2/2-0:1.0/usb2-port1/peer", AT_REMOVEDIR), 0);
         assert_int_equal(RUN(f, &json, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "\"super_speed\": \"yes\""));
@@ -510,15 +533,18 @@ static void explain_no_driver(void **state)
 
 static void policy_kernel_line(void **state)
 {
-        const struct options kernel = {.legend = true, .given = OPTION_KERNEL}, bare = {.given = OPTION_KERNEL},
-                             json = {.json = true, .given = OPTION_KERNEL}, forced = {.given = OPTION_KERNEL | OPTION_FORCE};
+        const struct options kernel = {.legend = true, .given = OPTION_KERNEL},
+                             bare = {.given = OPTION_KERNEL},
+                             json = {.json = true, .given = OPTION_KERNEL},
+                             forced = {.given = OPTION_KERNEL | OPTION_FORCE};
         struct fixture *f = *state;
         char out[16384];
 
         write_text(f->roots.sys, "module/usb_storage/initstate", "live\n");
         write_text(f->roots.proc, "cmdline", "quiet\n");
         /* A usage error prints nothing. */
-        assert_int_equal(RUN(f, &defaults, out, "policy"), UASD_EXIT_OK); /* it lists the policies */
+        assert_int_equal(RUN(f, &defaults, out, "policy"),
+                         UASD_EXIT_OK); /* it lists the policies */
         assert_int_equal(RUN(f, &kernel, out, "policy", "sdb", "uas"), UASD_EXIT_USAGE);
         assert_int_equal(RUN(f, &forced, out, "policy"), UASD_EXIT_USAGE);
         assert_int_equal(RUN(f, &kernel, out, "policy", "sdz"), UASD_EXIT_NO_DISK);
@@ -537,7 +563,9 @@ static void policy_kernel_line(void **state)
                 out,
                 "# For the kernel command line, in the boot loader's configuration:\nusb-storage.quirks=1209:5a5a:u,1:1:f\n# Or for a file in /etc/modprobe.d, instead of a line for usb-storage that is there:\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_OK);
-        assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u,1:1:f\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
+        assert_string_equal(
+                out,
+                "usb-storage.quirks=1209:5a5a:u,1:1:f\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         /* The command line overrules modprobe.d, so its line has the entries of both. */
         write_text(f->roots.proc, "cmdline", "quiet usb-storage.quirks=2:2:u\n");
         make_dir(f->roots.etc, "initramfs-tools");
@@ -546,7 +574,9 @@ static void policy_kernel_line(void **state)
         write_text(f->roots.lib, "../bin/update-initramfs", "");
         assert_int_equal(fchmodat(f->roots.lib, "../bin/update-initramfs", 0755, 0), 0);
         assert_int_equal(RUN(f, &bare, out, "policy"), UASD_EXIT_OK);
-        assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u,1:1:f,2:2:u\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
+        assert_string_equal(
+                out,
+                "usb-storage.quirks=1209:5a5a:u,1:1:f,2:2:u\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         assert_int_equal(RUN(f, &json, out, "policy"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "\"line\": \"usb-storage.quirks=1209:5a5a:u,1:1:f,2:2:u\""));
         assert_non_null(strstr(out, "\"added\": \"1209:5a5a:u\""));
@@ -567,21 +597,24 @@ static void policy_kernel_line(void **state)
 
         /* No room, and the existing string is too long already. */
         write_text(f->roots.sys, "module/usb_storage/initstate", "live\n");
-        write_text(f->roots.proc, "cmdline",
-                   "usb-storage.quirks=1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
-                   "3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefg\n");
+        write_text(
+                f->roots.proc, "cmdline",
+                "usb-storage.quirks=1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
+                "3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefg\n");
         assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_FAILED);
         assert_string_equal(out, "");
         assert_int_equal(RUN(f, &json, out, "policy"), UASD_EXIT_FAILED);
         assert_non_null(strstr(out, "\"disk\": \"1209:5a5a:S1\""));
-        write_text(f->roots.proc, "cmdline",
-                   "usb-storage.quirks=1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
-                   "3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefghijklmnopqrstuwy\n");
+        write_text(
+                f->roots.proc, "cmdline",
+                "usb-storage.quirks=1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
+                "3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefghijklmnopqrstuwy\n");
         assert_int_equal(RUN(f, &bare, out, "policy"), UASD_EXIT_OK);
         /* The entry of modprobe.d comes before them; the last one does not fit. */
         assert_string_equal(
-                out, "usb-storage.quirks=1209:5a5a:u,1:1:f,1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
-                     "3333:3333:abcdefghijklmnopqrstuwy\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
+                out,
+                "usb-storage.quirks=1209:5a5a:u,1:1:f,1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
+                "3333:3333:abcdefghijklmnopqrstuwy\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
         /* Policies without a choice of driver. */
         write_text(f->roots.proc, "cmdline", "quiet\n");
         write_text(f->roots.etc, "uasd/policy", "1209:5a5a:S1=ignore\n");
@@ -610,7 +643,8 @@ static void dry_runs(void **state)
 static void wait_for_a_hold(void **state)
 {
         struct fixture *f = *state;
-        struct hold_mark m = {.attachment = {2, 5}, .deadline = now_boottime() + 700 * USEC_PER_MSEC};
+        struct hold_mark m = {.attachment = {2, 5},
+                              .deadline = now_boottime() + 700 * USEC_PER_MSEC};
         struct options o = {.wait_usec = 100 * USEC_PER_MSEC};
         char out[256];
 
@@ -626,10 +660,21 @@ static void wait_for_a_hold(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                TEST(free_disk),          TEST(mounted_disk),   TEST(configured_disk),      TEST(held_disk),
-                TEST(stale_hold),         TEST(no_usb),         TEST(verbs_without_daemon), TEST(dry_runs),
-                TEST(database),           TEST(explain_quirks), TEST(explain_no_driver),    TEST(slow_link),
-                TEST(policy_kernel_line), TEST(hubs),           TEST(wait_for_a_hold),
+                TEST(free_disk),
+                TEST(mounted_disk),
+                TEST(configured_disk),
+                TEST(held_disk),
+                TEST(stale_hold),
+                TEST(no_usb),
+                TEST(verbs_without_daemon),
+                TEST(dry_runs),
+                TEST(database),
+                TEST(explain_quirks),
+                TEST(explain_no_driver),
+                TEST(slow_link),
+                TEST(policy_kernel_line),
+                TEST(hubs),
+                TEST(wait_for_a_hold),
         };
 
         /* No test connects to the bus of this machine. */

@@ -104,7 +104,9 @@ static void arguments(void **state)
 
 static void values(void **state)
 {
-        const char *argv[] = {"uasctl", "switch", "-q", "sda", "--no-legend", "--no-ask-password", "--wait=1min", NULL};
+        const char *argv[] = {"uasctl",      "switch",      "-q",
+                              "sda",         "--no-legend", "--no-ask-password",
+                              "--wait=1min", NULL};
         char *words[WORDS + 1];
         struct options o;
 
@@ -113,7 +115,8 @@ static void values(void **state)
         assert_false(o.legend);
         assert_true(o.given & OPTION_NO_ASK_PASSWORD);
         assert_false(o.json);
-        assert_int_equal(o.given, OPTION_WAIT | OPTION_QUIET | OPTION_NO_LEGEND | OPTION_NO_ASK_PASSWORD);
+        assert_int_equal(o.given,
+                         OPTION_WAIT | OPTION_QUIET | OPTION_NO_LEGEND | OPTION_NO_ASK_PASSWORD);
         assert_int_equal(o.wait_usec, 60 * USEC_PER_SEC);
         assert_string_equal(words[1], "sda");
         assert_null(words[2]);
@@ -135,7 +138,8 @@ static void defaults(void **state)
 static void verbs_are_whole(void **state)
 {
         for (size_t i = 0; i < n_verbs; i++) {
-                assert_true(verbs[i].run || streq(verbs[i].name, VERB_BENCH) || streq(verbs[i].name, VERB_HELP));
+                assert_true(verbs[i].run || streq(verbs[i].name, VERB_BENCH) ||
+                            streq(verbs[i].name, VERB_HELP));
                 assert_non_null(verbs[i].help);
                 assert_ptr_equal(verb_find(verbs[i].name), &verbs[i]);
         }
@@ -163,8 +167,9 @@ static void command(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(arguments), cmocka_unit_test(command),         cmocka_unit_test(values),
-                cmocka_unit_test(defaults),  cmocka_unit_test(verbs_are_whole),
+                cmocka_unit_test(arguments),       cmocka_unit_test(command),
+                cmocka_unit_test(values),          cmocka_unit_test(defaults),
+                cmocka_unit_test(verbs_are_whole),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,8 @@ static void busy_disk(void **state)
 
         sample_user(&v, USER_MOUNT, "sdb1", "/mnt");
         assert_int_equal(code(&v, DRIVER_UAS, false), UASD_EXIT_DEFERRED);
-        assert_int_equal(code(&v, DRIVER_USB_STORAGE, false), UASD_EXIT_OK); /* it is there already */
+        assert_int_equal(code(&v, DRIVER_USB_STORAGE, false),
+                         UASD_EXIT_OK); /* it is there already */
 }
 
 static void unknown_users(void **state)
@@ -114,9 +115,15 @@ static void quirk(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(free_disk),      cmocka_unit_test(busy_disk),          cmocka_unit_test(unknown_users),
-                cmocka_unit_test(incapable_disk), cmocka_unit_test(against_the_kernel), cmocka_unit_test(another_drivers),
-                cmocka_unit_test(no_module),      cmocka_unit_test(bad_bridge),         cmocka_unit_test(quirk),
+                cmocka_unit_test(free_disk),
+                cmocka_unit_test(busy_disk),
+                cmocka_unit_test(unknown_users),
+                cmocka_unit_test(incapable_disk),
+                cmocka_unit_test(against_the_kernel),
+                cmocka_unit_test(another_drivers),
+                cmocka_unit_test(no_module),
+                cmocka_unit_test(bad_bridge),
+                cmocka_unit_test(quirk),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

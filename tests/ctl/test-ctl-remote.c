@@ -50,7 +50,8 @@ static sd_bus_message *message_new(sd_bus *bus)
         return m;
 }
 
-static int parse_by(int (*by)(sd_bus_message *m, struct views *ret), sd_bus_message *m, struct views *ret)
+static int parse_by(int (*by)(sd_bus_message *m, struct views *ret), sd_bus_message *m,
+                    struct views *ret)
 {
         int r;
 
@@ -73,18 +74,22 @@ static void whole_disk(void **state)
         sd_bus_message *m = message_new(f->bus);
         const struct disk *d;
 
-        assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 2, "/org/uasd1", 1, "org.uasd1.Manager", 1, "Version", "s", "1",
-                                          "/org/uasd1/disk/a", 2, "org.freedesktop.DBus.Peer", 0, UASD_BUS_DISK, 23, "Id", "s",
-                                          "2-1:1.0", "VendorId", "q", 0x1209, "ProductId", "q", 0x5a5a, "Revision", "q", 0x0214,
-                                          "Manufacturer", "s", "Maker", "Product", "s", "Disk", "Serial", "s", "S1", "SpeedMbps",
-                                          "u", 10000, "UsbVersion", "s", "3.20", "Driver", "s", "usb-storage", "Capable", "b", 1,
-                                          "Policy", "s", "uas", "Target", "s", "uas", "State", "s", "waiting", "Reason", "s",
-                                          "In use.", "ReasonId", "s", "policy", "Verdict", "s", "good", "History", "s",
-                                          "on trial", "Host", "s", "host3", "Disks", "a(sut)", 2, "sdb", 0, (uint64_t) 5000000000,
-                                          "sdc", 1, (uint64_t) 512, "Busy", "a(sssssus)", 4, "mount", "sdb1", "/mnt", "mnt:[7]",
-                                          "sh", 7, "x.service", "holder", "sdb1", "btrfs 1-2", "", "", 0, "", "holder", "sdb1",
-                                          "dm-0", "", "", 0, "", "mount", "sdb1", "btrfs x", "", "", 0, "", "Outcome", "(iss)", 7,
-                                          "bind", "No.", "OfTheFuture", "a{sv}", 1, "x", "s", "y") >= 0);
+        assert_true(sd_bus_message_append(
+                            m, "a{oa{sa{sv}}}", 2, "/org/uasd1", 1, "org.uasd1.Manager", 1,
+                            "Version", "s", "1", "/org/uasd1/disk/a", 2,
+                            "org.freedesktop.DBus.Peer", 0, UASD_BUS_DISK, 23, "Id", "s", "2-1:1.0",
+                            "VendorId", "q", 0x1209, "ProductId", "q", 0x5a5a, "Revision", "q",
+                            0x0214, "Manufacturer", "s", "Maker", "Product", "s", "Disk", "Serial",
+                            "s", "S1", "SpeedMbps", "u", 10000, "UsbVersion", "s", "3.20", "Driver",
+                            "s", "usb-storage", "Capable", "b", 1, "Policy", "s", "uas", "Target",
+                            "s", "uas", "State", "s", "waiting", "Reason", "s", "In use.",
+                            "ReasonId", "s", "policy", "Verdict", "s", "good", "History", "s",
+                            "on trial", "Host", "s", "host3", "Disks", "a(sut)", 2, "sdb", 0,
+                            (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512, "Busy", "a(sssssus)",
+                            4, "mount", "sdb1", "/mnt", "mnt:[7]", "sh", 7, "x.service", "holder",
+                            "sdb1", "btrfs 1-2", "", "", 0, "", "holder", "sdb1", "dm-0", "", "", 0,
+                            "", "mount", "sdb1", "btrfs x", "", "", 0, "", "Outcome", "(iss)", 7,
+                            "bind", "No.", "OfTheFuture", "a{sv}", 1, "x", "s", "y") >= 0);
         assert_int_equal(parse(m, &views), 0);
         assert_int_equal(views.n, 1);
         d = &views.list[0].disk;
@@ -129,8 +134,9 @@ static void disk_of_nobody(void **state)
         struct fixture *f = *state;
         sd_bus_message *m = message_new(f->bus);
 
-        assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 3, "Id", "s", "2-1:1.0", "Driver", "s",
-                                          "", "Target", "s", "") >= 0);
+        assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 3, "Id",
+                                          "s", "2-1:1.0", "Driver", "s", "", "Target", "s",
+                                          "") >= 0);
         assert_int_equal(parse(m, &views), 0);
         assert_int_equal(views.list[0].disk.facts.driver, DRIVER_NONE);
         assert_int_equal(views.list[0].disk.decision.target, DRIVER_NONE);
@@ -145,8 +151,9 @@ static void nonsense(void **state)
         static const struct {
                 const char *key, *type, *value;
         } rows[] = {
-                {"State", "s", "dancing"}, {"State", "s", ""},        {"Policy", "s", "maybe"}, {"Target", "s", "ub"},
-                {"Verdict", "s", "so"},    {"VendorId", "s", "1209"}, {"Id", "s", ""},          {"Busy", "s", "yes"},
+                {"State", "s", "dancing"}, {"State", "s", ""},     {"Policy", "s", "maybe"},
+                {"Target", "s", "ub"},     {"Verdict", "s", "so"}, {"VendorId", "s", "1209"},
+                {"Id", "s", ""},           {"Busy", "s", "yes"},
         };
         struct fixture *f = *state;
 
@@ -154,8 +161,8 @@ static void nonsense(void **state)
                 sd_bus_message *m = message_new(f->bus);
                 struct views views = {};
 
-                assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1, rows[i].key, rows[i].type,
-                                                  rows[i].value) >= 0);
+                assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1,
+                                                  rows[i].key, rows[i].type, rows[i].value) >= 0);
                 assert_int_equal(parse(m, &views), -EBADMSG);
                 assert_int_equal(views.n, 0);
         }
@@ -173,8 +180,10 @@ static void another_answer(void **state)
 
 static int append_brief(sd_bus_message *m, const char *id, const char *state)
 {
-        return sd_bus_message_append(m, "(" UASD_BUS_BRIEF ")", id, 2, "sdb", 0, (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512,
-                                     480, 10000, "uas", state, "Maker", "Disk", "verdict-bad", "usb-storage", "bad", "");
+        return sd_bus_message_append(m, "(" UASD_BUS_BRIEF ")", id, 2, "sdb", 0,
+                                     (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512, 480, 10000,
+                                     "uas", state, "Maker", "Disk", "verdict-bad", "usb-storage",
+                                     "bad", "");
 }
 
 static void brief(void **state)
@@ -185,7 +194,8 @@ static void brief(void **state)
         const struct disk *d;
 
         assert_true(sd_bus_message_open_container(m, 'a', "(" UASD_BUS_BRIEF ")") >= 0);
-        assert_true(append_brief(m, "2-2:1.0", "settled") >= 0 && append_brief(m, "2-1:1.0", "waiting") >= 0);
+        assert_true(append_brief(m, "2-2:1.0", "settled") >= 0 &&
+                    append_brief(m, "2-1:1.0", "waiting") >= 0);
         assert_true(sd_bus_message_close_container(m) >= 0);
         assert_int_equal(parse_by(remote_parse_brief, m, &views), 0);
         assert_int_equal(views.n, 2);
@@ -254,7 +264,8 @@ static void stopped(void **state)
         struct views views = {};
 
         assert_true(fd >= 0);
-        assert_int_equal(remote_open(NULL, path, REMOTE_ORDER, 300 * USEC_PER_MSEC, &r, &views), -ETIMEDOUT);
+        assert_int_equal(remote_open(NULL, path, REMOTE_ORDER, 300 * USEC_PER_MSEC, &r, &views),
+                         -ETIMEDOUT);
         assert_true(now_boottime() - start < patience(2 * USEC_PER_SEC));
         assert_null(r.bus);
         (void) unlink(path);
@@ -266,8 +277,11 @@ static void nobody(void **state)
         struct remote r = {};
         struct views views = {};
 
-        assert_int_equal(remote_open(NULL, "/nonexistent/private", REMOTE_ORDER, USEC_PER_SEC, &r, &views), -ENOTCONN);
-        assert_int_equal(remote_open(NULL, NULL, REMOTE_ORDER, USEC_PER_SEC, &r, &views), -ENETDOWN);
+        assert_int_equal(
+                remote_open(NULL, "/nonexistent/private", REMOTE_ORDER, USEC_PER_SEC, &r, &views),
+                -ENOTCONN);
+        assert_int_equal(remote_open(NULL, NULL, REMOTE_ORDER, USEC_PER_SEC, &r, &views),
+                         -ENETDOWN);
 }
 
 static const char *version; /* of the other side; NULL: it has none */
@@ -280,10 +294,12 @@ static int answer(sd_bus_message *m, void *data, sd_bus_error *e)
                 return sd_bus_reply_method_return(m, "v", "s", version);
         if (sd_bus_message_is_method_call(m, UASD_BUS_MANAGER, "ListDisks"))
                 return sd_bus_reply_method_errorf(m, SD_BUS_ERROR_UNKNOWN_METHOD, "no");
-        if (!sd_bus_message_is_method_call(m, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"))
+        if (!sd_bus_message_is_method_call(m, "org.freedesktop.DBus.ObjectManager",
+                                           "GetManagedObjects"))
                 return sd_bus_reply_method_errorf(m, UASD_BUS_ERROR_REFUSED, "no");
         if (sd_bus_message_new_method_return(m, &reply) < 0 ||
-            sd_bus_message_append(reply, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1, "Id", "s", "2-1:1.0") < 0)
+            sd_bus_message_append(reply, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1, "Id", "s",
+                                  "2-1:1.0") < 0)
                 return -ENOMEM;
         return sd_bus_send(NULL, reply, NULL);
 }
@@ -294,7 +310,8 @@ static void serve(int fd)
         sd_bus *bus;
         int c = accept(fd, NULL, NULL);
 
-        if (c < 0 || sd_bus_new(&bus) < 0 || sd_bus_set_fd(bus, c, c) < 0 || sd_bus_set_server(bus, true, id) < 0 ||
+        if (c < 0 || sd_bus_new(&bus) < 0 || sd_bus_set_fd(bus, c, c) < 0 ||
+            sd_bus_set_server(bus, true, id) < 0 ||
             sd_bus_add_filter(bus, NULL, answer, NULL) < 0 || sd_bus_start(bus) < 0)
                 _exit(1);
         for (;;) {
@@ -344,7 +361,8 @@ static void older_daemon(void **state)
         assert_true(pid >= 0);
         if (pid == 0)
                 serve(fd);
-        assert_int_equal(remote_open(NULL, path, REMOTE_LOOK_BRIEF, 5 * USEC_PER_SEC, &r, &views), 0);
+        assert_int_equal(remote_open(NULL, path, REMOTE_LOOK_BRIEF, 5 * USEC_PER_SEC, &r, &views),
+                         0);
         assert_int_equal(views.n, 1);
         assert_string_equal(views.list[0].disk.facts.interface, "2-1:1.0");
         (void) kill(pid, SIGKILL);
@@ -353,7 +371,8 @@ static void older_daemon(void **state)
         (void) rmdir(dir);
 }
 
-/* remote_ask_version() asks a daemon without a bus whose answer was not understood. It may report none. */
+/* remote_ask_version() asks a daemon without a bus whose answer was not understood. It may report
+ * none. */
 static void version_of(void **state)
 {
         static const char *const rows[] = {"0.0.1", "", NULL};

@@ -9,8 +9,8 @@
 #include "client/client.h"
 
 /*
- * sdb and its partition behind 2-1, sdc behind 2-2, sdd and sde behind the two interfaces of 2-3; dm-0 on sdb1,
- * dm-1 on dm-0 and sdc.
+ * sdb and its partition behind 2-1, sdc behind 2-2, sdd and sde behind the two interfaces of 2-3;
+ * dm-0 on sdb1, dm-1 on dm-0 and sdc.
  */
 struct fixture {
         char dir[32];
@@ -34,7 +34,8 @@ static void make_dir(int dir, const char *path)
                 }
 }
 
-static void add_view(struct fixture *f, const char *interface, const char *block, const char *serial, uint16_t pid)
+static void add_view(struct fixture *f, const char *interface, const char *block,
+                     const char *serial, uint16_t pid)
 {
         struct view v = sample_view(interface, block, serial);
 
@@ -46,13 +47,15 @@ static void add_view(struct fixture *f, const char *interface, const char *block
 static void add_tower(int dir)
 {
         for (int i = 10; i <= 18; i++) {
-                char name[64], slave[128], below[64] = "../../../../usb2/2-2/2-2:1.0/host1/block/sdc";
+                char name[64], slave[128],
+                        below[64] = "../../../../usb2/2-2/2-2:1.0/host1/block/sdc";
 
                 if (i > 10)
                         (void) snprintf(below, sizeof(below), "../../dm-%i", i - 1);
                 (void) snprintf(slave, sizeof(slave), "devices/virtual/block/dm-%i/slaves", i);
                 make_dir(dir, slave);
-                (void) snprintf(slave, sizeof(slave), "devices/virtual/block/dm-%i/slaves/%s", i, strrchr(below, '/') + 1);
+                (void) snprintf(slave, sizeof(slave), "devices/virtual/block/dm-%i/slaves/%s", i,
+                                strrchr(below, '/') + 1);
                 link_to(dir, below, slave);
                 (void) snprintf(below, sizeof(below), "../../devices/virtual/block/dm-%i", i);
                 (void) snprintf(name, sizeof(name), "class/block/dm-%i", i);
@@ -83,12 +86,15 @@ static int setup(void **state)
         link_to(dir, "../../devices/usb2/2-2/2-2:1.0/host1/block/sdc", "class/block/sdc");
         link_to(dir, "../../devices/virtual/block/dm-0", "class/block/dm-0");
         link_to(dir, "../../devices/virtual/block/dm-1", "class/block/dm-1");
-        link_to(dir, "../../../../usb2/2-1/2-1:1.0/host0/block/sdb/sdb1", "devices/virtual/block/dm-0/slaves/sdb1");
+        link_to(dir, "../../../../usb2/2-1/2-1:1.0/host0/block/sdb/sdb1",
+                "devices/virtual/block/dm-0/slaves/sdb1");
         link_to(dir, "../../dm-0", "devices/virtual/block/dm-1/slaves/dm-0");
-        link_to(dir, "../../../../usb2/2-2/2-2:1.0/host1/block/sdc", "devices/virtual/block/dm-1/slaves/sdc");
+        link_to(dir, "../../../../usb2/2-2/2-2:1.0/host1/block/sdc",
+                "devices/virtual/block/dm-1/slaves/sdc");
 
         add_view(f, "2-1:1.0", "sdb", "SERIAL1", 0x0001);
-        add_view(f, "2-2:1.0", "sdc", "sdb", 0x0002); /* its serial number is the name of another disk */
+        add_view(f, "2-2:1.0", "sdc", "sdb",
+                 0x0002); /* its serial number is the name of another disk */
         add_view(f, "2-3:1.0", "sdd", "", 0x0003);
         add_view(f, "2-3:1.1", "sde", "SERIAL2", 0x0003);
         add_view(f, "2-4:1.0", "sdf", "A/B", 0x0004);
@@ -152,7 +158,8 @@ static void words(void **state)
                 {"serial", 0},
                 {"portable t7", 1, "2-4:1.0"},
                 {"ACME", 1, "2-4:1.0"},
-                {"sdq disk", 0}, /* the product of sdc: not for what may be the name of a block device */
+                {"sdq disk",
+                 0}, /* the product of sdc: not for what may be the name of a block device */
                 {"x", 0},
                 {"vda", -EXDEV}, /* a disk, but not on USB */
                 {"SERIAL2", 1, "2-3:1.1"},

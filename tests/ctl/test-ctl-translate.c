@@ -30,7 +30,8 @@ static const struct {
         /* values keep what they are, also with a full stop, a blank or the words of a text */
         {"Waits for uas until nothing uses it: /mnt/Dr. No (sda1), cat (12) has sda open, and 3 more.",
          "Wartet auf uas, bis nichts sie benutzt: /mnt/Dr. No (sda1), cat (12) hat sda geöffnet, und 3 weitere."},
-        {"Waits for uas until nothing uses it: /mnt/50%s (sda1).", "Wartet auf uas, bis nichts sie benutzt: /mnt/50%s (sda1)."},
+        {"Waits for uas until nothing uses it: /mnt/50%s (sda1).",
+         "Wartet auf uas, bis nichts sie benutzt: /mnt/50%s (sda1)."},
         {"UAS failed on 2026-11-20: it had to be reset (firmware 1.14, Linux 6.1.0).",
          "UAS hat am 2026-11-20 versagt: sie brauchte einen Reset (Firmware 1.14, Linux 6.1.0)."},
         {"Waits for usb-storage until nothing uses it: / (sda2). UAS failed: a sign of tomorrow. The running system is on it, so "
@@ -40,7 +41,8 @@ static const struct {
         /* a clause in a clause */
         {"distrusted: it had to be reset (2026-11-20, firmware 1.14, Linux 6.1.0); on trial again",
          "uasd misstraut ihr: sie brauchte einen Reset (2026-11-20, Firmware 1.14, Linux 6.1.0); wieder auf Probe"},
-        {"the policy is uas, by uasd.conf, forced", "die Vorgabe ist uas, durch uasd.conf, erzwungen"},
+        {"the policy is uas, by uasd.conf, forced",
+         "die Vorgabe ist uas, durch uasd.conf, erzwungen"},
         {"It chooses usb-storage: a rule of the kernel keeps it off UAS: ASMedia. A switch has moved the disk to uas.",
          "Er wählt usb-storage: eine Regel des Kernels hält sie von UAS fern: ASMedia. Ein Wechsel hat die Platte zu uas gebracht."},
         {"in use: the kernel turned it on by itself. Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on",
@@ -52,7 +54,8 @@ static const struct {
         /* of uasd and uasd-switch */
         {"2-1:1.0 cannot be ejected: in use: holder of sdb at dm-9",
          "2-1:1.0 kann nicht ausgeworfen werden: wird benutzt: holder von sdb auf dm-9"},
-        {"2-1:1.0 is leased: fio (77) has it for itself.", "2-1:1.0 ist reserviert: fio (77) hat sie für sich allein."},
+        {"2-1:1.0 is leased: fio (77) has it for itself.",
+         "2-1:1.0 ist reserviert: fio (77) hat sie für sich allein."},
         {"in use: mount of sda1 at /mnt/a b", "wird benutzt: mount von sda1 auf /mnt/a b"},
         {"Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2), swap on sda5, a device (on sda3).",
          "Wartet auf uas, bis nichts sie benutzt: /boot (sda2), md0 (auf sda2), Swap auf sda5, ein Gerät (auf sda3)."},
@@ -70,7 +73,8 @@ static const struct {
         {"", ""},
         {"-", "-"},
         {"A later uasd says this.", "A later uasd says this."},
-        {"A later uasd says this. It has no driver. ", "A later uasd says this. Sie hat keinen Treiber. "},
+        {"A later uasd says this. It has no driver. ",
+         "A later uasd says this. Sie hat keinen Treiber. "},
         {"2-1:1.0: It has no driver.", "2-1:1.0: Sie hat keinen Treiber."},
         {"uas", "uas"},
         {"...", "..."},
@@ -101,7 +105,8 @@ static void long_text(void **state)
         assert_string_equal(translate("It does not offer UAS.", ret, sizeof(ret)), "Sie bie");
 }
 
-/* A device or user chose it, to have as many ends of clauses and beginnings of formats as possible. */
+/* A device or user chose it, to have as many ends of clauses and beginnings of formats as possible.
+ */
 static void hostile_text(void **state)
 {
         static const char piece[] = "a: b, c; d. x has y has claimed ";

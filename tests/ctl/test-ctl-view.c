@@ -27,7 +27,8 @@ static void sizes(void **state)
 
 static void labels(void **state)
 {
-        _cleanup_(view_done) struct view a = sample_view("2-1:1.0", "sdb", ""), b = sample_view("2-2:1.0", NULL, "");
+        _cleanup_(view_done) struct view a = sample_view("2-1:1.0", "sdb", ""),
+                                         b = sample_view("2-2:1.0", NULL, "");
         char label[VIEW_LABEL_MAX];
 
         assert_string_equal(view_label(&a, label), "2-1:1.0 (sdb)");
@@ -78,7 +79,8 @@ static void users(void **state)
 static void pending(void **state)
 {
         for (int s = 0; s < _STATE_MAX; s++)
-                assert_int_equal(state_is_pending((enum state) s), s == STATE_HELD || s == STATE_WAITING || s == STATE_SWITCHING);
+                assert_int_equal(state_is_pending((enum state) s),
+                                 s == STATE_HELD || s == STATE_WAITING || s == STATE_SWITCHING);
 }
 
 int main(void)

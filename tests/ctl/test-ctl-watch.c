@@ -42,7 +42,8 @@ static const struct step steps[] = {
         {JOB_STEP, OURS, "done", "unbind", "2", "step 2-2:1.0 \n"},
         {JOB_STEP, "2-1:1.0", "running", "unbind", "2", ""},
         {JOB_ENDED, UASD_BUS_PATH "/job/2", "other", "bind", "2", ""},
-        {JOB_ENDED, JOB, "It did not come back.", "bind", "2", "ended 7 bind: It did not come back.\n"},
+        {JOB_ENDED, JOB, "It did not come back.", "bind", "2",
+         "ended 7 bind: It did not come back.\n"},
 };
 
 /* ---- the process that plays uasd ---- */
@@ -51,7 +52,8 @@ static const struct step *present = &(const struct step){.disks = "1"};
 
 static int append_disk(sd_bus_message *m, const char *id, const char *state)
 {
-        return sd_bus_message_append(m, "a{sa{sv}}", 1, UASD_BUS_DISK, 2, "Id", "s", id, "State", "s", state);
+        return sd_bus_message_append(m, "a{sa{sv}}", 1, UASD_BUS_DISK, 2, "Id", "s", id, "State",
+                                     "s", state);
 }
 
 static int append_present(sd_bus_message *m)
@@ -75,22 +77,25 @@ static int append_present(sd_bus_message *m)
 
 static int send_signal(sd_bus *bus)
 {
-        static const char *const names[] = {"InterfacesAdded",   "InterfacesAdded",   "InterfacesRemoved",
-                                            "PropertiesChanged", "PropertiesChanged", "JobRemoved"};
+        static const char *const names[] = {"InterfacesAdded",   "InterfacesAdded",
+                                            "InterfacesRemoved", "PropertiesChanged",
+                                            "PropertiesChanged", "JobRemoved"};
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         _cleanup_free_ char *path = NULL;
         bool properties = present->type == CHANGED || present->type == JOB_STEP;
         int r;
 
-        if (present->type != JOB_ENDED && sd_bus_path_encode(UASD_BUS_PATH "/disk", present->id, &path) < 0)
+        if (present->type != JOB_ENDED &&
+            sd_bus_path_encode(UASD_BUS_PATH "/disk", present->id, &path) < 0)
                 return -ENOMEM;
         r = sd_bus_message_new_signal(bus, &m,
                                       !properties                ? UASD_BUS_PATH
                                       : present->type == CHANGED ? path
                                                                  : JOB,
-                                      properties                   ? "org.freedesktop.DBus.Properties"
-                                      : present->type == JOB_ENDED ? UASD_BUS_MANAGER
-                                                                   : "org.freedesktop.DBus.ObjectManager",
+                                      properties ? "org.freedesktop.DBus.Properties"
+                                      : present->type == JOB_ENDED
+                                              ? UASD_BUS_MANAGER
+                                              : "org.freedesktop.DBus.ObjectManager",
                                       names[present->type]);
         if (r < 0)
                 return r;
@@ -100,20 +105,24 @@ static int send_signal(sd_bus *bus)
                 r = r < 0 ? r : append_disk(m, present->id, present->word);
                 break;
         case ADDED_JOB:
-                r = sd_bus_message_append(m, "oa{sa{sv}}", JOB, 1, UASD_BUS_JOB, 1, "State", "s", present->word);
+                r = sd_bus_message_append(m, "oa{sa{sv}}", JOB, 1, UASD_BUS_JOB, 1, "State", "s",
+                                          present->word);
                 break;
         case REMOVED:
                 r = sd_bus_message_append(m, "oas", path, 1, UASD_BUS_DISK);
                 break;
         case CHANGED:
-                r = sd_bus_message_append(m, "sa{sv}as", UASD_BUS_DISK, 1, "State", "s", present->word, 0);
+                r = sd_bus_message_append(m, "sa{sv}as", UASD_BUS_DISK, 1, "State", "s",
+                                          present->word, 0);
                 break;
         case JOB_STEP:
-                r = sd_bus_message_append(m, "sa{sv}as", UASD_BUS_JOB, 3, "Disk", "s", present->id, "State", "s", present->word,
-                                          "Step", "s", present->more, 0);
+                r = sd_bus_message_append(m, "sa{sv}as", UASD_BUS_JOB, 3, "Disk", "s", present->id,
+                                          "State", "s", present->word, "Step", "s", present->more,
+                                          0);
                 break;
         case JOB_ENDED:
-                r = sd_bus_message_append(m, "osiss", present->id, OURS, 7, present->more, present->word);
+                r = sd_bus_message_append(m, "osiss", present->id, OURS, 7, present->more,
+                                          present->word);
                 break;
         }
         return r < 0 ? r : sd_bus_send(bus, m, NULL);
@@ -129,8 +138,8 @@ static int on_call(sd_bus_message *m, void *data, sd_bus_error *e)
         if (sd_bus_message_is_method_call(m, NULL, "GetManagedObjects"))
                 r = append_present(reply);
         else if (sd_bus_message_is_method_call(m, NULL, "GetAll"))
-                r = sd_bus_message_append(reply, "a{sv}", 3, "Id", "s", present->id, "State", "s", present->word, "Reason", "s",
-                                          "because");
+                r = sd_bus_message_append(reply, "a{sv}", 3, "Id", "s", present->id, "State", "s",
+                                          present->word, "Reason", "s", "because");
         else if (r >= 0 && (r = sd_bus_message_read(m, "u", &n)) >= 0) {
                 present = steps + n;
                 r = send_signal(bus);
@@ -143,7 +152,8 @@ static void play(int fd)
         sd_id128_t id = {.bytes = {1}};
         sd_bus *bus;
 
-        if (sd_bus_new(&bus) < 0 || sd_bus_set_fd(bus, fd, fd) < 0 || sd_bus_set_server(bus, true, id) < 0 ||
+        if (sd_bus_new(&bus) < 0 || sd_bus_set_fd(bus, fd, fd) < 0 ||
+            sd_bus_set_server(bus, true, id) < 0 ||
             sd_bus_add_filter(bus, NULL, on_call, NULL) < 0 || sd_bus_start(bus) < 0)
                 _exit(1);
         for (;;) {
@@ -171,7 +181,8 @@ static int setup(void **state)
         int ends[2];
 
         assert_non_null(f);
-        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+                         0);
         f->uasd = fork();
         assert_true(f->uasd >= 0);
         if (f->uasd == 0) {
@@ -205,8 +216,8 @@ static void on_disk(const struct view *v, enum disk_event e, void *data)
         static const char *const words[] = {"present", "added", "changed", "removed"};
         struct fixture *f = data;
 
-        text_add(f->told, sizeof(f->told), "%s %s %s: %s\n", words[e], v->disk.facts.interface, state_to_string(v->disk.state),
-                 v->reason);
+        text_add(f->told, sizeof(f->told), "%s %s %s: %s\n", words[e], v->disk.facts.interface,
+                 state_to_string(v->disk.state), v->reason);
 }
 
 static void on_step(const char *disk, const char *step, void *data)
@@ -225,8 +236,8 @@ static void take(struct fixture *f)
         while ((r = daemon_watch_next(w, 0)) == 0) {
                 assert_true(w->changed || w->ended);
                 if (w->ended)
-                        text_add(f->told, sizeof(f->told), "ended %i %s: %s\n", w->outcome.code, w->outcome.step,
-                                 w->outcome.text);
+                        text_add(f->told, sizeof(f->told), "ended %i %s: %s\n", w->outcome.code,
+                                 w->outcome.step, w->outcome.text);
                 w->changed = w->ended = false;
         }
         assert_int_equal(r, -ETIMEDOUT);
@@ -247,8 +258,8 @@ static void signals(void **state)
         assert_string_equal(f->told, "present 2-1:1.0 settled: \n");
         for (uint32_t i = 0; i < ELEMENTSOF(steps); i++) {
                 f->told[0] = '\0';
-                assert_true(sd_bus_call_method(f->remote.bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Step", NULL, NULL,
-                                               "u", i) >= 0);
+                assert_true(sd_bus_call_method(f->remote.bus, UASD_BUS_NAME, UASD_BUS_PATH,
+                                               UASD_BUS_MANAGER, "Step", NULL, NULL, "u", i) >= 0);
                 take(f);
                 if (!streq(f->told, steps[i].want))
                         fail_msg("step %u: '%s', not '%s'", i, f->told, steps[i].want);
@@ -264,8 +275,8 @@ static void silent(void **state)
         struct fixture *f = *state;
 
         assert_int_equal(daemon_watch_open(&f->watch, &f->remote), 0);
-        assert_true(sd_bus_call_method(f->remote.bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Step", NULL, NULL, "u",
-                                       0) >= 0);
+        assert_true(sd_bus_call_method(f->remote.bus, UASD_BUS_NAME, UASD_BUS_PATH,
+                                       UASD_BUS_MANAGER, "Step", NULL, NULL, "u", 0) >= 0);
         take(f);
         assert_int_equal(f->watch.disks.n, 2);
         assert_int_equal(f->watch.disks.list[1].disk.state, STATE_WAITING);
@@ -291,7 +302,8 @@ static void end_of_wait(void **state)
         (void) close(pipe_ends[1]);
         f->watch.hangup_fd = -1;
         (void) kill(f->uasd, SIGKILL);
-        assert_in_range(-daemon_watch_next(&f->watch, now_boottime() + patience(5 * USEC_PER_SEC)), 1, ETIMEDOUT - 1);
+        assert_in_range(-daemon_watch_next(&f->watch, now_boottime() + patience(5 * USEC_PER_SEC)),
+                        1, ETIMEDOUT - 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -6,9 +6,9 @@
 #include "common/util.h"
 
 /*
- * A logind that suspends no machine. Prints "ready", "inhibit WHAT MODE" for each inhibitor, and "released" when all copies of
- * its descriptor are closed. A line on stdin is an order: "sleep" and "wake" send PrepareForSleep. Between them it grants no
- * inhibitor.
+ * A logind that suspends no machine. Prints "ready", "inhibit WHAT MODE" for each inhibitor, and
+ * "released" when all copies of its descriptor are closed. A line on stdin is an order: "sleep" and
+ * "wake" send PrepareForSleep. Between them it grants no inhibitor.
  */
 
 #define NAME "org.freedesktop.login1"
@@ -34,7 +34,8 @@ static int on_inhibit(sd_bus_message *m, void *data, sd_bus_error *e)
         if (r < 0)
                 return r;
         if (sleeping)
-                return sd_bus_error_set(e, NAME ".OperationInProgress", "The operation is already in progress");
+                return sd_bus_error_set(e, NAME ".OperationInProgress",
+                                        "The operation is already in progress");
         if (pipe2(pipe_fd, O_CLOEXEC) < 0)
                 return -errno;
         printf("inhibit %s %s\n", what, mode);
@@ -66,9 +67,11 @@ int main(void)
 {
         (void) setvbuf(stdout, NULL, _IOLBF, 0);
         (void) setvbuf(stdin, NULL, _IONBF, 0);
-        if (sd_event_default(&event) < 0 || sd_bus_open_system(&bus) < 0 || sd_bus_attach_event(bus, event, 0) < 0 ||
+        if (sd_event_default(&event) < 0 || sd_bus_open_system(&bus) < 0 ||
+            sd_bus_attach_event(bus, event, 0) < 0 ||
             sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) < 0 ||
-            sd_event_add_io(event, NULL, STDIN_FILENO, EPOLLIN, on_line, NULL) < 0 || sd_bus_request_name(bus, NAME, 0) < 0)
+            sd_event_add_io(event, NULL, STDIN_FILENO, EPOLLIN, on_line, NULL) < 0 ||
+            sd_bus_request_name(bus, NAME, 0) < 0)
                 return 1;
         puts("ready");
         return sd_event_loop(event) < 0;

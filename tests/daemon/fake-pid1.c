@@ -9,11 +9,13 @@
 #include "common/util.h"
 
 /*
- * A PID 1 that stays busy until a test lets it answer. It listens at argv[1], and prints "ready" and each call. A line on stdin
- * is an order. "state WORD" sets SystemState. "loaded USEC" sets the time at which the units were loaded, "array USEC" the end of
- * a timer of mdadm. "unit NAME JOB TIMEOUT RUNNING" adds an inactive unit with the id of its job and its two timeouts in usec.
- * "answer" serves all present and future connections. "finished" sends StartupFinished. "job" ends the jobs that were begun.
- * "hang up" closes all connections. To a client of a bus it is the bus, too.
+ * A PID 1 that stays busy until a test lets it answer. It listens at argv[1], and prints "ready"
+ * and each call. A line on stdin is an order. "state WORD" sets SystemState. "loaded USEC" sets the
+ * time at which the units were loaded, "array USEC" the end of a timer of mdadm. "unit NAME JOB
+ * TIMEOUT RUNNING" adds an inactive unit with the id of its job and its two timeouts in usec.
+ * "answer" serves all present and future connections. "finished" sends StartupFinished. "job" ends
+ * the jobs that were begun. "hang up" closes all connections. To a client of a bus it is the bus,
+ * too.
  */
 
 #define PEERS_MAX 16
@@ -47,7 +49,8 @@ static int job_removed(sd_bus *bus, uint32_t id)
         char job[64];
 
         (void) snprintf(job, sizeof(job), PATH "/job/%u", id);
-        return sd_bus_emit_signal(bus, PATH, MANAGER, "JobRemoved", "uoss", id, job, "x.service", "done");
+        return sd_bus_emit_signal(bus, PATH, MANAGER, "JobRemoved", "uoss", id, job, "x.service",
+                                  "done");
 }
 
 /* Another job ends at once, this one when the test orders it. */
@@ -63,15 +66,15 @@ static int on_unit(sd_bus_message *m, void *data, sd_bus_error *e)
         return r < 0 ? r : job_removed(sd_bus_message_get_bus(m), 2);
 }
 
-static int on_state(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
-                    sd_bus_error *e)
+static int on_state(sd_bus *bus, const char *path, const char *interface, const char *property,
+                    sd_bus_message *reply, void *data, sd_bus_error *e)
 {
         puts(property);
         return sd_bus_message_append(reply, "s", state);
 }
 
-static int on_loaded(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                     void *data, sd_bus_error *e)
+static int on_loaded(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *data, sd_bus_error *e)
 {
         return loaded ? sd_bus_message_append(reply, "t", loaded) : -EIO;
 }
@@ -84,15 +87,17 @@ static bool wants(char **list, const char *word)
         return false;
 }
 
-static int add_unit(sd_bus_message *reply, char **patterns, const char *name, const char *active, const char *path, uint32_t job)
+static int add_unit(sd_bus_message *reply, char **patterns, const char *name, const char *active,
+                    const char *path, uint32_t job)
 {
         char of_job[64] = "/";
 
         if (job > 0)
                 (void) snprintf(of_job, sizeof(of_job), PATH "/job/%u", job);
-        return wants(patterns, name) ? sd_bus_message_append(reply, "(ssssssouso)", name, "", "loaded", active, "", "", path, job,
-                                                             job > 0 ? "start" : "", of_job)
-                                     : 0;
+        return wants(patterns, name)
+                       ? sd_bus_message_append(reply, "(ssssssouso)", name, "", "loaded", active,
+                                               "", "", path, job, job > 0 ? "start" : "", of_job)
+                       : 0;
 }
 
 static void free_list(char ***list)
@@ -124,24 +129,27 @@ static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
         if (array && wants(states, "active"))
                 r = add_unit(reply, patterns, "mdadm-last-resort@md0.timer", "active", ARRAY, 0);
         for (size_t i = 0; r >= 0 && wants(states, "inactive") && i < n_units; i++)
-                r = add_unit(reply, patterns, units[i].name, "inactive", units[i].path, units[i].job);
+                r = add_unit(reply, patterns, units[i].name, "inactive", units[i].path,
+                             units[i].job);
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
-static int on_timeout(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                      void *data, sd_bus_error *e)
+static int on_timeout(sd_bus *bus, const char *path, const char *interface, const char *property,
+                      sd_bus_message *reply, void *data, sd_bus_error *e)
 {
         for (size_t i = 0; i < n_units; i++)
                 if (streq(units[i].path, path))
-                        return sd_bus_message_append(
-                                reply, "t", streq(property, "JobTimeoutUSec") ? units[i].job_timeout : units[i].running_timeout);
+                        return sd_bus_message_append(reply, "t",
+                                                     streq(property, "JobTimeoutUSec")
+                                                             ? units[i].job_timeout
+                                                             : units[i].running_timeout);
         return -ENOENT;
 }
 
-static int on_elapse(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                     void *data, sd_bus_error *e)
+static int on_elapse(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *data, sd_bus_error *e)
 {
         return sd_bus_message_append(reply, "t", array);
 }
@@ -164,7 +172,8 @@ static const sd_bus_vtable manager[] = {
         SD_BUS_METHOD("Subscribe", NULL, NULL, on_call, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("RestartUnit", "ss", "o", on_unit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("StartUnit", "ss", "o", on_unit, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("ListUnitsByPatterns", "asas", "a(ssssssouso)", on_list, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ListUnitsByPatterns", "asas", "a(ssssssouso)", on_list,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL("JobRemoved", "uoss", 0),
         SD_BUS_SIGNAL("StartupFinished", "tttttt", 0),
         SD_BUS_PROPERTY("SystemState", "s", on_state, 0, 0),
@@ -172,7 +181,8 @@ static const sd_bus_vtable manager[] = {
         SD_BUS_VTABLE_END,
 };
 
-static int is_unit(sd_bus *bus, const char *path, const char *interface, void *data, void **found, sd_bus_error *e)
+static int is_unit(sd_bus *bus, const char *path, const char *interface, void *data, void **found,
+                   sd_bus_error *e)
 {
         for (size_t i = 0; i < n_units; i++)
                 if (streq(units[i].path, path))
@@ -198,11 +208,15 @@ static sd_bus *serve(int fd)
         if (sd_bus_new(&bus) < 0)
                 return NULL;
         if (sd_bus_set_fd(bus, fd, fd) >= 0 &&
-            sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0)) >= 0 &&
-            sd_bus_start(bus) >= 0 && sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 &&
+            sd_bus_set_server(bus, 1,
+                              SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0)) >= 0 &&
+            sd_bus_start(bus) >= 0 &&
+            sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 &&
             sd_bus_add_object_vtable(bus, NULL, ARRAY, TIMER, timer, NULL) >= 0 &&
-            sd_bus_add_fallback_vtable(bus, NULL, PATH "/unit", UNIT, timeouts, is_unit, NULL) >= 0 &&
-            sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/DBus", "org.freedesktop.DBus", driver, NULL) >= 0 &&
+            sd_bus_add_fallback_vtable(bus, NULL, PATH "/unit", UNIT, timeouts, is_unit, NULL) >=
+                    0 &&
+            sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                     driver, NULL) >= 0 &&
             sd_bus_attach_event(bus, event, 0) >= 0)
                 return bus;
         return sd_bus_close_unref(bus); /* the peer has gone */
@@ -236,9 +250,11 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
         else if (strncmp(line, "array ", 6) == 0)
                 array = strtoull(line + 6, NULL, 10);
         else if (n_units < UNITS_MAX &&
-                 sscanf(line, "unit %47s %" SCNu32 " %" SCNu64 " %" SCNu64, units[n_units].name, &units[n_units].job,
-                        &units[n_units].job_timeout, &units[n_units].running_timeout) == 4) {
-                (void) snprintf(units[n_units].path, sizeof(units[n_units].path), PATH "/unit/u%zu", n_units);
+                 sscanf(line, "unit %47s %" SCNu32 " %" SCNu64 " %" SCNu64, units[n_units].name,
+                        &units[n_units].job, &units[n_units].job_timeout,
+                        &units[n_units].running_timeout) == 4) {
+                (void) snprintf(units[n_units].path, sizeof(units[n_units].path), PATH "/unit/u%zu",
+                                n_units);
                 n_units++;
         }
         for (size_t i = 0; i < PEERS_MAX; i++)
@@ -247,8 +263,10 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
                 else if (peers[i] && streq(line, "job"))
                         (void) job_removed(peers[i], 1);
                 else if (peers[i] && streq(line, "finished"))
-                        (void) sd_bus_emit_signal(peers[i], PATH, MANAGER, "StartupFinished", "tttttt", (uint64_t) 0,
-                                                  (uint64_t) 0, (uint64_t) 0, (uint64_t) 0, (uint64_t) 0, (uint64_t) 0);
+                        (void) sd_bus_emit_signal(peers[i], PATH, MANAGER, "StartupFinished",
+                                                  "tttttt", (uint64_t) 0, (uint64_t) 0,
+                                                  (uint64_t) 0, (uint64_t) 0, (uint64_t) 0,
+                                                  (uint64_t) 0);
         return 0;
 }
 
@@ -261,7 +279,8 @@ int main(int argc, char **argv)
                 return 2;
         (void) setvbuf(stdout, NULL, _IOLBF, 0);
         (void) setvbuf(stdin, NULL, _IONBF, 0);
-        if (bind(fd, (struct sockaddr *) &address, sizeof(address)) < 0 || listen(fd, 4) < 0 || sd_event_default(&event) < 0 ||
+        if (bind(fd, (struct sockaddr *) &address, sizeof(address)) < 0 || listen(fd, 4) < 0 ||
+            sd_event_default(&event) < 0 ||
             sd_event_add_io(event, &listening, fd, EPOLLIN, on_connect, NULL) < 0 ||
             sd_event_source_set_enabled(listening, SD_EVENT_OFF) < 0 ||
             sd_event_add_io(event, NULL, STDIN_FILENO, EPOLLIN, on_line, NULL) < 0)

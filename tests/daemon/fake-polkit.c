@@ -5,8 +5,8 @@
 #include "common/util.h"
 
 /*
- * A slow polkit, like one that asks for a password. Prints "ready", and "ACTION DISK" for each question. When it reads "yes" or
- * "no", it answers all open questions.
+ * A slow polkit, like one that asks for a password. Prints "ready", and "ACTION DISK" for each
+ * question. When it reads "yes" or "no", it answers all open questions.
  */
 
 #define OPEN_MAX 256
@@ -48,7 +48,8 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
 
 static const sd_bus_vtable authority[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_METHOD("CheckAuthorization", "(sa{sv})sa{ss}us", "(bba{ss})", on_question, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("CheckAuthorization", "(sa{sv})sa{ss}us", "(bba{ss})", on_question,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };
 
@@ -58,9 +59,10 @@ int main(void)
         sd_bus *bus = NULL;
 
         setvbuf(stdout, NULL, _IOLBF, 0);
-        if (sd_event_default(&event) < 0 || sd_bus_open_system(&bus) < 0 || sd_bus_attach_event(bus, event, 0) < 0 ||
-            sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1.Authority",
-                                     authority, NULL) < 0 ||
+        if (sd_event_default(&event) < 0 || sd_bus_open_system(&bus) < 0 ||
+            sd_bus_attach_event(bus, event, 0) < 0 ||
+            sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/PolicyKit1/Authority",
+                                     "org.freedesktop.PolicyKit1.Authority", authority, NULL) < 0 ||
             sd_event_add_io(event, NULL, STDIN_FILENO, EPOLLIN, on_line, NULL) < 0 ||
             sd_bus_request_name(bus, "org.freedesktop.PolicyKit1", 0) < 0)
                 return 1;

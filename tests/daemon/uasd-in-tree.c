@@ -13,35 +13,39 @@
 #include "sys/udev/uevents.h"
 
 /*
- * uasd for the machine in a folder, which is the first argument. It starts $UASD_SWITCH instead of uasd-switch, and $UASD_STANDBY
- * instead of one on standby: without this variable it gets none. The file
- * "modules" in the folder gets the modules that uasd asks PID 1 to load. "journal" gets the messages to the journal: a line for
- * each field, and an empty line after each message. They also go to stderr. A line in the FIFO "uevents", if it exists, is an
- * event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
- * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each quick look for users. With a
- * file "no-uevents" the kernel gives no events, with a file "no-fork" uasd gets no child. logind's "run/systemd/seats" is that of
- * the folder.
+ * uasd for the machine in a folder, which is the first argument. It starts $UASD_SWITCH instead of
+ * uasd-switch, and $UASD_STANDBY instead of one on standby: without this variable it gets none. The
+ * file "modules" in the folder gets the modules that uasd asks PID 1 to load. "journal" gets the
+ * messages to the journal: a line for each field, and an empty line after each message. They also
+ * go to stderr. A line in the FIFO "uevents", if it exists, is an event, "ACTION SUBSYSTEM NAME
+ * [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
+ * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each
+ * quick look for users. With a file "no-uevents" the kernel gives no events, with a file "no-fork"
+ * uasd gets no child. logind's "run/systemd/seats" is that of the folder.
  *
  * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
 
 static const char *top;
 
-int __real_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                       char *const argv[], char *const envp[]);
-int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                       char *const argv[], char *const envp[]);
+int __real_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files,
+                       const posix_spawnattr_t *attr, char *const argv[], char *const envp[]);
+int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files,
+                       const posix_spawnattr_t *attr, char *const argv[], char *const envp[]);
 
-int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                       char *const argv[], char *const envp[])
+int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files,
+                       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
         if (argv[1] && streq(argv[1], "--standby"))
-                return __real_posix_spawn(pid, getenv("UASD_STANDBY") ?: "/nonexistent", files, attr, argv, envp);
+                return __real_posix_spawn(pid, getenv("UASD_STANDBY") ?: "/nonexistent", files,
+                                          attr, argv, envp);
         return __real_posix_spawn(pid, getenv("UASD_SWITCH") ?: path, files, attr, argv, envp);
 }
 
-int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret);
-int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret)
+int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const char *module,
+                                  sd_bus **ret);
+int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const char *module,
+                                  sd_bus **ret)
 {
         char path[4096];
         FILE *f;
@@ -114,7 +118,10 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
         if (streq(line, "lost"))
                 return -ENOBUFS;
         *ret = (struct uevent){0};
-        return sscanf(line, "%15s %15s %31s %31s", ret->action, ret->subsystem, ret->name, ret->interface) >= 3 ? 1 : -EINVAL;
+        return sscanf(line, "%15s %15s %31s %31s", ret->action, ret->subsystem, ret->name,
+                      ret->interface) >= 3
+                       ? 1
+                       : -EINVAL;
 }
 
 /* A slow disk, for the test that made "at-fsync". */
@@ -184,7 +191,8 @@ static void stderr_to_journal(void)
 
         if (fstat(STDERR_FILENO, &st) < 0)
                 return;
-        (void) snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long) st.st_dev, (unsigned long long) st.st_ino);
+        (void) snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long) st.st_dev,
+                        (unsigned long long) st.st_ino);
         (void) setenv("JOURNAL_STREAM", stream, true);
 }
 

@@ -35,8 +35,8 @@ bool kernel_inserts(struct fake_usb *u)
 }
 
 /*
- * card_is_seen (drivers/scsi/sd.c:sd_open, block/genhd.c): at an open of the node the kernel looks for the medium and reads its
- * partitions. From then on the node leads to another disk.
+ * card_is_seen (drivers/scsi/sd.c:sd_open, block/genhd.c): at an open of the node the kernel looks
+ * for the medium and reads its partitions. From then on the node leads to another disk.
  */
 void slot_noticed(struct fake_usb *u, struct fake_lun *l)
 {
@@ -57,7 +57,8 @@ void somebody_with_a_card(enum fake_what what)
         char path[96];
         int fd;
 
-        if (!kernel_inserts(u) || what == HOOK_CARD || !l->there || kernel_open(l->nodes[0].name, O_NONBLOCK) < 0)
+        if (!kernel_inserts(u) || what == HOOK_CARD || !l->there ||
+            kernel_open(l->nodes[0].name, O_NONBLOCK) < 0)
                 return;
         fake_inotify_tell(l->nodes[0].name, IN_OPEN);
         fake_inotify_tell(l->nodes[0].name, IN_CLOSE_NOWRITE);

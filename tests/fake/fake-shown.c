@@ -4,7 +4,8 @@
 
 #include "fake.h"
 
-/* Prints the folder of the fake kernel, which has a disk of two LUNs at 2-1 on the driver of argv[1], until stdin ends. */
+/* Prints the folder of the fake kernel, which has a disk of two LUNs at 2-1 on the driver of
+ * argv[1], until stdin ends. */
 int main(int argc, char *argv[])
 {
         char end;

@@ -9,10 +9,11 @@
 #include "sys/io/roots.h"
 
 /*
- * A kernel in a temporary folder, for uasd-switch. It moves links and directories, lets disks appear and disappear, grants
- * claims, and counts every written byte. It reacts as the real kernel and the real udev do (REACTIONS).
- * tests/vm/cases/reactions_*.py run the same calls in a guest. Its state lies in shared memory, so it outlives a child that is
- * killed, as the state of a real kernel does.
+ * A kernel in a temporary folder, for uasd-switch. It moves links and directories, lets disks
+ * appear and disappear, grants claims, and counts every written byte. It reacts as the real kernel
+ * and the real udev do (REACTIONS). tests/vm/cases/reactions_*.py run the same calls in a guest.
+ * Its state lies in shared memory, so it outlives a child that is killed, as the state of a real
+ * kernel does.
  */
 
 #define FAKE_USB 2
@@ -30,8 +31,9 @@ struct fake_node {
 };
 
 struct fake_lun {
-        bool there;    /* its block device exists */
-        bool probing;  /* its SCSI device exists and its block device does not yet: the disk spins up */
+        bool there;   /* its block device exists */
+        bool probing; /* its SCSI device exists and its block device does not yet: the disk spins up
+                       */
         unsigned type; /* of the SCSI device: 0 disk, 13 enclosure, which gets no block device */
         bool declined; /* no driver takes its SCSI device, or the probe failed */
         int letter;    /* sda: 0 */
@@ -66,8 +68,9 @@ struct fake_usb {
         bool removed;           /* by a write to `remove` */
         unsigned touched;       /* number of writes to bind, unbind, delete and scan for it */
         bool pulled;            /* the cable is out: it answers no command */
-        uint64_t disconnect_at; /* when the hub reports the disconnect; 0: not pulled, or already reported */
-        bool slow_to_go;        /* unplugged, the device stays in sysfs for a moment after its interface */
+        uint64_t disconnect_at; /* when the hub reports the disconnect; 0: not pulled, or already
+                                   reported */
+        bool slow_to_go; /* unplugged, the device stays in sysfs for a moment after its interface */
         uint64_t device_goes_at;
         bool comes_back;        /* after an unplug the same disk is plugged in again ... */
         uint64_t away, plug_at; /* ... after this time; when that is */
@@ -79,26 +82,31 @@ struct fake_usb {
         bool stalls_on_uas;  /* hangs at full queue depth */
         bool slow_on_uas;    /* its reads at full depth take a second of real time */
         bool answers_slowly; /* stalls, and still answers a command each tenth of a second */
-        bool machine_late;   /* the machine stands still, which looks like a hang: the disk owes no answer */
-        int bad_place;       /* errno of a read of FAKE_BAD_SECTOR, under both drivers; ETIMEDOUT: the disk retries for long */
-        bool bad_sample;     /* that sector is in a sample of the fingerprint, which was not read before the switch */
-        bool broken_by_uas;  /* on usb-storage it shows itself again, and cannot be read any more */
+        bool machine_late;   /* the machine stands still, which looks like a hang: the disk owes no
+                                answer */
+        int bad_place;   /* errno of a read of FAKE_BAD_SECTOR, under both drivers; ETIMEDOUT: the
+                            disk retries for long */
+        bool bad_sample; /* that sector is in a sample of the fingerprint, which was not read before
+                            the switch */
+        bool broken_by_uas; /* on usb-storage it shows itself again, and cannot be read any more */
         unsigned missing_on_uas; /* this LUN (from 1 on) does not come back */
 };
 
 enum fake_what {
         HOOK_NONE,
-        HOOK_FAIL,          /* not done, returns the error */
-        HOOK_SKIP,          /* an attribute: not done, returns success */
-        HOOK_FAIL_DONE,     /* done, but returns the error */
-        HOOK_KILL,          /* the process dies before the operation */
-        HOOK_KILL_DONE,     /* the process dies after it */
-        HOOK_ORPHAN,        /* uasd-switch is dead; a child's operation hangs */
-        HOOK_HANG,          /* a child's operation hangs until the child is killed */
-        HOOK_UNPLUG,        /* from here on: happens right after the operation */
-        HOOK_PULL,          /* it answers no command from now on; the hub reports the disconnect `error` seconds later */
-        HOOK_REPLUG,        /* pulled out, and another disk plugged in at the same port */
-        HOOK_MOUNT,         /* mounts the first partition, if the kernel allows it; PID 1's table shows it */
+        HOOK_FAIL,      /* not done, returns the error */
+        HOOK_SKIP,      /* an attribute: not done, returns success */
+        HOOK_FAIL_DONE, /* done, but returns the error */
+        HOOK_KILL,      /* the process dies before the operation */
+        HOOK_KILL_DONE, /* the process dies after it */
+        HOOK_ORPHAN,    /* uasd-switch is dead; a child's operation hangs */
+        HOOK_HANG,      /* a child's operation hangs until the child is killed */
+        HOOK_UNPLUG,    /* from here on: happens right after the operation */
+        HOOK_PULL,      /* it answers no command from now on; the hub reports the disconnect `error`
+                           seconds later */
+        HOOK_REPLUG,    /* pulled out, and another disk plugged in at the same port */
+        HOOK_MOUNT, /* mounts the first partition, if the kernel allows it; PID 1's table shows it
+                     */
         HOOK_MOUNT_PRIVATE, /* in a mount namespace of its own */
         HOOK_OPEN,          /* a plain open that stays */
         HOOK_OPEN_SG,       /* of its sg node, which inotify does not report */
@@ -107,10 +115,13 @@ enum fake_what {
         HOOK_WAIT,          /* `error` seconds pass */
         HOOK_SLEEP,         /* the machine sleeps for `error` seconds */
         HOOK_SIGNAL,        /* uasd-switch gets the signal `error` */
-        HOOK_RESCAN,        /* another program makes the kernel scan the host, as rescan-scsi-bus.sh does */
-        HOOK_RESCUE,       /* the dead man's timer removes the record, and gives a disk without a driver to any (hold_rescue()) */
-        HOOK_MEDIUM,       /* another medium is in the first LUN */
-        HOOK_FS_WRITES,    /* a file system writes to the first LUN: only the kernel's count of sectors shows it */
+        HOOK_RESCAN, /* another program makes the kernel scan the host, as rescan-scsi-bus.sh does
+                      */
+        HOOK_RESCUE, /* the dead man's timer removes the record, and gives a disk without a driver
+                        to any (hold_rescue()) */
+        HOOK_MEDIUM, /* another medium is in the first LUN */
+        HOOK_FS_WRITES, /* a file system writes to the first LUN: only the kernel's count of sectors
+                           shows it */
         HOOK_OTHER_ENDS,   /* the switch of the second disk ends */
         HOOK_OFFLINE,      /* the kernel gives the first LUN up */
         HOOK_SHUTDOWN,     /* a shutdown job is queued */
@@ -121,12 +132,16 @@ enum fake_what {
         HOOK_LOCK,         /* another process takes the lock of the quirks, and keeps it */
         HOOK_LOAD,         /* udev loads uas, as for each new disk */
         HOOK_UNLOAD,       /* modprobe -r uas */
-        HOOK_STARVE,       /* no processor time for children of uasd-switch that are started from here on */
-        HOOK_SLOW,         /* a child's operation takes `error` seconds of real time, in which data reaches the disk */
-        HOOK_QUIRKS,       /* before the operation another program writes the quirks parameter: the disk is kept off uas */
-        HOOK_UNBIND,       /* before the operation another program unbinds the driver */
-        HOOK_LOCK_DEVICE,  /* another process takes the lock of the USB device: every read of its strings hangs */
-        HOOK_LATE_LUN,     /* the LUN that did not come back appears after all, and is mounted */
+        HOOK_STARVE, /* no processor time for children of uasd-switch that are started from here on
+                      */
+        HOOK_SLOW, /* a child's operation takes `error` seconds of real time, in which data reaches
+                      the disk */
+        HOOK_QUIRKS, /* before the operation another program writes the quirks parameter: the disk
+                        is kept off uas */
+        HOOK_UNBIND, /* before the operation another program unbinds the driver */
+        HOOK_LOCK_DEVICE, /* another process takes the lock of the USB device: every read of its
+                             strings hangs */
+        HOOK_LATE_LUN,    /* the LUN that did not come back appears after all, and is mounted */
 };
 
 /* An action at an operation. `op` or its number, counted from 1, selects the operation. */
@@ -144,7 +159,8 @@ struct fake_hook {
 struct fake_event {
         unsigned number;
         uint64_t due, diskseq;
-        uint64_t asked; /* the kernel announced it; a worker began with it; or it tries again, because the disk is locked */
+        uint64_t asked; /* the kernel announced it; a worker began with it; or it tries again,
+                           because the disk is locked */
         bool processed, remove, triggered, told, recorded;
         bool open;  /* its worker opened the disk, and has it open until `due` */
         bool waits; /* udev's helper waits for the end of the switch */
@@ -156,10 +172,12 @@ struct fake_event {
 struct fake {
         char path[48];
         struct roots roots;
-        uint64_t clock;   /* CLOCK_BOOTTIME of this kernel */
-        uint64_t slept;   /* part of `clock` that the machine slept; CLOCK_MONOTONIC is behind by it */
-        bool haste;       /* waits are long, and only their end matters */
-        bool needs_trial; /* the first disk: nothing may give it to uas before its trial is on record */
+        uint64_t clock; /* CLOCK_BOOTTIME of this kernel */
+        uint64_t
+                slept; /* part of `clock` that the machine slept; CLOCK_MONOTONIC is behind by it */
+        bool haste;    /* waits are long, and only their end matters */
+        bool needs_trial; /* the first disk: nothing may give it to uas before its trial is on
+                             record */
         bool vendor;      /* usb-storage was built without UAS support */
         bool uas_loaded, uas_loadable;
         bool counts; /* the drivers are modules and count the opens */
@@ -172,43 +190,50 @@ struct fake {
         unsigned n_events;
         /* PID 1 */
         bool no_pid1, stopping;
-        bool no_diskseq;       /* Linux before 5.15 */
-        const char *unit;      /* of the uasd-switch that hangs on a disk; NULL: none */
-        uint64_t delay_use;    /* of usb-storage, usec; 0: the default */
-        uint64_t udev_usec;    /* time that udev needs for an event */
-        bool udev_deaf;        /* udev processes no event, and no monitor receives one */
-        bool lost_events;      /* no monitor receives udev's events; only udev's database shows what udev did */
-        unsigned timers;       /* dead man's timers armed */
+        bool no_diskseq;    /* Linux before 5.15 */
+        const char *unit;   /* of the uasd-switch that hangs on a disk; NULL: none */
+        uint64_t delay_use; /* of usb-storage, usec; 0: the default */
+        uint64_t udev_usec; /* time that udev needs for an event */
+        bool udev_deaf;     /* udev processes no event, and no monitor receives one */
+        bool lost_events; /* no monitor receives udev's events; only udev's database shows what udev
+                             did */
+        unsigned timers;  /* dead man's timers armed */
         uint64_t signalled_at; /* by HOOK_SIGNAL; 0: not yet */
-        uint64_t files_at;     /* uas is being registered: when its files appear; it has its disk before that */
-        bool no_sockets;       /* socketpair(2) fails: the process has too many files */
-        bool no_pipes;         /* pipe2(2) fails in the same way */
-        bool udev_locks;       /* a udev worker keeps the flock of every disk */
-        bool reader_stays;     /* who hangs on the disk (fakesys_hang_on()) does not close it when it is unbound */
+        uint64_t files_at; /* uas is being registered: when its files appear; it has its disk before
+                              that */
+        bool no_sockets;   /* socketpair(2) fails: the process has too many files */
+        bool no_pipes;     /* pipe2(2) fails in the same way */
+        bool udev_locks;   /* a udev worker keeps the flock of every disk */
+        bool reader_stays; /* who hangs on the disk (fakesys_hang_on()) does not close it when it is
+                              unbound */
         /* what a switch must not cause */
         unsigned lost;    /* bytes of page cache thrown away */
-        unsigned at_risk; /* bytes in the cache of a drive without a driver, which a power cut destroys */
+        unsigned at_risk; /* bytes in the cache of a drive without a driver, which a power cut
+                             destroys */
         char broken[128]; /* the first oath that was broken */
         /* operations */
         struct fake_hook hooks[4];
         struct {
                 pid_t pid;
                 int fd;
-        } claims[64]; /* descriptors that any process opened O_EXCL; fake_claims() checks what they are now */
+        } claims[64]; /* descriptors that any process opened O_EXCL; fake_claims() checks what they
+                         are now */
         unsigned n_claims;
         unsigned n_ops;
         char ops[400][32];
-        bool of_child[400];  /* done by a child of uasd-switch */
-        bool unwatched;      /* by HOOK_OPEN_SG: only the count and /proc show it */
-        pid_t switcher;      /* uasd-switch itself, among its children */
-        bool someone;        /* HOOK_OPEN has the disk open */
-        bool unnamed;        /* /proc does not show it: the process is in another PID namespace */
-        unsigned udevs;      /* it is udev's worker, and closes at the wait with this number from here; 0: another process */
-        uint64_t someones;   /* diskseq of the disk that HOOK_OPEN opened */
-        unsigned opened_at;  /* number of operations before a hook opened, wrote or mounted */
-        unsigned waited_at;  /* number of operations before the last wait for the end of a child */
-        pid_t hung[2];       /* children that HOOK_HANG hangs in an open of the first disk, until they are waited for */
-        pid_t left;          /* a child that an earlier switch left behind */
+        bool of_child[400]; /* done by a child of uasd-switch */
+        bool unwatched;     /* by HOOK_OPEN_SG: only the count and /proc show it */
+        pid_t switcher;     /* uasd-switch itself, among its children */
+        bool someone;       /* HOOK_OPEN has the disk open */
+        bool unnamed;       /* /proc does not show it: the process is in another PID namespace */
+        unsigned udevs; /* it is udev's worker, and closes at the wait with this number from here;
+                           0: another process */
+        uint64_t someones;  /* diskseq of the disk that HOOK_OPEN opened */
+        unsigned opened_at; /* number of operations before a hook opened, wrote or mounted */
+        unsigned waited_at; /* number of operations before the last wait for the end of a child */
+        pid_t hung[2]; /* children that HOOK_HANG hangs in an open of the first disk, until they are
+                          waited for */
+        pid_t left;    /* a child that an earlier switch left behind */
         unsigned left_polls; /* number of pauses of the waiting switch until `left` ends */
         bool starved;        /* by HOOK_STARVE */
         bool early;          /* a process opened a disk before the kernel had announced it */
@@ -223,12 +248,14 @@ extern struct fake *fake;
 void fakesys_make(void);
 void fakesys_remove(void);
 /* Plugs in a disk on its driver. `port`: "2-1". Each of its LUNs has that number of partitions. */
-struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsigned luns, unsigned partitions);
+struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsigned luns,
+                                      unsigned partitions);
 void fakesys_set_quirks(const char *string);
 void fakesys_set_ids(struct fake_usb *u, unsigned vid, unsigned pid);
 void fakesys_mount_table(void);
 void fakesys_open_table(const char *node); /* NULL: no process */
-void fakesys_hang_on(const char *node);    /* udev and the examination hang until the disk is unbound */
+void fakesys_hang_on(
+        const char *node); /* udev and the examination hang until the disk is unbound */
 /* The folder's counterparts of what the kernel does */
 _printf_(2, 3) void tree_write(const char *text, const char *format, ...);
 _printf_(1, 2) void tree_remove(const char *format, ...);
@@ -279,7 +306,8 @@ void kernel_sleeps(uint64_t usec);      /* advances the clock; nothing happens *
 void kernel_gives_up(struct fake_usb *u, unsigned lun);
 bool kernel_inserts(struct fake_usb *u); /* a card is put into its empty slot */
 void kernel_names(struct fake_lun *l, unsigned n_nodes);
-struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);
+struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb,
+                              struct fake_lun **ret_lun);
 
 /* udev.c */
 void udev_adds(const struct fake_usb *u, const struct fake_lun *l);
@@ -290,13 +318,14 @@ bool udev_has_open(int letter); /* whether udev has a disk open that is gone */
 bool udev_has_lock(const char *name);
 bool udev_not_announced(void);
 bool udev_has_finished(const struct fake_lun *l); /* with the whole disk, since it appeared */
-void udev_settles(void);                          /* the time passes that udev needs for all events, at most a minute */
+void udev_settles(void); /* the time passes that udev needs for all events, at most a minute */
 struct fake_event *udev_due(bool processed, uint64_t since);
 
 /* nodes.c: the node that a descriptor is open on. `stale`: its disk is gone. */
 bool fake_dev_name(int fd, char ret[static 32], bool *ret_stale);
 bool fake_claims(const char *name); /* a process holds a claim on the live disk */
-bool fake_stale(int letter);        /* this process has a node open whose disk, with that letter, is gone */
+bool fake_stale(
+        int letter); /* this process has a node open whose disk, with that letter, is gone */
 
 void fake_no_claim(int fd); /* registers that this descriptor was not opened O_EXCL */
 

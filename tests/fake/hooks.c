@@ -10,8 +10,8 @@
 #include "wraps.h"
 
 /*
- * Every call into the kernel is an operation with a name ("bind uas", "sync sda1"). At each of them a hook can act: it returns an
- * error, kills the process, or opens, mounts or unplugs the disk.
+ * Every call into the kernel is an operation with a name ("bind uas", "sync sda1"). At each of them
+ * a hook can act: it returns an error, kills the process, or opens, mounts or unplugs the disk.
  */
 
 void fake_break(const char *oath, const char *name)
@@ -164,7 +164,8 @@ static void data_flows(unsigned times)
         for (unsigned i = 1; i <= times; i++) {
                 char stat[64];
 
-                (void) snprintf(stat, sizeof(stat), "9 1 99 5 3 2 %u 7 1 8 9 0 0 0 0 4 1\n", 64 * i);
+                (void) snprintf(stat, sizeof(stat), "9 1 99 5 3 2 %u 7 1 8 9 0 0 0 0 4 1\n",
+                                64 * i);
                 tree_write(stat, "sys/class/block/%s/stat", some_lun()->nodes[0].name);
                 fake_pause(100 * USEC_PER_MSEC);
         }
@@ -209,7 +210,8 @@ int op_begin(const char *format, ...)
         return r;
 }
 
-/* Runs the hooks that act after the operation. An operation that failed had no effect, so nothing can follow it. */
+/* Runs the hooks that act after the operation. An operation that failed had no effect, so nothing
+ * can follow it. */
 int op_end(const char *op, int r)
 {
         for (size_t i = 0; i < ELEMENTSOF(fake->hooks); i++) {
@@ -276,7 +278,8 @@ int op_end(const char *op, int r)
                         medium_changes(&fake->usb[0], 0);
                         break;
                 case HOOK_FS_WRITES:
-                        tree_write("9 1 99 5 3 2 64 7 0 8 9 0 0 0 0 4 1\n", "sys/class/block/%s/stat", some_lun()->nodes[0].name);
+                        tree_write("9 1 99 5 3 2 64 7 0 8 9 0 0 0 0 4 1\n",
+                                   "sys/class/block/%s/stat", some_lun()->nodes[0].name);
                         break;
                 case HOOK_OTHER_ENDS:
                         tree_remove("run/" RUN_SWITCH "/%s", fake->usb[1].interface);

@@ -9,9 +9,10 @@
 #include "sys/state/attachment.h"
 
 /*
- * The reactions. Each names the origin of the fact. "k" was read in the kernel's source, and "v" was measured in a guest, with
- * the number of the note. REACTIONS lists them by name; tests/vm/cases/reactions_*.py compare them with the kernel. The code that
- * chooses a driver follows the kernel and uses nothing of src/core.
+ * The reactions. Each names the origin of the fact. "k" was read in the kernel's source, and "v"
+ * was measured in a guest, with the number of the note. REACTIONS lists them by name;
+ * tests/vm/cases/reactions_*.py compare them with the kernel. The code that chooses a driver
+ * follows the kernel and uses nothing of src/core.
  */
 
 #define UAS_SCAN_USEC (20 * USEC_PER_MSEC) /* v b: 6..30 ms */
@@ -28,7 +29,8 @@ static struct fake_usb *find_usb(const char *interface)
         return NULL;
 }
 
-struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun)
+struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb,
+                              struct fake_lun **ret_lun)
 {
         for (unsigned i = 0; i < fake->n_usb; i++)
                 for (unsigned k = 0; k < fake->usb[i].n_luns; k++) {
@@ -52,12 +54,14 @@ struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struc
 static bool had_a_chance(void)
 {
         for (unsigned i = fake->opened_at; fake->opened_at && i < fake->n_ops; i++)
-                if (streq(fake->ops[i], fake->unwatched ? "count" : "disturbed") || streq(fake->ops[i], "users deep"))
+                if (streq(fake->ops[i], fake->unwatched ? "count" : "disturbed") ||
+                    streq(fake->ops[i], "users deep"))
                         return true;
         return false;
 }
 
-/* loses_page_cache (k 3.3): neither driver writes dirty pages back when a LUN goes, nor does `delete`. */
+/* loses_page_cache (k 3.3): neither driver writes dirty pages back when a LUN goes, nor does
+ * `delete`. */
 static void loses_page_cache(struct fake_lun *l)
 {
         for (unsigned i = 0; i < l->n_nodes; i++) {
@@ -67,7 +71,8 @@ static void loses_page_cache(struct fake_lun *l)
         }
 }
 
-/* flushes_drive (k 3.3, v 14 and q): while the transport works, sd's last SYNCHRONIZE CACHE reaches the drive. */
+/* flushes_drive (k 3.3, v 14 and q): while the transport works, sd's last SYNCHRONIZE CACHE reaches
+ * the drive. */
 static void flushes_drive(struct fake_lun *l)
 {
         l->platter += l->cache;
@@ -105,7 +110,8 @@ void kernel_write_bytes(const char *node, unsigned n)
                 b->dirty += n;
 }
 
-/* last_close_writes_back (block/bdev.c:blkdev_put): the last close of a node writes its page cache to the drive. */
+/* last_close_writes_back (block/bdev.c:blkdev_put): the last close of a node writes its page cache
+ * to the drive. */
 void kernel_last_close(const char *node)
 {
         struct fake_lun *l;
@@ -119,7 +125,8 @@ void kernel_last_close(const char *node)
 
 /* ---- LUNs ---- */
 
-/* letter_of_last_close (k 4, v 7): a letter is free again when the last descriptor of the old disk is closed.
+/* letter_of_last_close (k 4, v 7): a letter is free again when the last descriptor of the old disk
+ * is closed.
  */
 static int letter_of_last_close(void)
 {
@@ -128,7 +135,8 @@ static int letter_of_last_close(void)
 
                 for (unsigned i = 0; i < fake->n_usb && !taken; i++)
                         for (unsigned k = 0; k < FAKE_LUNS && !taken; k++)
-                                taken = fake->usb[i].luns[k].there && fake->usb[i].luns[k].letter == letter;
+                                taken = fake->usb[i].luns[k].there &&
+                                        fake->usb[i].luns[k].letter == letter;
                 if (!taken)
                         return letter;
         }
@@ -159,7 +167,8 @@ void kernel_names(struct fake_lun *l, unsigned n_nodes)
                 struct fake_node *n = &l->nodes[i];
 
                 *n = (struct fake_node){.minor = (unsigned) l->letter * 16 + i};
-                (void) snprintf(n->name, sizeof(n->name), i ? "sd%c%u" : "sd%c", 'a' + l->letter, i);
+                (void) snprintf(n->name, sizeof(n->name), i ? "sd%c%u" : "sd%c", 'a' + l->letter,
+                                i);
         }
 }
 
@@ -178,8 +187,8 @@ static void block_appears(struct fake_usb *u, unsigned lun)
 }
 
 /*
- * disk_comes_late (drivers/scsi/sd.c:sd_probe, sd_spinup_disk): the probe waits for a disk that is not ready. Until then its SCSI
- * device exists with its driver, and its block device does not.
+ * disk_comes_late (drivers/scsi/sd.c:sd_probe, sd_spinup_disk): the probe waits for a disk that is
+ * not ready. Until then its SCSI device exists with its driver, and its block device does not.
  */
 static void lun_appears(struct fake_usb *u, unsigned lun)
 {
@@ -199,8 +208,8 @@ static bool lun_found(const struct fake_usb *u, unsigned lun)
         return tree_exists("sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);
 }
 
-/* not_refused (k 3.3, 3.4, v d): a mount prevents neither an unbind nor a delete. Such a mount would be destroyed, which breaks
- * the first oath. */
+/* not_refused (k 3.3, 3.4, v d): a mount prevents neither an unbind nor a delete. Such a mount
+ * would be destroyed, which breaks the first oath. */
 static void not_refused(const struct fake_lun *l)
 {
         for (unsigned i = 0; i < l->n_nodes; i++)
@@ -210,7 +219,8 @@ static void not_refused(const struct fake_lun *l)
                 fake_break("pulled from under an open:", l->nodes[0].name);
 }
 
-/* A block device that no process has claimed may be mounted at any moment. One that is offline cannot be opened. */
+/* A block device that no process has claimed may be mounted at any moment. One that is offline
+ * cannot be opened. */
 static void not_unclaimed(const struct fake_lun *l)
 {
         if (fake->switcher && !l->offline && !fake_claims(l->nodes[0].name))
@@ -228,7 +238,8 @@ static void lun_goes(struct fake_usb *u, unsigned lun)
                 return;
         }
         loses_page_cache(l);
-        if (fake->someone && fake->someones == l->diskseq) { /* the disk that the hook has open is gone */
+        if (fake->someone &&
+            fake->someones == l->diskseq) { /* the disk that the hook has open is gone */
                 fake->someone = false;
                 fakesys_open_table(NULL);
         }
@@ -270,8 +281,8 @@ static void scan_finds(struct fake_usb *u)
 }
 
 /*
- * delete_waits_for_scan (k drivers/scsi/scsi_sysfs.c:scsi_remove_device): a delete first takes the lock that a scan of the host
- * holds. Until then only the claim keeps a mount away.
+ * delete_waits_for_scan (k drivers/scsi/scsi_sysfs.c:scsi_remove_device): a delete first takes the
+ * lock that a scan of the host holds. Until then only the claim keeps a mount away.
  */
 static void delete_waits_for_scan(const struct fake_lun *l)
 {
@@ -281,8 +292,9 @@ static void delete_waits_for_scan(const struct fake_lun *l)
 }
 
 /*
- * delete_lets_nobody_in (v q): as soon as the delete begins the state is `cancel`, and every open of the LUN fails. Then uasd
- * must drop its claim on this LUN, and only on this one, because the delete may take long.
+ * delete_lets_nobody_in (v q): as soon as the delete begins the state is `cancel`, and every open
+ * of the LUN fails. Then uasd must drop its claim on this LUN, and only on this one, because the
+ * delete may take long.
  */
 static void delete_lets_nobody_in(struct fake_usb *u, unsigned lun)
 {
@@ -293,14 +305,16 @@ static void delete_lets_nobody_in(struct fake_usb *u, unsigned lun)
         tree_scsi_state(u, lun, "cancel");
         for (int tries = 0; claimed[lun] && fake_claims(u->luns[lun].nodes[0].name); tries++) {
                 if (tries == 10000) {
-                        fake_break("kept its claim through the delete of", u->luns[lun].nodes[0].name);
+                        fake_break("kept its claim through the delete of",
+                                   u->luns[lun].nodes[0].name);
                         break;
                 }
                 fake_pause(1000);
         }
         for (unsigned i = 0; i < u->n_luns; i++)
                 if (i != lun && claimed[i] && !fake_claims(u->luns[i].nodes[0].name))
-                        fake_break("gave up the claim before the delete of", u->luns[i].nodes[0].name);
+                        fake_break("gave up the claim before the delete of",
+                                   u->luns[i].nodes[0].name);
 }
 
 /* delete_takes_one_lun (v q): the driver stays bound; the drive is flushed on the way. */
@@ -315,7 +329,8 @@ int kernel_delete(const char *scsi)
         for (unsigned i = 0; i < fake->n_usb; i++) {
                 struct fake_usb *u = &fake->usb[i];
 
-                if (!u->plugged || u->driver == DRIVER_NONE || u->host != host || !lun_found(u, lun))
+                if (!u->plugged || u->driver == DRIVER_NONE || u->host != host ||
+                    !lun_found(u, lun))
                         continue;
                 u->touched++;
                 if (u->luns[lun].probing)
@@ -338,7 +353,8 @@ int kernel_delete(const char *scsi)
 int kernel_scan(int host)
 {
         for (unsigned i = 0; i < fake->n_usb; i++)
-                if (fake->usb[i].plugged && fake->usb[i].driver != DRIVER_NONE && fake->usb[i].host == host) {
+                if (fake->usb[i].plugged && fake->usb[i].driver != DRIVER_NONE &&
+                    fake->usb[i].host == host) {
                         fake->usb[i].touched++;
                         if (!fake->usb[i].scan_due)
                                 fake->usb[i].scan_due = fake->clock + UAS_SCAN_USEC;
@@ -349,8 +365,8 @@ int kernel_scan(int host)
 
 /* ---- which driver takes it ---- */
 
-/* first_entry_wins (k 2): the entry replaces the flags from the tables. Returns 1 or 0 (it has `u` or not), or -1 without an
- * entry. */
+/* first_entry_wins (k 2): the entry replaces the flags from the tables. Returns 1 or 0 (it has `u`
+ * or not), or -1 without an entry. */
 static int first_entry_wins(const struct fake_usb *u)
 {
         for (const char *p = fake->quirks; *p;) {
@@ -372,7 +388,8 @@ static int first_entry_wins(const struct fake_usb *u)
         return -1;
 }
 
-/* two_tables (k 1.2): a row that only usb-storage's table has makes usb-storage take the disk. It does not keep uas off. */
+/* two_tables (k 1.2): a row that only usb-storage's table has makes usb-storage take the disk. It
+ * does not keep uas off. */
 static bool uas_would_take(const struct fake_usb *u, enum driver asking)
 {
         int entry = first_entry_wins(u);
@@ -383,7 +400,8 @@ static bool uas_would_take(const struct fake_usb *u, enum driver asking)
                 return entry == 0;
         if (u->vid == 0x4971 && u->pid == 0x1012) /* Hitachi: unusual_uas.h */
                 return false;
-        return asking == DRIVER_UAS || !(u->vid == 0x2109 && u->pid == 0x0715); /* VL817: unusual_devs.h */
+        return asking == DRIVER_UAS ||
+               !(u->vid == 0x2109 && u->pid == 0x0715); /* VL817: unusual_devs.h */
 }
 
 static int uas_probe(const struct fake_usb *u)
@@ -397,7 +415,8 @@ static int uas_probe(const struct fake_usb *u)
 
 static int storage_probe(const struct fake_usb *u)
 {
-        /* alt_1_is_not_bot (v b): the id table of usb-storage does not match a disk on uas, so the error is not even EBUSY. */
+        /* alt_1_is_not_bot (v b): the id table of usb-storage does not match a disk on uas, so the
+         * error is not even EBUSY. */
         if (u->alt != 0 || !u->bot)
                 return -ENODEV;
         if (u->driver != DRIVER_NONE)
@@ -423,7 +442,8 @@ static bool on_record(void)
                attr_read(fake->roots.var, STATE_DIR "/" STATE_HISTORY, text, sizeof(text)) > 0;
 }
 
-/* bind_does_not_wait (v b): on return the link and the alternate setting exist, the disks do not. */
+/* bind_does_not_wait (v b): on return the link and the alternate setting exist, the disks do not.
+ */
 static void bind_does_not_wait(struct fake_usb *u, enum driver d)
 {
         if (d == DRIVER_UAS && fake->needs_trial && u == &fake->usb[0] && !on_record())
@@ -458,7 +478,8 @@ int kernel_bind(enum driver d, const char *interface)
         return r;
 }
 
-/* unbind_takes_all (v b, k 3.2): LUNs, host and link are gone on return, and alternate setting 0 is back. */
+/* unbind_takes_all (v b, k 3.2): LUNs, host and link are gone on return, and alternate setting 0 is
+ * back. */
 static void unbind_takes_all(struct fake_usb *u)
 {
         enum driver was = u->driver;
@@ -506,7 +527,8 @@ int kernel_unbind(enum driver d, const char *interface)
         return 0;
 }
 
-/* module_takes_unbound (k 3.5): when a driver registers, the kernel binds every matching interface without a driver to it. */
+/* module_takes_unbound (k 3.5): when a driver registers, the kernel binds every matching interface
+ * without a driver to it. */
 int kernel_load_uas(void)
 {
         if (fake->uas_loaded)
@@ -516,7 +538,8 @@ int kernel_load_uas(void)
         fake->uas_loaded = true;
         tree_write("", "sys/bus/usb/drivers/uas/bind");
         for (unsigned i = 0; i < fake->n_usb; i++)
-                if (fake->usb[i].plugged && fake->usb[i].authorized && uas_probe(&fake->usb[i]) == 0)
+                if (fake->usb[i].plugged && fake->usb[i].authorized &&
+                    uas_probe(&fake->usb[i]) == 0)
                         bind_does_not_wait(&fake->usb[i], DRIVER_UAS);
         return 0;
 }
@@ -538,8 +561,8 @@ void kernel_unload_uas(void)
         tree_remove("sys/bus/usb/drivers/uas");
 }
 
-/* probe_any_driver (k 3.1): the first driver that accepts the interface gets it. If none does, that is no error. usb-storage
- * registered before uas. */
+/* probe_any_driver (k 3.1): the first driver that accepts the interface gets it. If none does, that
+ * is no error. usb-storage registered before uas. */
 int kernel_probe(const char *interface)
 {
         struct fake_usb *u = find_usb(interface);
@@ -554,7 +577,8 @@ int kernel_probe(const char *interface)
         return 0;
 }
 
-/* quirks_127 (k 2, v b): a longer string is ENOSPC and changes nothing. A write of no bytes never reaches the kernel. */
+/* quirks_127 (k 2, v b): a longer string is ENOSPC and changes nothing. A write of no bytes never
+ * reaches the kernel. */
 int kernel_quirks(const char *text)
 {
         if (strlen(text) >= sizeof(fake->quirks))
@@ -566,7 +590,8 @@ int kernel_quirks(const char *text)
 
 /* ---- users ---- */
 
-/* claim_excludes (k 4, v e): claims on the whole disk and on partitions exclude each other. They do not exclude plain opens. */
+/* claim_excludes (k 4, v e): claims on the whole disk and on partitions exclude each other. They do
+ * not exclude plain opens. */
 int kernel_open(const char *node, int flags)
 {
         struct fake_usb *u;
@@ -607,7 +632,8 @@ void kernel_umount(const char *node)
         fakesys_mount_table();
 }
 
-/* trigger_runs_rules: a synthetic `add` is an uevent like any other; without a hold mark it ends the hold. */
+/* trigger_runs_rules: a synthetic `add` is an uevent like any other; without a hold mark it ends
+ * the hold. */
 int kernel_trigger(const char *block)
 {
         struct fake_usb *u;
@@ -620,7 +646,8 @@ int kernel_trigger(const char *block)
         return 0;
 }
 
-/* dead_mans_timer (DESIGN, the hold): PID 1 releases each hold that neither the switch nor the daemon has released. */
+/* dead_mans_timer (DESIGN, the hold): PID 1 releases each hold that neither the switch nor the
+ * daemon has released. */
 void kernel_dead_mans_timer(void)
 {
         for (unsigned i = 0; i < fake->n_usb && fake->timers; i++)
@@ -640,7 +667,8 @@ void kernel_unplug(struct fake_usb *u)
         if (u->driver != DRIVER_NONE)
                 unbind_takes_all(u);
         fake->at_risk = at_risk;
-        fake->lost = lost; /* the user who pulls it out loses unwritten bytes: not a fault of uasd */
+        fake->lost =
+                lost; /* the user who pulls it out loses unwritten bytes: not a fault of uasd */
         tree_unplug_interface(u);
         if (u->slow_to_go)
                 u->device_goes_at = fake->clock + USEC_PER_SEC / 10;
@@ -656,7 +684,8 @@ void kernel_unplug(struct fake_usb *u)
                 kernel_plug_again(u);
 }
 
-/* A drive that stops with bytes in its cache may lose them (tests/vm/cases/eject.py stops a real one). */
+/* A drive that stops with bytes in its cache may lose them (tests/vm/cases/eject.py stops a real
+ * one). */
 int kernel_stop(const char *node)
 {
         struct fake_lun *l;
@@ -670,8 +699,8 @@ int kernel_stop(const char *node)
 }
 
 /*
- * A write to `remove` (drivers/usb/core/sysfs.c:remove_store) unbinds the driver as `unbind` does, also from a disk in use. Then
- * the hub disables the port.
+ * A write to `remove` (drivers/usb/core/sysfs.c:remove_store) unbinds the driver as `unbind` does,
+ * also from a disk in use. Then the hub disables the port.
  */
 int kernel_remove(const char *interface)
 {
@@ -770,7 +799,8 @@ void kernel_rescan(struct fake_usb *u)
                 scan_finds(u);
 }
 
-/* sleep_stops_all (CLOCK_BOOTTIME goes on): scans and udev's workers are frozen as long as the machine sleeps. */
+/* sleep_stops_all (CLOCK_BOOTTIME goes on): scans and udev's workers are frozen as long as the
+ * machine sleeps. */
 void kernel_sleeps(uint64_t usec)
 {
         fake->clock += usec;

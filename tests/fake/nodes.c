@@ -50,7 +50,8 @@ bool fake_claims(const char *name)
         bool stale;
 
         for (unsigned i = 0; i < fake->n_claims; i++)
-                if (dev_name(fake->claims[i].pid, fake->claims[i].fd, now, &stale) && !stale && streq(now, name))
+                if (dev_name(fake->claims[i].pid, fake->claims[i].fd, now, &stale) && !stale &&
+                    streq(now, name))
                         return true;
         return false;
 }
@@ -65,7 +66,8 @@ bool fake_stale(int letter)
                 char name[32];
                 bool stale;
 
-                found = fake_dev_name(atoi(e->d_name), name, &stale) && stale && name[2] == 'a' + letter;
+                found = fake_dev_name(atoi(e->d_name), name, &stale) && stale &&
+                        name[2] == 'a' + letter;
         }
         if (d)
                 (void) closedir(d);
@@ -143,7 +145,8 @@ int __wrap_fstat64(int fd, struct stat *st)
         bool stale;
         int r = __real_fstat64(fd, st);
 
-        if (r < 0 || !fake || !fake_dev_name(fd, name, &stale) || stale || !(n = kernel_node(name, NULL, NULL)))
+        if (r < 0 || !fake || !fake_dev_name(fd, name, &stale) || stale ||
+            !(n = kernel_node(name, NULL, NULL)))
                 return r;
         st->st_mode = S_IFBLK | 0660;
         st->st_rdev = makedev(8, n->minor);
@@ -168,7 +171,9 @@ int __wrap_fstatat64(int dirfd, const char *path, struct stat *st, int flags)
                 return __real_fstatat64(dirfd, path, st, flags);
         /* An open node keeps its number when its disk is gone. */
         n = kernel_node(target + 5, NULL, NULL);
-        *st = (struct stat){.st_mode = S_IFBLK | 0660, .st_rdev = makedev(8, n ? n->minor : (unsigned) (target[7] - 'a') * 16)};
+        *st = (struct stat){.st_mode = S_IFBLK | 0660,
+                            .st_rdev =
+                                    makedev(8, n ? n->minor : (unsigned) (target[7] - 'a') * 16)};
         return 0;
 }
 
@@ -250,8 +255,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 }
 
 /*
- * inotify_tells (v e): it reports every open and write of a node. A pipe replaces it here, because the kernel needs longer to
- * close a real one than for all the rest of a switch.
+ * inotify_tells (v e): it reports every open and write of a node. A pipe replaces it here, because
+ * the kernel needs longer to close a real one than for all the rest of a switch.
  */
 static int inotify_out = -1;
 static char watched[16][32];
@@ -300,7 +305,8 @@ void fake_inotify_tell(const char *name, uint32_t mask)
                 if (streq(watched[i], name)) {
                         e.wd = (int) i + 1;
                         /* inotify drops an event that equals the last unread one. */
-                        if (ioctl(inotify_out, FIONREAD, &unread) >= 0 && unread > 0 && last.wd == e.wd && last.mask == e.mask)
+                        if (ioctl(inotify_out, FIONREAD, &unread) >= 0 && unread > 0 &&
+                            last.wd == e.wd && last.mask == e.mask)
                                 continue;
                         (void) !write(inotify_out, &e, sizeof(e));
                         last = e;
@@ -337,7 +343,8 @@ int __wrap_claim_stop(const struct claim *c, size_t i)
         return op_end("stop", r);
 }
 
-/* Whether this open of a node counts. For partitions only the first one does. PARTS were open before. */
+/* Whether this open of a node counts. For partitions only the first one does. PARTS were open
+ * before. */
 static bool first_open(const char *name, ino_t node, ino_t parts[static 16], size_t *n_parts)
 {
         if (!name[3])
@@ -351,8 +358,9 @@ static bool first_open(const char *name, ino_t node, ino_t parts[static 16], siz
 }
 
 /*
- * counts_opens (k 8): every open of a whole disk pins the driver's module until its close, even when the disk is gone. For a
- * partition only the first open does (6.1; on 6.12 each). A mount is an open. A built-in driver has no count.
+ * counts_opens (k 8): every open of a whole disk pins the driver's module until its close, even
+ * when the disk is gone. For a partition only the first open does (6.1; on 6.12 each). A mount is
+ * an open. A built-in driver has no count.
  */
 int __wrap_driver_opens(const struct roots *r, enum driver d)
 {
@@ -374,8 +382,8 @@ int __wrap_driver_opens(const struct roots *r, enum driver d)
                 struct stat st;
                 bool stale;
 
-                if (fake_dev_name(fd, name, &stale) && pread(fd, &driver, 1, 0) == 1 && driver == '0' + (char) d &&
-                    __real_fstat64(fd, &st) >= 0)
+                if (fake_dev_name(fd, name, &stale) && pread(fd, &driver, 1, 0) == 1 &&
+                    driver == '0' + (char) d && __real_fstat64(fd, &st) >= 0)
                         n += first_open(name, st.st_ino, parts, &n_parts);
         }
         (void) closedir(dir);
@@ -385,7 +393,8 @@ int __wrap_driver_opens(const struct roots *r, enum driver d)
                                 const struct fake_node *node = &fake->usb[i].luns[l].nodes[k];
                                 struct stat st;
 
-                                if (node->mounted && __real_fstatat64(fake->roots.dev, node->name, &st, 0) >= 0)
+                                if (node->mounted &&
+                                    __real_fstatat64(fake->roots.dev, node->name, &st, 0) >= 0)
                                         n += first_open(node->name, st.st_ino, parts, &n_parts);
                         }
         (void) op_end("count", 0);

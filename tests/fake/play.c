@@ -62,7 +62,8 @@ void scene_make(const struct scene *s)
         fake->vendor = s->vendor;
         fake->counts = s->counts;
         fake->lost_events = s->lost_events;
-        if (s->lost_events) /* the record of the disk before the switch, which says nothing about the one after it */
+        if (s->lost_events) /* the record of the disk before the switch, which says nothing about
+                               the one after it */
                 tree_write("I:1\nG:systemd\n", "run/udev/data/b8:0");
         if (s->no_udev)
                 tree_remove("run/udev/control");
@@ -74,7 +75,8 @@ void scene_make(const struct scene *s)
         for (unsigned l = 0; l < u->n_luns; l++)
                 for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++) {
                         kernel_write_bytes(u->luns[l].nodes[i].name, BYTES);
-                        if (s->counts && i > 0) /* the writer has closed it, so the count does not contain it */
+                        if (s->counts &&
+                            i > 0) /* the writer has closed it, so the count does not contain it */
                                 kernel_last_close(u->luns[l].nodes[i].name);
                 }
         if (s->slot)
@@ -113,7 +115,11 @@ static void transaction_done(struct transaction *t)
 
 static void transaction_start(const struct scene *s, struct transaction *t)
 {
-        *t = (struct transaction){.roots = fake->roots, .lock = -1, .log = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
+        *t = (struct transaction){.roots = fake->roots,
+                                  .lock = -1,
+                                  .log = -1,
+                                  .claim = CLAIM_NULL,
+                                  .interface = "2-1:1.0"};
         config_init(&t->config);
         if (!s)
                 return;
@@ -264,7 +270,8 @@ static const char *disk_wrong(const struct fake_usb *u)
                 }
                 for (unsigned i = 0; i < u->luns[l].n_nodes; i++)
                         if (u->luns[l].nodes[i].held) {
-                                (void) snprintf(text, sizeof(text), "%s is still held", u->luns[l].nodes[i].name);
+                                (void) snprintf(text, sizeof(text), "%s is still held",
+                                                u->luns[l].nodes[i].name);
                                 return text;
                         }
         }
@@ -307,13 +314,15 @@ const char *scene_wrong(const struct scene *s)
         if (fake->broken[0])
                 return fake->broken;
         if (fake->lost || fake->at_risk) {
-                (void) snprintf(text, sizeof(text), "%u bytes are lost, %u would be by a power cut", fake->lost, fake->at_risk);
+                (void) snprintf(text, sizeof(text), "%u bytes are lost, %u would be by a power cut",
+                                fake->lost, fake->at_risk);
                 return text;
         }
         wrong = disk_wrong(&fake->usb[0]);
         if (wrong)
                 return wrong;
-        /* Between the claim and the end of the old device a mount fails, which cannot be avoided. But then the disk must move. */
+        /* Between the claim and the end of the old device a mount fails, which cannot be avoided.
+         * But then the disk must move. */
         if (fake->refused && fake->usb[0].plugged && !fake->usb[0].touched)
                 return "a user's mount failed without need";
         if (tree_exists("run/uasd/switch/2-1:1.0"))
@@ -335,7 +344,8 @@ const char *scene_wrong(const struct scene *s)
 
 void scene_remove(void)
 {
-        const char *unused = hook_without_operation(); /* of a test that has not called scene_wrong() */
+        const char *unused =
+                hook_without_operation(); /* of a test that has not called scene_wrong() */
 
         if (unused) {
                 (void) fprintf(stderr, "%s\n", unused);
@@ -362,7 +372,8 @@ bool scene_play(const struct scene *s, const char *what, struct result *ret)
         wrong = scene_wrong(s);
         ret->driver = fake->usb[0].driver;
         if (wrong) {
-                (void) fprintf(stderr, "%s: %s (code %i at %s: %s)\n", what, wrong, ret->code, ret->step, ret->text);
+                (void) fprintf(stderr, "%s: %s (code %i at %s: %s)\n", what, wrong, ret->code,
+                               ret->step, ret->text);
                 scene_print_ops();
         }
         scene_remove();

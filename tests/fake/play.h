@@ -4,7 +4,8 @@
 #include "fake.h"
 #include "switch/transaction.h"
 
-/* One switch on the fake kernel: the machine before it, and the conditions that must hold after it. */
+/* One switch on the fake kernel: the machine before it, and the conditions that must hold after it.
+ */
 struct scene {
         enum driver from, to;
         unsigned luns, partitions; /* 0 LUNs: one */
@@ -45,7 +46,8 @@ const char *scene_wrong(const struct scene *s);
 const char *scene_held(void);
 void scene_remove(void);
 
-/* Makes the scene, runs the switch and checks it. Prints what is wrong, and the operations up to there. */
+/* Makes the scene, runs the switch and checks it. Prints what is wrong, and the operations up to
+ * there. */
 bool scene_play(const struct scene *s, const char *what, struct result *ret);
 /* Writes the numbered operations of the present scene to stderr, in one line. */
 void scene_print_ops(void);

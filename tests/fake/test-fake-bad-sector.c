@@ -3,10 +3,15 @@
 
 #include "sys/state/history.h"
 
-/* A bad place of the disk fails under both drivers. uasd blames uas only for what usb-storage reads well. */
+/* A bad place of the disk fails under both drivers. uasd blames uas only for what usb-storage reads
+ * well. */
 
 static const struct scene scenes[] = {
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true, .watched = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .partitions = 1,
+         .counts = true,
+         .watched = true},
         {.from = DRIVER_USB_STORAGE,
          .to = DRIVER_UAS,
          .luns = 2,
@@ -61,7 +66,7 @@ static void stalls(struct fake_usb *u)
         u->stalls_on_uas = true;
 }
 
-#define UNKNOWN                                                                                                                  \
+#define UNKNOWN                                                                                    \
         "under uas reads at full depth are not answered in time: Connection timed out; whether usb-storage reads it is not known"
 
 static void test_verdict(void **state)
@@ -72,14 +77,26 @@ static void test_verdict(void **state)
                 int code, on_record;
                 const char *text;
         } rows[] = {
-                {bad, {}, UASD_EXIT_ROLLED_BACK, HISTORY_ENDED, "sda cannot be read at sector 52424, under both drivers"},
-                {bad_media, {}, UASD_EXIT_ROLLED_BACK, HISTORY_ENDED, "sda cannot be read at sector 52424, under both drivers"},
+                {bad,
+                 {},
+                 UASD_EXIT_ROLLED_BACK,
+                 HISTORY_ENDED,
+                 "sda cannot be read at sector 52424, under both drivers"},
+                {bad_media,
+                 {},
+                 UASD_EXIT_ROLLED_BACK,
+                 HISTORY_ENDED,
+                 "sda cannot be read at sector 52424, under both drivers"},
                 {retries,
                  {},
                  UASD_EXIT_ROLLED_BACK,
                  HISTORY_ENDED,
                  "sda does not answer reads at sector 52424 in time, under both drivers"},
-                {bad_sample, {}, UASD_EXIT_ROLLED_BACK, HISTORY_ENDED, "sda cannot be read at sector 52424, under both drivers"},
+                {bad_sample,
+                 {},
+                 UASD_EXIT_ROLLED_BACK,
+                 HISTORY_ENDED,
+                 "sda cannot be read at sector 52424, under both drivers"},
                 /* usb-storage reads it */
                 {stalls,
                  {},
@@ -98,12 +115,32 @@ static void test_verdict(void **state)
                  HISTORY_DISTRUSTED,
                  "under uas reads at full depth are not answered in time: Connection timed out"},
                 /* an error of this machine */
-                {stalls, {.op = "reread", .what = HOOK_FAIL, .error = ENOMEM}, UASD_EXIT_ROLLED_BACK, HISTORY_ENDED, UNKNOWN},
-                {stalls, {.op = "control", .what = HOOK_FAIL, .error = EMFILE}, UASD_EXIT_ROLLED_BACK, HISTORY_ENDED, UNKNOWN},
+                {stalls,
+                 {.op = "reread", .what = HOOK_FAIL, .error = ENOMEM},
+                 UASD_EXIT_ROLLED_BACK,
+                 HISTORY_ENDED,
+                 UNKNOWN},
+                {stalls,
+                 {.op = "control", .what = HOOK_FAIL, .error = EMFILE},
+                 UASD_EXIT_ROLLED_BACK,
+                 HISTORY_ENDED,
+                 UNKNOWN},
                 /* unplugged, which the hub reports at once or later */
-                {stalls, {.op = "reread", .what = HOOK_UNPLUG}, UASD_EXIT_NO_DISK, -1, "the disk was unplugged"},
-                {stalls, {.op = "control", .what = HOOK_PULL, .error = 3}, UASD_EXIT_NO_DISK, -1, "the disk was unplugged"},
-                {bad, {.op = "reread", .what = HOOK_PULL, .error = 3}, UASD_EXIT_NO_DISK, -1, "the disk was unplugged"},
+                {stalls,
+                 {.op = "reread", .what = HOOK_UNPLUG},
+                 UASD_EXIT_NO_DISK,
+                 -1,
+                 "the disk was unplugged"},
+                {stalls,
+                 {.op = "control", .what = HOOK_PULL, .error = 3},
+                 UASD_EXIT_NO_DISK,
+                 -1,
+                 "the disk was unplugged"},
+                {bad,
+                 {.op = "reread", .what = HOOK_PULL, .error = 3},
+                 UASD_EXIT_NO_DISK,
+                 -1,
+                 "the disk was unplugged"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows) * ELEMENTSOF(scenes); i++) {
@@ -119,9 +156,10 @@ static void test_verdict(void **state)
                 scene_switch(&s, &r);
                 found = recorded();
                 wrong = scene_wrong(&s);
-                if (r.code != rows[n].code || !streq(r.text, rows[n].text) || found != rows[n].on_record || wrong)
-                        fail_msg("row %zu, scene %zu: code %i, record %i, %s; %s", n, i % ELEMENTSOF(scenes), r.code, found,
-                                 r.text, wrong ?: "-");
+                if (r.code != rows[n].code || !streq(r.text, rows[n].text) ||
+                    found != rows[n].on_record || wrong)
+                        fail_msg("row %zu, scene %zu: code %i, record %i, %s; %s", n,
+                                 i % ELEMENTSOF(scenes), r.code, found, r.text, wrong ?: "-");
                 scene_remove();
         }
 }
@@ -141,8 +179,8 @@ static void test_held(void **state)
 }
 
 /*
- * Killed anywhere: after the recovery a disk with a bad place is not distrusted. A disk that failed only under uas is distrusted
- * if its failure was on record.
+ * Killed anywhere: after the recovery a disk with a bad place is not distrusted. A disk that failed
+ * only under uas is distrusted if its failure was on record.
  */
 static void test_killed(void **state)
 {
@@ -168,8 +206,10 @@ static void test_killed(void **state)
                         memset(fake->hooks, 0, sizeof(fake->hooks));
                         assert_int_equal(scene_recover(&s), 0);
                         found = recorded();
-                        if (found == HISTORY_DISTRUSTED || (found == HISTORY_TRIAL && fake->usb[0].driver != DRIVER_UAS)) {
-                                print_error("%zu killed at %u (%s): record %i\n", i, n, c.ops[n - 1], found);
+                        if (found == HISTORY_DISTRUSTED ||
+                            (found == HISTORY_TRIAL && fake->usb[0].driver != DRIVER_UAS)) {
+                                print_error("%zu killed at %u (%s): record %i\n", i, n,
+                                            c.ops[n - 1], found);
                                 all = false;
                         }
                         scene_remove();
@@ -180,7 +220,8 @@ static void test_killed(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_verdict), cmocka_unit_test(test_held),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_verdict),
+                                           cmocka_unit_test(test_held),
                                            cmocka_unit_test(test_killed)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,8 @@
 
 #include "sys/state/history.h"
 
-/* A bridge is distrusted only if it has failed itself: not because of an error of uasd-switch, of its files or of this machine.
+/* A bridge is distrusted only if it has failed itself: not because of an error of uasd-switch, of
+ * its files or of this machine.
  */
 
 static const struct scene scenes[] = {
@@ -61,14 +62,16 @@ static void test_errors(void **state)
                                 struct history h;
                                 struct result r;
 
-                                s.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_FAIL, .error = error};
+                                s.hooks[0] = (struct fake_hook){
+                                        .nth = n, .what = HOOK_FAIL, .error = error};
                                 if (!distrusted(&s, &r, &h))
                                         continue;
                                 by_child = by_child || c.of_child[n - 1];
                                 by_bind = by_bind || !c.of_child[n - 1];
                                 if (error == EIO && asks_bridge(&c, n))
                                         continue;
-                                print_error("%s at %u (%s): %s\n", strerrorname_np(error), n, c.ops[n - 1], h.reason);
+                                print_error("%s at %u (%s): %s\n", strerrorname_np(error), n,
+                                            c.ops[n - 1], h.reason);
                                 all = false;
                         }
         }
@@ -99,7 +102,8 @@ static void test_bound_by_another(void **state)
         struct history h;
         struct result r;
 
-        s.hooks[0] = (struct fake_hook){.op = "bind uas", .nth = 1, .what = HOOK_FAIL_DONE, .error = EBUSY};
+        s.hooks[0] = (struct fake_hook){
+                .op = "bind uas", .nth = 1, .what = HOOK_FAIL_DONE, .error = EBUSY};
         assert_false(distrusted(&s, &r, &h));
         assert_int_equal(r.code, UASD_EXIT_OK);
         assert_int_equal(r.driver, DRIVER_UAS);
@@ -114,14 +118,17 @@ static void logs(struct fake_usb *u)
 
         kernel_pass(100 * USEC_PER_SEC);
         (void) snprintf(record, sizeof(record), "4,7,%llu,-;%s\n",
-                        (unsigned long long) (fake->clock - (uint64_t) log_age * USEC_PER_SEC), kernels_log);
+                        (unsigned long long) (fake->clock - (uint64_t) log_age * USEC_PER_SEC),
+                        kernels_log);
         tree_write(record, "dev/kmsg");
 }
 
-/* An administrator writes the quirks parameter just before the bind, so that uas declines the disk. */
+/* An administrator writes the quirks parameter just before the bind, so that uas declines the disk.
+ */
 static void test_quirks(void **state)
 {
-        static const char *const quirks[] = {NULL, "1209:5a5a:fu"}; /* uasd-switch adds an entry only to the second */
+        static const char *const quirks[] = {
+                NULL, "1209:5a5a:fu"}; /* uasd-switch adds an entry only to the second */
 
         for (size_t i = 0; i < ELEMENTSOF(quirks); i++) {
                 struct scene s = scenes[0];
@@ -136,7 +143,8 @@ static void test_quirks(void **state)
         }
 }
 
-#define RESET "usb 2-1: reset high-speed USB device number 5 using xhci_hcd\n SUBSYSTEM=usb\n DEVICE=c189:132\n"
+#define RESET                                                                                      \
+        "usb 2-1: reset high-speed USB device number 5 using xhci_hcd\n SUBSYSTEM=usb\n DEVICE=c189:132\n"
 
 /* The clock of the kernel's log is not that of uasd-switch: after weeks they differ by minutes. */
 static void resets_late(struct fake_usb *u)
@@ -146,7 +154,8 @@ static void resets_late(struct fake_usb *u)
         u->says = "4,7,1000,-;" RESET;
 }
 
-/* An administrator unbinds it. The kernel does so only after a reset that it has reported since the switch began. */
+/* An administrator unbinds it. The kernel does so only after a reset that it has reported since the
+ * switch began. */
 static void test_unbound(void **state)
 {
         static const struct {
@@ -171,7 +180,8 @@ static void test_unbound(void **state)
                 kernels_log = table[i].log;
                 log_age = 1;
                 s.prepare = table[i].prepare;
-                s.hooks[0] = (struct fake_hook){.op = table[i].op, .nth = table[i].nth, .what = HOOK_UNBIND};
+                s.hooks[0] = (struct fake_hook){
+                        .op = table[i].op, .nth = table[i].nth, .what = HOOK_UNBIND};
                 assert_int_equal(distrusted(&s, &r, &h), !table[i].said[0]);
                 assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
                 assert_int_equal(r.driver, DRIVER_USB_STORAGE);
@@ -190,10 +200,13 @@ static void test_machine(void **state)
                 const char *said;
                 bool distrusted;
         } table[] = {
-                {"hwmon hwmon1: Undervoltage detected!", 1, 0, "; the machine's voltage was too low", false},
-                {"hwmon hwmon1: Undervoltage detected!", 59, 0, "; the machine's voltage was too low", false},
+                {"hwmon hwmon1: Undervoltage detected!", 1, 0,
+                 "; the machine's voltage was too low", false},
+                {"hwmon hwmon1: Undervoltage detected!", 59, 0,
+                 "; the machine's voltage was too low", false},
                 {"hwmon hwmon1: Undervoltage detected!", 62, 0, "", true},
-                {"usb usb2-port1: over-current change #1", 1, 0, "; over-current at its port", false},
+                {"usb usb2-port1: over-current change #1", 1, 0, "; over-current at its port",
+                 false},
                 {"usb usb2-port2: over-current change #1", 1, 0, "", true},
                 {"sd 0:0:0:0: [sda] tag#1 Sense Key : Medium Error [current] " MEDIUM, 1, 0, "",
                  true}, /* usb-storage reads it well */
@@ -209,10 +222,13 @@ static void test_machine(void **state)
                 kernels_log = table[i].log;
                 log_age = table[i].age;
                 s.prepare = logs;
-                s.hooks[0] = (struct fake_hook){.op = "trial", .nth = 1, .what = HOOK_FAIL, .error = EIO};
+                s.hooks[0] = (struct fake_hook){
+                        .op = "trial", .nth = 1, .what = HOOK_FAIL, .error = EIO};
                 if (table[i].slept)
-                        s.hooks[1] =
-                                (struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_SLEEP, .error = table[i].slept};
+                        s.hooks[1] = (struct fake_hook){.op = "fingerprint",
+                                                        .nth = 2,
+                                                        .what = HOOK_SLEEP,
+                                                        .error = table[i].slept};
                 assert_int_equal(distrusted(&s, &r, &h), table[i].distrusted);
                 assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
                 assert_int_equal(r.driver, DRIVER_USB_STORAGE);
@@ -222,9 +238,10 @@ static void test_machine(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors),           cmocka_unit_test(test_unloaded),
-                                           cmocka_unit_test(test_bound_by_another), cmocka_unit_test(test_machine),
-                                           cmocka_unit_test(test_unbound),          cmocka_unit_test(test_quirks)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_errors),           cmocka_unit_test(test_unloaded),
+                cmocka_unit_test(test_bound_by_another), cmocka_unit_test(test_machine),
+                cmocka_unit_test(test_unbound),          cmocka_unit_test(test_quirks)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

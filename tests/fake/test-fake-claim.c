@@ -88,11 +88,13 @@ static bool play(size_t i)
         touched = fake->usb[0].touched;
         code = transaction_claim(&t, rows[i].again);
         good = code == rows[i].code && strncmp(t.text, rows[i].text, strlen(rows[i].text)) == 0 &&
-               fake->usb[0].touched == touched && !fake->broken[0] && kept == (code == UASD_EXIT_OK) && (!kept || refused == 2) &&
+               fake->usb[0].touched == touched && !fake->broken[0] &&
+               kept == (code == UASD_EXIT_OK) && (!kept || refused == 2) &&
                /* The fake kernel takes an open by another process for the claim. */
                (fake->someone || (!fake_claims("sda") && !fake_claims("sdb")));
         if (!good)
-                print_error("%s: %i \"%s\", kept %u, refused %u, %s\n", rows[i].what, code, t.text, kept, refused, fake->broken);
+                print_error("%s: %i \"%s\", kept %u, refused %u, %s\n", rows[i].what, code, t.text,
+                            kept, refused, fake->broken);
         unnamed = close_keep_errno(unnamed);
         config_done(&t.config);
         scene_remove();
@@ -105,7 +107,8 @@ static void test_claims(void **state)
         bool good = true;
 
         assert_true(nothing >= 0);
-        assert_int_equal(dup2(nothing, STDIN_FILENO), STDIN_FILENO); /* the requester of the claim is gone already */
+        assert_int_equal(dup2(nothing, STDIN_FILENO),
+                         STDIN_FILENO); /* the requester of the claim is gone already */
         (void) close(nothing);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                 good = play(i) && good;

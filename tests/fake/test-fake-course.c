@@ -14,7 +14,8 @@
 #include "sys/state/history.h"
 #include "wraps.h"
 
-/* The course of a switch, and its time. The conditions of scene_wrong() hold also if a switch does less, or is late. */
+/* The course of a switch, and its time. The conditions of scene_wrong() hold also if a switch does
+ * less, or is late. */
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
@@ -39,7 +40,8 @@ static unsigned first(const char *op)
 
 static void print_ops(const char *what, const struct result *r)
 {
-        print_error("%s: on %s, code %i at %s: %s\n", what, driver_to_string(fake->usb[0].driver), r->code, r->step, r->text);
+        print_error("%s: on %s, code %i at %s: %s\n", what, driver_to_string(fake->usb[0].driver),
+                    r->code, r->step, r->text);
         scene_print_ops();
 }
 
@@ -61,7 +63,8 @@ static void reader_stays(struct fake_usb *u)
         fake->reader_stays = true;
 }
 
-/* The clock is that of the fake kernel: a switch that waits for nothing takes none of the real time. */
+/* The clock is that of the fake kernel: a switch that waits for nothing takes none of the real
+ * time. */
 static void test_time(void **state)
 {
         static const struct {
@@ -111,7 +114,8 @@ static void test_time(void **state)
         assert_true(all);
 }
 
-/* The opens of both LUNs hang on the way back. The first is waited for 2 s, the second 0.1 s, and neither is asked again. */
+/* The opens of both LUNs hang on the way back. The first is waited for 2 s, the second 0.1 s, and
+ * neither is asked again. */
 static void test_opens_hang(void **state)
 {
         struct scene s = {BOT, UAS, .luns = 2, .partitions = 1, .prepare = stalls};
@@ -123,7 +127,9 @@ static void test_opens_hang(void **state)
                 uint64_t began;
 
                 for (unsigned l = 0; hangs && l < 2; l++)
-                        s.hooks[l] = (struct fake_hook){.op = l ? "open sdb" : "open sda", .nth = last[l], .what = HOOK_HANG};
+                        s.hooks[l] = (struct fake_hook){.op = l ? "open sdb" : "open sda",
+                                                        .nth = last[l],
+                                                        .what = HOOK_HANG};
                 scene_make(&s);
                 began = fake->clock;
                 scene_switch(&s, &r);
@@ -187,7 +193,8 @@ static void test_unreadable_on_the_way_back(void **state)
 
 /* ---- users ---- */
 
-/* The driver is built into the kernel and counts no opens. The search by name finds who came at the last moment. */
+/* The driver is built into the kernel and counts no opens. The search by name finds who came at the
+ * last moment. */
 static void test_last_moment(void **state)
 {
         static const enum fake_what whats[] = {HOOK_OPEN_SG, HOOK_OPEN, HOOK_GLANCE};
@@ -224,12 +231,13 @@ static void opened_by_nobody(struct fake_usb *u)
 }
 
 /*
- * On Linux 6.1 all opens of a partition count as one. So the count shows a process that has one open only while the switch
- * itself has none open: then no sync follows, and no claim.
+ * On Linux 6.1 all opens of a partition count as one. So the count shows a process that has one
+ * open only while the switch itself has none open: then no sync follows, and no claim.
  */
 static void test_unnamed(void **state)
 {
-        static const struct scene s = {BOT, UAS, .partitions = 1, .counts = true, .prepare = opened_by_nobody};
+        static const struct scene s = {BOT, UAS, .partitions = 1, .counts = true,
+                                       .prepare = opened_by_nobody};
         struct result r;
 
         scene_make(&s);
@@ -241,10 +249,13 @@ static void test_unnamed(void **state)
         scene_remove();
 }
 
-/* A process wrote to the disk after the fingerprint: the disk is synced, and the fingerprint is taken again. */
+/* A process wrote to the disk after the fingerprint: the disk is synced, and the fingerprint is
+ * taken again. */
 static void test_written_since(void **state)
 {
-        static const struct scene s = {UAS, BOT, .partitions = 1, .hooks = {{.op = "fingerprint", .nth = 1, .what = HOOK_WRITE}}};
+        static const struct scene s = {
+                UAS, BOT, .partitions = 1,
+                .hooks = {{.op = "fingerprint", .nth = 1, .what = HOOK_WRITE}}};
         unsigned fingerprints = 0, syncs = 0, at = 0;
         struct result r;
 
@@ -272,13 +283,15 @@ static void test_written(void **state)
         (void) fakesys_add_usb_disk("2-1", DRIVER_UAS, 1, 1);
         tree_write("9 1 99 5 3 2 64 7 0 8 9 0 0 0 0 4 1\n", "sys/class/block/sda/stat");
         before = claim_written(&fake->roots, &c);
-        tree_write("12 1 105 6 4 2 64 7 0 8 9 0 0 0 0 5 1\n", "sys/class/block/sda/stat"); /* a read and a flush */
+        tree_write("12 1 105 6 4 2 64 7 0 8 9 0 0 0 0 5 1\n",
+                   "sys/class/block/sda/stat"); /* a read and a flush */
         assert_int_equal(claim_written(&fake->roots, &c), before);
         tree_write("12 1 105 6 5 2 72 7 0 8 9 0 0 0 0 5 1\n", "sys/class/block/sda/stat");
         assert_int_not_equal(claim_written(&fake->roots, &c), before);
         tree_write("12 1 105 6 4 2 64 7 0 8 9 1 0 2048 3 5 1\n", "sys/class/block/sda/stat");
         assert_int_not_equal(claim_written(&fake->roots, &c), before);
-        tree_write("12 1 105 6 4 2 72 7 0 8 9\n", "sys/class/block/sda/stat"); /* the format of Linux 4.17 and older */
+        tree_write("12 1 105 6 4 2 72 7 0 8 9\n",
+                   "sys/class/block/sda/stat"); /* the format of Linux 4.17 and older */
         assert_int_not_equal(claim_written(&fake->roots, &c), before);
         fakesys_remove();
 }
@@ -294,7 +307,8 @@ static void test_first_failure(void **state)
         assert_string_equal(t.text, "in use by 1");
 }
 
-/* A user of the disk cannot forge the end of a switch, neither with a process name nor with a mount point. */
+/* A user of the disk cannot forge the end of a switch, neither with a process name nor with a mount
+ * point. */
 static void test_end_is_a_line(void **state)
 {
         struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1};
@@ -323,7 +337,8 @@ static void test_user_is_named(void **state)
                 struct user user;
                 const char *line;
         } table[] = {
-                {{.kind = USER_OPEN, .device = "sda", .command = "dd\n", .pid = 42}, "open sda by dd\\x0a (pid 42)\n"},
+                {{.kind = USER_OPEN, .device = "sda", .command = "dd\n", .pid = 42},
+                 "open sda by dd\\x0a (pid 42)\n"},
                 {{.kind = USER_MOUNT, .device = "sda1", .where = "/mnt"}, "mount sda1 at /mnt\n"},
         };
         const struct transaction t = {.machine = false};
@@ -345,7 +360,8 @@ static void test_user_is_named(void **state)
 
 /* ---- holds ---- */
 
-/* Fails as soon as it has appeared: until it is back the disk is held, so that its name is free and no process mounts it. */
+/* Fails as soon as it has appeared: until it is back the disk is held, so that its name is free and
+ * no process mounts it. */
 static void test_held_on_the_way_back(void **state)
 {
         static const struct scene scenes[] = {
@@ -362,8 +378,8 @@ static void test_held_on_the_way_back(void **state)
                 assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
                 hold = first("write hold");
                 back = first("unbind uas");
-                if (hold == 0 || hold > back || count("remove hold", back) == 0 || count("uevent sda", back) == 0 ||
-                    fake->usb[0].luns[0].letter != 0) {
+                if (hold == 0 || hold > back || count("remove hold", back) == 0 ||
+                    count("uevent sda", back) == 0 || fake->usb[0].luns[0].letter != 0) {
                         print_ops("rolled back", &r);
                         fail();
                 }
@@ -384,8 +400,8 @@ static void stalls_on_an_old_kernel(struct fake_usb *u)
         tree_remove("sys/block/sda/diskseq");
 }
 
-/* udev finishes its work on the failed disk only when it is gone. Its name returns, but that event is not of the disk that is
- * back. */
+/* udev finishes its work on the failed disk only when it is gone. Its name returns, but that event
+ * is not of the disk that is back. */
 static void test_slow_udev(void **state)
 {
         static const struct scene scenes[] = {
@@ -412,7 +428,8 @@ static void test_not_held(void **state)
         static const struct scene s = {BOT, UAS, .partitions = 1};
         struct result r;
 
-        while (waitpid(-1, NULL, 0) > 0) /* of a switch whose disk did not answer: it could not wait for them */
+        while (waitpid(-1, NULL, 0) >
+               0) /* of a switch whose disk did not answer: it could not wait for them */
                 ;
         scene_make(&s);
         scene_switch(&s, &r);
@@ -443,7 +460,9 @@ static void was_released(struct fake_usb *u)
         struct facts f;
 
         fake_facts(u, &f);
-        assert_int_equal(attachment_change(&fake->roots, &f, MARK_RELEASED, &(struct attachment_mark){.released = true}), 0);
+        assert_int_equal(attachment_change(&fake->roots, &f, MARK_RELEASED,
+                                           &(struct attachment_mark){.released = true}),
+                         0);
 }
 
 /* An earlier hold of this attachment has ended. That does not end the hold of the switch. */
@@ -472,7 +491,8 @@ static void is_slow(struct fake_usb *u)
         u->slow_on_uas = true;
 }
 
-/* Half of the time in which udev's helper waits is over, and the disk is still being examined: a hold takes over. */
+/* Half of the time in which udev's helper waits is over, and the disk is still being examined: a
+ * hold takes over. */
 static void test_held_while_examined(void **state)
 {
         struct scene s = {BOT, UAS, .partitions = 1, .prepare = is_slow};
@@ -486,7 +506,8 @@ static void test_held_while_examined(void **state)
         assert_int_equal(count("write hold", 0), 0);
         scene_remove();
 
-        s.hooks[0] = (struct fake_hook){.op = "write record", .nth = records, .what = HOOK_WAIT, .error = 3};
+        s.hooks[0] = (struct fake_hook){
+                .op = "write record", .nth = records, .what = HOOK_WAIT, .error = 3};
         scene_make(&s);
         scene_switch(&s, &r);
         assert_int_equal(r.code, UASD_EXIT_OK);
@@ -514,21 +535,27 @@ static void killed_in_the_bind(struct scene s, usec_t *ret_left, unsigned *ret_t
         scene_remove();
 }
 
-/* No hold is longer than five minutes. Its timer ends it: one that is half over is started again. */
+/* No hold is longer than five minutes. Its timer ends it: one that is half over is started again.
+ */
 static void test_length_of_a_hold(void **state)
 {
         static const struct {
                 int hold_sec;
                 int wait; /* seconds that the unbind takes, after the start of the timer */
                 unsigned timers, left;
-        } rows[] = {{20, 0, 1, 20}, {20, 9, 1, 11}, {20, 11, 2, 20}, {299, 0, 1, 299}, {600, 0, 1, 300}};
+        } rows[] = {{20, 0, 1, 20},
+                    {20, 9, 1, 11},
+                    {20, 11, 2, 20},
+                    {299, 0, 1, 299},
+                    {600, 0, 1, 300}};
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 struct scene s = {BOT, UAS, .plugged = true, .hold_sec = rows[i].hold_sec};
                 unsigned timers;
                 usec_t left;
 
-                s.hooks[0] = (struct fake_hook){.op = "unbind", .nth = 1, .what = HOOK_WAIT, .error = rows[i].wait};
+                s.hooks[0] = (struct fake_hook){
+                        .op = "unbind", .nth = 1, .what = HOOK_WAIT, .error = rows[i].wait};
                 killed_in_the_bind(s, &left, &timers);
                 assert_int_equal(timers, rows[i].timers);
                 assert_int_equal((left + USEC_PER_SEC / 2) / USEC_PER_SEC, rows[i].left);
@@ -548,7 +575,8 @@ static void test_held_without_a_record(void **state)
                 records += streq(fake->ops[i], "write record");
         scene_remove();
 
-        s.hooks[0] = (struct fake_hook){.op = "write record", .nth = records, .what = HOOK_FAIL, .error = ENOSPC};
+        s.hooks[0] = (struct fake_hook){
+                .op = "write record", .nth = records, .what = HOOK_FAIL, .error = ENOSPC};
         scene_make(&s);
         scene_switch(&s, &r);
         assert_int_equal(r.code, UASD_EXIT_OK);
@@ -572,8 +600,9 @@ static void hold_never_and_stalls(struct fake_usb *u)
 /* PID 1 starts no timer: nothing would end a hold. */
 static void test_not_held_without_a_timer(void **state)
 {
-        static const struct scene s = {BOT, UAS, .partitions = 1, .plugged = true,
-                                       .hooks = {{.op = "arm timer", .on = true, .what = HOOK_FAIL, .error = EIO}}};
+        static const struct scene s = {
+                BOT, UAS, .partitions = 1, .plugged = true,
+                .hooks = {{.op = "arm timer", .on = true, .what = HOOK_FAIL, .error = EIO}}};
         struct result r;
 
         scene_make(&s);
@@ -607,7 +636,8 @@ static void test_hold_never(void **state)
         }
 }
 
-/* The marks of the attachment: uasd does not repeat an automatic switch. A desktop mounts only what a user plugged in. */
+/* The marks of the attachment: uasd does not repeat an automatic switch. A desktop mounts only what
+ * a user plugged in. */
 static void test_marks(void **state)
 {
         static const struct scene scenes[] = {
@@ -637,14 +667,16 @@ static void test_marks(void **state)
 
 /* ---- the way back ---- */
 
-/* Killed after the first of two deletes. The recovery ends when both LUNs are back and udev is done with them. */
+/* Killed after the first of two deletes. The recovery ends when both LUNs are back and udev is done
+ * with them. */
 static void test_recovery_waits(void **state)
 {
         static const enum driver ways[] = {BOT, UAS};
 
         for (size_t i = 0; i < ELEMENTSOF(ways); i++) {
-                const struct scene s = {ways[i], ways[!i], .luns = 2, .partitions = 1,
-                                        .hooks = {{.op = "delete 0:0:0:0", .nth = 1, .what = HOOK_KILL_DONE}}};
+                const struct scene s = {
+                        ways[i], ways[!i], .luns = 2, .partitions = 1,
+                        .hooks = {{.op = "delete 0:0:0:0", .nth = 1, .what = HOOK_KILL_DONE}}};
                 const struct fake_lun *luns;
                 struct result r;
 
@@ -663,7 +695,8 @@ static void test_recovery_waits(void **state)
         }
 }
 
-/* Only drivers_probe gives it a driver. The switch ends when its disks are there: until then it is held. */
+/* Only drivers_probe gives it a driver. The switch ends when its disks are there: until then it is
+ * held. */
 static void test_any_driver(void **state)
 {
         static const struct scene s = {UAS, BOT, .partitions = 1, .plugged = true,
@@ -684,11 +717,13 @@ static void entry_left(struct fake_usb *u)
         tree_write("ENTRY=1111:2222:u\n", "run/" RUN_QUIRKS_BIND);
 }
 
-/* An entry of an earlier bind cannot be taken out. A second one would be on no record, so no switch begins that needs one. */
+/* An entry of an earlier bind cannot be taken out. A second one would be on no record, so no switch
+ * begins that needs one. */
 static void test_entry_left(void **state)
 {
-        static const struct scene s = {UAS, BOT, .quirks = "1111:2222:u", .prepare = entry_left,
-                                       .hooks = {{.op = "quirks", .what = HOOK_FAIL, .error = EIO}}};
+        static const struct scene s = {
+                UAS, BOT, .quirks = "1111:2222:u", .prepare = entry_left,
+                .hooks = {{.op = "quirks", .what = HOOK_FAIL, .error = EIO}}};
         struct result r;
 
         scene_make(&s);
@@ -739,7 +774,8 @@ static void test_uasd_has_gone(void **state)
 
 /* ---- two faults at once ---- */
 
-/* An error of the kernel, and a user at the next operations: whatever is not known counts as in use. */
+/* An error of the kernel, and a user at the next operations: whatever is not known counts as in
+ * use. */
 static void test_error_and_user(void **state)
 {
         static const char *const errors[] = {"inotify", "users", "count", "read luns", "read disk"};
@@ -759,9 +795,13 @@ static void test_error_and_user(void **state)
                                 at = first(errors[e]);
                                 scene_remove();
                                 assert_int_not_equal(at, 0);
-                                s.hooks[0] = (struct fake_hook){
-                                        .op = errors[e], .nth = 1, .on = true, .what = HOOK_FAIL, .error = EIO};
-                                s.hooks[1] = (struct fake_hook){.nth = at + after, .what = users[u]};
+                                s.hooks[0] = (struct fake_hook){.op = errors[e],
+                                                                .nth = 1,
+                                                                .on = true,
+                                                                .what = HOOK_FAIL,
+                                                                .error = EIO};
+                                s.hooks[1] =
+                                        (struct fake_hook){.nth = at + after, .what = users[u]};
                                 scene_make(&s);
                                 scene_switch(&s, &r);
                                 wrong = fake->broken[0]                             ? fake->broken

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sweep.h"
 
-/* After every operation a user pulls the disk out, or a process mounts it, opens it or writes to it. */
+/* After every operation a user pulls the disk out, or a process mounts it, opens it or writes to
+ * it. */
 
 static void loses_a_lun(struct fake_usb *u)
 {
@@ -48,7 +49,8 @@ static const char *ask(const struct scene *s, enum fake_what what, int code)
                 return "it touched the other disk";
         if (what == HOOK_UNPLUG || what == HOOK_REPLUG)
                 return NULL; /* the switch does not answer for a disk that the user took */
-        if ((what == HOOK_MOUNT || what == HOOK_MOUNT_PRIVATE) && fake->opened_at && !still_mounted())
+        if ((what == HOOK_MOUNT || what == HOOK_MOUNT_PRIVATE) && fake->opened_at &&
+            !still_mounted())
                 return "the mount is gone";
         if (fake->refused && fake->refused_on == s->to && code == UASD_EXIT_OK)
                 return "a mount failed, though the disk had arrived";
@@ -58,8 +60,10 @@ static const char *ask(const struct scene *s, enum fake_what what, int code)
         return sweep_code(s, code);
 }
 
-/* Each hook where it can matter. A switch that fails by itself matters when the disk is used on its new driver. */
-static bool interesting(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what)
+/* Each hook where it can matter. A switch that fails by itself matters when the disk is used on its
+ * new driver. */
+static bool interesting(const struct scene *s, const struct clean *c, unsigned n,
+                        enum fake_what what)
 {
         bool bound = false;
 
@@ -71,8 +75,9 @@ static bool interesting(const struct scene *s, const struct clean *c, unsigned n
                 return s->automatic;
         if (what == HOOK_UNPLUG || what == HOOK_REPLUG)
                 return !s->prepare;
-        return what == HOOK_GLANCE || what == HOOK_OPEN_SG || what == HOOK_MOUNT_PRIVATE ? s->counts || s->prepare
-                                                                                         : !s->automatic;
+        return what == HOOK_GLANCE || what == HOOK_OPEN_SG || what == HOOK_MOUNT_PRIVATE
+                       ? s->counts || s->prepare
+                       : !s->automatic;
 }
 
 static void test_disturbed(void **state)
@@ -96,7 +101,8 @@ static void test_disturbed(void **state)
                 for (unsigned n = 1; n <= c.n; n++)
                         for (size_t p = 0; p < ELEMENTSOF(people); p++)
                                 if (interesting(&scenes[i], &c, n, people[p].what) &&
-                                    !sweep_one(&scenes[i], &c, n, people[p].what, people[p].name, ask))
+                                    !sweep_one(&scenes[i], &c, n, people[p].what, people[p].name,
+                                               ask))
                                         all = false;
         }
         assert_true(all);
@@ -110,7 +116,8 @@ static void garbles(struct fake_usb *u)
 /* A write to the disk after it appeared does not make it another disk. The switch succeeds. */
 static void test_written_when_it_arrived(void **state)
 {
-        struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = garbles};
+        struct scene s = {
+                .from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = garbles};
         struct clean c;
         unsigned kept = 0;
 
@@ -132,7 +139,8 @@ static void test_written_when_it_arrived(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_disturbed), cmocka_unit_test(test_written_when_it_arrived)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_disturbed),
+                                           cmocka_unit_test(test_written_when_it_arrived)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,8 +72,9 @@ static void strings_hang(struct fake_usb *u)
 
 static void switch_was_killed(struct fake_usb *u)
 {
-        tree_write("PID=1\nBUSNUM=9\nDEVNUM=9\nFROM=uas\nTO=usb-storage\nSTEP=sync\nDISKS=1\nMOVED=0\n",
-                   "run/uasd/switch/2-1:1.0");
+        tree_write(
+                "PID=1\nBUSNUM=9\nDEVNUM=9\nFROM=uas\nTO=usb-storage\nSTEP=sync\nDISKS=1\nMOVED=0\n",
+                "run/uasd/switch/2-1:1.0");
 }
 
 static const struct {
@@ -111,7 +112,8 @@ static const char *not_ejected(const struct scene *s, const struct result *r, bo
                 if (streq(fake->ops[i], "ask pid1"))
                         return "it asked whether the machine goes down, which does not matter";
         for (unsigned l = 0; l < u->n_luns - s->slot; l++) {
-                if (u->luns[l].platter != 4096 * (s->partitions + 1) + (l == 0 && fake->written_late))
+                if (u->luns[l].platter !=
+                    4096 * (s->partitions + 1) + (l == 0 && fake->written_late))
                         return "not every byte is there";
                 if (u->luns[l].stopped == runs_on)
                         return "the drive has not stopped";
@@ -134,8 +136,8 @@ static void test_good(void **state)
                 also = not_ejected(&s, &r, good[i].runs_on);
                 wrong = scene_wrong(&s);
                 if (wrong || also) {
-                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what, wrong ?: "-", also ?: "-", r.code, r.step,
-                                    r.text);
+                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what, wrong ?: "-",
+                                    also ?: "-", r.code, r.step, r.text);
                         all = false;
                 }
                 scene_remove();
@@ -186,10 +188,12 @@ static void test_refused(void **state)
                 wrong = fake->clock - began > 7 * USEC_PER_SEC ? "it took too long"
                         : refused[i].s.prepare == spins_up     ? NULL
                                                                : scene_wrong(&s);
-                if (wrong || strncmp(r.text, refused[i].text, strlen(refused[i].text)) != 0 || r.code != refused[i].code ||
+                if (wrong || strncmp(r.text, refused[i].text, strlen(refused[i].text)) != 0 ||
+                    r.code != refused[i].code ||
                     (*refused[i].step && !streq(r.step, refused[i].step)) || fake->usb[0].removed ||
                     (r.code != UASD_EXIT_NO_DISK && !fake->usb[0].plugged)) {
-                        print_error("%s: %s (%i at %s: %s)\n", refused[i].what, wrong ?: "-", r.code, r.step, r.text);
+                        print_error("%s: %s (%i at %s: %s)\n", refused[i].what, wrong ?: "-",
+                                    r.code, r.step, r.text);
                         all = false;
                 }
                 scene_remove();
@@ -208,7 +212,8 @@ static int switch_under_way(void)
         return fd;
 }
 
-/* A switch that is under way ends first. One that hangs does not keep the caller waiting forever. */
+/* A switch that is under way ends first. One that hangs does not keep the caller waiting forever.
+ */
 static void test_waits(void **state)
 {
         static const struct scene s = {.from = UAS, .partitions = 1, .eject = true};
@@ -258,10 +263,12 @@ static void test_waits_in_the_middle(void **state)
 /* At every operation a process uses the disk, the user unplugs it, or uasd-switch dies. */
 static void test_every_operation(void **state)
 {
-        static const enum fake_what whats[] = {HOOK_MOUNT, HOOK_MOUNT_PRIVATE, HOOK_OPEN, HOOK_GLANCE,   HOOK_WRITE,
-                                               HOOK_CARD,  HOOK_UNPLUG,        HOOK_KILL, HOOK_KILL_DONE};
-        static const struct scene scenes[] = {{.from = BOT, .partitions = 1, .counts = true, .eject = true},
-                                              {.from = UAS, .luns = 2, .partitions = 1, .eject = true}};
+        static const enum fake_what whats[] = {HOOK_MOUNT,  HOOK_MOUNT_PRIVATE, HOOK_OPEN,
+                                               HOOK_GLANCE, HOOK_WRITE,         HOOK_CARD,
+                                               HOOK_UNPLUG, HOOK_KILL,          HOOK_KILL_DONE};
+        static const struct scene scenes[] = {
+                {.from = BOT, .partitions = 1, .counts = true, .eject = true},
+                {.from = UAS, .luns = 2, .partitions = 1, .eject = true}};
         unsigned played = 0;
         bool all = true;
 
@@ -289,8 +296,11 @@ static void test_every_operation(void **state)
                         if (!wrong && r.code > 0 && fake->usb[0].removed)
                                 wrong = "it has gone, but says that it failed";
                         if (wrong) {
-                                print_error("scene %zu, %i after operation %u (%s): %s (%i at %s: %s)\n", i / ELEMENTSOF(whats),
-                                            what, n, n <= fake->n_ops ? fake->ops[n - 1] : "-", wrong, r.code, r.step, r.text);
+                                print_error(
+                                        "scene %zu, %i after operation %u (%s): %s (%i at %s: %s)\n",
+                                        i / ELEMENTSOF(whats), what, n,
+                                        n <= fake->n_ops ? fake->ops[n - 1] : "-", wrong, r.code,
+                                        r.step, r.text);
                                 all = false;
                         }
                         played++;
@@ -308,7 +318,8 @@ static void test_signals(void **state)
                 const char *op;
                 bool ejects;
         } table[] = {
-                {"write record", false}, {"open sda", false}, {"sync sda", false}, {"stop sda", true}, {"remove 2-1", true},
+                {"write record", false}, {"open sda", false},  {"sync sda", false},
+                {"stop sda", true},      {"remove 2-1", true},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -316,14 +327,16 @@ static void test_signals(void **state)
                 struct result r = {};
                 unsigned at = 0;
 
-                s.hooks[0] = (struct fake_hook){.op = table[i].op, .nth = 1, .what = HOOK_SIGNAL, .error = SIGTERM};
+                s.hooks[0] = (struct fake_hook){
+                        .op = table[i].op, .nth = 1, .what = HOOK_SIGNAL, .error = SIGTERM};
                 scene_make(&s);
                 scene_switch_in_child(&s, &r);
                 assert_int_equal(r.code, table[i].ejects ? UASD_EXIT_OK : UASD_EXIT_DEFERRED);
                 assert_int_equal(fake->usb[0].removed, table[i].ejects);
                 while (strncmp(fake->ops[at], table[i].op, strlen(table[i].op)) != 0)
                         at++;
-                if (!table[i].ejects && i > 0) /* the first step looks at the signals when it is over */
+                if (!table[i].ejects &&
+                    i > 0) /* the first step looks at the signals when it is over */
                         assert_int_equal(fake->n_ops, at + 1);
                 assert_null(scene_wrong(&s));
                 scene_remove();

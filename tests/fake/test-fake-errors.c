@@ -2,15 +2,38 @@
 #include "sweep.h"
 #include <stdlib.h>
 
-/* An error at every operation, with and without its effect. With a scene as argument, every errno in that scene. */
+/* An error at every operation, with and without its effect. With a scene as argument, every errno
+ * in that scene. */
 
 static const struct scene scenes[] = {
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .partitions = 1,
+         .quirks = "1:2:u,1209:5a5a:fu",
+         .counts = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u"},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .automatic = true, .held = true},
-        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .automatic = true},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .vendor = true, .plugged = true, .unscanned = true},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .plugged = true, .unscanned = true, .unloaded = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .luns = 2,
+         .partitions = 1,
+         .automatic = true,
+         .held = true},
+        {.from = DRIVER_UAS,
+         .to = DRIVER_USB_STORAGE,
+         .luns = 2,
+         .partitions = 1,
+         .automatic = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .partitions = 1,
+         .vendor = true,
+         .plugged = true,
+         .unscanned = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .plugged = true,
+         .unscanned = true,
+         .unloaded = true},
 };
 
 static const int errors[] = {EIO, ENODEV, EBUSY, ENOSPC, ETIMEDOUT, EAGAIN, ENOENT, ENOMEM};
@@ -22,7 +45,8 @@ static bool can_be_both(const char *op)
         return strncmp(op, "write", 5) != 0 && strncmp(op, "remove", 6) != 0;
 }
 
-static bool one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, int error)
+static bool one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what,
+                int error)
 {
         struct scene now = *s;
         struct result r = {0};
@@ -37,7 +61,8 @@ static bool one(const struct scene *s, const struct clean *c, unsigned n, enum f
         /* Only the next start of uasd can remove a record that could not be removed. */
         if (strcmp(c->ops[n - 1], "remove record") == 0)
                 assert_int_equal(scene_recover(s), 0);
-        (void) snprintf(text, sizeof(text), "%s%s", strerrorname_np(error), what == HOOK_FAIL_DONE ? " though done" : "");
+        (void) snprintf(text, sizeof(text), "%s%s", strerrorname_np(error),
+                        what == HOOK_FAIL_DONE ? " though done" : "");
         good = sweep_verdict(&now, &r, text, n, c->ops[n - 1], sweep_code(&now, r.code));
         scene_remove();
         return good;
@@ -52,7 +77,8 @@ static bool comes_first(const struct clean *c, unsigned n, unsigned times)
         return before < times;
 }
 
-/* Runs all errors at the first and second operation of each name, in one scene per direction; elsewhere one error. */
+/* Runs all errors at the first and second operation of each name, in one scene per direction;
+ * elsewhere one error. */
 static void test_errors(void **state)
 {
         bool all = true;
@@ -67,7 +93,8 @@ static void test_errors(void **state)
                         for (size_t e = 0; e < how_many && !sweep_again(&c, n); e++) {
                                 all = one(&scenes[i], &c, n, HOOK_FAIL, errors[e]) && all;
                                 if (e == 0 && can_be_both(c.ops[n - 1]))
-                                        all = one(&scenes[i], &c, n, HOOK_FAIL_DONE, errors[e]) && all;
+                                        all = one(&scenes[i], &c, n, HOOK_FAIL_DONE, errors[e]) &&
+                                              all;
                         }
                 }
         }
@@ -91,7 +118,8 @@ static void test_every_errno(void **state)
 
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors)}, every[] = {cmocka_unit_test(test_every_errno)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors)},
+                                every[] = {cmocka_unit_test(test_every_errno)};
         unsigned long number = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
 
         if (argc == 1)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sweep.h"
 
-/* The examination of the new disk, and its way back if it shows another size. Children open, claim and sync it. */
+/* The examination of the new disk, and its way back if it shows another size. Children open, claim
+ * and sync it. */
 
 static void shrinks(struct fake_usb *u)
 {
         u->shrinks_on_uas = true;
 }
 
-static const struct scene scene = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = shrinks};
+static const struct scene scene = {
+        .from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = shrinks};
 
 /* The number of the last operation with that name in a switch without hooks. */
 static unsigned last(const char *op)
@@ -41,38 +43,41 @@ static void play(struct fake_hook hook, int code, enum driver driver, const char
         scene_remove();
 }
 
-/* The sync takes longer than a disk that does not answer is waited for. But data reaches the disk all the time. */
+/* The sync takes longer than a disk that does not answer is waited for. But data reaches the disk
+ * all the time. */
 static void test_slow_sync(void **state)
 {
-        play((struct fake_hook){.nth = last("sync sda"), .what = HOOK_SLOW, .error = 3}, UASD_EXIT_ROLLED_BACK,
-             DRIVER_USB_STORAGE, "another disk shows");
+        play((struct fake_hook){.nth = last("sync sda"), .what = HOOK_SLOW, .error = 3},
+             UASD_EXIT_ROLLED_BACK, DRIVER_USB_STORAGE, "another disk shows");
 }
 
 /* A child that dies in the sync has not synced: another one does. */
 static void test_killed_in_the_sync(void **state)
 {
-        play((struct fake_hook){.nth = last("sync sda"), .what = HOOK_KILL}, UASD_EXIT_ROLLED_BACK, DRIVER_USB_STORAGE,
-             "another disk shows");
+        play((struct fake_hook){.nth = last("sync sda"), .what = HOOK_KILL}, UASD_EXIT_ROLLED_BACK,
+             DRIVER_USB_STORAGE, "another disk shows");
 }
 
 /* A child that has not even begun has no claim. It does not count as one that hangs in the open. */
 static void test_not_begun(void **state)
 {
-        play((struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_STARVE}, UASD_EXIT_FAILED, DRIVER_UAS,
+        play((struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_STARVE},
+             UASD_EXIT_FAILED, DRIVER_UAS,
              "; whether it is in use cannot be found out, so it stays");
 }
 
 /*
- * Another program's data delays the close of the examination until the end of its time. Its answer has come before, and
- * uasd-switch does not wait for the child.
+ * Another program's data delays the close of the examination until the end of its time. Its answer
+ * has come before, and uasd-switch does not wait for the child.
  */
 static void test_slow_close(void **state)
 {
-        static const struct scene s = {.from = DRIVER_USB_STORAGE,
-                                       .to = DRIVER_UAS,
-                                       .partitions = 1,
-                                       .hooks = {{.op = "trial", .nth = 1, .what = HOOK_WAIT, .error = 9},
-                                                 {.op = "close", .nth = 2, .what = HOOK_HANG}}};
+        static const struct scene s = {
+                .from = DRIVER_USB_STORAGE,
+                .to = DRIVER_UAS,
+                .partitions = 1,
+                .hooks = {{.op = "trial", .nth = 1, .what = HOOK_WAIT, .error = 9},
+                          {.op = "close", .nth = 2, .what = HOOK_HANG}}};
         struct result r;
 
         assert_true(scene_play(&s, "its close hangs", &r));
@@ -82,8 +87,9 @@ static void test_slow_close(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_slow_sync), cmocka_unit_test(test_killed_in_the_sync),
-                                           cmocka_unit_test(test_not_begun), cmocka_unit_test(test_slow_close)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_slow_sync), cmocka_unit_test(test_killed_in_the_sync),
+                cmocka_unit_test(test_not_begun), cmocka_unit_test(test_slow_close)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,8 @@ static void unbind_takes_all(void)
         disk(UAS, 2);
         assert_int_equal(u->alt, 1);
         assert_int_equal(kernel_unbind(UAS, IF), 0);
-        assert_false(sda->there || u->luns[1].there || tree_exists("sys/bus/usb/devices/" IF "/driver"));
+        assert_false(sda->there || u->luns[1].there ||
+                     tree_exists("sys/bus/usb/devices/" IF "/driver"));
         assert_false(tree_exists("sys/bus/usb/devices/" IF "/host0") || tree_exists("dev/sda1"));
         assert_int_equal(u->alt, 0);
 }
@@ -150,7 +151,8 @@ static void disk_comes_late(void)
                 fakesys_set_quirks("1209:5a5a:u");
                 assert_int_equal(kernel_bind(BOT, IF), 0);
                 kernel_pass(2 * USEC_PER_SEC);
-                assert_true(tree_exists("%s/driver", scsi) && tree_exists("%s/delete", scsi) && !tree_exists("%s/block", scsi));
+                assert_true(tree_exists("%s/driver", scsi) && tree_exists("%s/delete", scsi) &&
+                            !tree_exists("%s/block", scsi));
                 assert_false(sda->there);
                 if (tries == 0)
                         assert_int_equal(kernel_unbind(BOT, IF), 0);
@@ -223,7 +225,8 @@ static void uas_scans_at_once(void)
 {
         bind_does_not_wait();
         kernel_pass(200 * USEC_PER_MSEC);
-        assert_true(sda->there && tree_exists("dev/sda1") && tree_exists("sys/class/block/sda1/dev"));
+        assert_true(sda->there && tree_exists("dev/sda1") &&
+                    tree_exists("sys/class/block/sda1/dev"));
 }
 
 static void bot_waits_delay_use(void)
@@ -443,7 +446,8 @@ static const char *told(bool processed, uint64_t since)
 
         text[0] = '\0';
         while ((e = udev_due(processed, since))) {
-                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%c%s", n ? " " : "", e->remove ? '-' : '+', e->name);
+                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%c%s", n ? " " : "",
+                                       e->remove ? '-' : '+', e->name);
                 e->told = true;
         }
         return text;
@@ -617,9 +621,9 @@ static void trigger_runs_rules(void)
         assert_string_equal(told(true, before), "+sda +sda1");
 }
 
-#define REACTION(name)                                                                                                           \
-        {                                                                                                                        \
-#name, name                                                                                                      \
+#define REACTION(name)                                                                             \
+        {                                                                                          \
+#name, name                                                                        \
         }
 static const struct {
         const char *name;
@@ -699,7 +703,8 @@ static void test_list(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_reactions), cmocka_unit_test(test_list)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_reactions),
+                                           cmocka_unit_test(test_list)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

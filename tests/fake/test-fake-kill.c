@@ -9,7 +9,8 @@
 #include "sys/io/sysfs.h"
 #include "sys/state/switch-record.h"
 
-/* uasd-switch is killed after every operation, also during the rollback. Then the next process that finds the record recovers. */
+/* uasd-switch is killed after every operation, also during the rollback. Then the next process that
+ * finds the record recovers. */
 
 static void stalls(struct fake_usb *u)
 {
@@ -30,8 +31,11 @@ static void silent_on_bot(struct fake_usb *u)
 /* The bind fails once. After the kill the driver takes the disk. */
 static void refused(struct fake_usb *u)
 {
-        fake->hooks[3] = (struct fake_hook){
-                .op = u->driver == DRIVER_UAS ? "bind usb-storage" : "bind uas", .nth = 1, .what = HOOK_FAIL, .error = ENODEV};
+        fake->hooks[3] =
+                (struct fake_hook){.op = u->driver == DRIVER_UAS ? "bind usb-storage" : "bind uas",
+                                   .nth = 1,
+                                   .what = HOOK_FAIL,
+                                   .error = ENODEV};
 }
 
 static const struct scene scenes[] = {
@@ -77,11 +81,13 @@ static bool has_failed(const struct scene *s)
 
 static bool is_back(const struct scene *s)
 {
-        return fake->usb[0].driver == s->from && (s->to != DRIVER_UAS || says("etc/uasd/" STATE_HISTORY, "state=distrusted"));
+        return fake->usb[0].driver == s->from &&
+               (s->to != DRIVER_UAS || says("etc/uasd/" STATE_HISTORY, "state=distrusted"));
 }
 
 /* With `again` no process looks for the record before the next switch begins. */
-static bool killed(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, bool again)
+static bool killed(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what,
+                   bool again)
 {
         struct scene now = *s;
         struct result r = {0};
@@ -147,7 +153,8 @@ static void test_begun_again(void **state)
 }
 
 /* The switch is killed at one operation, and its recovery at operation n. */
-static bool killed_twice(const struct scene *s, const char *op, unsigned nth, unsigned n, bool *ret_more)
+static bool killed_twice(const struct scene *s, const char *op, unsigned nth, unsigned n,
+                         bool *ret_more)
 {
         struct scene now = *s;
         struct result r = {0};
@@ -177,7 +184,8 @@ static void test_killed_twice(void **state)
                 const char *op;
                 unsigned nth;
         } at[] = {
-                {"delete", 1}, {"delete", 2}, {"unbind", 1}, {"quirks", 1}, {"bind", 1}, {"trial", 1}, {"write hold", 1},
+                {"delete", 1}, {"delete", 2}, {"unbind", 1},     {"quirks", 1},
+                {"bind", 1},   {"trial", 1},  {"write hold", 1},
         };
         bool all = true;
 
@@ -197,14 +205,19 @@ static void test_killed_twice(void **state)
         assert_true(all);
 }
 
-/* udev waits for uasd-switch. The recovery of an earlier switch must neither wait for udev nor send it anything. */
+/* udev waits for uasd-switch. The recovery of an earlier switch must neither wait for udev nor send
+ * it anything. */
 static void test_in_udevs_event(void **state)
 {
         static const char *const at[] = {"delete", "unbind", "bind"};
         bool all = true;
 
         for (size_t i = 0; i < ELEMENTSOF(at); i++) {
-                struct scene s = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .plugged = true};
+                struct scene s = {.from = DRIVER_UAS,
+                                  .to = DRIVER_USB_STORAGE,
+                                  .luns = 2,
+                                  .partitions = 1,
+                                  .plugged = true};
                 struct result r = {0};
 
                 s.hooks[0] = (struct fake_hook){.op = at[i], .nth = 1, .what = HOOK_KILL_DONE};
@@ -217,12 +230,15 @@ static void test_in_udevs_event(void **state)
                 s.early = true;
                 scene_switch(&s, &r);
                 for (unsigned n = 0; n < fake->n_ops; n++)
-                        if (streq(fake->ops[n], "events") || strncmp(fake->ops[n], "uevent", 6) == 0) {
-                                print_error("killed after %s: %s at %u\n", at[i], fake->ops[n], n + 1);
+                        if (streq(fake->ops[n], "events") ||
+                            strncmp(fake->ops[n], "uevent", 6) == 0) {
+                                print_error("killed after %s: %s at %u\n", at[i], fake->ops[n],
+                                            n + 1);
                                 all = false;
                         }
                 if (fake->usb[0].driver != s.to) {
-                        print_error("killed after %s: code %i at %s: %s\n", at[i], r.code, r.step, r.text);
+                        print_error("killed after %s: code %i at %s: %s\n", at[i], r.code, r.step,
+                                    r.text);
                         all = false;
                 }
                 scene_remove();
@@ -233,7 +249,11 @@ static void test_in_udevs_event(void **state)
 /* A child of uasd-switch that claims the disk. It survives here: its parent is this test. */
 static pid_t child_left(void)
 {
-        struct transaction t = {.roots = fake->roots, .interface = "2-1:1.0", .lock = -1, .log = -1, .claim = CLAIM_NULL};
+        struct transaction t = {.roots = fake->roots,
+                                .interface = "2-1:1.0",
+                                .lock = -1,
+                                .log = -1,
+                                .claim = CLAIM_NULL};
         pid_t parent = getpid(), pid;
         int fds[2];
         char c;
@@ -252,16 +272,19 @@ static pid_t child_left(void)
         return pid;
 }
 
-/* While a child still holds its claim, the recovery does nothing to the disk and informs no other process. */
+/* While a child still holds its claim, the recovery does nothing to the disk and informs no other
+ * process. */
 static void test_waits_for_children(void **state)
 {
-        struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = stalls};
+        struct scene s = {
+                .from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = stalls};
         static const char *const at[] = {"trial", "unbind"};
 
         for (size_t i = 0; i < ELEMENTSOF(at); i++) {
                 struct result r = {0};
 
-                s.hooks[0] = (struct fake_hook){.op = at[i], .nth = 1, .what = i ? HOOK_KILL_DONE : HOOK_ORPHAN};
+                s.hooks[0] = (struct fake_hook){
+                        .op = at[i], .nth = 1, .what = i ? HOOK_KILL_DONE : HOOK_ORPHAN};
                 scene_make(&s);
                 scene_switch_in_child(&s, &r);
                 assert_int_equal(r.code, -1);
@@ -282,9 +305,10 @@ static void test_waits_for_children(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits_for_children), cmocka_unit_test(test_in_udevs_event),
-                                           cmocka_unit_test(test_killed), cmocka_unit_test(test_begun_again),
-                                           cmocka_unit_test(test_killed_twice)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_waits_for_children), cmocka_unit_test(test_in_udevs_event),
+                cmocka_unit_test(test_killed), cmocka_unit_test(test_begun_again),
+                cmocka_unit_test(test_killed_twice)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

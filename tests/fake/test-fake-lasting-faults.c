@@ -6,7 +6,8 @@
 #include "common/names.h"
 #include "sys/quirks/quirks.h"
 
-/* Faults that begin at some moment and stay: an operation that always fails, a lock that is never released. */
+/* Faults that begin at some moment and stay: an operation that always fails, a lock that is never
+ * released. */
 
 static void silent_on_uas(struct fake_usb *u)
 {
@@ -14,15 +15,34 @@ static void silent_on_uas(struct fake_usb *u)
 }
 
 static const struct scene scenes[] = {
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu"},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .partitions = 1,
+         .quirks = "1:2:u,1209:5a5a:fu"},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u"},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .automatic = true, .held = true},
-        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .counts = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .luns = 2,
+         .partitions = 1,
+         .automatic = true,
+         .held = true},
+        {.from = DRIVER_UAS,
+         .to = DRIVER_USB_STORAGE,
+         .luns = 2,
+         .automatic = true,
+         .counts = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .vendor = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .vendor = true, .quirks = "1209:5a5a:u"},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .prepare = silent_on_uas},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .quirks = "1209:5a5a:u", .prepare = silent_on_uas},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .vendor = true, .plugged = true, .unscanned = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .quirks = "1209:5a5a:u",
+         .prepare = silent_on_uas},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .vendor = true,
+         .plugged = true,
+         .unscanned = true},
 };
 
 static size_t first, last = ELEMENTSOF(scenes) - 1;
@@ -36,10 +56,12 @@ static bool entry_not_on_record(const struct scene *s)
         (void) snprintf(now, sizeof(now), "%.*s", (int) strcspn(fake->quirks, "\n"), fake->quirks);
         if (streq(now, was))
                 return false;
-        return quirks_bind_read(&fake->roots, entry) <= 0 || quirks_remove(now, entry, rest) <= 0 || !streq(rest, was);
+        return quirks_bind_read(&fake->roots, entry) <= 0 || quirks_remove(now, entry, rest) <= 0 ||
+               !streq(rest, was);
 }
 
-/* While the fault lasts, the disk works, uasd-switch reports where it is, and every entry of ours is on record. */
+/* While the fault lasts, the disk works, uasd-switch reports where it is, and every entry of ours
+ * is on record. */
 static const char *wrong_meanwhile(const struct scene *s, const struct result *r)
 {
         const struct fake_usb *u = &fake->usb[0];
@@ -51,7 +73,8 @@ static const char *wrong_meanwhile(const struct scene *s, const struct result *r
                 return "it says that it is done, and is not";
         if (r->code != UASD_EXIT_OK && u->driver == s->to && !stays)
                 return "it was moved, and does not say so";
-        return entry_not_on_record(s) ? "an entry of ours is in the quirks, and on no record" : NULL;
+        return entry_not_on_record(s) ? "an entry of ours is in the quirks, and on no record"
+                                      : NULL;
 }
 
 /* Switches the disk back, as uasd does with a disk that has failed where it is. */
@@ -68,8 +91,10 @@ static void back_to_health(const struct scene *s)
                 fake_break("the way off uas", "failed");
 }
 
-/* Then the fault ends. uasd cleans the quirks, and its next start completes the switch that left a record. */
-static bool lasting(const struct scene *s, struct fake_hook hook, const char *what, unsigned n, bool *ret_reached)
+/* Then the fault ends. uasd cleans the quirks, and its next start completes the switch that left a
+ * record. */
+static bool lasting(const struct scene *s, struct fake_hook hook, const char *what, unsigned n,
+                    bool *ret_reached)
 {
         struct scene now = *s;
         struct result r = {0};
@@ -82,7 +107,8 @@ static bool lasting(const struct scene *s, struct fake_hook hook, const char *wh
         fake->haste = true;
         scene_switch(&now, &r);
         wrong = wrong_meanwhile(&now, &r);
-        if (!wrong && tree_exists("run/" RUN_SWITCH "/2-1:1.0") && !(hook.op && streq(hook.op, "remove record")))
+        if (!wrong && tree_exists("run/" RUN_SWITCH "/2-1:1.0") &&
+            !(hook.op && streq(hook.op, "remove record")))
                 wrong = "it has ended, and its record is still there";
         *ret_reached = fake->hooks[0].seen >= n;
         memset(fake->hooks, 0, sizeof(fake->hooks));
@@ -110,16 +136,20 @@ static bool fails_from(const struct scene *s, const char *op)
         bool all = true, reached = true;
 
         for (unsigned n = 1; reached; n++)
-                all = lasting(s, (struct fake_hook){.op = op, .nth = n, .what = HOOK_FAIL, .error = EIO}, "fails from", n,
-                              &reached) &&
+                all = lasting(s,
+                              (struct fake_hook){
+                                      .op = op, .nth = n, .what = HOOK_FAIL, .error = EIO},
+                              "fails from", n, &reached) &&
                       all;
         return all;
 }
 
 static void test_fails_from_then_on(void **state)
 {
-        /* The operations on which the driver of a disk depends. "bind" is that of either driver, "write" that of every record. */
-        static const char *const always[] = {"bind", "unbind", "read quirks", "quirks", "write", "lock quirks", "read disk"};
+        /* The operations on which the driver of a disk depends. "bind" is that of either driver,
+         * "write" that of every record. */
+        static const char *const always[] = {"bind",  "unbind",      "read quirks", "quirks",
+                                             "write", "lock quirks", "read disk"};
         bool all = true;
 
         for (size_t i = first; i <= last; i++) {
@@ -149,10 +179,12 @@ static void test_lock_held(void **state)
                         struct fake_hook hook = {.nth = n, .what = HOOK_LOCK};
                         const char *op = c.ops[n - 1];
 
-                        /* Only where it can matter: the lock is taken after the disk has been examined, or during the move. */
-                        if (strstr(op, "quirks") || strstr(op, "bind") || strncmp(op, "delete", 6) == 0 ||
-                            streq(op, "write record"))
-                                all = lasting(&scenes[i], hook, "lock kept from", n, &reached) && all;
+                        /* Only where it can matter: the lock is taken after the disk has been
+                         * examined, or during the move. */
+                        if (strstr(op, "quirks") || strstr(op, "bind") ||
+                            strncmp(op, "delete", 6) == 0 || streq(op, "write record"))
+                                all = lasting(&scenes[i], hook, "lock kept from", n, &reached) &&
+                                      all;
                 }
         }
         assert_true(all);
@@ -178,7 +210,8 @@ static void test_lock_held_before(void **state)
 
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_fails_from_then_on), cmocka_unit_test(test_lock_held),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_fails_from_then_on),
+                                           cmocka_unit_test(test_lock_held),
                                            cmocka_unit_test(test_lock_held_before)};
 
         if (argc > 1) /* only that scene */

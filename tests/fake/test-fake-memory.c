@@ -31,14 +31,22 @@ static const struct {
         struct scene s;
         bool sick; /* the disk itself fails under uas */
 } table[] = {
-        {"to uas", {BOT, UAS, .luns = 2, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true}, false},
+        {"to uas",
+         {BOT, UAS, .luns = 2, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true},
+         false},
         {"to usb-storage", {UAS, BOT, .luns = 2, .partitions = 1, .quirks = "1:2:u"}, false},
         {"under a hold", {BOT, UAS, .partitions = 1, .automatic = true, .held = true}, false},
-        {"not scanned yet", {BOT, UAS, .plugged = true, .unscanned = true, .unloaded = true}, false},
+        {"not scanned yet",
+         {BOT, UAS, .plugged = true, .unscanned = true, .unloaded = true},
+         false},
         {"without a driver", {DRIVER_NONE, UAS, .partitions = 1}, false},
         {"rolled back: it stalls", {BOT, UAS, .partitions = 1, .prepare = stalls}, true},
-        {"rolled back: another size", {BOT, UAS, .luns = 2, .partitions = 1, .prepare = shrinks}, true},
-        {"rolled back: a LUN is missing", {BOT, UAS, .luns = 2, .partitions = 1, .prepare = loses_a_lun}, true},
+        {"rolled back: another size",
+         {BOT, UAS, .luns = 2, .partitions = 1, .prepare = shrinks},
+         true},
+        {"rolled back: a LUN is missing",
+         {BOT, UAS, .luns = 2, .partitions = 1, .prepare = loses_a_lun},
+         true},
         {"eject", {BOT, BOT, .luns = 2, .partitions = 1, .eject = true}, false},
 };
 
@@ -46,8 +54,8 @@ static bool distrusted(void)
 {
         struct usb_disk d = {};
         struct history h;
-        bool yes = usb_disk_read(&fake->roots, "2-1:1.0", true, &d) > 0 && history_read(&fake->roots, &d.facts, &h) > 0 &&
-                   h.state == HISTORY_DISTRUSTED;
+        bool yes = usb_disk_read(&fake->roots, "2-1:1.0", true, &d) > 0 &&
+                   history_read(&fake->roots, &d.facts, &h) > 0 && h.state == HISTORY_DISTRUSTED;
 
         usb_disk_done(&d);
         return yes;
@@ -69,15 +77,16 @@ static unsigned play(size_t i, unsigned nth, bool lasting)
                 wrong = "the bridge is blamed";
         if (tree_exists("run/uasd/switch/2-1:1.0")) /* as the next start of uasd does */
                 assert_int_equal(scene_recover(s), 0);
-        /* No fault: it has no driver as before, or it stays on uas because its users are not known. */
+        /* No fault: it has no driver as before, or it stays on uas because its users are not known.
+         */
         if (s->from == DRIVER_NONE && !fake->usb[0].touched)
                 fake->usb[0].plugged = false;
         if (fake->usb[0].missing_on_uas && fake->usb[0].driver == UAS)
                 fake->usb[0].n_luns = fake->usb[0].missing_on_uas - 1;
         wrong = wrong ?: scene_wrong(s);
         if (wrong)
-                print_error("%s, no memory %s %u of %u: %s (code %i at %s: %s)\n", table[i].what, lasting ? "from" : "at", nth,
-                            asked, wrong, r.code, r.step, r.text);
+                print_error("%s, no memory %s %u of %u: %s (code %i at %s: %s)\n", table[i].what,
+                            lasting ? "from" : "at", nth, asked, wrong, r.code, r.step, r.text);
         scene_remove();
         return wrong ? 0 : asked;
 }

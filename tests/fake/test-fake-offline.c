@@ -9,8 +9,8 @@
 #include "play.h"
 
 /*
- * A LUN that the kernel has given up (SCSI state "offline"). It cannot be opened, and its unwritten data is lost. A switch to
- * usb-storage repairs it if it has no user.
+ * A LUN that the kernel has given up (SCSI state "offline"). It cannot be opened, and its unwritten
+ * data is lost. A switch to usb-storage repairs it if it has no user.
  */
 
 #define BOT DRIVER_USB_STORAGE
@@ -39,9 +39,10 @@ static void second_is_mounted(struct fake_usb *u)
 }
 
 /* What happens when the new driver is tried: the disk does not pass. */
-#define AT(operation, number, happens)                                                                                           \
-        {                                                                                                                        \
-                .op = operation, .nth = number, .what = happens, .error = EIO, .on = happens == HOOK_FAIL                        \
+#define AT(operation, number, happens)                                                             \
+        {                                                                                          \
+                .op = operation, .nth = number, .what = happens, .error = EIO,                     \
+                .on = happens == HOOK_FAIL                                                         \
         }
 #define FAILS AT("trial", 1, HOOK_FAIL_DONE)
 
@@ -98,15 +99,20 @@ static void test_offline(void **state)
                 began = fake->clock;
                 scene_switch(s, &r);
                 usec = fake->clock - began;
-                wrong = usec > table[i].seconds * USEC_PER_SEC ? "it took too long" : scene_wrong(s);
+                wrong = usec > table[i].seconds * USEC_PER_SEC ? "it took too long"
+                                                               : scene_wrong(s);
                 if (!wrong && !fake->someone && (fake_claims("sda") || fake_claims("sdb")))
                         wrong = "it is still claimed";
                 for (unsigned l = 0; l < u->n_luns; l++)
                         kept += u->luns[l].platter == 4096 * (s->partitions + 1);
-                if (wrong || r.code != table[i].code || !streq(r.step, table[i].step) || !ends_with(r.text, table[i].text) ||
-                    (u->plugged ? u->driver != table[i].driver : !u->removed) || kept != table[i].kept) {
-                        print_error("%s: %s; on %s, %u kept, %u ms, code %i at %s: %s\n", table[i].what, wrong ? wrong : "-",
-                                    driver_to_string(u->driver), kept, (unsigned) (usec / USEC_PER_MSEC), r.code, r.step, r.text);
+                if (wrong || r.code != table[i].code || !streq(r.step, table[i].step) ||
+                    !ends_with(r.text, table[i].text) ||
+                    (u->plugged ? u->driver != table[i].driver : !u->removed) ||
+                    kept != table[i].kept) {
+                        print_error("%s: %s; on %s, %u kept, %u ms, code %i at %s: %s\n",
+                                    table[i].what, wrong ? wrong : "-", driver_to_string(u->driver),
+                                    kept, (unsigned) (usec / USEC_PER_MSEC), r.code, r.step,
+                                    r.text);
                         scene_print_ops();
                         all = false;
                 }

@@ -16,7 +16,8 @@
 #include "sys/state/switch-record.h"
 #include "wraps.h"
 
-/* The whole program uasd-switch on the fake kernel: its arguments, what it prints, and its exit code. */
+/* The whole program uasd-switch on the fake kernel: its arguments, what it prints, and its exit
+ * code. */
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
@@ -62,8 +63,10 @@ static void killed(struct fake_usb *u)
 {
         char record[128];
 
-        (void) snprintf(record, sizeof(record),
-                        "PID=1\nBUSNUM=%u\nDEVNUM=%u\nFROM=uas\nTO=usb-storage\nSTEP=unbind\nDISKS=1\nMOVED=1\n", u->bus, u->dev);
+        (void) snprintf(
+                record, sizeof(record),
+                "PID=1\nBUSNUM=%u\nDEVNUM=%u\nFROM=uas\nTO=usb-storage\nSTEP=unbind\nDISKS=1\nMOVED=1\n",
+                u->bus, u->dev);
         tree_write(record, "run/uasd/switch/" IF);
 }
 
@@ -92,11 +95,11 @@ static void locked(struct fake_usb *u)
 }
 
 #define STOPPED STOPPED_BY(SIGTERM)
-#define STOPPED_BY(number)                                                                                                       \
-        {                                                                                                                        \
-                {                                                                                                                \
-                        .op = "fingerprint", .nth = 1, .what = HOOK_SIGNAL, .error = number                                      \
-                }                                                                                                                \
+#define STOPPED_BY(number)                                                                         \
+        {                                                                                          \
+                {                                                                                  \
+                        .op = "fingerprint", .nth = 1, .what = HOOK_SIGNAL, .error = number        \
+                }                                                                                  \
         }
 
 static const struct {
@@ -152,13 +155,15 @@ static const struct {
         /* clang-format on */
 };
 
-/* The process that wanted a claim has gone: stdin is at its end. A stdin that cannot be read is at its end, too. */
+/* The process that wanted a claim has gone: stdin is at its end. A stdin that cannot be read is at
+ * its end, too. */
 static int stdin_of(const char *const args[6])
 {
         int fds[2];
 
         if (!streq(args[0], "--standby"))
-                return open("/dev/null", (streq(args[0], "--claim-again") ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+                return open("/dev/null",
+                            (streq(args[0], "--claim-again") ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
         assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
         for (size_t i = 1; i < 6 && args[i]; i++)
                 assert_int_equal(write(fds[1], args[i], strlen(args[i]) + 1), strlen(args[i]) + 1);
@@ -217,7 +222,8 @@ static bool marks_are(bool tried, bool no_auto)
         struct facts f;
 
         fake_facts(&fake->usb[0], &f);
-        return attachment_read(&fake->roots, &f, &a) >= 0 && a.tried == tried && a.no_auto == no_auto;
+        return attachment_read(&fake->roots, &f, &a) >= 0 && a.tried == tried &&
+               a.no_auto == no_auto;
 }
 
 static bool listened(void)
@@ -233,9 +239,11 @@ static void test_program(void **state)
         bool all = true;
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                int fds[2] = {memfd_create("out", MFD_CLOEXEC), memfd_create("err", MFD_CLOEXEC)}, code;
+                int fds[2] = {memfd_create("out", MFD_CLOEXEC), memfd_create("err", MFD_CLOEXEC)},
+                    code;
                 const char *wrong = NULL, *second = table[i].args[1];
-                const char *step = second && streq(second, "--eject") ? "STEP begin " : "STEP identify ";
+                const char *step =
+                        second && streq(second, "--eject") ? "STEP begin " : "STEP identify ";
                 char out[4096], err[4096];
 
                 no_sysfs = false;
@@ -246,7 +254,8 @@ static void test_program(void **state)
                 (void) signal(SIGTERM, SIG_DFL);
                 (void) printed(fds[0], out, sizeof(out));
                 (void) printed(fds[1], err, sizeof(err));
-                if (code != table[i].code || !ends_with(out, table[i].out) || !ends_with(err, table[i].err))
+                if (code != table[i].code || !ends_with(out, table[i].out) ||
+                    !ends_with(err, table[i].err))
                         wrong = "-";
                 else if (fake->usb[0].driver != table[i].driver)
                         wrong = driver_to_string(fake->usb[0].driver);
@@ -254,7 +263,8 @@ static void test_program(void **state)
                         wrong = "the marks differ";
                 else if (streq(table[i].args[0], "--no-udev") && listened())
                         wrong = "it listens to udev";
-                else if (streq(table[i].args[0], IF) && table[i].driver != table[i].s.from && !listened())
+                else if (streq(table[i].args[0], IF) && table[i].driver != table[i].s.from &&
+                         !listened())
                         wrong = "it does not listen to udev";
                 else if (streq(table[i].args[0], "--machine") && !startswith(out, step))
                         wrong = "no step";
@@ -273,7 +283,8 @@ int __wrap_main(int argc, char *argv[])
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_program)};
 
-        /* A shell without job control leaves some of them ignored, and uasd-switch respects that. */
+        /* A shell without job control leaves some of them ignored, and uasd-switch respects that.
+         */
         (void) signal(SIGHUP, SIG_DFL);
         (void) signal(SIGINT, SIG_DFL);
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,11 +17,11 @@
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
-#define FAIL(name, number, e)                                                                                                    \
-        {                                                                                                                        \
-                {                                                                                                                \
-                        .op = name, .nth = number, .what = HOOK_FAIL, .error = e                                                 \
-                }                                                                                                                \
+#define FAIL(name, number, e)                                                                      \
+        {                                                                                          \
+                {                                                                                  \
+                        .op = name, .nth = number, .what = HOOK_FAIL, .error = e                   \
+                }                                                                                  \
         }
 
 static void mounted(struct fake_usb *u)
@@ -166,8 +166,8 @@ static void loses_a_lun(struct fake_usb *u)
         fake->haste = true;
 }
 
-#define FULL_QUIRKS                                                                                                              \
-        "1111:1111:u,2222:2222:u,3333:3333:u,4444:4444:u,5555:5555:u,6666:6666:u,7777:7777:u,8888:8888:u,"                       \
+#define FULL_QUIRKS                                                                                        \
+        "1111:1111:u,2222:2222:u,3333:3333:u,4444:4444:u,5555:5555:u,6666:6666:u,7777:7777:u,8888:8888:u," \
         "9999:9999:u,aaaa:aaaa:u"
 
 static const struct {
@@ -284,11 +284,13 @@ static void test_bad(void **state)
                 if (!wrong && s->prepare != spins_up)
                         wrong = scene_wrong(s);
                 good = r.code == bad[i].code && streq(r.step, bad[i].step) &&
-                       strncmp(r.text, bad[i].text, strlen(bad[i].text)) == 0 && (!u->plugged || u->driver == bad[i].driver) &&
+                       strncmp(r.text, bad[i].text, strlen(bad[i].text)) == 0 &&
+                       (!u->plugged || u->driver == bad[i].driver) &&
                        bad[i].touched == (u->touched > 0);
                 if (wrong || !good) {
-                        print_error("%s: %s; on %s, code %i at %s: %s\n", bad[i].what, wrong ? wrong : "-",
-                                    driver_to_string(u->driver), r.code, r.step, r.text);
+                        print_error("%s: %s; on %s, code %i at %s: %s\n", bad[i].what,
+                                    wrong ? wrong : "-", driver_to_string(u->driver), r.code,
+                                    r.step, r.text);
                         scene_print_ops();
                         all = false;
                 }
@@ -327,12 +329,14 @@ static void test_locked(void **state)
 /* No switch begins under a hold that is almost over. */
 static void test_late(void **state)
 {
-        static const struct scene s = {BOT, UAS, .automatic = true, .held = true, .hooks = {{.op = "fingerprint", .nth = 1}}};
+        static const struct scene s = {BOT, UAS, .automatic = true, .held = true,
+                                       .hooks = {{.op = "fingerprint", .nth = 1}}};
         struct result r;
 
         scene_make(&s);
         fake->haste = true;
-        fake->hooks[0] = (struct fake_hook){.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 16};
+        fake->hooks[0] =
+                (struct fake_hook){.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 16};
         scene_switch(&s, &r);
         assert_int_equal(r.code, UASD_EXIT_DEFERRED);
         assert_string_equal(r.step, "delete");
@@ -343,7 +347,8 @@ static void test_late(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad), cmocka_unit_test(test_locked),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad),
+                                           cmocka_unit_test(test_locked),
                                            cmocka_unit_test(test_late)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);

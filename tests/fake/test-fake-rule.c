@@ -7,8 +7,9 @@
 #include "common/names.h"
 
 /*
- * The rule (src/switch/remove.c): uasd neither deletes nor unbinds a LUN that it has not claimed. The scenes: disks that spin up,
- * LUNs that come back, LUNs that never get a block device, and an error and a mount in one switch.
+ * The rule (src/switch/remove.c): uasd neither deletes nor unbinds a LUN that it has not claimed.
+ * The scenes: disks that spin up, LUNs that come back, LUNs that never get a block device, and an
+ * error and a mount in one switch.
  */
 
 #define BOT DRIVER_USB_STORAGE
@@ -102,8 +103,9 @@ static bool play(const char *what, const struct scene *s, int code, bool touched
         text = broken_rule(s);
         good = good && !text;
         if (!good) {
-                print_error("%s: %s; on %s, touched %u, code %i at %s: %s\n", what, text ? text : "-",
-                            driver_to_string(fake->usb[0].driver), fake->usb[0].touched, r.code, r.step, r.text);
+                print_error("%s: %s; on %s, touched %u, code %i at %s: %s\n", what,
+                            text ? text : "-", driver_to_string(fake->usb[0].driver),
+                            fake->usb[0].touched, r.code, r.step, r.text);
                 scene_print_ops();
         }
         scene_remove();
@@ -151,7 +153,8 @@ static void comes_at_some_moment(struct fake_usb *u)
         u->spun_at = fake->clock + late_usec;
 }
 
-/* The kernel shows a disk in sysfs a moment before it can be opened. This is no failure of the disk. */
+/* The kernel shows a disk in sysfs a moment before it can be opened. This is no failure of the
+ * disk. */
 static void test_appears_in_the_claim(void **state)
 {
         bool all = true;
@@ -180,8 +183,8 @@ static void test_mounted_when_it_appears(void **state)
                 scene_switch(&s, &r);
                 happened = fake->hooks[1].seen >= n;
                 if (scene_wrong(&s) || r.code != UASD_EXIT_DEFERRED || fake->usb[0].touched) {
-                        print_error("mounted after operation %u (%s): %s, code %i at %s: %s\n", n, fake->ops[n - 1], fake->broken,
-                                    r.code, r.step, r.text);
+                        print_error("mounted after operation %u (%s): %s, code %i at %s: %s\n", n,
+                                    fake->ops[n - 1], fake->broken, r.code, r.step, r.text);
                         all = false;
                 }
                 scene_remove();
@@ -190,7 +193,8 @@ static void test_mounted_when_it_appears(void **state)
         assert_true(all && n > 20);
 }
 
-/* Another program makes the kernel scan between a delete and the unbind. The LUN that comes back is not claimed. */
+/* Another program makes the kernel scan between a delete and the unbind. The LUN that comes back is
+ * not claimed. */
 static void test_rescanned(void **state)
 {
         static const enum driver ways[] = {BOT, UAS};
@@ -201,7 +205,8 @@ static void test_rescanned(void **state)
                 for (size_t i = 0; i < ELEMENTSOF(ops); i++)
                         for (int mounted = 0; mounted < 2; mounted++) {
                                 enum driver from = ways[way];
-                                struct scene s = {from, from == UAS ? BOT : UAS, .luns = 2, .partitions = 1, .watched = true};
+                                struct scene s = {from, from == UAS ? BOT : UAS, .luns = 2,
+                                                  .partitions = 1, .watched = true};
                                 unsigned nth = i < 2 ? 1 : 9;
                                 struct clean c;
                                 struct result r;
@@ -212,15 +217,20 @@ static void test_rescanned(void **state)
                                         if (strncmp(c.ops[n], "delete", 6) == 0)
                                                 nth = k + 1;
                                 }
-                                s.hooks[0] = (struct fake_hook){.op = ops[i], .nth = nth, .what = HOOK_RESCAN};
+                                s.hooks[0] = (struct fake_hook){
+                                        .op = ops[i], .nth = nth, .what = HOOK_RESCAN};
                                 if (mounted)
-                                        s.hooks[1] = (struct fake_hook){.op = ops[i], .nth = nth, .what = HOOK_MOUNT};
+                                        s.hooks[1] = (struct fake_hook){
+                                                .op = ops[i], .nth = nth, .what = HOOK_MOUNT};
                                 scene_make(&s);
                                 scene_switch(&s, &r);
-                                if (r.code != UASD_EXIT_DEFERRED || fake->usb[0].unbound || scene_wrong(&s)) {
-                                        print_error("from %s, scan after %s no. %u%s: %s, code %i at %s: %s\n",
-                                                    driver_to_string(from), ops[i], nth, mounted ? " and mounted" : "",
-                                                    fake->broken, r.code, r.step, r.text);
+                                if (r.code != UASD_EXIT_DEFERRED || fake->usb[0].unbound ||
+                                    scene_wrong(&s)) {
+                                        print_error(
+                                                "from %s, scan after %s no. %u%s: %s, code %i at %s: %s\n",
+                                                driver_to_string(from), ops[i], nth,
+                                                mounted ? " and mounted" : "", fake->broken, r.code,
+                                                r.step, r.text);
                                         all = false;
                                 }
                                 scene_remove();
@@ -237,12 +247,14 @@ static void loses_a_lun(struct fake_usb *u)
 }
 
 /*
- * After each operation on the way back the missing LUN appears and is mounted. No claim and no search for users is about it: only
- * the rule before the unbind sees it. No process can prevent it between the rule's own look and the write.
+ * After each operation on the way back the missing LUN appears and is mounted. No claim and no
+ * search for users is about it: only the rule before the unbind sees it. No process can prevent it
+ * between the rule's own look and the write.
  */
 static void test_appears_on_the_way_back(void **state)
 {
-        const struct scene s = {BOT, UAS, .luns = 2, .partitions = 1, .watched = true, .prepare = loses_a_lun};
+        const struct scene s = {
+                BOT, UAS, .luns = 2, .partitions = 1, .watched = true, .prepare = loses_a_lun};
         unsigned refused = 0, first = 0, last = 0;
         bool all = true;
         struct clean c;
@@ -263,9 +275,10 @@ static void test_appears_on_the_way_back(void **state)
                 scene_make(&now);
                 scene_switch(&now, &r);
                 refused += strstr(r.text, "it is in use already, and stays") != NULL;
-                if (scene_wrong(&now) || fake->usb[0].driver != UAS || !fake->usb[0].luns[1].nodes[1].mounted) {
-                        print_error("it appears after %u (%s): %s, code %i at %s: %s\n", n, c.ops[n - 1], fake->broken, r.code,
-                                    r.step, r.text);
+                if (scene_wrong(&now) || fake->usb[0].driver != UAS ||
+                    !fake->usb[0].luns[1].nodes[1].mounted) {
+                        print_error("it appears after %u (%s): %s, code %i at %s: %s\n", n,
+                                    c.ops[n - 1], fake->broken, r.code, r.step, r.text);
                         all = false;
                 }
                 scene_remove();
@@ -292,15 +305,17 @@ static const struct scene pairs[] = {
         {UAS, BOT, .luns = 2, .partitions = 1},
         {BOT, UAS, .partitions = 1, .counts = true},
 };
-static bool every_pair; /* all scenes; in those without another fault, also mounts before the bind */
-#define NEAR 4          /* otherwise: number of operations after the error */
+static bool
+        every_pair; /* all scenes; in those without another fault, also mounts before the bind */
+#define NEAR 4      /* otherwise: number of operations after the error */
 
 static bool still_mounted(void)
 {
         bool mounted = false;
 
         for (unsigned l = 0; l < fake->usb[0].n_luns; l++)
-                for (unsigned i = 0; fake->usb[0].luns[l].there && i < fake->usb[0].luns[l].n_nodes; i++)
+                for (unsigned i = 0; fake->usb[0].luns[l].there && i < fake->usb[0].luns[l].n_nodes;
+                     i++)
                         mounted = mounted || fake->usb[0].luns[l].nodes[i].mounted;
         return mounted;
 }
@@ -316,15 +331,19 @@ static bool pair(const struct scene *s, const struct clean *c, unsigned n, unsig
         scene_make(&now);
         scene_switch(&now, &r);
         text = fake->opened_at && !still_mounted() ? "the mount is gone" : NULL;
-        fake->refused = false; /* the claim refused a mount, then an error ended the switch: this cannot be avoided */
-        /* A disk in use on its new driver stays there, without the LUN that this driver does not show. */
+        fake->refused = false; /* the claim refused a mount, then an error ended the switch: this
+                                  cannot be avoided */
+        /* A disk in use on its new driver stays there, without the LUN that this driver does not
+         * show. */
         if (fake->usb[0].missing_on_uas && fake->usb[0].driver == UAS)
                 fake->usb[0].n_luns = fake->usb[0].missing_on_uas - 1;
-        if (!text && strncmp(fake->ops[n - 1], "remove", 6) != 0) /* an error of the removal leaves the file */
+        if (!text && strncmp(fake->ops[n - 1], "remove", 6) !=
+                             0) /* an error of the removal leaves the file */
                 text = scene_wrong(&now);
         if (text)
-                print_error("%s to %s, ENOMEM at %u (%s), mounted at %u: %s (code %i at %s: %s)\n", driver_to_string(s->from),
-                            driver_to_string(s->to), n, fake->ops[n - 1], m, text, r.code, r.step, r.text);
+                print_error("%s to %s, ENOMEM at %u (%s), mounted at %u: %s (code %i at %s: %s)\n",
+                            driver_to_string(s->from), driver_to_string(s->to), n, fake->ops[n - 1],
+                            m, text, r.code, r.step, r.text);
         scene_remove();
         return !text;
 }
@@ -345,7 +364,8 @@ static void test_pairs(void **state)
         for (size_t i = 0; i < (every_pair ? ELEMENTSOF(pairs) : 1); i++) {
                 struct clean c;
                 bool bound = every_pair && !pairs[i].prepare;
-                unsigned examined = 0; /* a mount at that operation lasts during the whole rollback */
+                unsigned examined =
+                        0; /* a mount at that operation lasts during the whole rollback */
 
                 sweep_clean(&pairs[i], &c);
                 for (unsigned n = 1; n <= c.n; n++) {
@@ -372,10 +392,12 @@ static void test_pairs(void **state)
 
 static bool writes_a_driver(const char *op)
 {
-        return strncmp(op, "bind", 4) == 0 || strncmp(op, "unbind", 6) == 0 || strncmp(op, "drivers_probe", 13) == 0;
+        return strncmp(op, "bind", 4) == 0 || strncmp(op, "unbind", 6) == 0 ||
+               strncmp(op, "drivers_probe", 13) == 0;
 }
 
-/* The dead man's timer has given the disk to any driver. A uasd-switch that wakes up after that does not touch it. */
+/* The dead man's timer has given the disk to any driver. A uasd-switch that wakes up after that
+ * does not touch it. */
 static void test_rescued(void **state)
 {
         struct scene s = {BOT, UAS, .partitions = 1};
@@ -397,8 +419,8 @@ static void test_rescued(void **state)
                 for (unsigned k = n; k < fake->n_ops; k++)
                         wrote = wrote || writes_a_driver(fake->ops[k]);
                 if (wrote || r.code == UASD_EXIT_OK || scene_wrong(&now)) {
-                        print_error("rescued at %u (%s): %s; code %i at %s: %s\n", n, c.ops[n - 1], wrote ? "it went on" : "-",
-                                    r.code, r.step, r.text);
+                        print_error("rescued at %u (%s): %s; code %i at %s: %s\n", n, c.ops[n - 1],
+                                    wrote ? "it went on" : "-", r.code, r.step, r.text);
                         all = false;
                 }
                 scene_remove();
@@ -416,7 +438,8 @@ static void test_replaced_before_recovery(void **state)
         } kills[] = {{"delete", 1}, {"unbind", 1}, {"bind", 1}, {"trial", 1}};
 
         for (size_t i = 0; i < 2 * ELEMENTSOF(kills); i++) {
-                bool unscanned = i >= ELEMENTSOF(kills); /* the kernel has not looked for the LUN of the other disk yet */
+                bool unscanned = i >= ELEMENTSOF(kills); /* the kernel has not looked for the LUN of
+                                                            the other disk yet */
                 struct scene s = {BOT, UAS, .partitions = 1,
                                   .hooks = {{.op = kills[i % ELEMENTSOF(kills)].op,
                                              .nth = kills[i % ELEMENTSOF(kills)].nth,
@@ -444,7 +467,8 @@ static void test_replaced_before_recovery(void **state)
 /* Every look finds another medium. */
 static void test_media_keep_changing(void **state)
 {
-        static const struct scene s = {BOT, UAS, .partitions = 1, .hooks = {{.op = "open sda", .what = HOOK_MEDIUM}}};
+        static const struct scene s = {BOT, UAS, .partitions = 1,
+                                       .hooks = {{.op = "open sda", .what = HOOK_MEDIUM}}};
         struct result r;
 
         assert_true(scene_play(&s, "media keep changing", &r));
@@ -458,7 +482,8 @@ static void shows_no_state(struct fake_usb *u)
         tree_remove("sys/bus/scsi/devices/%i:0:0:0/state", u->host);
 }
 
-/* The claim of a deleted LUN lasts until the bind if the kernel does not show its state. It is none on a disk that came since. */
+/* The claim of a deleted LUN lasts until the bind if the kernel does not show its state. It is none
+ * on a disk that came since. */
 static void test_claim_of_the_former_disk(void **state)
 {
         const struct scene s = {.from = DRIVER_UAS,
@@ -515,5 +540,6 @@ int main(int argc, char **argv)
         const struct CMUnitTest pairs_only[] = {cmocka_unit_test(test_pairs)};
 
         every_pair = argc > 1;
-        return every_pair ? cmocka_run_group_tests(pairs_only, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
+        return every_pair ? cmocka_run_group_tests(pairs_only, NULL, NULL)
+                          : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,9 @@
 #include "sys/state/history.h"
 
 /*
- * Ctrl-C, or SIGTERM at shutdown, after every operation. Before uasd-switch has touched the disk, it ends at once. Later it gives
- * the disk a driver within seconds, and leaves the trial without a result.
+ * Ctrl-C, or SIGTERM at shutdown, after every operation. Before uasd-switch has touched the disk,
+ * it ends at once. Later it gives the disk a driver within seconds, and leaves the trial without a
+ * result.
  */
 
 static void stalls(struct fake_usb *u)
@@ -52,7 +53,8 @@ static unsigned verdict_of(const struct clean *c)
         unsigned locks = 0;
 
         for (unsigned n = 0; n + 1 < c->n; n++)
-                if (streq(c->ops[n], "lock") && streq(c->ops[n + 1], "write history") && ++locks == 2)
+                if (streq(c->ops[n], "lock") && streq(c->ops[n + 1], "write history") &&
+                    ++locks == 2)
                         return n + 1;
         return c->n + 1;
 }
@@ -83,13 +85,16 @@ static bool signalled(const struct scene *s, const struct clean *c, unsigned n, 
                 wrong = "it took too long";
         else if (record == HISTORY_DISTRUSTED && n < verdict_of(c))
                 wrong = "it is distrusted";
-        else if (record == HISTORY_TRIAL && strcmp(c->ops[n - 1], "remove record") != 0 && n < c->n - 1)
+        else if (record == HISTORY_TRIAL && strcmp(c->ops[n - 1], "remove record") != 0 &&
+                 n < c->n - 1)
                 wrong = "its trial is open";
-        if (!touched && s->held && r.code == UASD_EXIT_DEFERRED) { /* the rest of the hold is for another try */
+        if (!touched && s->held &&
+            r.code == UASD_EXIT_DEFERRED) { /* the rest of the hold is for another try */
                 now.held = false;
                 tree_remove("run/uasd/hold/2-1:1.0");
         }
-        good = sweep_verdict(&now, &r, strsignal(number), n, c->ops[n - 1], wrong ? wrong : sweep_code(&now, r.code));
+        good = sweep_verdict(&now, &r, strsignal(number), n, c->ops[n - 1],
+                             wrong ? wrong : sweep_code(&now, r.code));
         scene_remove();
         return good;
 }
@@ -116,11 +121,15 @@ static void test_at_once(void **state)
         static const char *const ops[] = {"users", "open sda", "sync sda", "fingerprint", "module"};
 
         for (size_t i = 0; i < ELEMENTSOF(ops); i++) {
-                struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .signals = true};
+                struct scene s = {.from = DRIVER_USB_STORAGE,
+                                  .to = DRIVER_UAS,
+                                  .partitions = 1,
+                                  .signals = true};
                 struct result r = {0};
                 unsigned at = 0;
 
-                s.hooks[0] = (struct fake_hook){.op = ops[i], .nth = 1, .what = HOOK_SIGNAL, .error = SIGTERM};
+                s.hooks[0] = (struct fake_hook){
+                        .op = ops[i], .nth = 1, .what = HOOK_SIGNAL, .error = SIGTERM};
                 scene_make(&s);
                 scene_switch_in_child(&s, &r);
                 while (strncmp(fake->ops[at], ops[i], strlen(ops[i])) != 0)
@@ -134,9 +143,11 @@ static void test_at_once(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals), cmocka_unit_test(test_at_once)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals),
+                                           cmocka_unit_test(test_at_once)};
 
-        (void) signal(SIGINT, SIG_DFL); /* a shell without job control leaves it ignored; uasd-switch respects that */
+        (void) signal(SIGINT, SIG_DFL); /* a shell without job control leaves it ignored;
+                                           uasd-switch respects that */
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,8 @@
 #include "sys/state/history.h"
 
 /*
- * The machine sleeps for an hour after every operation. Budgets count only the time awake. So the switch ends as it would without
- * the sleep, and the bridge is not distrusted.
+ * The machine sleeps for an hour after every operation. Budgets count only the time awake. So the
+ * switch ends as it would without the sleep, and the bridge is not distrusted.
  */
 
 static const struct scene scenes[] = {
@@ -41,7 +41,9 @@ static bool sleeps(const struct scene *s, const struct clean *c, unsigned n)
         scene_make(&now);
         scene_switch(&now, &r);
         memset(fake->hooks, 0, sizeof(fake->hooks));
-        wrong = is_distrusted() ? "it is distrusted" : r.code != UASD_EXIT_OK ? "it was not switched" : sweep_code(&now, r.code);
+        wrong = is_distrusted()          ? "it is distrusted"
+                : r.code != UASD_EXIT_OK ? "it was not switched"
+                                         : sweep_code(&now, r.code);
         good = sweep_verdict(&now, &r, "asleep", n, c->ops[n - 1], wrong);
         scene_remove();
         return good;
@@ -70,12 +72,16 @@ static void garbles(struct fake_usb *u)
 static void test_fails_after_a_sleep(void **state)
 {
         for (int asleep = 0; asleep < 2; asleep++) {
-                struct scene s = {
-                        .from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .prepare = garbles};
+                struct scene s = {.from = DRIVER_USB_STORAGE,
+                                  .to = DRIVER_UAS,
+                                  .partitions = 1,
+                                  .watched = true,
+                                  .prepare = garbles};
                 struct result r;
 
                 if (asleep)
-                        s.hooks[0] = (struct fake_hook){.op = "bind", .nth = 1, .what = HOOK_SLEEP, .error = 3600};
+                        s.hooks[0] = (struct fake_hook){
+                                .op = "bind", .nth = 1, .what = HOOK_SLEEP, .error = 3600};
                 scene_make(&s);
                 scene_switch(&s, &r);
                 assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
@@ -88,7 +94,8 @@ static void test_fails_after_a_sleep(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_asleep_anywhere), cmocka_unit_test(test_fails_after_a_sleep)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_asleep_anywhere),
+                                           cmocka_unit_test(test_fails_after_a_sleep)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,9 @@ static const char *went_wrong(const struct scene *s, const struct result *r)
         if (u->luns[0].letter != 0)
                 return "sda is another one now";
         for (unsigned l = 0; l < u->n_luns; l++)
-                if (!u->luns[l].empty && u->luns[l].platter != 4096 * (s->partitions + 1) + (l == 0 && fake->written_late))
+                if (!u->luns[l].empty &&
+                    u->luns[l].platter !=
+                            4096 * (s->partitions + 1) + (l == 0 && fake->written_late))
                         return "not every byte is there";
         if (fake->early)
                 return "it looked before the disk was announced";
@@ -131,8 +133,8 @@ static void test_good(void **state)
                 also = went_wrong(&good[i].s, &r);
                 wrong = scene_wrong(&good[i].s);
                 if (wrong || also) {
-                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what, wrong ? wrong : "-", also ? also : "-", r.code,
-                                    r.step, r.text);
+                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what,
+                                    wrong ? wrong : "-", also ? also : "-", r.code, r.step, r.text);
                         all = false;
                 }
                 scene_remove();
@@ -140,11 +142,14 @@ static void test_good(void **state)
         assert_true(all);
 }
 
-/* uasd-switch records the names of the disk before it touches the disk. From then on it asks no disk that may hang. */
+/* uasd-switch records the names of the disk before it touches the disk. From then on it asks no
+ * disk that may hang. */
 static void test_names_are_kept(void **state)
 {
-        const struct scene s = {
-                .from = BOT, .to = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}}};
+        const struct scene s = {.from = BOT,
+                                .to = UAS,
+                                .partitions = 1,
+                                .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}}};
         struct result r;
 
         (void) alarm((unsigned) patience(60));
@@ -159,11 +164,11 @@ static void test_names_are_kept(void **state)
 /* The recovery records them as well. */
 static void test_names_are_kept_for_recovery(void **state)
 {
-        const struct scene s = {
-                .from = BOT,
-                .to = UAS,
-                .partitions = 1,
-                .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}, {.op = "bind", .nth = 1, .what = HOOK_KILL}}};
+        const struct scene s = {.from = BOT,
+                                .to = UAS,
+                                .partitions = 1,
+                                .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE},
+                                          {.op = "bind", .nth = 1, .what = HOOK_KILL}}};
         struct result r;
 
         (void) alarm((unsigned) patience(60));
@@ -183,14 +188,19 @@ static void another_is_mounted(struct fake_usb *u)
 }
 
 /*
- * An open between the claim and the delete fails with EBUSY. Where opens are counted, nothing slow happens in between, also when
- * another disk of the driver is in use.
+ * An open between the claim and the delete fails with EBUSY. Where opens are counted, nothing slow
+ * happens in between, also when another disk of the driver is in use.
  */
 static void test_short_claim(void **state)
 {
         const struct scene scenes[] = {
                 {.from = BOT, .to = UAS, .counts = true, .partitions = 2, .luns = 2},
-                {.from = UAS, .to = BOT, .counts = true, .partitions = 2, .bystander = true, .prepare = another_is_mounted},
+                {.from = UAS,
+                 .to = BOT,
+                 .counts = true,
+                 .partitions = 2,
+                 .bystander = true,
+                 .prepare = another_is_mounted},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
@@ -204,21 +214,24 @@ static void test_short_claim(void **state)
                 while (deleted < fake->n_ops && strncmp(fake->ops[deleted], "delete ", 7) != 0)
                         deleted++;
                 assert_true(deleted < fake->n_ops);
-                for (claim = deleted; claim > 0 && strncmp(fake->ops[claim], "open ", 5) != 0; claim--)
+                for (claim = deleted; claim > 0 && strncmp(fake->ops[claim], "open ", 5) != 0;
+                     claim--)
                         ;
                 assert_string_equal(fake->ops[claim], n_luns == 1 ? "open sda" : "open sdb");
                 for (unsigned k = claim + 1; k < deleted; k++)
                         assert_string_equal(fake->ops[k], k + 1 == deleted ? "read luns" : "count");
                 for (unsigned k = 0; !scenes[i].bystander && k < deleted; k++)
                         assert_string_not_equal(fake->ops[k],
-                                                "users deep"); /* the count alone shows that no other process has it open */
+                                                "users deep"); /* the count alone shows that no
+                                                                  other process has it open */
                 scene_remove();
         }
 }
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_names_are_kept),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_good),
+                                           cmocka_unit_test(test_names_are_kept),
                                            cmocka_unit_test(test_names_are_kept_for_recovery),
                                            cmocka_unit_test(test_short_claim)};
 

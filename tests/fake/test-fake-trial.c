@@ -7,13 +7,22 @@
 #include "sys/usb/usbdisk.h"
 
 /*
- * A disk that is on uas for the first time has a record of its trial, whatever happens to the switch. A disk that is not on trial
- * has no such record.
+ * A disk that is on uas for the first time has a record of its trial, whatever happens to the
+ * switch. A disk that is not on trial has no such record.
  */
 
 static const struct scene scenes[] = {
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true, .watched = true},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .partitions = 1,
+         .counts = true,
+         .watched = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .luns = 2,
+         .automatic = true,
+         .held = true,
+         .watched = true},
 };
 
 static void facts_of(struct facts *ret)
@@ -43,8 +52,10 @@ static void keep(const struct history *h)
         assert_int_equal(history_write(&fake->roots, &f, h), 0);
 }
 
-/* Runs a switch with `before` on record (NULL: nothing). It must succeed, with the state `after` on record. */
-static void switched(const struct scene *s, const struct history *before, int after, struct history *ret)
+/* Runs a switch with `before` on record (NULL: nothing). It must succeed, with the state `after` on
+ * record. */
+static void switched(const struct scene *s, const struct history *before, int after,
+                     struct history *ret)
 {
         struct result r;
 
@@ -64,7 +75,8 @@ static void test_first_switch(void **state)
         switched(&scenes[0], NULL, HISTORY_TRIAL, &h);
 }
 
-/* Without uasd no process would end the trial. So it has no result, and does not look like one that a machine died in. */
+/* Without uasd no process would end the trial. So it has no result, and does not look like one that
+ * a machine died in. */
 static void test_nobody_watches(void **state)
 {
         struct scene s = scenes[0];
@@ -83,13 +95,15 @@ static void test_back(void **state)
         switched(&back, NULL, -1, &h);
 }
 
-/* Moved off uas in the middle of its trial: the trial is over, and the earlier distrust applies again. */
+/* Moved off uas in the middle of its trial: the trial is over, and the earlier distrust applies
+ * again. */
 static void test_back_from_trial(void **state)
 {
         struct history h;
 
         switched(&back, &(struct history){.state = HISTORY_TRIAL}, HISTORY_ENDED, &h);
-        switched(&back, &(struct history){.state = HISTORY_TRIAL, .distrusted = true}, HISTORY_DISTRUSTED, &h);
+        switched(&back, &(struct history){.state = HISTORY_TRIAL, .distrusted = true},
+                 HISTORY_DISTRUSTED, &h);
 }
 
 static void test_known(void **state)
@@ -99,8 +113,11 @@ static void test_known(void **state)
         /* Passed: nothing changes. */
         switched(&scenes[0], &(struct history){.state = HISTORY_PASSED}, HISTORY_PASSED, &h);
 
-        /* Distrusted, and the user insists: it is on trial, and the earlier distrust stays on record. */
-        switched(&scenes[0], &(struct history){.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"}, HISTORY_TRIAL, &h);
+        /* Distrusted, and the user insists: it is on trial, and the earlier distrust stays on
+         * record. */
+        switched(&scenes[0],
+                 &(struct history){.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"},
+                 HISTORY_TRIAL, &h);
         assert_true(h.distrusted);
         assert_string_equal(h.reason, "it had to be reset");
 }
@@ -154,7 +171,8 @@ static void ask(enum driver driver)
         struct facts f;
 
         facts_of(&f);
-        assert_int_equal(attachment_change(&fake->roots, &f, MARK_OVERRIDE, &(struct attachment_mark){.override_target = driver}),
+        assert_int_equal(attachment_change(&fake->roots, &f, MARK_OVERRIDE,
+                                           &(struct attachment_mark){.override_target = driver}),
                          0);
 }
 
@@ -168,8 +186,8 @@ static enum driver asked(void)
         return a.override_target;
 }
 
-static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fake_hook hook, const char *step, const char *said,
-                       enum history_state on_record)
+static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fake_hook hook,
+                       const char *step, const char *said, enum history_state on_record)
 {
         struct scene s = scenes[0];
         struct history h;
@@ -191,28 +209,35 @@ static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fa
         scene_remove();
 }
 
-/* All are rolled back. A bridge that owes no answer is not blamed, nor is one that could not be tried for lack of memory. */
+/* All are rolled back. A bridge that owes no answer is not blamed, nor is one that could not be
+ * tried for lack of memory. */
 static void test_taken_back(void **state)
 {
         static const int ours[] = {ENOMEM, EMFILE, ENFILE};
-        struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO}, none = {0},
-                         killed = {.op = "fingerprint", .nth = 2, .what = HOOK_KILL};
+        struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO},
+                         none = {0}, killed = {.op = "fingerprint", .nth = 2, .what = HOOK_KILL};
 
-        taken_back(false, stalls, none, "verify", "under uas reads at full depth are not answered in time: Connection timed out",
+        taken_back(false, stalls, none, "verify",
+                   "under uas reads at full depth are not answered in time: Connection timed out",
                    HISTORY_DISTRUSTED);
-        taken_back(false, machine_stalls, none, "verify", "under uas this machine was too slow to tell: Connection timed out",
+        taken_back(false, machine_stalls, none, "verify",
+                   "under uas this machine was too slow to tell: Connection timed out",
                    HISTORY_ENDED);
-        taken_back(false, answers_slowly, none, "verify", "under uas this machine was too slow to tell: Connection timed out",
+        taken_back(false, answers_slowly, none, "verify",
+                   "under uas this machine was too slow to tell: Connection timed out",
                    HISTORY_ENDED);
-        taken_back(false, NULL, fails, "verify", "under uas the disk cannot be read: Input/output error", HISTORY_DISTRUSTED);
+        taken_back(false, NULL, fails, "verify",
+                   "under uas the disk cannot be read: Input/output error", HISTORY_DISTRUSTED);
         for (size_t i = 0; i < ELEMENTSOF(ours); i++) {
                 char text[128];
 
                 fails.error = ours[i];
-                (void) snprintf(text, sizeof(text), "under uas the disk cannot be read: %s", strerror(ours[i]));
+                (void) snprintf(text, sizeof(text), "under uas the disk cannot be read: %s",
+                                strerror(ours[i]));
                 taken_back(false, NULL, fails, "verify", text, HISTORY_ENDED);
         }
-        taken_back(false, NULL, killed, "verify", "under uas its examination was killed: Operation canceled", HISTORY_ENDED);
+        taken_back(false, NULL, killed, "verify",
+                   "under uas its examination was killed: Operation canceled", HISTORY_ENDED);
 }
 
 static void shrinks(struct fake_usb *u)
@@ -249,27 +274,38 @@ static void test_written(void **state)
 {
         struct fake_hook writes = {.op = "fingerprint", .nth = 2, .what = HOOK_WRITE};
 
-        taken_back(false, shrinks, writes, "verify",
-                   "under uas another disk shows: before LUN0_SIZE=512, now LUN0_SIZE=511: Structure needs cleaning",
-                   HISTORY_DISTRUSTED);
+        taken_back(
+                false, shrinks, writes, "verify",
+                "under uas another disk shows: before LUN0_SIZE=512, now LUN0_SIZE=511: Structure needs cleaning",
+                HISTORY_DISTRUSTED);
         written(shrinks, UASD_EXIT_FAILED, HISTORY_DISTRUSTED);
         written(garbles, UASD_EXIT_OK, HISTORY_TRIAL);
 }
 
-/* The bridge is not blamed when the kernel had not reached it yet, or when the hold left no time to wait for it. */
+/* The bridge is not blamed when the kernel had not reached it yet, or when the hold left no time to
+ * wait for it. */
 static void test_late(void **state)
 {
-        struct fake_hook none = {0}, slow = {.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 14},
+        struct fake_hook none = {0},
+                         slow = {.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 14},
                          other_ends = {.op = "wait", .nth = 10, .what = HOOK_OTHER_ENDS};
 
-        taken_back(false, silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
-        taken_back(false, udev_deaf, none, "appear", "udev was not done with the disk under uas in time", HISTORY_ENDED);
-        taken_back(false, both_silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
-        taken_back(false, behind_another, none, "appear",
-                   "no disk appeared under uas in time: the kernel was at another one, which was bound before it", HISTORY_ENDED);
-        taken_back(false, behind_another, other_ends, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
-        taken_back(true, silent, none, "appear", "no disk appeared under uas in time", HISTORY_DISTRUSTED);
-        taken_back(true, silent, slow, "appear", "no disk appeared under uas in time: this machine was too slow to wait for it",
+        taken_back(false, silent, none, "appear", "no disk appeared under uas in time",
+                   HISTORY_DISTRUSTED);
+        taken_back(false, udev_deaf, none, "appear",
+                   "udev was not done with the disk under uas in time", HISTORY_ENDED);
+        taken_back(false, both_silent, none, "appear", "no disk appeared under uas in time",
+                   HISTORY_DISTRUSTED);
+        taken_back(
+                false, behind_another, none, "appear",
+                "no disk appeared under uas in time: the kernel was at another one, which was bound before it",
+                HISTORY_ENDED);
+        taken_back(false, behind_another, other_ends, "appear",
+                   "no disk appeared under uas in time", HISTORY_DISTRUSTED);
+        taken_back(true, silent, none, "appear", "no disk appeared under uas in time",
+                   HISTORY_DISTRUSTED);
+        taken_back(true, silent, slow, "appear",
+                   "no disk appeared under uas in time: this machine was too slow to wait for it",
                    HISTORY_ENDED);
 }
 
@@ -285,10 +321,14 @@ static void speaks_uas_alone_and_stalls(struct fake_usb *u)
         stalls(u);
 }
 
-/* The bridge has no other driver, so it has no trial and no distrust. No record may keep it off uas, at this boot or another. */
+/* The bridge has no other driver, so it has no trial and no distrust. No record may keep it off
+ * uas, at this boot or another. */
 static void test_uas_alone(void **state)
 {
-        struct scene s = {.from = DRIVER_NONE, .to = DRIVER_UAS, .watched = true, .prepare = speaks_uas_alone};
+        struct scene s = {.from = DRIVER_NONE,
+                          .to = DRIVER_UAS,
+                          .watched = true,
+                          .prepare = speaks_uas_alone};
         struct history h;
         struct result r;
 
@@ -301,7 +341,8 @@ static void test_uas_alone(void **state)
         scene_remove();
 }
 
-/* The scene is made. Its switch is deferred because no trial can be recorded, and the disk is not touched. */
+/* The scene is made. Its switch is deferred because no trial can be recorded, and the disk is not
+ * touched. */
 static void put_off(const struct scene *s)
 {
         struct result r;
@@ -318,8 +359,10 @@ static void test_no_record_no_trial(void **state)
 {
         struct scene s = scenes[0];
 
-        s.hooks[0] = (struct fake_hook){.op = "write history", .nth = 1, .what = HOOK_FAIL, .error = EROFS};
-        s.hooks[1] = (struct fake_hook){.op = "write history", .nth = 2, .what = HOOK_FAIL, .error = EROFS};
+        s.hooks[0] = (struct fake_hook){
+                .op = "write history", .nth = 1, .what = HOOK_FAIL, .error = EROFS};
+        s.hooks[1] = (struct fake_hook){
+                .op = "write history", .nth = 2, .what = HOOK_FAIL, .error = EROFS};
         scene_make(&s);
         put_off(&s);
 }
@@ -344,7 +387,8 @@ static bool in_order(const struct clean *c, unsigned n, const char *what)
         bool good = driver == DRIVER_UAS ? record == HISTORY_TRIAL : record != HISTORY_TRIAL;
 
         if (!good)
-                print_error("%s at %u, %s: on %s, record %i\n", what, n, c->ops[n - 1], driver_to_string(driver), record);
+                print_error("%s at %u, %s: on %s, record %i\n", what, n, c->ops[n - 1],
+                            driver_to_string(driver), record);
         return good;
 }
 
@@ -370,8 +414,8 @@ static void test_errors(void **state)
         assert_true(all);
 }
 
-/* Killed at any operation: no disk is on uas, or without a driver, without a record. After recovery no disk is on trial that is
- * not on uas. */
+/* Killed at any operation: no disk is on uas, or without a driver, without a record. After recovery
+ * no disk is on trial that is not on uas. */
 static void test_killed(void **state)
 {
         bool all = true;
@@ -399,7 +443,8 @@ static void test_killed(void **state)
         assert_true(all);
 }
 
-/* Killed on the way back, the disk is distrusted, as it would be without the kill. Killed before it could fail, it is not. */
+/* Killed on the way back, the disk is distrusted, as it would be without the kill. Killed before it
+ * could fail, it is not. */
 static void test_killed_on_the_way_back(void **state)
 {
         static const struct {
@@ -408,9 +453,12 @@ static void test_killed_on_the_way_back(void **state)
                 enum history_state on_record;
                 const char *reason;
         } rows[] = {
-                {"unbind uas", stalls, HISTORY_DISTRUSTED, "under uas it did not pass; uasd-switch was killed on the way back"},
-                {"arm timer", stalls, HISTORY_DISTRUSTED, "under uas it did not pass; uasd-switch was killed on the way back"},
-                {"remove hold", stalls, HISTORY_DISTRUSTED, "under uas it did not pass; uasd-switch was killed on the way back"},
+                {"unbind uas", stalls, HISTORY_DISTRUSTED,
+                 "under uas it did not pass; uasd-switch was killed on the way back"},
+                {"arm timer", stalls, HISTORY_DISTRUSTED,
+                 "under uas it did not pass; uasd-switch was killed on the way back"},
+                {"remove hold", stalls, HISTORY_DISTRUSTED,
+                 "under uas it did not pass; uasd-switch was killed on the way back"},
                 {"delete", NULL, HISTORY_ENDED, ""},
         };
         uint64_t before;
@@ -428,7 +476,8 @@ static void test_killed_on_the_way_back(void **state)
                 memset(fake->hooks, 0, sizeof(fake->hooks));
                 before = fake->clock;
                 assert_int_equal(scene_recover(&s), 0);
-                /* No row waits for the news that the disk was unplugged: its LUNs have appeared since. */
+                /* No row waits for the news that the disk was unplugged: its LUNs have appeared
+                 * since. */
                 assert_in_range(fake->clock - before, 0, 3 * USEC_PER_SEC);
                 assert_int_equal(recorded(&h), rows[i].on_record);
                 assert_string_equal(h.reason, rows[i].reason);
@@ -437,17 +486,20 @@ static void test_killed_on_the_way_back(void **state)
         }
 }
 
-/* The device has another serial number at each plug. Distrust and trials stay on record. The oldest of the other lines go. */
+/* The device has another serial number at each plug. Distrust and trials stay on record. The oldest
+ * of the other lines go. */
 static void test_pushed_out(void **state)
 {
         static const struct history other = {.state = HISTORY_ENDED},
-                                    broken = {.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"};
+                                    broken = {.state = HISTORY_DISTRUSTED,
+                                              .reason = "it had to be reset"};
         struct history h;
         struct facts f;
 
         scene_make(&scenes[0]);
         facts_of(&f);
-        assert_int_equal(history_write(&fake->roots, &f, &(struct history){.state = HISTORY_TRIAL}), 0);
+        assert_int_equal(history_write(&fake->roots, &f, &(struct history){.state = HISTORY_TRIAL}),
+                         0);
         (void) copy_string(f.serial, sizeof(f.serial), "BROKEN");
         assert_int_equal(history_write(&fake->roots, &f, &broken), 0);
         for (unsigned i = 0; i < 300; i++) {

@@ -9,18 +9,44 @@
 #include "sys/state/history.h"
 
 /*
- * Unplugged after every operation, with and without a replug. This says nothing about the bridge. Afterwards the history has the
- * lines that it had before, nothing of the switch is left, and the next attachment is switched.
+ * Unplugged after every operation, with and without a replug. This says nothing about the bridge.
+ * Afterwards the history has the lines that it had before, nothing of the switch is left, and the
+ * next attachment is switched.
  */
 
 #define VENDOR .vendor = true /* the kernel puts the new attachment on usb-storage again */
 
 static const struct scene scenes[] = {
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true, .watched = true, VENDOR},
-        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .watched = true, .quirks = "1:2:u"},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true, VENDOR},
-        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .held = true, .watched = true},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .plugged = true, .unscanned = true, .watched = true, VENDOR},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .partitions = 1,
+         .counts = true,
+         .watched = true,
+         VENDOR},
+        {.from = DRIVER_UAS,
+         .to = DRIVER_USB_STORAGE,
+         .partitions = 1,
+         .watched = true,
+         .quirks = "1:2:u"},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .luns = 2,
+         .automatic = true,
+         .held = true,
+         .watched = true,
+         VENDOR},
+        {.from = DRIVER_UAS,
+         .to = DRIVER_USB_STORAGE,
+         .luns = 2,
+         .automatic = true,
+         .held = true,
+         .watched = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .plugged = true,
+         .unscanned = true,
+         .watched = true,
+         VENDOR},
 };
 
 /* Seconds until the hub reports the disconnect, and until the disk is back. */
@@ -32,7 +58,9 @@ static const struct pull {
 } pulls[] = {{0}, {0, true, 0}, {0, true, 2}, {3}, {3, true, 0}, {.slow = true}};
 
 static const struct history passed = {.state = HISTORY_PASSED},
-                            distrusted = {.state = HISTORY_DISTRUSTED, .lost = true, .reason = "it had to be reset"};
+                            distrusted = {.state = HISTORY_DISTRUSTED,
+                                          .lost = true,
+                                          .reason = "it had to be reset"};
 static const struct history *const before[] = {NULL, &passed, &distrusted};
 
 static void facts_of(struct facts *ret)
@@ -105,11 +133,14 @@ static const char *next_fails(const struct scene *s, struct result *ret)
                 kernel_plug_again(u);
         for (int i = 0; i < 2; i++)
                 kernel_pass(2 * USEC_PER_SEC);
-        if (u->driver == s->to) /* while the quirks had the entry for our bind, the kernel bound it */
+        if (u->driver ==
+            s->to) /* while the quirks had the entry for our bind, the kernel bound it */
                 return NULL;
         next.held = false;
         scene_switch(&next, ret);
-        return ret->code != UASD_EXIT_OK || u->driver != s->to ? "the next attachment was not switched" : NULL;
+        return ret->code != UASD_EXIT_OK || u->driver != s->to
+                       ? "the next attachment was not switched"
+                       : NULL;
 }
 
 static bool has_mark(const char *prefix)
@@ -119,7 +150,8 @@ static bool has_mark(const char *prefix)
         return dir_list(fake->roots.run, RUN_ATTACHMENT, prefix, &names) > 0;
 }
 
-static bool unplugged(const struct scene *s, const struct history *h, const struct pull *p, const char *op, unsigned n)
+static bool unplugged(const struct scene *s, const struct history *h, const struct pull *p,
+                      const char *op, unsigned n)
 {
         struct lines then, now;
         struct result r = {0};
@@ -134,7 +166,8 @@ static bool unplugged(const struct scene *s, const struct history *h, const stru
         fake->usb[0].slow_to_go = p->slow;
         fake->usb[0].comes_back = p->back;
         fake->usb[0].away = p->away * USEC_PER_SEC;
-        fake->hooks[0] = (struct fake_hook){.nth = n, .what = p->late ? HOOK_PULL : HOOK_UNPLUG, .error = p->late};
+        fake->hooks[0] = (struct fake_hook){
+                .nth = n, .what = p->late ? HOOK_PULL : HOOK_UNPLUG, .error = p->late};
         scene_switch(s, &r);
         memset(fake->hooks, 0, sizeof(fake->hooks));
         if (fake->usb[0].pulled) /* no command was sent to it since */
@@ -150,8 +183,9 @@ static bool unplugged(const struct scene *s, const struct history *h, const stru
                 wrong = "a hold is left";
         else if (r.code == UASD_EXIT_NO_DISK && has_mark("2-1:1.0@2-5-"))
                 wrong = "the mark of the attachment is left";
-        (void) snprintf(what, sizeof(what), "unplugged (%i s late%s, %s%u s away; %s)", p->late, p->slow ? ", slow" : "",
-                        p->back ? "" : "not ", p->away, h ? history_state_to_string(h->state) : "unknown");
+        (void) snprintf(what, sizeof(what), "unplugged (%i s late%s, %s%u s away; %s)", p->late,
+                        p->slow ? ", slow" : "", p->back ? "" : "not ", p->away,
+                        h ? history_state_to_string(h->state) : "unknown");
         good = sweep_verdict(s, &r, what, n, op, wrong);
         if (good) {
                 wrong = next_fails(s, &r);
@@ -161,7 +195,8 @@ static bool unplugged(const struct scene *s, const struct history *h, const stru
         return good;
 }
 
-static void at_every_operation(const struct scene *s, const struct history *h, const struct pull *p, bool *all)
+static void at_every_operation(const struct scene *s, const struct history *h, const struct pull *p,
+                               bool *all)
 {
         struct lines then;
         struct result r;
@@ -191,7 +226,8 @@ static void test_unplugged(void **state)
         assert_true(all);
 }
 
-/* A disk in use as soon as it has appeared is not rolled back. The hub reports the disconnect three seconds after an error. */
+/* A disk in use as soon as it has appeared is not rolled back. The hub reports the disconnect three
+ * seconds after an error. */
 static void test_pulled_in_use(void **state)
 {
         struct scene s = scenes[0];
@@ -201,7 +237,8 @@ static void test_pulled_in_use(void **state)
         scene_make(&s);
         on_record(NULL, &then);
         fake->hooks[0] = (struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_MOUNT};
-        fake->hooks[1] = (struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_PULL, .error = 3};
+        fake->hooks[1] =
+                (struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_PULL, .error = 3};
         scene_switch(&s, &r);
         lines_read(&now);
         assert_true(lines_same(&then, &now));
@@ -215,7 +252,8 @@ static void stalls(struct fake_usb *u)
         u->stalls_on_uas = true;
 }
 
-/* Killed on the way back from uas, where the disk had failed. Then unplugged during the recovery, before there is a verdict. */
+/* Killed on the way back from uas, where the disk had failed. Then unplugged during the recovery,
+ * before there is a verdict. */
 static unsigned recovered(unsigned n, bool *ret_distrusted)
 {
         struct scene s = scenes[0];
@@ -247,7 +285,8 @@ static void test_put_in_order(void **state)
         unsigned judged = recovered(OPS_MAX + 1, &distrusted_then);
 
         assert_true(distrusted_then);
-        for (unsigned n = 1; n + 1 < judged; n++) { /* the verdict precedes the lock of the history */
+        for (unsigned n = 1; n + 1 < judged;
+             n++) { /* the verdict precedes the lock of the history */
                 (void) recovered(n, &distrusted_then);
                 if (distrusted_then)
                         fail_msg("unplugged at %u of %u, and distrusted", n, judged);
@@ -270,7 +309,8 @@ static void test_next_is_held(void **state)
         kernel_unplug(u);
         kernel_plug_again(u);
         assert_int_equal(
-                hold_write(&fake->roots, u->interface, &(struct hold_mark){{u->bus, u->dev}, fake->clock + 20 * USEC_PER_SEC}),
+                hold_write(&fake->roots, u->interface,
+                           &(struct hold_mark){{u->bus, u->dev}, fake->clock + 20 * USEC_PER_SEC}),
                 0);
         assert_int_equal(scene_recover(&s), 0);
         assert_true(rule_holds(u));
@@ -281,8 +321,9 @@ static void test_next_is_held(void **state)
 
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_put_in_order), cmocka_unit_test(test_pulled_in_use),
-                                           cmocka_unit_test(test_next_is_held), cmocka_unit_test(test_unplugged)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_put_in_order), cmocka_unit_test(test_pulled_in_use),
+                cmocka_unit_test(test_next_is_held), cmocka_unit_test(test_unplugged)};
 
         to_uas = argc < 2 || strcmp(argv[1], "to-usb-storage") != 0;
         return cmocka_run_group_tests(tests, NULL, NULL);

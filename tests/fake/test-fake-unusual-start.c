@@ -10,7 +10,8 @@
 #include "play.h"
 #include "sys/io/sysfs.h"
 
-/* Disks that a switch meets in an unusual state: no disks yet, no driver, a row in the kernel's tables. */
+/* Disks that a switch meets in an unusual state: no disks yet, no driver, a row in the kernel's
+ * tables. */
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
@@ -132,7 +133,8 @@ static unsigned n_trials(void)
 {
         char text[4096];
 
-        return attr_read(fake->roots.etc, "uasd/" STATE_HISTORY, text, sizeof(text)) > 0 && strstr(text, "state=trial");
+        return attr_read(fake->roots.etc, "uasd/" STATE_HISTORY, text, sizeof(text)) > 0 &&
+               strstr(text, "state=trial");
 }
 
 static void test_beginnings(void **state)
@@ -151,12 +153,15 @@ static void test_beginnings(void **state)
                         wrong = NULL; /* as before */
                 if (!wrong && r.code == UASD_EXIT_DEFERRED && fake->usb[0].touched && !s->unscanned)
                         wrong = "it was touched";
-                /* No hold of this switch: the disk is as new, and its first event decides about a hold. */
-                if (!wrong && r.code == UASD_EXIT_DEFERRED && s->unscanned && (number_of("write hold") || n_trials()))
+                /* No hold of this switch: the disk is as new, and its first event decides about a
+                 * hold. */
+                if (!wrong && r.code == UASD_EXIT_DEFERRED && s->unscanned &&
+                    (number_of("write hold") || n_trials()))
                         wrong = "the disk does not look new";
                 if (wrong || r.code != table[i].code || fake->usb[0].driver != table[i].driver) {
-                        print_error("%s: %s; on %s, code %i at %s: %s\n", table[i].what, wrong ? wrong : "-",
-                                    driver_to_string(fake->usb[0].driver), r.code, r.step, r.text);
+                        print_error("%s: %s; on %s, code %i at %s: %s\n", table[i].what,
+                                    wrong ? wrong : "-", driver_to_string(fake->usb[0].driver),
+                                    r.code, r.step, r.text);
                         scene_print_ops();
                         all = false;
                 }
@@ -181,7 +186,8 @@ static void test_never_seen(void **state)
         scene_remove();
 }
 
-/* PID 1 starts the timer while the disk has its driver. The switch does not wait for PID 1 between unbind and bind. */
+/* PID 1 starts the timer while the disk has its driver. The switch does not wait for PID 1 between
+ * unbind and bind. */
 static void test_timer_first(void **state)
 {
         static const struct scene s = {BOT, UAS, .plugged = true, .partitions = 1};
@@ -195,19 +201,21 @@ static void test_timer_first(void **state)
         scene_remove();
 }
 
-/* uas is being loaded: its folder is there. It has not been offered the interfaces without a driver yet. */
+/* uas is being loaded: its folder is there. It has not been offered the interfaces without a driver
+ * yet. */
 static void being_registered(struct fake_usb *u)
 {
         tree_write("", "sys/bus/usb/drivers/uas/uevent");
 }
 
 /*
- * Inside delay_use the unbind comes before all that takes time. If uas is not loaded, the trial comes before it: otherwise uas
- * would have the disk as soon as it is loaded, by whatever process.
+ * Inside delay_use the unbind comes before all that takes time. If uas is not loaded, the trial
+ * comes before it: otherwise uas would have the disk as soon as it is loaded, by whatever process.
  */
 static void test_unbind_first(void **state)
 {
-        static const char *const later[] = {"module", "lock quirks", "arm timer", "write attachment", "bind uas"};
+        static const char *const later[] = {"module", "lock quirks", "arm timer",
+                                            "write attachment", "bind uas"};
 
         for (unsigned way = 0; way < 3; way++) {
                 const struct scene s = {BOT,
@@ -228,16 +236,19 @@ static void test_unbind_first(void **state)
                 assert_in_range(unbind, 1, 15);
                 assert_int_equal(number_of("write history") < unbind, way > 0);
                 for (size_t i = 0; i < ELEMENTSOF(later); i++)
-                        if (number_of(later[i]) && number_of(later[i]) < unbind && !streq(later[i], "write attachment"))
+                        if (number_of(later[i]) && number_of(later[i]) < unbind &&
+                            !streq(later[i], "write attachment"))
                                 fail_msg("%s before the unbind", later[i]);
                 scene_remove();
         }
 }
 
-/* udev loads uas at any moment, as it does at the first plug-in. Then uas takes a disk without a driver. */
+/* udev loads uas at any moment, as it does at the first plug-in. Then uas takes a disk without a
+ * driver. */
 static void test_loaded_meanwhile(void **state)
 {
-        const struct scene s = {BOT, UAS, .plugged = true, .vendor = true, .unscanned = true, .unloaded = true};
+        const struct scene s = {
+                BOT, UAS, .plugged = true, .vendor = true, .unscanned = true, .unloaded = true};
         struct result r;
         unsigned all;
 
@@ -257,9 +268,10 @@ static void test_loaded_meanwhile(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings), cmocka_unit_test(test_never_seen),
-                                           cmocka_unit_test(test_timer_first), cmocka_unit_test(test_unbind_first),
-                                           cmocka_unit_test(test_loaded_meanwhile)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_beginnings), cmocka_unit_test(test_never_seen),
+                cmocka_unit_test(test_timer_first), cmocka_unit_test(test_unbind_first),
+                cmocka_unit_test(test_loaded_meanwhile)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

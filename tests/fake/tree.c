@@ -12,14 +12,16 @@
 #include "common/util.h"
 #include "fake.h"
 
-#define UDEV_USEC (250 * USEC_PER_MSEC) /* v b: udev finishes with disk and partitions 0.2..1.2 s later */
+#define UDEV_USEC                                                                                  \
+        (250 * USEC_PER_MSEC) /* v b: udev finishes with disk and partitions 0.2..1.2 s later */
 
 struct fake *fake;
 
 #define BOT_ALT 9, 4, 0, 0, 2, 0x08, 0x06, 0x50, 0, 7, 5, 0x81, 2, 0, 2, 0, 7, 5, 0x02, 2, 0, 2, 0
-#define UAS_ALT(alt)                                                                                                             \
-        9, 4, 0, alt, 4, 0x08, 0x06, 0x62, 0, 7, 5, 4, 2, 0, 2, 0, 4, 0x24, 1, 0, 7, 5, 0x83, 2, 0, 2, 0, 4, 0x24, 2, 0, 7, 5,   \
-                0x81, 2, 0, 2, 0, 4, 0x24, 3, 0, 7, 5, 2, 2, 0, 2, 0, 4, 0x24, 4, 0
+#define UAS_ALT(alt)                                                                               \
+        9, 4, 0, alt, 4, 0x08, 0x06, 0x62, 0, 7, 5, 4, 2, 0, 2, 0, 4, 0x24, 1, 0, 7, 5, 0x83, 2,   \
+                0, 2, 0, 4, 0x24, 2, 0, 7, 5, 0x81, 2, 0, 2, 0, 4, 0x24, 3, 0, 7, 5, 2, 2, 0, 2,   \
+                0, 4, 0x24, 4, 0
 #define DEVICE 18, 1, 0, 2, 0, 0, 0, 64, 9, 0x12, 0x5a, 0x5a, 0, 1, 1, 2, 3, 1
 #define CONFIG(total) 9, 2, total, 0, 1, 1, 0, 0x80, 50
 
@@ -27,7 +29,8 @@ static const unsigned char both[] = {DEVICE, CONFIG(85), BOT_ALT, UAS_ALT(1)};
 static const unsigned char uas_alone[] = {DEVICE, CONFIG(62), UAS_ALT(0)};
 static const unsigned char bot_alone[] = {DEVICE, CONFIG(32), BOT_ALT};
 
-__attribute__((format(printf, 3, 0))) static char *full(char *ret, size_t size, const char *format, va_list ap)
+__attribute__((format(printf, 3, 0))) static char *full(char *ret, size_t size, const char *format,
+                                                        va_list ap)
 {
         size_t n = (size_t) snprintf(ret, size, "%s/", fake->path);
 
@@ -79,7 +82,8 @@ _printf_(2, 3) static void tree_link(const char *target, const char *format, ...
         va_start(ap, format);
         (void) full(path, sizeof(path), format, ap);
         va_end(ap);
-        for (const char *slash = path + strlen(fake->path) + 1; (slash = strchr(slash, '/')); slash++)
+        for (const char *slash = path + strlen(fake->path) + 1; (slash = strchr(slash, '/'));
+             slash++)
                 n += (size_t) snprintf(up + n, sizeof(up) - n, "../");
         (void) snprintf(up + n, sizeof(up) - n, "%s", target);
         if (symlink(up, path) >= 0)
@@ -171,7 +175,8 @@ void tree_lock_device(const struct fake_usb *u)
         char dir[96], path[512];
 
         for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
-                (void) snprintf(path, sizeof(path), "%s/%s/%s", fake->path, usb_dir(u, dir), strings[i]);
+                (void) snprintf(path, sizeof(path), "%s/%s/%s", fake->path, usb_dir(u, dir),
+                                strings[i]);
                 assert(unlink(path) >= 0 && mkfifo(path, 0600) >= 0);
         }
 }
@@ -203,14 +208,16 @@ void tree_driver(struct fake_usb *u)
         tree_remove("sys/bus/usb/drivers/usb-storage/%s", u->interface);
         (void) snprintf(interface, sizeof(interface), "%s/%s", dir, u->interface);
         if (u->driver == DRIVER_UAS || u->driver == DRIVER_USB_STORAGE)
-                tree_link(interface, "sys/bus/usb/drivers/%s/%s", driver_to_string(u->driver), u->interface);
+                tree_link(interface, "sys/bus/usb/drivers/%s/%s", driver_to_string(u->driver),
+                          u->interface);
         if (u->driver != DRIVER_NONE) {
                 (void) snprintf(driver, sizeof(driver), "sys/bus/usb/drivers/%s",
                                 u->driver == DRIVER_OTHER ? "usbfs" : driver_to_string(u->driver));
                 tree_link(driver, "%s/%s/driver", dir, u->interface);
         }
         tree_write(u->alt ? " 1\n" : " 0\n", "%s/%s/bAlternateSetting", dir, u->interface);
-        tree_write(u->alt || !u->bot ? "62\n" : "50\n", "%s/%s/bInterfaceProtocol", dir, u->interface);
+        tree_write(u->alt || !u->bot ? "62\n" : "50\n", "%s/%s/bInterfaceProtocol", dir,
+                   u->interface);
 }
 
 static char *host_dir(const struct fake_usb *u, char ret[static 160])
@@ -229,7 +236,8 @@ void tree_host(struct fake_usb *u)
         (void) host_dir(u, dir);
         if (u->driver != DRIVER_NONE) {
                 tree_write("", "%s/scsi_host/host%i/scan", dir, u->host);
-                (void) snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir), "/scsi_host/host%i", u->host);
+                (void) snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir), "/scsi_host/host%i",
+                                u->host);
                 tree_link(dir, "sys/class/scsi_host/host%i", u->host);
         } else {
                 tree_remove("%s", dir);
@@ -257,7 +265,8 @@ static char *scsi_dir(const struct fake_usb *u, unsigned lun, char ret[static 20
 {
         char host[160];
 
-        (void) snprintf(ret, 200, "%s/target%i:0:0/%i:0:0:%u", host_dir(u, host), u->host, u->host, lun);
+        (void) snprintf(ret, 200, "%s/target%i:0:0/%i:0:0:%u", host_dir(u, host), u->host, u->host,
+                        lun);
         return ret;
 }
 
@@ -269,17 +278,20 @@ void tree_scsi_state(struct fake_usb *u, unsigned lun, const char *state)
         tree_write(text, "%s/state", scsi_dir(u, lun, scsi));
 }
 
-/* The commands that the kernel has sent to the LUN and that it has answered. One that stalls owes answers. */
+/* The commands that the kernel has sent to the LUN and that it has answered. One that stalls owes
+ * answers. */
 void tree_commands(struct fake_usb *u, unsigned lun)
 {
-        bool owes = u->driver == DRIVER_UAS && (u->stalls_on_uas || u->bad_place == ETIMEDOUT) && !u->machine_late;
+        bool owes = u->driver == DRIVER_UAS && (u->stalls_on_uas || u->bad_place == ETIMEDOUT) &&
+                    !u->machine_late;
         uint64_t slow = u->answers_slowly ? fake->clock * 10 / USEC_PER_SEC : 0;
         char scsi[200], text[32];
 
         (void) scsi_dir(u, lun, scsi);
         (void) snprintf(text, sizeof(text), "0x%llx\n", (unsigned long long) slow + 31);
         tree_write(text, "%s/iorequest_cnt", scsi);
-        (void) snprintf(text, sizeof(text), "0x%llx\n", (unsigned long long) slow + (owes ? 30 : 31));
+        (void) snprintf(text, sizeof(text), "0x%llx\n",
+                        (unsigned long long) slow + (owes ? 30 : 31));
         tree_write(text, "%s/iodone_cnt", scsi);
 }
 
@@ -352,9 +364,10 @@ void fakesys_mount_table(void)
                                 const struct fake_node *node = &fake->usb[i].luns[l].nodes[k];
 
                                 if (node->in_table && n < sizeof(text))
-                                        n += (size_t) snprintf(text + n, sizeof(text) - n,
-                                                               "40 22 8:%u / /mnt/%s rw - ext4 /dev/%s rw\n", node->minor,
-                                                               node->name, node->name);
+                                        n += (size_t) snprintf(
+                                                text + n, sizeof(text) - n,
+                                                "40 22 8:%u / /mnt/%s rw - ext4 /dev/%s rw\n",
+                                                node->minor, node->name, node->name);
                         }
         tree_write(text, "proc/1/mountinfo");
 }
@@ -375,7 +388,8 @@ static void has_open(int pid, const char *comm, const char *node)
 
 void fakesys_open_table(const char *node)
 {
-        has_open(4242, fake->udevs ? "(udev-worker)\n" : "x\nEND 0 a b\n", node); /* a process may have any name */
+        has_open(4242, fake->udevs ? "(udev-worker)\n" : "x\nEND 0 a b\n",
+                 node); /* a process may have any name */
 }
 
 void fakesys_hang_on(const char *node)
@@ -405,7 +419,8 @@ void fakesys_set_ids(struct fake_usb *u, unsigned vid, unsigned pid)
         tree_plug(u);
 }
 
-struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsigned luns, unsigned partitions)
+struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsigned luns,
+                                      unsigned partitions)
 {
         struct fake_usb *u = &fake->usb[fake->n_usb++];
 
@@ -445,9 +460,13 @@ void fakesys_make(void)
         (void) signal(SIGPIPE, SIG_IGN); /* as uasd-switch does */
         fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         assert(fake != MAP_FAILED);
-        *fake = (struct fake){
-                .clock = 100 * USEC_PER_SEC, .uas_loaded = true, .uas_loadable = true, .diskseq = 7, .udev_usec = UDEV_USEC};
-        strcpy(fake->path, access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-fake-XXXXXX" : "/tmp/uasd-fake-XXXXXX");
+        *fake = (struct fake){.clock = 100 * USEC_PER_SEC,
+                              .uas_loaded = true,
+                              .uas_loadable = true,
+                              .diskseq = 7,
+                              .udev_usec = UDEV_USEC};
+        strcpy(fake->path, access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-fake-XXXXXX"
+                                                         : "/tmp/uasd-fake-XXXXXX");
         assert(mkdtemp(fake->path));
         fakesys_set_quirks("");
         tree_write("", "sys/bus/usb/drivers/usb-storage/bind");

@@ -8,23 +8,28 @@
 #include "wraps.h"
 
 /*
- * The uevents of the kernel, and what udev does with them: a worker for each disk, which keeps it open until it has finished.
- * REACTIONS lists what is assumed here; tests/vm/cases/reactions_udev.py compares it with the udev of systemd 252 and 257.
+ * The uevents of the kernel, and what udev does with them: a worker for each disk, which keeps it
+ * open until it has finished. REACTIONS lists what is assumed here;
+ * tests/vm/cases/reactions_udev.py compares it with the udev of systemd 252 and 257.
  */
 
 #define ANNOUNCE_USEC (5 * USEC_PER_MSEC) /* the kernel reads the partition table before */
 #define GONE_USEC (20 * USEC_PER_MSEC)
-#define LOCKED_USEC (200 * USEC_PER_MSEC) /* k systemd, src/udev/udevd.c: EVENT_RETRY_INTERVAL_USEC */
+#define LOCKED_USEC                                                                                \
+        (200 * USEC_PER_MSEC) /* k systemd, src/udev/udevd.c: EVENT_RETRY_INTERVAL_USEC */
 #define NOT_YET UINT64_MAX
 
-static struct fake_event *add(const struct fake_usb *u, const struct fake_lun *l, const struct fake_node *n, bool remove,
-                              bool processed)
+static struct fake_event *add(const struct fake_usb *u, const struct fake_lun *l,
+                              const struct fake_node *n, bool remove, bool processed)
 {
         struct fake_event *e = &fake->events[0];
 
         for (unsigned i = 0; i < ELEMENTSOF(fake->events) && e->name[0]; i++)
-                e = fake->events[i].name[0] && fake->events[i].number > e->number ? e : &fake->events[i];
-        *e = (struct fake_event){.number = ++fake->n_events, .remove = remove, .processed = processed};
+                e = fake->events[i].name[0] && fake->events[i].number > e->number
+                            ? e
+                            : &fake->events[i];
+        *e = (struct fake_event){
+                .number = ++fake->n_events, .remove = remove, .processed = processed};
         e->due = processed ? NOT_YET : fake->clock + (remove ? 0 : ANNOUNCE_USEC);
         e->asked = fake->clock;
         e->diskseq = l->diskseq;
@@ -48,7 +53,8 @@ static struct fake_node *node_of(const struct fake_event *e)
         return n && l->diskseq == e->diskseq ? n : NULL;
 }
 
-/* announced_when_ready (k block/genhd.c:disk_uevent): the disk, then its partitions, when all of them can be opened. */
+/* announced_when_ready (k block/genhd.c:disk_uevent): the disk, then its partitions, when all of
+ * them can be opened. */
 void udev_adds(const struct fake_usb *u, const struct fake_lun *l)
 {
         for (unsigned i = 0; i < l->n_nodes; i++) {
@@ -75,15 +81,18 @@ void udev_triggers(const struct fake_usb *u, const struct fake_lun *l, const str
         udev_passes();
 }
 
-/* udev_keeps_order: returns the earlier event for whose end this one waits, of the same node, or of the disk and its partition.
+/* udev_keeps_order: returns the earlier event for whose end this one waits, of the same node, or of
+ * the disk and its partition.
  */
 static const struct fake_event *behind(const struct fake_event *e)
 {
         for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++) {
                 const struct fake_event *o = &fake->events[i];
 
-                if (o->processed && o->number < e->number && (o->due == NOT_YET || o->due > e->asked) &&
-                    (streq(o->name, e->name) || (o->diskseq == e->diskseq && (whole(o) || whole(e)))))
+                if (o->processed && o->number < e->number &&
+                    (o->due == NOT_YET || o->due > e->asked) &&
+                    (streq(o->name, e->name) ||
+                     (o->diskseq == e->diskseq && (whole(o) || whole(e)))))
                         return o;
         }
         return NULL;
@@ -125,7 +134,8 @@ static void begins(struct fake_event *e)
 {
         struct fake_node *n = node_of(e);
 
-        if (e->remove || !n) { /* the disk is gone: no program and no probe of the rules has anything to do */
+        if (e->remove ||
+            !n) { /* the disk is gone: no program and no probe of the rules has anything to do */
                 e->due = e->asked + GONE_USEC;
                 return;
         }
@@ -134,13 +144,15 @@ static void begins(struct fake_event *e)
                 return;
         }
         e->open = true;
-        /* waits_for_the_switch (hold/hold.c): udev's helper does not return while the disk is about to be tried. */
+        /* waits_for_the_switch (hold/hold.c): udev's helper does not return while the disk is about
+         * to be tried. */
         e->waits = asks_helper(e) && switch_awaited(&fake->roots, e->interface);
         if (!e->waits)
                 runs_rules(e, e->asked);
 }
 
-/* udev_records_first: the records in /run/udev/data. They are written only where a test reads them. */
+/* udev_records_first: the records in /run/udev/data. They are written only where a test reads them.
+ */
 static void records(struct fake_event *e)
 {
         char text[48];
@@ -148,7 +160,8 @@ static void records(struct fake_event *e)
         e->recorded = true;
         if (!fake->lost_events)
                 return;
-        (void) snprintf(text, sizeof(text), "I:%llu\nG:systemd\n", (unsigned long long) (e->due - fake->slept));
+        (void) snprintf(text, sizeof(text), "I:%llu\nG:systemd\n",
+                        (unsigned long long) (e->due - fake->slept));
         if (e->remove)
                 tree_remove("run/udev/data/b8:%u", e->minor);
         else if (node_of(e))
@@ -185,7 +198,8 @@ static bool passes(bool awaited)
 static bool any_waits(void)
 {
         for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++)
-                if (fake->events[i].waits && switch_awaited(&fake->roots, fake->events[i].interface))
+                if (fake->events[i].waits &&
+                    switch_awaited(&fake->roots, fake->events[i].interface))
                         return true;
         return false;
 }
@@ -198,12 +212,13 @@ void udev_passes(void)
                 ;
 }
 
-/* udev_keeps_open (v 7): a worker that has a disk open keeps its letter in use, also when the disk is gone. */
+/* udev_keeps_open (v 7): a worker that has a disk open keeps its letter in use, also when the disk
+ * is gone. */
 bool udev_has_open(int letter)
 {
         for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++)
-                if (fake->events[i].open && fake->events[i].letter == letter && fake->events[i].due > fake->clock &&
-                    !node_of(&fake->events[i]))
+                if (fake->events[i].open && fake->events[i].letter == letter &&
+                    fake->events[i].due > fake->clock && !node_of(&fake->events[i]))
                         return true;
         return false;
 }
@@ -214,7 +229,8 @@ bool udev_has_lock(const char *name)
         struct fake_lun *l;
 
         for (unsigned i = 0; kernel_node(name, NULL, &l) && i < ELEMENTSOF(fake->events); i++)
-                if (fake->events[i].open && fake->events[i].diskseq == l->diskseq && fake->events[i].due > fake->clock)
+                if (fake->events[i].open && fake->events[i].diskseq == l->diskseq &&
+                    fake->events[i].due > fake->clock)
                         return true;
         return false;
 }
@@ -222,8 +238,8 @@ bool udev_has_lock(const char *name)
 bool udev_not_announced(void)
 {
         for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++)
-                if (!fake->events[i].processed && !fake->events[i].remove && fake->events[i].due > fake->clock &&
-                    node_of(&fake->events[i]))
+                if (!fake->events[i].processed && !fake->events[i].remove &&
+                    fake->events[i].due > fake->clock && node_of(&fake->events[i]))
                         return true;
         return false;
 }
@@ -231,8 +247,9 @@ bool udev_not_announced(void)
 bool udev_has_finished(const struct fake_lun *l)
 {
         for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++)
-                if (fake->events[i].processed && !fake->events[i].remove && !fake->events[i].triggered &&
-                    whole(&fake->events[i]) && fake->events[i].diskseq == l->diskseq && fake->events[i].due > fake->clock)
+                if (fake->events[i].processed && !fake->events[i].remove &&
+                    !fake->events[i].triggered && whole(&fake->events[i]) &&
+                    fake->events[i].diskseq == l->diskseq && fake->events[i].due > fake->clock)
                         return false;
         return true;
 }
@@ -262,8 +279,8 @@ struct fake_event *udev_due(bool processed, uint64_t since)
         for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++) {
                 struct fake_event *e = &fake->events[i];
 
-                if (e->name[0] && !e->told && e->processed == processed && e->due <= fake->clock && e->due >= since &&
-                    (!first || e->number < first->number))
+                if (e->name[0] && !e->told && e->processed == processed && e->due <= fake->clock &&
+                    e->due >= since && (!first || e->number < first->number))
                         first = e;
         }
         return first;

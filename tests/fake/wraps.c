@@ -21,8 +21,9 @@
 #include "wraps.h"
 
 /*
- * Where the switch meets the kernel: the linker redirects those calls to this file (-Wl,--wrap, meson.build). Everything else is
- * the product's own code, including the claim with its order of syncs.
+ * Where the switch meets the kernel: the linker redirects those calls to this file (-Wl,--wrap,
+ * meson.build). Everything else is the product's own code, including the claim with its order of
+ * syncs.
  */
 
 /* ---- attributes ---- */
@@ -71,7 +72,9 @@ int __wrap_attr_write(int dirfd, const char *path, const char *text)
         r = op_begin("%s %s", last, name);
         if (r != 0)
                 return r < 0 ? r : 0;
-        for (size_t i = 0; streq(last, "bind") && fake->usb[0].driver == DRIVER_NONE && i < ELEMENTSOF(fake->hung); i++)
+        for (size_t i = 0; streq(last, "bind") && fake->usb[0].driver == DRIVER_NONE &&
+                           i < ELEMENTSOF(fake->hung);
+             i++)
                 if (fake->hung[i])
                         fake_break("has not waited for a child that hung on", text);
         if (streq(last, "bind"))
@@ -125,7 +128,8 @@ int __wrap_luns_read(int interface_fd, char ret_host[static 16], struct lun **re
         return k;
 }
 
-int __wrap_usb_disk_read(const struct roots *r, const char *interface, bool strings, struct usb_disk *ret)
+int __wrap_usb_disk_read(const struct roots *r, const char *interface, bool strings,
+                         struct usb_disk *ret)
 {
         int k = op_begin("read disk");
 
@@ -141,7 +145,8 @@ int __wrap_usb_disk_read(const struct roots *r, const char *interface, bool stri
         return k;
 }
 
-int __wrap_users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n)
+int __wrap_users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep,
+                      struct user **ret, size_t *ret_n)
 {
         int k = op_begin(deep ? "users deep" : "users");
 
@@ -189,7 +194,8 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret, stru
         if (r == -EIO && partly) {
                 for (size_t i = 0; i < c->n; i++)
                         if (c->nodes[i].whole)
-                                n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_UNREAD=1\n", c->nodes[i].lun);
+                                n += (size_t) snprintf(text + n, sizeof(text) - n,
+                                                       "LUN%u_UNREAD=1\n", c->nodes[i].lun);
                 *ret = strdup(text);
                 return *ret ? 0 : -ENOMEM;
         }
@@ -201,14 +207,19 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret, stru
 
                 if (!c->nodes[i].whole)
                         continue;
-                if (!fake_dev_name(c->nodes[i].fd, name, &stale) || stale || !kernel_node(name, &u, &l) || u->pulled)
+                if (!fake_dev_name(c->nodes[i].fd, name, &stale) || stale ||
+                    !kernel_node(name, &u, &l) || u->pulled)
                         r = -EIO;
                 else if (l->empty)
-                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_UNREAD=1\n", c->nodes[i].lun);
+                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_UNREAD=1\n",
+                                               c->nodes[i].lun);
                 else
-                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_SIZE=%u\nLUN%u_CONTENT=%u\n", c->nodes[i].lun,
-                                               u->driver == DRIVER_UAS && u->shrinks_on_uas ? 511U : 512U, c->nodes[i].lun,
-                                               l->content + (u->driver == DRIVER_UAS && u->garbles_on_uas));
+                        n += (size_t) snprintf(
+                                text + n, sizeof(text) - n, "LUN%u_SIZE=%u\nLUN%u_CONTENT=%u\n",
+                                c->nodes[i].lun,
+                                u->driver == DRIVER_UAS && u->shrinks_on_uas ? 511U : 512U,
+                                c->nodes[i].lun,
+                                l->content + (u->driver == DRIVER_UAS && u->garbles_on_uas));
         }
         if (r == 0 && unread && fake->usb[0].bad_sample)
                 r = -EIO;
@@ -226,7 +237,8 @@ static void list_places(struct unread *u)
         *u = (struct unread){.n = 3, .at = {UNREAD_DONE, FAKE_BAD_SECTOR * 512, UNREAD_DONE}};
 }
 
-int __wrap_trial_reads(const struct roots *r, const struct claim *c, struct awake deadline, struct unread *unread)
+int __wrap_trial_reads(const struct roots *r, const struct claim *c, struct awake deadline,
+                       struct unread *unread)
 {
         struct fake_usb *u = &fake->usb[0];
         bool stalls = u->driver == DRIVER_UAS && (u->stalls_on_uas || u->bad_place == ETIMEDOUT);
@@ -265,7 +277,9 @@ int __wrap_unread_control(const struct claim *c, unsigned lun)
 {
         int k = op_begin("control");
 
-        return k < 0 ? k : op_end("control", fake->usb[0].pulled || fake->usb[0].broken_by_uas ? -EIO : 0);
+        return k < 0 ? k
+                     : op_end("control",
+                              fake->usb[0].pulled || fake->usb[0].broken_by_uas ? -EIO : 0);
 }
 
 int __wrap_uas_module_load(const struct roots *r)
@@ -306,7 +320,8 @@ static struct fake_event *due(void)
         return hears ? udev_due(hears_udev, hears_since) : NULL;
 }
 
-/* Time passes only while uasd-switch waits for events. A wait for a child is real, and takes time if the child does not answer.
+/* Time passes only while uasd-switch waits for events. A wait for a child is real, and takes time
+ * if the child does not answer.
  */
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
@@ -345,15 +360,16 @@ int __wrap_usleep(useconds_t usec)
 }
 
 /*
- * A child that hangs in the kernel cannot be killed before its disk is unbound. After that it must have closed the disk before
- * the next bind: otherwise the new disk gets another name.
+ * A child that hangs in the kernel cannot be killed before its disk is unbound. After that it must
+ * have closed the disk before the next bind: otherwise the new disk gets another name.
  */
 pid_t __wrap_waitpid(pid_t pid, int *ret_status, int options)
 {
         for (size_t i = 0; fake && i < ELEMENTSOF(fake->hung); i++)
                 if (pid > 0 && fake->hung[i] == pid && options == 0) {
                         if (fake->usb[0].driver != DRIVER_NONE)
-                                fake_break("waits for a child that hangs on", fake->usb[0].interface);
+                                fake_break("waits for a child that hangs on",
+                                           fake->usb[0].interface);
                         fake->hung[i] = 0;
                 }
         if (fake)
@@ -439,7 +455,8 @@ int __wrap_pid1_ask(const char *verb, const char *what, struct pid1_question *re
         assert(streq(verb, PID1_ASK_STATE));
         r = r < 0 ? r : op_end("ask pid1", 0);
         if (r >= 0)
-                *ret = (struct pid1_question){.pid = 1, .answer = fake->stopping ? PID1_STOPPING : PID1_RUNNING};
+                *ret = (struct pid1_question){
+                        .pid = 1, .answer = fake->stopping ? PID1_STOPPING : PID1_RUNNING};
         return r;
 }
 

@@ -15,8 +15,8 @@
 #include "sys/usb/usbdisk.h"
 
 /* The names of -Wl,--wrap=NAME; the list of them is in meson.build. */
-#define WRAPPED(type, name, ...)                                                                                                 \
-        type __wrap_##name(__VA_ARGS__);                                                                                         \
+#define WRAPPED(type, name, ...)                                                                   \
+        type __wrap_##name(__VA_ARGS__);                                                           \
         type __real_##name(__VA_ARGS__)
 
 WRAPPED(int, openat64, int dirfd, const char *path, int flags, ...);
@@ -40,14 +40,17 @@ WRAPPED(int, pipe2, int ret[2], int flags);
 WRAPPED(int, socketpair, int domain, int type, int protocol, int ret[2]);
 WRAPPED(int, usleep, useconds_t usec);
 WRAPPED(pid_t, waitpid, pid_t pid, int *ret_status, int options);
-WRAPPED(int, luns_read, int interface_fd, char ret_host[static 16], struct lun **ret, size_t *ret_n);
-WRAPPED(int, usb_disk_read, const struct roots *r, const char *interface, bool strings, struct usb_disk *ret);
-WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret,
+WRAPPED(int, luns_read, int interface_fd, char ret_host[static 16], struct lun **ret,
         size_t *ret_n);
+WRAPPED(int, usb_disk_read, const struct roots *r, const char *interface, bool strings,
+        struct usb_disk *ret);
+WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n_luns, bool deep,
+        struct user **ret, size_t *ret_n);
 WRAPPED(int, state_write, int dirfd, const char *path, const char *text, bool durable);
 WRAPPED(int, state_remove, int dirfd, const char *path);
 WRAPPED(int, fingerprint_read, const struct claim *c, bool partly, char **ret, struct unread *u);
-WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, struct awake deadline, struct unread *u);
+WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, struct awake deadline,
+        struct unread *u);
 WRAPPED(int, unread_again, const struct claim *c, struct unread *u);
 WRAPPED(int, unread_control, const struct claim *c, unsigned lun);
 WRAPPED(int, uas_module_load, const struct roots *r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The file with the kernel command line, which uasctl changes. The first byte selects the form, the rest is the file. A file may
- * be refused with a reason. Otherwise a value that is written is read again, and a second change leaves no second word. Nothing
- * else in the file changes.
+ * The file with the kernel command line, which uasctl changes. The first byte selects the form, the
+ * rest is the file. A file may be refused with a reason. Otherwise a value that is written is read
+ * again, and a second change leaves no second word. Nothing else in the file changes.
  */
 #include "ctl/boot.h"
 
@@ -24,7 +24,8 @@ static const struct boot_place *place(const struct roots *r, uint8_t form)
 }
 
 /* Reads this text as the file. */
-static bool edit(const struct roots *r, const struct boot_place *p, const char *text, size_t n, struct boot_edit *ret)
+static bool edit(const struct roots *r, const struct boot_place *p, const char *text, size_t n,
+                 struct boot_edit *ret)
 {
         const char *why = NULL;
         int k;
@@ -76,7 +77,8 @@ static void check(const struct roots *r, const struct boot_place *p, const char 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         char *text = fuzz_text(data, size);
-        const struct boot_place *p = size > 0 && !strstr(text + 1, "1209:5a5a:u") ? place(fuzz_roots(), data[0]) : NULL;
+        const struct boot_place *p =
+                size > 0 && !strstr(text + 1, "1209:5a5a:u") ? place(fuzz_roots(), data[0]) : NULL;
 
         /* Entries for each kernel are not changed. */
         if (p && p->form != BOOT_ENTRIES)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* uasd.conf, fstab, crypttab, system.conf and the kernel command line, the kind in the first byte. */
+/* uasd.conf, fstab, crypttab, system.conf and the kernel command line, the kind in the first byte.
+ */
 #include <ctype.h>
 
 #include "common/names.h"
@@ -19,22 +20,25 @@ static bool writable(const char *serial)
 {
         size_t n = strlen(serial);
 
-        return n <= 20 && !strpbrk(serial, "];#\r\n\t\v\f") && !isspace((unsigned char) serial[n - 1]);
+        return n <= 20 && !strpbrk(serial, "];#\r\n\t\v\f") &&
+               !isspace((unsigned char) serial[n - 1]);
 }
 
 static size_t print(const struct config *c, char *ret, size_t size)
 {
-        int n = snprintf(ret, size, "[uasd]\nPolicy=%s\nQuietSec=%lluus\nHoldSec=%lluus\nUnknown=%s\n",
-                         policy_to_string(c->policy), (unsigned long long) c->quiet_usec, (unsigned long long) c->hold_usec,
-                         driver_to_string(c->unknown_target));
+        int n = snprintf(ret, size,
+                         "[uasd]\nPolicy=%s\nQuietSec=%lluus\nHoldSec=%lluus\nUnknown=%s\n",
+                         policy_to_string(c->policy), (unsigned long long) c->quiet_usec,
+                         (unsigned long long) c->hold_usec, driver_to_string(c->unknown_target));
 
         for (size_t i = 0; i < c->n_rules; i++) {
                 const struct disk_rule *r = &c->rules[i];
 
                 if (*r->serial && !writable(r->serial))
                         continue;
-                n += snprintf(ret + n, size - (size_t) n, "[Disk %04x:%04x%s%s]\nPolicy=%s\n", r->vid, r->pid,
-                              *r->serial ? ":" : "", r->serial, policy_to_string(r->policy));
+                n += snprintf(ret + n, size - (size_t) n, "[Disk %04x:%04x%s%s]\nPolicy=%s\n",
+                              r->vid, r->pid, *r->serial ? ":" : "", r->serial,
+                              policy_to_string(r->policy));
                 CHECK((size_t) n < size);
         }
         return (size_t) n;
@@ -44,8 +48,8 @@ static void same(const struct config *a, const struct config *b)
 {
         size_t at = 0;
 
-        CHECK(a->policy == b->policy && a->quiet_usec == b->quiet_usec && a->hold_usec == b->hold_usec &&
-              a->unknown_target == b->unknown_target);
+        CHECK(a->policy == b->policy && a->quiet_usec == b->quiet_usec &&
+              a->hold_usec == b->hold_usec && a->unknown_target == b->unknown_target);
         for (size_t i = 0; i < a->n_rules; i++) {
                 const struct disk_rule *r = &a->rules[i], *s;
 
@@ -55,7 +59,8 @@ static void same(const struct config *a, const struct config *b)
                 s = &b->rules[at++];
                 CHECK(r->vid == s->vid && r->pid == s->pid && r->policy == s->policy);
                 CHECK(streq(r->serial, s->serial));
-                CHECK(config_policy(a, r->vid, r->pid, r->serial) == config_policy(b, r->vid, r->pid, r->serial));
+                CHECK(config_policy(a, r->vid, r->pid, r->serial) ==
+                      config_policy(b, r->vid, r->pid, r->serial));
         }
         CHECK(at == b->n_rules);
 }
@@ -83,7 +88,8 @@ static void check_conf(const struct roots *r, const uint8_t *data, size_t size)
         config_done(&again);
 }
 
-static void check_timeouts(const struct roots *r, int dirfd, const char *file, const uint8_t *data, size_t size)
+static void check_timeouts(const struct roots *r, int dirfd, const char *file, const uint8_t *data,
+                           size_t size)
 {
         uint64_t usec = 0;
         int k;

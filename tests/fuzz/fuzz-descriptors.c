@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Descriptors as sysfs shows them: the device wrote them. The first two bytes: configuration and interface. */
+/* Descriptors as sysfs shows them: the device wrote them. The first two bytes: configuration and
+ * interface. */
 #include "core/facts.h"
 #include "core/link.h"
 
@@ -7,7 +8,8 @@
 
 enum { DEVICE_SIZE = 18 };
 
-static int parse(const uint8_t *data, size_t size, uint8_t configuration, uint8_t interface, struct uas_caps *ret)
+static int parse(const uint8_t *data, size_t size, uint8_t configuration, uint8_t interface,
+                 struct uas_caps *ret)
 {
         /* The exact size lets ASan detect a read past the end. */
         uint8_t *exact = malloc(size ? size : 1);
@@ -22,8 +24,9 @@ static int parse(const uint8_t *data, size_t size, uint8_t configuration, uint8_
 
 static bool same(const struct uas_caps *a, const struct uas_caps *b)
 {
-        return a->bot == b->bot && a->uas == b->uas && a->pipes == b->pipes && a->uas_alt == b->uas_alt &&
-               a->max_power == b->max_power && a->status_streams == b->status_streams;
+        return a->bot == b->bot && a->uas == b->uas && a->pipes == b->pipes &&
+               a->uas_alt == b->uas_alt && a->max_power == b->max_power &&
+               a->status_streams == b->status_streams;
 }
 
 /* The same bytes as a BOS. */
@@ -62,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(!caps.pipes || caps.uas);
         CHECK(caps.uas || caps.uas_alt == 0);
         CHECK(caps.pipes || caps.status_streams == 0);
-        CHECK(caps.status_streams <= 65536 && (caps.status_streams & (caps.status_streams - 1)) == 0);
+        CHECK(caps.status_streams <= 65536 &&
+              (caps.status_streams & (caps.status_streams - 1)) == 0);
 
         /* Bytes after the selected configuration have no effect. */
         total = (size_t) data[DEVICE_SIZE + 2] | (size_t) data[DEVICE_SIZE + 3] << 8;

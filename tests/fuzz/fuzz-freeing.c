@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The commands that free a disk, which people paste into a root shell. Users choose the names of mount points, volumes and units.
- * Lines: a kind, then the texts. A command is known words and then at most one word that a shell reads as that name.
+ * The commands that free a disk, which people paste into a root shell. Users choose the names of
+ * mount points, volumes and units. Lines: a kind, then the texts. A command is known words and then
+ * at most one word that a shell reads as that name.
  */
 #include "core/disk.h"
 #include "core/remedy.h"
 
 #include "fuzz.h"
 
-/* Reads one word as a POSIX shell does. False: another character than a name's has a meaning there. */
+/* Reads one word as a POSIX shell does. False: another character than a name's has a meaning there.
+ */
 static bool shell_word(const char *s, char *ret)
 {
-        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+        static const char plain[] =
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
 
         while (*s)
                 if (*s == '\'') {
@@ -65,7 +68,8 @@ static void check_holder(const char *name, const char *mapping, const char *uuid
                 const char *p = mapping;
 
                 for (const char *o = operand; *o; o++, p++)
-                        CHECK(*o == '-' ? *p == '-' && *++p == '-' : *o == *p || (*o == '/' && *p == '-'));
+                        CHECK(*o == '-' ? *p == '-' && *++p == '-'
+                                        : *o == *p || (*o == '/' && *p == '-'));
                 CHECK(!*p && strchr(operand, '/'));
         } else if (id == REMEDY_ARRAY)
                 CHECK(streq(operand + strlen("/dev/"), name));
@@ -75,8 +79,11 @@ static void check_holder(const char *name, const char *mapping, const char *uuid
 
 static void check_user(uint8_t kind, char *where, char *unit)
 {
-        struct user u = {
-                .kind = (enum user_kind)(kind % _USER_KIND_MAX), .device = "sda1", .where = where, .unit = unit, .pid = 7};
+        struct user u = {.kind = (enum user_kind)(kind % _USER_KIND_MAX),
+                         .device = "sda1",
+                         .where = where,
+                         .unit = unit,
+                         .pid = 7};
         char operand[REMEDY_OPERAND_MAX] = "";
 
         check_command(freeing_user(&u, operand), operand);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Records of /dev/kmsg, with a NUL between: programs write there too, and the kernel prints names that devices report. */
+/* Records of /dev/kmsg, with a NUL between: programs write there too, and the kernel prints names
+ * that devices report. */
 #include "core/trouble.h"
 
 #include "fuzz.h"
@@ -14,13 +15,15 @@ static void check_round_trip(const struct kmsg *k)
 {
         char record[512];
         struct kmsg again;
-        int n = snprintf(record, sizeof(record), "%u,%llu,%llu,-;%s\n SUBSYSTEM=%s\n DEVICE=%s\n", k->user ? 11U : 3U,
-                         (unsigned long long) k->seq, (unsigned long long) k->usec, k->text, k->subsystem, k->device);
+        int n = snprintf(record, sizeof(record), "%u,%llu,%llu,-;%s\n SUBSYSTEM=%s\n DEVICE=%s\n",
+                         k->user ? 11U : 3U, (unsigned long long) k->seq,
+                         (unsigned long long) k->usec, k->text, k->subsystem, k->device);
 
         CHECK(n > 0 && (size_t) n < sizeof(record));
         CHECK(kmsg_parse(record, &again) == 0);
-        CHECK(k->user == again.user && k->seq == again.seq && k->usec == again.usec && streq(k->text, again.text) &&
-              streq(k->subsystem, again.subsystem) && streq(k->device, again.device));
+        CHECK(k->user == again.user && k->seq == again.seq && k->usec == again.usec &&
+              streq(k->text, again.text) && streq(k->subsystem, again.subsystem) &&
+              streq(k->device, again.device));
 }
 
 static void check_trouble(struct trouble *t, const struct sign *s, uint64_t usec)
@@ -30,16 +33,22 @@ static void check_trouble(struct trouble *t, const struct sign *s, uint64_t usec
         trouble_take(t, s, usec, &f);
         CHECK(t->n <= BURSTS_MAX);
         CHECK(f.finding <= FINDING_BROKEN && f.blame < _BLAME_MAX);
-        CHECK(f.finding != FINDING_BROKEN || (f.blame == BLAME_BRIDGE && t->driver != DRIVER_USB_STORAGE));
-        CHECK(f.finding != FINDING_CLEARED || (f.blame != BLAME_BRIDGE && t->driver == DRIVER_USB_STORAGE));
+        CHECK(f.finding != FINDING_BROKEN ||
+              (f.blame == BLAME_BRIDGE && t->driver != DRIVER_USB_STORAGE));
+        CHECK(f.finding != FINDING_CLEARED ||
+              (f.blame != BLAME_BRIDGE && t->driver == DRIVER_USB_STORAGE));
         CHECK((f.finding != FINDING_BLAMED && f.finding != FINDING_BROKEN) || f.what);
-        CHECK(blame_sentence(f.blame) && blame_from_string(blame_to_string(f.blame)) == (int) f.blame);
+        CHECK(blame_sentence(f.blame) &&
+              blame_from_string(blame_to_string(f.blame)) == (int) f.blame);
 }
 
 static void check_one(const uint8_t *data, size_t size, struct trouble *t)
 {
-        static const struct facts facts = {
-                .interface = "2-1:1.0", .port = "2-1", .busnum = 2, .devnum = 5, .controller = "xhci_hcd"};
+        static const struct facts facts = {.interface = "2-1:1.0",
+                                           .port = "2-1",
+                                           .busnum = 2,
+                                           .devnum = 5,
+                                           .controller = "xhci_hcd"};
         char *exact = calloc(size + 1, 1);
         struct kmsg k = {.seq = 12345};
         struct sign s;

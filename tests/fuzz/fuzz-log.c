@@ -27,7 +27,8 @@ static void check_disks(const struct replay *r)
                 CHECK(d->facts.port[0] && strlen(d->facts.port) < sizeof(d->facts.port));
                 CHECK(strlen(d->host) < sizeof(d->host) &&
                       strlen(d->facts.controller_device) < sizeof(d->facts.controller_device));
-                CHECK(d->blame < _BLAME_MAX && (d->worst != FINDING_NONE || d->blame == BLAME_NONE));
+                CHECK(d->blame < _BLAME_MAX &&
+                      (d->worst != FINDING_NONE || d->blame == BLAME_NONE));
                 for (size_t j = 0; j < i; j++) /* a port has one disk */
                         CHECK(!streq(r->disks[j].facts.port, d->facts.port));
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * modprobe.d and the kernel command line, which admins and packages write. 'r': the rest is a file of /etc, after a NUL one of
- * /usr/lib, after another the command line. Otherwise: lines of a value each, from which the test makes options as modprobe reads
- * them.
+ * modprobe.d and the kernel command line, which admins and packages write. 'r': the rest is a file
+ * of /etc, after a NUL one of /usr/lib, after another the command line. Otherwise: lines of a value
+ * each, from which the test makes options as modprobe reads them.
  */
 #include "sys/quirks/quirks.h"
 
@@ -13,7 +13,8 @@
 #define ETC_FILE "/etc/modprobe.d/b.conf"
 #define LIB_FILE "/usr/lib/modprobe.d/a.conf"
 
-static void write_all(const struct roots *r, const char *etc, const char *lib, const char *command_line)
+static void write_all(const struct roots *r, const char *etc, const char *lib,
+                      const char *command_line)
 {
         fuzz_file(r->etc, "modprobe.d/b.conf", etc, strlen(etc));
         fuzz_file(r->lib, "modprobe.d/a.conf", lib, strlen(lib));
@@ -60,16 +61,19 @@ static void check_raw(const struct roots *r, char *etc, char *lib, char *command
         write_all(r, etc, lib, command_line);
         CHECK(modprobe_quirk_lines(r, &l) == 0);
         /* In the order of the files' names, then of their lines; the command line comes last. */
-        for (unsigned line = 0; i < l.n && l.list[i].file && streq(l.list[i].file, LIB_FILE); line = l.list[i++].line) {
+        for (unsigned line = 0; i < l.n && l.list[i].file && streq(l.list[i].file, LIB_FILE);
+             line = l.list[i++].line) {
                 CHECK(l.list[i].source == QUIRK_MODPROBE && l.list[i].line >= line);
                 check_value(l.list + i, lib);
         }
-        for (unsigned line = 0; i < l.n && l.list[i].file && streq(l.list[i].file, ETC_FILE); line = l.list[i++].line) {
+        for (unsigned line = 0; i < l.n && l.list[i].file && streq(l.list[i].file, ETC_FILE);
+             line = l.list[i++].line) {
                 CHECK(l.list[i].source == QUIRK_MODPROBE && l.list[i].line >= line);
                 check_value(l.list + i, etc);
         }
         for (; i < l.n; i++) {
-                CHECK(l.list[i].source == QUIRK_COMMAND_LINE && !l.list[i].file && l.list[i].line == 0);
+                CHECK(l.list[i].source == QUIRK_COMMAND_LINE && !l.list[i].file &&
+                      l.list[i].line == 0);
                 CHECK(strstr(command_line, l.list[i].value));
         }
         check_last(r, &l);
@@ -101,8 +105,9 @@ static void put(FILE *f, unsigned form, const char *value)
 
         if (form == 0 && (has_blank(value) || !*value))
                 form = 1;
-        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wformat-nonliteral\"")(void)
-                fprintf(f, forms[form], value);
+        _Pragma("GCC diagnostic push")
+                _Pragma("GCC diagnostic ignored \"-Wformat-nonliteral\"")(void)
+                        fprintf(f, forms[form], value);
         _Pragma("GCC diagnostic pop")
 }
 
@@ -123,7 +128,8 @@ static void check_made(const struct roots *r, char *text)
         CHECK(fclose(f) == 0);
         write_all(r, made, "alias x y\n", "ro usb-storage.delay_use=1 usb_storage.quirks=1:2:u");
         CHECK(modprobe_quirk_lines(r, &l) == 0);
-        CHECK(l.n == n + 1 && l.list[n].source == QUIRK_COMMAND_LINE && streq(l.list[n].value, "1:2:u"));
+        CHECK(l.n == n + 1 && l.list[n].source == QUIRK_COMMAND_LINE &&
+              streq(l.list[n].value, "1:2:u"));
         for (size_t i = 0; i < n; i++)
                 CHECK(streq(l.list[i].value, values[i]) && streq(l.list[i].file, ETC_FILE));
         check_last(r, &l);

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * mountinfo and swaps: users name mount points, sources and swap files. 'r': the rest is mountinfo, and after a NUL swaps.
- * Otherwise: lines of a mount point and a source each, from which the test makes a table as the kernel writes it.
+ * mountinfo and swaps: users name mount points, sources and swap files. 'r': the rest is mountinfo,
+ * and after a NUL swaps. Otherwise: lines of a mount point and a source each, from which the test
+ * makes a table as the kernel writes it.
  */
 #include "core/disk.h"
 #include "fuzz.h"
 #include "sys/users/users.h"
 
 static struct block parts[] = {{"sda1", 8, 1}, {"sda2", 8, 2}};
-static const struct lun lun = {.scsi = "0:0:0:0", .sg = "sg0", .disk = {"sda", 8, 0}, .parts = parts, .n_parts = 2};
+static const struct lun lun = {
+        .scsi = "0:0:0:0", .sg = "sg0", .disk = {"sda", 8, 0}, .parts = parts, .n_parts = 2};
 
 static void check_user(const struct user *u)
 {
         CHECK(u->kind < _USER_KIND_MAX);
-        CHECK(streq(u->device, "sda") || streq(u->device, "sda1") || streq(u->device, "sda2") || streq(u->device, "sg0"));
+        CHECK(streq(u->device, "sda") || streq(u->device, "sda1") || streq(u->device, "sda2") ||
+              streq(u->device, "sg0"));
 }
 
 static void check_raw(struct roots *r, const uint8_t *data, size_t size)
@@ -75,7 +78,8 @@ static void check_table(struct roots *r, char *text)
         for (size_t i = 0; i < n_users; i++) {
                 check_user(&users[i]);
                 CHECK(users[i].kind == USER_MOUNT);
-                CHECK(users[i].where && users[i].where[0] == '/' && streq(users[i].where + 1, where[seen]));
+                CHECK(users[i].where && users[i].where[0] == '/' &&
+                      streq(users[i].where + 1, where[seen]));
                 seen++;
         }
         CHECK(seen == n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The quirks string of usb_storage, which any program may have written. A bridge first, then the string. */
+/* The quirks string of usb_storage, which any program may have written. A bridge first, then the
+ * string. */
 #include "core/quirks.h"
 
 #include "fuzz.h"
@@ -14,10 +15,12 @@ static bool letters_well_formed(const char *s)
         return true;
 }
 
-/* The entry that a switch writes makes the target possible, concerns only this bridge, and can be removed. */
+/* The entry that a switch writes makes the target possible, concerns only this bridge, and can be
+ * removed. */
 static void check_entry(const char *string, const struct bridge *b, enum driver target)
 {
-        char entry[QUIRK_ENTRY_MAX], again[QUIRK_ENTRY_MAX], letters[QUIRK_ENTRY_MAX], before[QUIRK_ENTRY_MAX];
+        char entry[QUIRK_ENTRY_MAX], again[QUIRK_ENTRY_MAX], letters[QUIRK_ENTRY_MAX],
+                before[QUIRK_ENTRY_MAX];
         char with[QUIRKS_MAX + 1], without[QUIRKS_MAX + 1];
         uint16_t other = (uint16_t) (b->pid + 1);
         int k = quirks_entry(string, b, target, entry), r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files in /run/uasd, /etc/uasd and /var/lib/uasd. The first byte selects the kind. uasd reads back what it wrote, for every
- * previous content of the file. */
+/* Files in /run/uasd, /etc/uasd and /var/lib/uasd. The first byte selects the kind. uasd reads back
+ * what it wrote, for every previous content of the file. */
 #include <fcntl.h>
 
 #include "common/names.h"
@@ -30,8 +30,10 @@ static uint64_t attached(const struct roots *r, unsigned bus, unsigned dev)
         (void) snprintf(text, sizeof(text), "189:%u\n", (bus - 1) * 128 + dev - 1);
         fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/dev", text, strlen(text));
         fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/" INTERFACE "/bInterfaceNumber", "00\n", 3);
-        CHECK(symlinkat("2-1/" INTERFACE, r->sys, SYSFS_USB_DEVICES "/" INTERFACE) == 0 || errno == EEXIST);
-        CHECK(attachment_now(r, INTERFACE, &id) == 0 && id.busnum == bus && id.devnum == dev && id.inode > 0);
+        CHECK(symlinkat("2-1/" INTERFACE, r->sys, SYSFS_USB_DEVICES "/" INTERFACE) == 0 ||
+              errno == EEXIST);
+        CHECK(attachment_now(r, INTERFACE, &id) == 0 && id.busnum == bus && id.devnum == dev &&
+              id.inode > 0);
         return id.inode;
 }
 
@@ -51,15 +53,17 @@ static void check_record(struct roots *r, const uint8_t *data, size_t size)
         CHECK(record_check(&a) == 0);
         a.lock = close_keep_errno(a.lock);
         CHECK(record_load(&b) == 1);
-        CHECK(a.from == b.from && a.to == b.to && a.moved == b.moved && a.holding == b.holding && a.n_disks == b.n_disks &&
-              streq(a.step, b.step));
+        CHECK(a.from == b.from && a.to == b.to && a.moved == b.moved && a.holding == b.holding &&
+              a.n_disks == b.n_disks && streq(a.step, b.step));
         record_end(&b);
 }
 
 static void check_hold(struct roots *r, const uint8_t *data, size_t size)
 {
-        struct facts f = {
-                .interface = INTERFACE, .port = "2-1", .busnum = number(data, size, 0), .devnum = number(data, size, 1)};
+        struct facts f = {.interface = INTERFACE,
+                          .port = "2-1",
+                          .busnum = number(data, size, 0),
+                          .devnum = number(data, size, 1)};
         struct hold_mark m = {0}, again;
         uint64_t deadline;
 
@@ -73,24 +77,36 @@ static void check_hold(struct roots *r, const uint8_t *data, size_t size)
 
 static void check_attachment(struct roots *r, const uint8_t *data, size_t size)
 {
-        const struct facts f = {.interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5, .inode = attached(r, 2, 5)};
+        const struct facts f = {.interface = INTERFACE,
+                                .port = "2-1",
+                                .busnum = 2,
+                                .devnum = 5,
+                                .inode = attached(r, 2, 5)};
         struct attachment_mark m = {0}, again;
         char name[ATTACHMENT_MAX];
 
         fuzz_file(r->run, path_join(RUN_ATTACHMENT "/", facts_attachment(&f, name)), data, size);
         CHECK(attachment_read(r, &f, &m) == 1);
-        CHECK(m.override_target == DRIVER_NONE || m.override_target == DRIVER_UAS || m.override_target == DRIVER_USB_STORAGE);
+        CHECK(m.override_target == DRIVER_NONE || m.override_target == DRIVER_UAS ||
+              m.override_target == DRIVER_USB_STORAGE);
         CHECK(attachment_change(r, &f, MARK_ALL, &m) == 0);
         CHECK(attachments_prune(r, NULL) == 0); /* it is still plugged in */
         CHECK(attachment_read(r, &f, &again) == 1);
-        CHECK(m.tried == again.tried && m.released == again.released && m.no_auto == again.no_auto &&
-              m.override_target == again.override_target && m.override_forced == again.override_forced);
+        CHECK(m.tried == again.tried && m.released == again.released &&
+              m.no_auto == again.no_auto && m.override_target == again.override_target &&
+              m.override_forced == again.override_forced);
 }
 
-/* The file from the input, then strings that the device chooses. Those are read back byte by byte. */
+/* The file from the input, then strings that the device chooses. Those are read back byte by byte.
+ */
 static void check_strings(struct roots *r, const uint8_t *data, size_t size)
 {
-        struct facts f = {.interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5, .vid = 0x1209, .pid = 0x5a5a},
+        struct facts f = {.interface = INTERFACE,
+                          .port = "2-1",
+                          .busnum = 2,
+                          .devnum = 5,
+                          .vid = 0x1209,
+                          .pid = 0x5a5a},
                      kept = f;
         char *text = fuzz_text(data, size), *rest = text, name[ATTACHMENT_MAX];
 
@@ -105,15 +121,18 @@ static void check_strings(struct roots *r, const uint8_t *data, size_t size)
         CHECK(strings_keep(r, &f) == 0);
         CHECK(attachments_prune(r, NULL) == 0);
         CHECK(strings_kept(r, &kept));
-        CHECK(streq(kept.manufacturer, f.manufacturer) && streq(kept.product, f.product) && streq(kept.serial, f.serial));
+        CHECK(streq(kept.manufacturer, f.manufacturer) && streq(kept.product, f.product) &&
+              streq(kept.serial, f.serial));
         free(text);
 }
 
-/* A serial number that the device chooses, then the file. Lines of other disks stay, and no line is added in their name. */
+/* A serial number that the device chooses, then the file. Lines of other disks stay, and no line is
+ * added in their name. */
 static void check_policy(struct roots *r, const uint8_t *data, size_t size)
 {
         struct facts f = {.interface = INTERFACE, .port = "2-1", .vid = 0x1209, .pid = 0x5a5a};
-        const struct facts other = {.interface = "2-2:1.0", .port = "2-2", .vid = 0x1209, .pid = 0x5a5a, .serial = "X"};
+        const struct facts other = {
+                .interface = "2-2:1.0", .port = "2-2", .vid = 0x1209, .pid = 0x5a5a, .serial = "X"};
         enum policy p = POLICY_AUTO, others = POLICY_AUTO, now = POLICY_AUTO;
         bool forced = false, forced_now = false, unused;
         char *text = fuzz_text(data, size), *rest = text;
@@ -140,8 +159,9 @@ static void check_policy(struct roots *r, const uint8_t *data, size_t size)
 
 static bool same_history(const struct history *a, const struct history *b)
 {
-        return a->state == b->state && a->firmware == b->firmware && streq(a->kernel, b->kernel) && streq(a->boot, b->boot) &&
-               streq(a->date, b->date) && a->lost == b->lost && a->failed == b->failed && a->distrusted == b->distrusted;
+        return a->state == b->state && a->firmware == b->firmware && streq(a->kernel, b->kernel) &&
+               streq(a->boot, b->boot) && streq(a->date, b->date) && a->lost == b->lost &&
+               a->failed == b->failed && a->distrusted == b->distrusted;
 }
 
 /* One line is read as it was written. The reason has been made harmless before. */
@@ -161,7 +181,8 @@ static void check_history_line(const char *value)
         if (h.kernel[0] && h.boot[0] && h.date[0]) /* an empty field is written as "-" */
                 CHECK(same_history(&h, &again));
         if (!strpbrk(h.reason, "\\") && again.reason[0])
-                CHECK(strncmp(again.reason, h.reason, strspn(h.reason, "abcdefghijklmnopqrstuvwxyz ")) == 0);
+                CHECK(strncmp(again.reason, h.reason,
+                              strspn(h.reason, "abcdefghijklmnopqrstuvwxyz ")) == 0);
 }
 
 /* A serial number that the device chooses, then the file. Only its own line changes. */
@@ -174,7 +195,8 @@ static void check_history(struct roots *r, const uint8_t *data, size_t size)
                           .bcd = 0x114,
                           .controller_device = "0000:00:14.0"};
         struct facts other = f;
-        const struct history distrusted = {.state = HISTORY_DISTRUSTED, .lost = true, .reason = "it had to be reset"};
+        const struct history distrusted = {
+                .state = HISTORY_DISTRUSTED, .lost = true, .reason = "it had to be reset"};
         struct history now, before;
         char *text = fuzz_text(data, size), *rest = text;
         int k, had;
@@ -224,7 +246,8 @@ static void check_limits(struct roots *r, const uint8_t *data, size_t size)
         CHECK(l.hold > 0 && l.device_timeout > 0);
         CHECK(limits_write(dirfd, &l) == 0);
         k = limits_read(r, &again);
-        CHECK(k == 0 ? again.hold == l.hold / 1000 * 1000 && again.device_timeout == l.device_timeout / 1000 * 1000
+        CHECK(k == 0 ? again.hold == l.hold / 1000 * 1000 &&
+                               again.device_timeout == l.device_timeout / 1000 * 1000
                      : l.hold < 1000 || l.device_timeout < 1000);
 }
 
@@ -234,8 +257,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 uint8_t kind;
                 void (*check)(struct roots *r, const uint8_t *data, size_t size);
         } kinds[] = {
-                {'s', check_record}, {'h', check_hold},    {'a', check_attachment}, {'p', check_policy},
-                {'l', check_limits}, {'y', check_history}, {'n', check_strings},
+                {'s', check_record},  {'h', check_hold},   {'a', check_attachment},
+                {'p', check_policy},  {'l', check_limits}, {'y', check_history},
+                {'n', check_strings},
         };
 
         for (size_t i = 0; size > 0 && i < ELEMENTSOF(kinds); i++)

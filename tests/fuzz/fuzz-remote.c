@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Messages of uasd on another machine, which may be of another version, or hostile. libsystemd checks their form; the test makes
- * well-formed messages whose types, names, values and nesting come from the input. Lines of a text: each opens or closes a
- * container, or is a value.
+ * Messages of uasd on another machine, which may be of another version, or hostile. libsystemd
+ * checks their form; the test makes well-formed messages whose types, names, values and nesting
+ * come from the input. Lines of a text: each opens or closes a container, or is a value.
  */
 #include "client/remote.h"
 
@@ -30,13 +30,14 @@ static void put_number(sd_bus_message *m, char type, const char *value)
 {
         uint64_t v = strtoull(value, NULL, 10);
 
-        (void) sd_bus_message_append_basic(m, type, &v); /* all numbers are little-endian here, and a part of it */
+        (void) sd_bus_message_append_basic(
+                m, type, &v); /* all numbers are little-endian here, and a part of it */
 }
 
 /*
- * "(CONTENTS", "{CONTENTS", "[CONTENTS" and "<CONTENTS" open a struct, an entry of a dictionary, an array and a variant; ")"
- * closes. Otherwise the first character is a type, and the rest its value. sd-bus refuses what does not fit, so such a line has
- * no effect.
+ * "(CONTENTS", "{CONTENTS", "[CONTENTS" and "<CONTENTS" open a struct, an entry of a dictionary, an
+ * array and a variant; ")" closes. Otherwise the first character is a type, and the rest its value.
+ * sd-bus refuses what does not fit, so such a line has no effect.
  */
 static void put_line(sd_bus_message *m, const char *line)
 {
@@ -59,9 +60,11 @@ static void check_view(const struct view *v)
         const struct facts *f = &v->disk.facts;
         char text[1024];
 
-        CHECK(f->interface[0] && strlen(f->interface) < sizeof(f->interface) && strlen(f->serial) < sizeof(f->serial));
+        CHECK(f->interface[0] && strlen(f->interface) < sizeof(f->interface) &&
+              strlen(f->serial) < sizeof(f->serial));
         CHECK(strlen(v->reason) < sizeof(v->reason) && strlen(v->history) < sizeof(v->history));
-        CHECK(v->disk.state < _STATE_MAX && f->policy < _POLICY_MAX && f->driver < _DRIVER_MAX && f->verdict < _VERDICT_MAX);
+        CHECK(v->disk.state < _STATE_MAX && f->policy < _POLICY_MAX && f->driver < _DRIVER_MAX &&
+              f->verdict < _VERDICT_MAX);
         (void) view_label(v, text);
         (void) view_block_names(v, text, sizeof(text));
         (void) view_product(v, text, sizeof(text));
@@ -109,7 +112,8 @@ static int parse_step(sd_bus_message *m)
         struct job_step s = {};
         int r = remote_parse_step(m, &s);
 
-        CHECK(strlen(s.disk) < sizeof(s.disk) && strlen(s.state) < sizeof(s.state) && strlen(s.step) < sizeof(s.step));
+        CHECK(strlen(s.disk) < sizeof(s.disk) && strlen(s.state) < sizeof(s.state) &&
+              strlen(s.step) < sizeof(s.step));
         return r;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The output of smartctl, which has strings of the disk. 't': the entry of its data base. Otherwise: its JSON about a disk. */
+/* The output of smartctl, which has strings of the disk. 't': the entry of its data base.
+ * Otherwise: its JSON about a disk. */
 #include "ctl/health.h"
 
 #include <limits.h>

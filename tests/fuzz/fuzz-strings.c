@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names from devices and users, on their way to a terminal or the journal; and the parsers of names. */
+/* Names from devices and users, on their way to a terminal or the journal; and the parsers of
+ * names. */
 #include <limits.h>
 
 #include "core/facts.h"
@@ -14,7 +15,8 @@ static void check_harmless(const char *s)
 
                 CHECK(*p >= 0x20 && *p != 0x7f && *p != 0xc0 && *p != 0xc1 && *p < 0xf5);
                 CHECK(*p < 0x80 || *p >= 0xc0);
-                CHECK(!(*p == 0xc2 && p[1] < 0xa0)); /* C1 controls: some terminals interpret these, too */
+                CHECK(!(*p == 0xc2 &&
+                        p[1] < 0xa0)); /* C1 controls: some terminals interpret these, too */
                 while (more-- > 0) {
                         p++;
                         CHECK((*p & 0xc0) == 0x80);
@@ -46,12 +48,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(n < sizeof(small) && strncmp(small, whole, n) == 0);
 
         if (interface_name_valid(text)) {
-                CHECK(strlen(text) < INTERFACE_NAME_MAX && !strpbrk(text, "/%@ \n") && strchr(text, ':'));
+                CHECK(strlen(text) < INTERFACE_NAME_MAX && !strpbrk(text, "/%@ \n") &&
+                      strchr(text, ':'));
                 CHECK(text[0] != '.');
         }
         if (parse_uint(text, 10, ULLONG_MAX, &v) == 0) {
                 (void) snprintf(small, sizeof(small), "%llu", v);
-                CHECK(streq(small, text + strspn(text, "0")) || (v == 0 && strspn(text, "0") == strlen(text)));
+                CHECK(streq(small, text + strspn(text, "0")) ||
+                      (v == 0 && strspn(text, "0") == strlen(text)));
         }
         if (parse_uint(text, 16, 0xffff, &v) == 0)
                 CHECK(v <= 0xffff);

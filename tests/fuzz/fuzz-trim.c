@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The VPD pages of a disk. The first two bytes: block size and the length of page B2; then that page, and page B0. */
+/* The VPD pages of a disk. The first two bytes: block size and the length of page B2; then that
+ * page, and page B0. */
 #include "core/trim.h"
 
 #include "fuzz.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* udev's record of a device, which is the whole input. Its properties come from the device through udev's rules. */
+/* udev's record of a device, which is the whole input. Its properties come from the device through
+ * udev's rules. */
 #include "sys/udev/udevdb.h"
 
 #include "common/names.h"
 #include "core/bridge-db.h"
 #include "fuzz.h"
 
-static const char *const keys[] = {PROP_HOLD, PROP_POLICY, PROP_VERDICT, "ID_SERIAL_SHORT", "ID_MODEL_ENC", "X"};
+static const char *const keys[] = {PROP_HOLD,         PROP_POLICY,    PROP_VERDICT,
+                                   "ID_SERIAL_SHORT", "ID_MODEL_ENC", "X"};
 
 static void check_decode(const char *value)
 {
@@ -24,7 +26,10 @@ static void check_round_trip(const struct roots *r, const char *value)
 {
         char *record = NULL, read[128];
         uint64_t usec;
-        int n = asprintf(&record, "S:disk/by-id/x\nE:OTHER=1\nE:UASD_POLICY=%s\nG:systemd\nQ:systemd\n", value), k;
+        int n = asprintf(&record,
+                         "S:disk/by-id/x\nE:OTHER=1\nE:UASD_POLICY=%s\nG:systemd\nQ:systemd\n",
+                         value),
+            k;
 
         CHECK(n > 0);
         fuzz_file(r->run, RUN_UDEV_DATA "/b8:0", record, (size_t) n);
@@ -57,7 +62,8 @@ static void check_database(const struct roots *r)
         free(record);
         CHECK(e.n_says <= DB_SAYS_MAX && strlen(e.chip) < sizeof(e.chip));
         for (size_t i = 0; i < e.n_says; i++)
-                CHECK(e.says[i].bcd_min <= e.says[i].bcd_max && e.says[i].host[0] && e.says[i].source[0] && e.says[i].date[0]);
+                CHECK(e.says[i].bcd_min <= e.says[i].bcd_max && e.says[i].host[0] &&
+                      e.says[i].source[0] && e.says[i].date[0]);
         db_weigh(&e, 0x0214, "x86_64", &w);
         CHECK(verdict_to_string(w.verdict) && !(w.conflict && w.verdict != VERDICT_UNKNOWN));
 }

@@ -12,17 +12,19 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A condition that holds for every input. */
-#define CHECK(condition)                                                                                                         \
-        do {                                                                                                                     \
-                if (!(condition)) {                                                                                              \
-                        (void) fprintf(stderr, "%s:%i: not so: %s\n", __FILE__, __LINE__, #condition);                           \
-                        abort();                                                                                                 \
-                }                                                                                                                \
+#define CHECK(condition)                                                                           \
+        do {                                                                                       \
+                if (!(condition)) {                                                                \
+                        (void) fprintf(stderr, "%s:%i: not so: %s\n", __FILE__, __LINE__,          \
+                                       #condition);                                                \
+                        abort();                                                                   \
+                }                                                                                  \
         } while (0)
 
 /* A copy of the exact size plus a NUL, so that ASan detects a read past the end. */
 char *fuzz_text(const uint8_t *data, size_t size);
-/* The text up to the next such character, which is removed. *rest is set to the text after it. NULL: the end. */
+/* The text up to the next such character, which is removed. *rest is set to the text after it.
+ * NULL: the end. */
 char *fuzz_field(char **rest, char end);
 
 /* The trees of a machine in a temporary folder, empty at first; the same ones at every call. */

@@ -47,7 +47,8 @@ static void remove_folder(void)
 
 struct roots *fuzz_roots(void)
 {
-        static const char *const trees[] = {"sys", "proc", "dev", "run", "etc", "usr", "usr/lib", "var"};
+        static const char *const trees[] = {"sys", "proc", "dev",     "run",
+                                            "etc", "usr",  "usr/lib", "var"};
 
         if (folder[0])
                 return &roots;

@@ -15,9 +15,10 @@
 #include "sys/io/roots.h"
 
 /*
- * uasd-hold and uasd-generator for the machine in the folder $TREE: the programs that they start and /dev/kmsg are in it, and its
- * "journal" gets what they report. They have a fourth of the time for an answer, PID 1 a tenth; "limits", if it exists, gets the
- * whole. Linked with --wrap=execv,open64,pid1_state,posix_spawn,roots_open,journal_send,timer_settime.
+ * uasd-hold and uasd-generator for the machine in the folder $TREE: the programs that they start
+ * and /dev/kmsg are in it, and its "journal" gets what they report. They have a fourth of the time
+ * for an answer, PID 1 a tenth; "limits", if it exists, gets the whole. Linked with
+ * --wrap=execv,open64,pid1_state,posix_spawn,roots_open,journal_send,timer_settime.
  */
 
 static const char *in_tree(const char *path)
@@ -42,12 +43,12 @@ int __wrap_execv(const char *path, char *const argv[])
         return __real_execv(in_tree(path), argv);
 }
 
-int __real_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                       char *const argv[], char *const env[]);
-int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                       char *const argv[], char *const env[]);
-int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                       char *const argv[], char *const env[])
+int __real_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
+                       const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
+int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
+                       const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
+int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
+                       const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
         return __real_posix_spawn(ret, in_tree(path), files, attr, argv, env);
 }
@@ -75,13 +76,17 @@ static void note(const char *what, usec_t usec)
 
         if (!f)
                 return;
-        (void) fprintf(f, "%s %llu\n", what, (unsigned long long) ((usec + USEC_PER_SEC / 2) / USEC_PER_SEC));
+        (void) fprintf(f, "%s %llu\n", what,
+                       (unsigned long long) ((usec + USEC_PER_SEC / 2) / USEC_PER_SEC));
         (void) fclose(f);
 }
 
-int __real_timer_settime(timer_t timer, int flags, const struct itimerspec *new, struct itimerspec *old);
-int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new, struct itimerspec *old);
-int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new, struct itimerspec *old)
+int __real_timer_settime(timer_t timer, int flags, const struct itimerspec *new,
+                         struct itimerspec *old);
+int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new,
+                         struct itimerspec *old);
+int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new,
+                         struct itimerspec *old)
 {
         static timer_t only;
         static bool set;
@@ -91,11 +96,14 @@ int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new,
         note(set && timer != only ? "second timer" : "answer", (usec_t) seconds * USEC_PER_SEC);
         only = timer;
         set = true;
-        return __real_timer_settime(timer, flags, &(struct itimerspec){.it_value = {seconds / 4, seconds % 4 * 250000000}}, old);
+        return __real_timer_settime(
+                timer, flags,
+                &(struct itimerspec){.it_value = {seconds / 4, seconds % 4 * 250000000}}, old);
 }
 
 /* weak: uasd-hold itself must not get libsystemd by this */
-__attribute__((weak)) int __real_pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret);
+__attribute__((weak)) int __real_pid1_state(sd_bus *pid1, struct awake deadline,
+                                            enum pid1_state *ret);
 int __wrap_pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret);
 int __wrap_pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret)
 {

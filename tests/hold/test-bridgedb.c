@@ -89,7 +89,8 @@ static void test_platform(void **state)
         assert_int_equal(strlen(text), PLATFORM_MAX - 1);
 }
 
-/* The verdict for the block device. A disk with a bad bridge stays on its driver, so there is no hold. */
+/* The verdict for the block device. A disk with a bad bridge stays on its driver, so there is no
+ * hold. */
 static void test_asked_of_udev(void **state)
 {
         const struct block_event e = {"sda", "add", "disk"};
@@ -119,13 +120,17 @@ static void test_decides(void **state)
                 {SAYS1 "bad;*;raspberrypi;A list;2026-11\n", VERDICT_BAD, REASON_VERDICT_BAD},
                 {SAYS1 "bad;*;brcm,bcm2711;A list;2026-11\n", VERDICT_BAD, REASON_VERDICT_BAD},
                 {SAYS1 "bad;*;x86;A list;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
-                {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_DB_2=good;*;*;B;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
-                {SAYS1 "bad;*;*;Linux 7.3 unusual_uas.h;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_DB_2=good;*;*;B;2026-11\n", VERDICT_UNKNOWN,
+                 REASON_UNKNOWN_BRIDGE},
+                {SAYS1 "bad;*;*;Linux 7.3 unusual_uas.h;2026-11\n", VERDICT_UNKNOWN,
+                 REASON_UNKNOWN_BRIDGE},
                 /* A row that uasd does not understand does not invalidate the others. */
                 {SAYS1 "sad\nE:UASD_DB_2=bad;*;*;B;2026-11\n", VERDICT_BAD, REASON_VERDICT_BAD},
                 {SAYS1 "\nE:UASD_DB_3=bad;*;*;B;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
-                {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_VERDICT=good\n", VERDICT_GOOD, REASON_FASTEST},
-                {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_VERDICT=unknown\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_VERDICT=good\n", VERDICT_GOOD,
+                 REASON_FASTEST},
+                {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_VERDICT=unknown\n", VERDICT_UNKNOWN,
+                 REASON_UNKNOWN_BRIDGE},
                 {"I:1\nE:UASD_VERDICT=bad\n", VERDICT_BAD, REASON_VERDICT_BAD},
                 {"I:1\nE:UASD_VERDICT=worse\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
         };
@@ -140,11 +145,13 @@ static void test_decides(void **state)
                 complete(t, table[i].record, &f);
                 decide(&f, &decision);
                 if (f.verdict != table[i].verdict || decision.reason != table[i].reason)
-                        fail_msg("row %zu: %s, %s", i, verdict_to_string(f.verdict), reason_to_string(decision.reason));
+                        fail_msg("row %zu: %s, %s", i, verdict_to_string(f.verdict),
+                                 reason_to_string(decision.reason));
         }
 }
 
-/* An entry that uasd-switch has added for the bind of a like disk does not decide about this one. */
+/* An entry that uasd-switch has added for the bind of a like disk does not decide about this one.
+ */
 static void test_bind_under_way(void **state)
 {
         static const struct {
@@ -174,8 +181,9 @@ static void test_strings(void **state)
         struct facts f = {.port = "2-1", .manufacturer = "from before"};
         struct tree *t = *state;
 
-        tree_write(t, RECORD,
-                   "I:1\nE:ID_VENDOR_ENC=A\\x20\\x26\\x20B\nE:ID_MODEL_ENC=Fast\\x20\\x20Disk\\x2f\nE:ID_SERIAL_SHORT=SN1\n");
+        tree_write(
+                t, RECORD,
+                "I:1\nE:ID_VENDOR_ENC=A\\x20\\x26\\x20B\nE:ID_MODEL_ENC=Fast\\x20\\x20Disk\\x2f\nE:ID_SERIAL_SHORT=SN1\n");
         strings_from_udev(&t->roots, &f);
         assert_string_equal(f.manufacturer, "A & B");
         assert_string_equal(f.product, "Fast  Disk/");
@@ -220,12 +228,14 @@ static void test_policy_and_marks(void **state)
 
                 tree_write(t, tree_attachment(t, "attachment"), marked[i].marks);
                 complete(t, marked[i].record, &f);
-                if (f.policy != marked[i].policy || f.policy_source != marked[i].source || f.policy_forced ||
-                    f.override_target != marked[i].target || f.override_forced != marked[i].forced ||
-                    !streq(f.trouble ?: "", marked[i].trouble ?: "") || f.trouble_cause != marked[i].cause)
+                if (f.policy != marked[i].policy || f.policy_source != marked[i].source ||
+                    f.policy_forced || f.override_target != marked[i].target ||
+                    f.override_forced != marked[i].forced ||
+                    !streq(f.trouble ?: "", marked[i].trouble ?: "") ||
+                    f.trouble_cause != marked[i].cause)
                         fail_msg("row %zu: %s by %s, to %s, %s", i, policy_to_string(f.policy),
-                                 policy_source_to_string(f.policy_source), driver_to_string(f.override_target),
-                                 f.trouble ?: "no trouble");
+                                 policy_source_to_string(f.policy_source),
+                                 driver_to_string(f.override_target), f.trouble ?: "no trouble");
         }
 }
 

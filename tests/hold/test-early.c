@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which disks are held, and which are switched, in an initramfs (the temporary folder is one), and in coldplug. */
+/* Which disks are held, and which are switched, in an initramfs (the temporary folder is one), and
+ * in coldplug. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,8 @@ static void config(struct tree *t, const char *line)
 
 static void attachment(struct tree *t, bool tried, bool released, bool cancelled)
 {
-        const struct attachment_mark m = {.tried = tried, .released = released, .cancelled = cancelled};
+        const struct attachment_mark m = {
+                .tried = tried, .released = released, .cancelled = cancelled};
 
         assert_int_equal(attachment_change(&t->roots, tree_facts(t), MARK_ALL, &m), 0);
 }
@@ -54,7 +56,9 @@ static bool held(struct tree *t, const char *action, const char *devtype, const 
 {
         struct hold_answer a = {.hold = false};
 
-        assert_int_equal(hold_decide(&t->roots, &(struct block_event){block, action, devtype}, no_arm, &a), 0);
+        assert_int_equal(
+                hold_decide(&t->roots, &(struct block_event){block, action, devtype}, no_arm, &a),
+                0);
         return a.hold;
 }
 
@@ -66,8 +70,9 @@ static void test_held(void **state)
         assert_true(held(&t, "add", "disk", "sda"));
         assert_true(held(&t, "add", "partition", "sda1"));
         assert_true(held(&t, "change", "disk", "sda"));
-        assert_false(tree_exists(&t, "run/uasd/hold/" TREE_INTERFACE)); /* nothing for the root file system */
-        tree_unlink(&t, "run/systemd/generator/uasd-hold");             /* nor is there a generator */
+        assert_false(tree_exists(
+                &t, "run/uasd/hold/" TREE_INTERFACE));      /* nothing for the root file system */
+        tree_unlink(&t, "run/systemd/generator/uasd-hold"); /* nor is there a generator */
         assert_true(held(&t, "add", "disk", "sda"));
         tree_unlink(&t, TREE_DIR "/driver");
         tree_link(&t, TREE_DIR "/driver", ON_UAS);
@@ -123,7 +128,8 @@ static void ignored(struct tree *t)
 }
 
 static void (*const not_held[])(struct tree *t) = {
-        waited_for, off, no_hold, off_everywhere, hold_sec_0, tried, released, cancelled, in_use, quirk, ignored,
+        waited_for, off,       no_hold, off_everywhere, hold_sec_0, tried,
+        released,   cancelled, in_use,  quirk,          ignored,
 };
 
 static void test_held_not(void **state)
@@ -167,7 +173,8 @@ static void fake_load(const char *module)
         loading = loading ?: now_boottime();
         (void) usleep(1000);
         if (streq(module, "sd_mod")) {
-                assert_int_equal(runs, 0); /* sd_mod is loaded before uasd-switch waits for the disk */
+                assert_int_equal(runs,
+                                 0); /* sd_mod is loaded before uasd-switch waits for the disk */
                 disks_known = true;
                 return;
         }
@@ -183,8 +190,9 @@ static void fake_load(const char *module)
 static void passed(struct tree *t)
 {
         tree_write(t, "proc/sys/kernel/osrelease", "6.1.0\n");
-        tree_write(t, "etc/uasd/history",
-                   "1209:5a5a:SN1@usb/hs/1=state=passed firmware=0100 kernel=6.1.0 boot=- date=- reason=\n");
+        tree_write(
+                t, "etc/uasd/history",
+                "1209:5a5a:SN1@usb/hs/1=state=passed firmware=0100 kernel=6.1.0 boot=- date=- reason=\n");
 }
 
 static int move(struct tree *t)
@@ -242,7 +250,8 @@ static void test_moved(void **state)
 
 static void test_moved_not(void **state)
 {
-        static void (*const rows[])(struct tree * t) = {off, no_hold, off_everywhere, hold_sec_0, tried, released, cancelled};
+        static void (*const rows[])(struct tree * t) = {off,   no_hold,  off_everywhere, hold_sec_0,
+                                                        tried, released, cancelled};
 
         for (size_t i = 0; i < 2 * ELEMENTSOF(rows); i++) {
                 int moves = i % 2; /* without the row's change it moves */
@@ -270,7 +279,8 @@ static void time_left(struct tree *t, uint64_t left)
 }
 static void no_patience(struct tree *t)
 {
-        time_left(t, 17 * USEC_PER_SEC); /* 10 for the switch, 5 for the rollback, 3 for the others */
+        time_left(t,
+                  17 * USEC_PER_SEC); /* 10 for the switch, 5 for the rollback, 3 for the others */
 }
 static void hold_never(struct tree *t)
 {
@@ -291,7 +301,8 @@ static void was_held(struct tree *t)
         assert_int_equal(hold_write(&t->roots, TREE_INTERFACE, &m), 0);
 }
 
-/* In the coldplug of the root file system, before udev announces the disk: then nothing has to wait for a hold. */
+/* In the coldplug of the root file system, before udev announces the disk: then nothing has to wait
+ * for a hold. */
 static void test_coldplug(void **state)
 {
         static void (*const rows[])(struct tree * t) = {
@@ -304,12 +315,15 @@ static void test_coldplug(void **state)
         reset();
         tree_make(&t);
         time_left(&t, 60 * USEC_PER_SEC);
-        assert_int_equal(move(&t), 0); /* the first trial needs a record and a watcher: it begins with a hold */
+        assert_int_equal(
+                move(&t),
+                0); /* the first trial needs a record and a watcher: it begins with a hold */
         passed(&t);
         assert_int_equal(move(&t), 1);
         assert_int_equal(asked[0].target, DRIVER_UAS);
         assert_in_range(asked[0].deadline, now + 10 * USEC_PER_SEC, now + 12 * USEC_PER_SEC);
-        assert_true(asked[0].deadline <= loading + 10 * USEC_PER_SEC); /* the boot waits for modprobe as well */
+        assert_true(asked[0].deadline <=
+                    loading + 10 * USEC_PER_SEC); /* the boot waits for modprobe as well */
         tree_remove(&t);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 tree_make(&t);
@@ -426,7 +440,8 @@ static void dead_switch(struct tree *t)
         announced(t);
 }
 
-/* In the root file system, what imports disks without a look at holds waits until udev has announced them. */
+/* In the root file system, what imports disks without a look at holds waits until udev has
+ * announced them. */
 static void test_settle_boot(void **state)
 {
         static const struct {
@@ -461,7 +476,8 @@ static void test_not_an_initramfs(void **state)
         tree_remove(&t);
 }
 
-/* udev has not loaded the drivers yet. The kernel will choose by itself the driver that most disks want. */
+/* udev has not loaded the drivers yet. The kernel will choose by itself the driver that most disks
+ * want. */
 static void test_no_driver(void **state)
 {
         struct tree t;
@@ -524,7 +540,8 @@ static void test_again_and_recover(void **state)
         tree_remove(&t);
 }
 
-/* Reading its strings takes the lock of the device, and a disk that hangs keeps it. udev's record has them. */
+/* Reading its strings takes the lock of the device, and a disk that hangs keeps it. udev's record
+ * has them. */
 static void test_reads_no_strings(void **state)
 {
         char path[128];
@@ -551,22 +568,24 @@ static bool held_in_root(struct tree *t)
 {
         struct hold_answer a = {.hold = false};
 
-        assert_int_equal(hold_decide(&t->roots, &(struct block_event){"sda", "add", "disk"}, arm, &a), 0);
+        assert_int_equal(
+                hold_decide(&t->roots, &(struct block_event){"sda", "add", "disk"}, arm, &a), 0);
         return a.hold;
 }
 
 static void distrust_later(struct tree *t)
 {
-        tree_write(t, "etc/uasd/history",
-                   "1209:5a5a:SN1@usb/hs/1=state=distrusted firmware=0100 kernel=6.1.0 boot=- date=- reason=it lost data\n");
+        tree_write(
+                t, "etc/uasd/history",
+                "1209:5a5a:SN1@usb/hs/1=state=distrusted firmware=0100 kernel=6.1.0 boot=- date=- reason=it lost data\n");
 }
 static void policy_later(struct tree *t)
 {
         config(t, "Policy=usb-storage");
 }
 
-/* The initramfs does not know yet that the disk is to stay off uas. It switches the disk to uas. The root file system then holds
- * it as a new one. */
+/* The initramfs does not know yet that the disk is to stay off uas. It switches the disk to uas.
+ * The root file system then holds it as a new one. */
 static void test_stale(void **state)
 {
         static void (*const rows[])(struct tree * t) = {distrust_later, policy_later};
@@ -580,7 +599,7 @@ static void test_stale(void **state)
                 assert_int_equal(move(&t), 1);
                 assert_int_equal(asked[0].target, DRIVER_UAS);
                 attachment(&t, true, true, false); /* as uasd-switch leaves it */
-                assert_int_equal(move(&t), 0);     /* after that the attachment is not fresh any more */
+                assert_int_equal(move(&t), 0); /* after that the attachment is not fresh any more */
                 tree_link(&t, TREE_DIR "/driver", ON_UAS);
 
                 tree_unlink(&t, "etc/uasd/initramfs");
@@ -596,7 +615,8 @@ static void test_stale(void **state)
         }
 }
 
-/* Exempt are a disk in use, such as the one with the root file system, and a disk that the initramfs put on the right driver. */
+/* Exempt are a disk in use, such as the one with the root file system, and a disk that the
+ * initramfs put on the right driver. */
 static void test_stale_not(void **state)
 {
         struct tree t;

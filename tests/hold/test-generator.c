@@ -20,11 +20,16 @@ static void test_enabled(void **state)
         } rows[] = {
                 {"as installed", NULL, NULL, NULL, NULL, true},
                 {"masked", NULL, NULL, "etc/systemd/system/uasd.service", "/dev/null", false},
-                {"masked with --runtime", NULL, NULL, "run/systemd/system/uasd.service", "/dev/null", false},
-                {"masked by an empty file", "etc/systemd/system/uasd.service", "", NULL, NULL, false},
-                {"a unit of the admin's", "etc/systemd/system/uasd.service", "[Service]\n", NULL, NULL, true},
-                {"masked on the command line", "proc/cmdline", "quiet systemd.mask=uasd.service\n", NULL, NULL, false},
-                {"the link says no", NULL, NULL, "etc/systemd/system/sysinit.target.wants/uasd.service", "/dev/null", false},
+                {"masked with --runtime", NULL, NULL, "run/systemd/system/uasd.service",
+                 "/dev/null", false},
+                {"masked by an empty file", "etc/systemd/system/uasd.service", "", NULL, NULL,
+                 false},
+                {"a unit of the admin's", "etc/systemd/system/uasd.service", "[Service]\n", NULL,
+                 NULL, true},
+                {"masked on the command line", "proc/cmdline", "quiet systemd.mask=uasd.service\n",
+                 NULL, NULL, false},
+                {"the link says no", NULL, NULL,
+                 "etc/systemd/system/sysinit.target.wants/uasd.service", "/dev/null", false},
         };
         static const char wants[] = "etc/systemd/system/sysinit.target.wants/uasd.service";
         static const char vendor[] = "usr/lib/systemd/system/multi-user.target.wants/uasd.service";
@@ -61,8 +66,12 @@ static void test_timeouts(void **state)
                 {"etc/fstab", "LABEL=x /mnt ext4 nofail,x-systemd.device-timeout=12s 0 2\n", 12},
                 {"etc/fstab", "LABEL=x\t/mnt ext4 x-systemd.device-timeout=1min30s,ro\n", 90},
                 {"etc/fstab", "LABEL=x /mnt ext4 x-systemd.device-timeout=300 0 0\n", 90},
-                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=40\nB none swap sw,x-systemd.device-timeout=7\n", 7},
-                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=infinity\nB /b ext4 x-systemd.device-timeout=0\n", 90},
+                {"etc/fstab",
+                 "A /a ext4 x-systemd.device-timeout=40\nB none swap sw,x-systemd.device-timeout=7\n",
+                 7},
+                {"etc/fstab",
+                 "A /a ext4 x-systemd.device-timeout=infinity\nB /b ext4 x-systemd.device-timeout=0\n",
+                 90},
                 {"etc/fstab", "# A /a ext4 x-systemd.device-timeout=3\n", 90},
                 {"etc/fstab", "A /x-systemd.device-timeout=3 ext4 defaults 0 0\nA\n\nA /b\n", 90},
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=soon\n", -EBADMSG},
@@ -70,30 +79,44 @@ static void test_timeouts(void **state)
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=0s\n", 90},
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=1us\n", 0},
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=" SECONDS_30 "1s1\n", 32},
-                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=" SECONDS_30 "1s1s\n", -EBADMSG}, /* longer than any time */
+                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=" SECONDS_30 "1s1s\n",
+                 -EBADMSG}, /* longer than any time */
                 {"etc/crypttab", "luks UUID=x none luks,x-systemd.device-timeout=30s\n", 30},
                 {"etc/crypttab", "luks UUID=x /key:UUID=y luks,keyfile-timeout=10s,discard\n", 10},
                 {"etc/crypttab", "luks UUID=x /key:UUID=y keyfile-timeout=soon\n", -EBADMSG},
                 {"proc/cmdline", "luks.options=keyfile-timeout=26,discard\n", 26},
-                {"proc/cmdline", "luks.options=x-systemd.device-timeout=28,keyfile-timeout=27s\n", 27},
-                {"etc/systemd/system.conf", "[Manager]\n#DefaultTimeoutStartSec=5\nDefaultTimeoutStartSec=50\n", 50},
-                {"etc/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=1min\n", 60},
-                {"usr/lib/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=infinity\n", 90},
+                {"proc/cmdline", "luks.options=x-systemd.device-timeout=28,keyfile-timeout=27s\n",
+                 27},
+                {"etc/systemd/system.conf",
+                 "[Manager]\n#DefaultTimeoutStartSec=5\nDefaultTimeoutStartSec=50\n", 50},
+                {"etc/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=1min\n",
+                 60},
+                {"usr/lib/systemd/system.conf.d/x.conf",
+                 "[Manager]\nDefaultDeviceTimeoutSec=infinity\n", 90},
                 {"proc/cmdline", "quiet systemd.default_device_timeout_sec=15 ro\n", 15},
                 {"proc/cmdline", "quiet systemd.default_device_timeout_sec=\"24\" ro\n", 24},
-                {"run/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec = 20\n", 20},
-                {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=11\n", 11},
-                {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobTimeoutSec=13s\nJobTimeoutAction=none\n", 13},
-                {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=infinity\n#JobTimeoutSec=3\n", 90},
-                {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=soon\n", -EBADMSG},
-                {"run/systemd/system/dev-.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec = 14\n", 14},
+                {"run/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec = 20\n",
+                 20},
+                {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=11\n",
+                 11},
+                {"etc/systemd/system/dev-sda1.device.d/x.conf",
+                 "[Unit]\nJobTimeoutSec=13s\nJobTimeoutAction=none\n", 13},
+                {"etc/systemd/system/dev-sda1.device.d/x.conf",
+                 "[Unit]\nJobRunningTimeoutSec=infinity\n#JobTimeoutSec=3\n", 90},
+                {"etc/systemd/system/dev-sda1.device.d/x.conf",
+                 "[Unit]\nJobRunningTimeoutSec=soon\n", -EBADMSG},
+                {"run/systemd/system/dev-.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec = 14\n",
+                 14},
                 {"usr/lib/systemd/system/device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=16\n", 16},
                 {"etc/systemd/system/dev-sda1.device", "[Unit]\nJobRunningTimeoutSec=17\n", 17},
                 {"etc/systemd/system/x.service", "[Unit]\nJobRunningTimeoutSec=5\n", 90},
                 {"etc/systemd/system/x.service.d/x.conf", "[Unit]\nJobRunningTimeoutSec=5\n", 90},
-                {"run/credentials/@system/fstab.extra", "LABEL=x /mnt ext4 x-systemd.device-timeout=18\n", 18},
-                {"proc/cmdline", "systemd.mount-extra=LABEL=x:/mnt:ext4:ro,x-systemd.device-timeout=19 ro\n", 19},
-                {"proc/cmdline", "systemd.mount-extra=\"LABEL=x:/mnt:ext4:x-systemd.device-timeout=21\" ro\n", 21},
+                {"run/credentials/@system/fstab.extra",
+                 "LABEL=x /mnt ext4 x-systemd.device-timeout=18\n", 18},
+                {"proc/cmdline",
+                 "systemd.mount-extra=LABEL=x:/mnt:ext4:ro,x-systemd.device-timeout=19 ro\n", 19},
+                {"proc/cmdline",
+                 "systemd.mount-extra=\"LABEL=x:/mnt:ext4:x-systemd.device-timeout=21\" ro\n", 21},
                 {"proc/cmdline", "luks.options=1d2c=x-systemd.device-timeout=22s,discard\n", 22},
                 {"proc/cmdline", "systemd.swap-extra=LABEL=s:x-systemd.device-timeout=23\n", 23},
                 {"proc/cmdline", "rootflags=ro,x-systemd.device-timeout=infinity quiet\n", 90},
@@ -109,14 +132,16 @@ static void test_timeouts(void **state)
                 tree_write(&t, rows[i].file, rows[i].text);
                 r = smallest_device_timeout(&t.roots, &v);
                 if ((r < 0 ? r : (int) (v / USEC_PER_SEC)) != rows[i].expect)
-                        fail_msg("%s: %s: %i, %llu", rows[i].file, rows[i].text, r, (unsigned long long) v);
+                        fail_msg("%s: %s: %i, %llu", rows[i].file, rows[i].text, r,
+                                 (unsigned long long) v);
                 tree_remove(&t);
         }
 }
 
 static void test_limits(void **state)
 {
-        const struct hold_limits l = {.hold = 4500 * USEC_PER_MSEC, .device_timeout = 9 * USEC_PER_SEC};
+        const struct hold_limits l = {.hold = 4500 * USEC_PER_MSEC,
+                                      .device_timeout = 9 * USEC_PER_SEC};
         struct hold_limits got;
         struct tree t;
         int dir;
@@ -131,8 +156,9 @@ static void test_limits(void **state)
         assert_int_equal(limits_read(&t.roots, &got), 0);
         assert_int_equal(got.hold, l.hold);
         assert_int_equal(got.device_timeout, l.device_timeout);
-        assert_string_equal(tree_read(&t, "run/systemd/generator/uasd-hold"),
-                            "[Timer]\nOnActiveSec=\nOnActiveSec=4500ms\nX-DeviceTimeoutSec=9000ms\n");
+        assert_string_equal(
+                tree_read(&t, "run/systemd/generator/uasd-hold"),
+                "[Timer]\nOnActiveSec=\nOnActiveSec=4500ms\nX-DeviceTimeoutSec=9000ms\n");
         (void) close(dir);
         tree_remove(&t);
 }

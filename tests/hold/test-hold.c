@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* When a hold begins, continues and ends: tables over a machine in a folder. H1 and so on: tests/vm/cases/incidents.py. */
+/* When a hold begins, continues and ends: tables over a machine in a folder. H1 and so on:
+ * tests/vm/cases/incidents.py. */
 #include <limits.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -31,7 +32,8 @@ static int fake_arm(const char *interface)
         return arm_error;
 }
 
-static struct hold_answer ask(struct tree *t, const char *action, const char *devtype, const char *block)
+static struct hold_answer ask(struct tree *t, const char *action, const char *devtype,
+                              const char *block)
 {
         const struct block_event e = {block, action, devtype};
         struct hold_answer a = {.hold = true};
@@ -43,7 +45,9 @@ static struct hold_answer ask(struct tree *t, const char *action, const char *de
 
 static void mark(struct tree *t, unsigned devnum, int seconds)
 {
-        const struct hold_mark m = {{2, devnum}, now_boottime() + (uint64_t) ((int64_t) seconds * (int64_t) USEC_PER_SEC)};
+        const struct hold_mark m = {
+                {2, devnum},
+                now_boottime() + (uint64_t) ((int64_t) seconds * (int64_t) USEC_PER_SEC)};
 
         assert_int_equal(hold_write(&t->roots, TREE_INTERFACE, &m), 0);
 }
@@ -57,7 +61,8 @@ static bool marked(struct tree *t)
 
 static void attachment(struct tree *t, bool tried, bool released, bool cancelled)
 {
-        const struct attachment_mark m = {.tried = tried, .released = released, .cancelled = cancelled};
+        const struct attachment_mark m = {
+                .tried = tried, .released = released, .cancelled = cancelled};
 
         assert_int_equal(attachment_change(&t->roots, tree_facts(t), MARK_ALL, &m), 0);
 }
@@ -82,7 +87,8 @@ static void test_begins(void **state)
         assert_int_equal(m.attachment.devnum, 5);
         assert_in_range(m.deadline, now + 20 * USEC_PER_SEC, now + 21 * USEC_PER_SEC);
 
-        /* The same event again, its partition, another disk of the interface: all are held, and the timer is not armed again. */
+        /* The same event again, its partition, another disk of the interface: all are held, and the
+         * timer is not armed again. */
         tree_add_lun(&t, 1, "sdb", 16);
         assert_true(ask(&t, "add", "disk", "sda").hold);
         assert_true(ask(&t, "add", "partition", "sda1").hold);
@@ -98,7 +104,8 @@ static void no_link(struct tree *t)
 }
 static void broken_limits(struct tree *t)
 {
-        tree_write(t, "run/systemd/generator/uasd-release@.timer.d/50-hold.conf", "[Timer]\nOnActiveSec=soon\n");
+        tree_write(t, "run/systemd/generator/uasd-release@.timer.d/50-hold.conf",
+                   "[Timer]\nOnActiveSec=soon\n");
 }
 static void no_limits(struct tree *t)
 {
@@ -138,7 +145,8 @@ static void broken_mark(struct tree *t)
 }
 static void told_disk(struct tree *t)
 {
-        tree_write(t, "run/udev/data/b8:0", "S:disk/by-id/x\nI:1\nE:ID_BUS=usb\nG:systemd\nQ:systemd\nV:1\n");
+        tree_write(t, "run/udev/data/b8:0",
+                   "S:disk/by-id/x\nI:1\nE:ID_BUS=usb\nG:systemd\nQ:systemd\nV:1\n");
 }
 static void told_not_held(struct tree *t)
 {
@@ -155,7 +163,9 @@ static void told_sibling(struct tree *t)
 }
 static void mounted(struct tree *t)
 {
-        tree_write(t, "proc/1/mountinfo", "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n23 22 8:1 / /mnt rw - ext4 /dev/sda1 rw\n");
+        tree_write(
+                t, "proc/1/mountinfo",
+                "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n23 22 8:1 / /mnt rw - ext4 /dev/sda1 rw\n");
 }
 static void mounts_unknown(struct tree *t)
 {
@@ -163,7 +173,8 @@ static void mounts_unknown(struct tree *t)
 }
 static void swapped(struct tree *t)
 {
-        tree_write(t, "proc/swaps", "Filename Type Size Used Priority\n/dev/sda1 partition 1 0 -2\n");
+        tree_write(t, "proc/swaps",
+                   "Filename Type Size Used Priority\n/dev/sda1 partition 1 0 -2\n");
 }
 static void mapped(struct tree *t)
 {
@@ -269,14 +280,17 @@ static void test_goes_on(void **state)
         } rows[] = {
                 {"H2: every event says it again", nothing, "change", "disk", "sda", true},
                 {"partitions too", nothing, "change", "partition", "sda1", true},
-                {"a daemon-reload has no link for a moment", no_link, "change", "disk", "sda", true},
+                {"a daemon-reload has no link for a moment", no_link, "change", "disk", "sda",
+                 true},
                 {"switched: the new disk is held", on_uas, "add", "disk", "sda", true},
                 {"tried, and held until it is compared", tried, "add", "disk", "sda", true},
                 {"released", released, "add", "disk", "sda", false},
                 {"uasd.hold=0 is never", cmdline_no_hold, "change", "disk", "sda", false},
                 {"H1: known as ready", told_disk, "change", "disk", "sda", false},
-                {"H1: known as ready, and it says so", told_not_held, "change", "disk", "sda", false},
-                {"H1: known as ready, a partition", told_partition, "change", "partition", "sda1", false},
+                {"H1: known as ready, and it says so", told_not_held, "change", "disk", "sda",
+                 false},
+                {"H1: known as ready, a partition", told_partition, "change", "partition", "sda1",
+                 false},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -298,7 +312,8 @@ static void test_held_device_stays_held(void **state)
 
         tree_make(&t);
         mark(&t, 5, 10);
-        tree_write(&t, "run/udev/data/b8:0", "I:1\nE:SYSTEMD_READY=0\nE:UASD_HOLD=1\nG:systemd\nQ:systemd\nV:1\n");
+        tree_write(&t, "run/udev/data/b8:0",
+                   "I:1\nE:SYSTEMD_READY=0\nE:UASD_HOLD=1\nG:systemd\nQ:systemd\nV:1\n");
         assert_true(ask(&t, "change", "disk", "sda").hold);
         mark(&t, 5, -1);
         assert_false(ask(&t, "change", "disk", "sda").hold);
@@ -347,7 +362,8 @@ static void test_no_auto(void **state)
 
 static void test_not_ours(void **state)
 {
-        const struct block_event unknown = {"sdz", "add", "disk"}, nasty = {"../sda", "add", "disk"};
+        const struct block_event unknown = {"sdz", "add", "disk"},
+                                 nasty = {"../sda", "add", "disk"};
         struct hold_answer a;
         struct tree t;
 
@@ -373,7 +389,8 @@ static char *uevent(struct tree *t, const char *below)
 {
         char path[200];
 
-        (void) snprintf(path, sizeof(path), TREE_DIR "/host0/target0:0:0/0:0:0:0/block/%s/uevent", below);
+        (void) snprintf(path, sizeof(path), TREE_DIR "/host0/target0:0:0/0:0:0:0/block/%s/uevent",
+                        below);
         return tree_read(t, path);
 }
 
@@ -423,7 +440,8 @@ static void record(struct tree *t, pid_t pid, bool await)
         tree_write(t, "run/uasd/switch/" TREE_INTERFACE, text);
 }
 
-/* uasd-switch was stopped between the two drivers: the kernel chooses one, and what waits for the disk goes on. */
+/* uasd-switch was stopped between the two drivers: the kernel chooses one, and what waits for the
+ * disk goes on. */
 static void test_ends_between_drivers(void **state)
 {
         static const struct {
@@ -441,13 +459,16 @@ static void test_ends_between_drivers(void **state)
                 if (!rows[i].driver)
                         tree_unlink(&t, TREE_DIR "/driver");
                 assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
-                assert_string_equal(tree_read(&t, "sys/bus/usb/drivers_probe"), rows[i].probed ? TREE_INTERFACE : "");
-                assert_int_equal(tree_exists(&t, "run/uasd/switch/" TREE_INTERFACE), rows[i].record && !rows[i].probed);
+                assert_string_equal(tree_read(&t, "sys/bus/usb/drivers_probe"),
+                                    rows[i].probed ? TREE_INTERFACE : "");
+                assert_int_equal(tree_exists(&t, "run/uasd/switch/" TREE_INTERFACE),
+                                 rows[i].record && !rows[i].probed);
                 tree_remove(&t);
         }
 }
 
-/* The release cannot be recorded, but the mark is gone: it holds nothing, and the events are sent. */
+/* The release cannot be recorded, but the mark is gone: it holds nothing, and the events are sent.
+ */
 static void test_ends_with_errors(void **state)
 {
         struct tree t;
@@ -461,7 +482,8 @@ static void test_ends_with_errors(void **state)
         tree_write(&t, TREE_DIR "/host0/target0:0:0/0:0:0:0/block/sda/uevent", "");
         assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
         assert_memory_equal(uevent(&t, "sda"), "add", 3);
-        /* Another process removed the mark, and could not record the release either: the timer finds only udev's record. */
+        /* Another process removed the mark, and could not record the release either: the timer
+         * finds only udev's record. */
         tree_write(&t, "run/udev/data/b8:0", "I:1\nE:UASD_HOLD=1\nG:systemd\nV:1\n");
         tree_write(&t, TREE_DIR "/host0/target0:0:0/0:0:0:0/block/sda/uevent", "");
         assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
@@ -491,7 +513,8 @@ static void test_ends_with_errors(void **state)
         tree_remove(&t);
 }
 
-/* Neither the mark can be removed nor the release recorded: the hold lasts until its deadline, and then it ends. */
+/* Neither the mark can be removed nor the release recorded: the hold lasts until its deadline, and
+ * then it ends. */
 static void test_ends_read_only(void **state)
 {
         char run[PATH_MAX];
@@ -517,7 +540,8 @@ static void test_ends_read_only(void **state)
         tree_remove(&t);
 }
 
-/* The process that removed the mark died before the trigger. udev's record shows that the devices are still held. */
+/* The process that removed the mark died before the trigger. udev's record shows that the devices
+ * are still held. */
 static void test_ends_without_mark(void **state)
 {
         struct tree t;
@@ -554,7 +578,8 @@ static void test_awaits(void **state)
                 {"the first event of the new disk", nothing, "add", "disk", "sda", true},
                 {"its partition comes after it anyway", nothing, "add", "partition", "sda1", false},
                 {"a change is not the first event", nothing, "change", "disk", "sda", false},
-                {"a disk that uasd knows is not kept waiting", told_disk, "add", "disk", "sda", false},
+                {"a disk that uasd knows is not kept waiting", told_disk, "add", "disk", "sda",
+                 false},
                 {"uasd.hold=0", cmdline_no_hold, "add", "disk", "sda", false},
                 {"uasd=off", cmdline_off, "add", "disk", "sda", false},
                 {"HoldSec=0", hold_sec_0, "add", "disk", "sda", false},
@@ -575,7 +600,8 @@ static void test_awaits(void **state)
                 began = now_boottime();
                 a = ask(&t, rows[i].action, rows[i].devtype, rows[i].block);
                 if ((now_boottime() - began >= 250 * USEC_PER_MSEC) != rows[i].waits)
-                        fail_msg("%s: %s", rows[i].name, rows[i].waits ? "not waited for" : "waited for");
+                        fail_msg("%s: %s", rows[i].name,
+                                 rows[i].waits ? "not waited for" : "waited for");
                 if (rows[i].waits && (a.hold || !a.capable))
                         fail_msg("%s: held in the end, or not read again", rows[i].name);
                 (void) waitpid(pid, NULL, 0);
@@ -583,7 +609,8 @@ static void test_awaits(void **state)
         }
 }
 
-/* The helper does not wait for a dead uasd-switch, for one whose record does not ask for it, or beyond the end of the hold. */
+/* The helper does not wait for a dead uasd-switch, for one whose record does not ask for it, or
+ * beyond the end of the hold. */
 static void test_awaits_no_longer(void **state)
 {
         uint64_t began = now_boottime();

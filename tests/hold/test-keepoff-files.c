@@ -40,25 +40,36 @@ static void test_words(void **state)
                 {"1209:5a5a:ONE=usb-storage\n", "", "", "1209:5a5a:u"},
                 {"1209:5a5a:" PORT "=usb-storage\n", "", "", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=uas\n", "", "", NULL},
-                /* Two with the same serial number: each has its own policy, and the kernel cannot distinguish them. */
+                /* Two with the same serial number: each has its own policy, and the kernel cannot
+                   distinguish them. */
                 {"1209:5a5a:ONE" PORT "=usb-storage\n", "", "", "1209:5a5a:u"},
-                {"1209:5a5a:ONE" PORT "=usb-storage\n1209:5a5a:ONE@0000:00:14.0/ss/1.3=uas\n", "", "", NULL},
-                {"1209:5a5a:ONE" PORT "=usb-storage\n1209:5a5a:ONE@0000:00:14.0/ss/1.3=usb-storage\n", "", "", "1209:5a5a:u"},
-                {"1209:5a5a:ONE@0000:00:14.0/ss/1.3=uas\n1209:5a5a:ONE=usb-storage\n", "", "", NULL},
+                {"1209:5a5a:ONE" PORT "=usb-storage\n1209:5a5a:ONE@0000:00:14.0/ss/1.3=uas\n", "",
+                 "", NULL},
+                {"1209:5a5a:ONE" PORT
+                 "=usb-storage\n1209:5a5a:ONE@0000:00:14.0/ss/1.3=usb-storage\n",
+                 "", "", "1209:5a5a:u"},
+                {"1209:5a5a:ONE@0000:00:14.0/ss/1.3=uas\n1209:5a5a:ONE=usb-storage\n", "", "",
+                 NULL},
                 {"1209:5a5a:ONE=nonsense\n12:=usb-storage\n", "", "", NULL},
                 {"", "1209:5a5a:ONE" PORT DISTRUSTED, "", "1209:5a5a:u"},
                 {"", "1209:5a5a:ONE" PORT DIED, "", "1209:5a5a:u"},
                 {"", "1209:5a5a:ONE" PORT OPEN, "", NULL},
-                {"", "1209:5a5a:ONE" PORT "=state=distrusted firmware=0100 kernel=other boot=- date=- reason=\n", "", NULL},
-                /* A trial that the same disk passed does not override its policy. A trial of another disk of the model does. */
+                {"",
+                 "1209:5a5a:ONE" PORT
+                 "=state=distrusted firmware=0100 kernel=other boot=- date=- reason=\n",
+                 "", NULL},
+                /* A trial that the same disk passed does not override its policy. A trial of
+                   another disk of the model does. */
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:ONE" PORT PASSED, "", "1209:5a5a:u"},
                 {"1209:5a5a:" PORT "=usb-storage\n", "1209:5a5a:" PORT PASSED, "", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:TWO" PORT PASSED, "", NULL},
-                {"1209:5a5a:@0000:00:14.0/ss/1.3=usb-storage\n", "1209:5a5a:" PORT PASSED, "", NULL},
+                {"1209:5a5a:@0000:00:14.0/ss/1.3=usb-storage\n", "1209:5a5a:" PORT PASSED, "",
+                 NULL},
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:TWO" PORT OPEN, "", NULL},
                 {"", "", "[Disk 1209:5a5a]\nPolicy=usb-storage\n", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=uas\n", "", "[Disk 1209:5a5a]\nPolicy=usb-storage\n", NULL},
-                {"", "1209:5a5a:ONE" PORT PASSED, "[Disk 1209:5a5a:ONE]\nPolicy=usb-storage\n", "1209:5a5a:u"},
+                {"", "1209:5a5a:ONE" PORT PASSED, "[Disk 1209:5a5a:ONE]\nPolicy=usb-storage\n",
+                 "1209:5a5a:u"},
                 /* uasd knows only the disks that have a record. */
                 {"", "1209:5a5a:ONE" PORT PASSED, "[uasd]\nPolicy=usb-storage\n", "1209:5a5a:u"},
         };
@@ -91,11 +102,14 @@ static void test_modprobe(void **state)
                 {"", "", ""},
                 {"options usb-storage quirks=1:2:u\n", "", "1:2:u"},
                 {"options usb_storage delay_use=5 quirks=1:2:u,3:4:f other=1\n", "", "1:2:u,3:4:f"},
-                {"options  usb-storage\t\\\n quirks=\"1:2:u\"\n", "# options usb-storage quirks=9:9:u\n", "1:2:u"},
+                {"options  usb-storage\t\\\n quirks=\"1:2:u\"\n",
+                 "# options usb-storage quirks=9:9:u\n", "1:2:u"},
                 {"options usb-storage \"quirks=1:2:u\"\n", "options uas quirks=9:9:u\n", "1:2:u"},
                 {"options usb-storage quirks=1:2:u\n", "options usb-storage quirks=3:4:u", "3:4:u"},
-                {"options usb-storage quirks=1:2:u quirks=5:6:u\n", "options usb-storage xquirks=3:4:u\n", "5:6:u"},
-                {"options usb-storage quirks=1:2:u\\", "options\noptions usb-storage\n\\\n", "1:2:u\\"},
+                {"options usb-storage quirks=1:2:u quirks=5:6:u\n",
+                 "options usb-storage xquirks=3:4:u\n", "5:6:u"},
+                {"options usb-storage quirks=1:2:u\\", "options\noptions usb-storage\n\\\n",
+                 "1:2:u\\"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -114,10 +128,12 @@ static void test_modprobe(void **state)
         }
 }
 
-/* Without an entry root is mounted; with one root would have no driver. So there is none, whatever the policy is. */
+/* Without an entry root is mounted; with one root would have no driver. So there is none, whatever
+ * the policy is. */
 static void test_uas_alone(void **state)
 {
-        static const char bot[] = "1209:5a5a:ONE=usb-storage\n", other[] = "1209:5a5b:TWO=usb-storage\n";
+        static const char bot[] = "1209:5a5a:ONE=usb-storage\n",
+                          other[] = "1209:5a5b:TWO=usb-storage\n";
         struct tree t;
 
         tree_make(&t);
@@ -144,8 +160,11 @@ static void test_names(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                struct facts f = {
-                        .vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .port = "2-1.4", .controller_device = "0000:00:14.0"};
+                struct facts f = {.vid = 0x1209,
+                                  .pid = 0x5a5a,
+                                  .speed_mbps = 5000,
+                                  .port = "2-1.4",
+                                  .controller_device = "0000:00:14.0"};
                 struct kept_disks kept = {};
                 char name[HISTORY_KEY_MAX];
                 struct kept_disk *disk;
@@ -157,7 +176,8 @@ static void test_names(void **state)
                 (void) copy_string(f.serial, sizeof(f.serial), table[i].serial);
                 config_init(&c);
                 assert_int_equal(kept_disks_read(&t.roots, &c, KERNEL, &kept), 0);
-                assert_string_equal(kept_name(&f, table[i].twin, name, sizeof(name)), table[i].name);
+                assert_string_equal(kept_name(&f, table[i].twin, name, sizeof(name)),
+                                    table[i].name);
                 disk = kept_disk_find(&kept, 0x1209, 0x5a5a, name);
                 assert_non_null(disk);
                 assert_int_equal(disk->policy, POLICY_USB_STORAGE);
@@ -202,8 +222,9 @@ static void test_files(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_words), cmocka_unit_test(test_modprobe), cmocka_unit_test(test_uas_alone),
-                cmocka_unit_test(test_names), cmocka_unit_test(test_files),
+                cmocka_unit_test(test_words),     cmocka_unit_test(test_modprobe),
+                cmocka_unit_test(test_uas_alone), cmocka_unit_test(test_names),
+                cmocka_unit_test(test_files),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory runs out at the n-th allocation, for each n: once, or from there on. A function then returns -ENOMEM, or the same as
- * always: never another result that looks like one.
+ * Memory runs out at the n-th allocation, for each n: once, or from there on. A function then
+ * returns -ENOMEM, or the same as always: never another result that looks like one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,8 @@ static int configuration(const struct roots *r, struct text *t)
                 return k;
         say(t, "%llu", (unsigned long long) c.hold_usec);
         for (size_t i = 0; i < c.n_rules; i++)
-                say(t, " %04x:%s:%i", c.rules[i].vid, c.rules[i].serial ?: "-", (int) c.rules[i].policy);
+                say(t, " %04x:%s:%i", c.rules[i].vid, c.rules[i].serial ?: "-",
+                    (int) c.rules[i].policy);
         config_done(&c);
         return k;
 }
@@ -84,7 +85,8 @@ static int interfaces(const struct roots *r, struct text *t)
 }
 
 static struct block part = {"sda1", 8, 1};
-static const struct lun disk = {.scsi = "0:0:0:0", .sg = "null", .disk = {"sda", 8, 0}, .parts = &part, .n_parts = 1};
+static const struct lun disk = {
+        .scsi = "0:0:0:0", .sg = "null", .disk = {"sda", 8, 0}, .parts = &part, .n_parts = 1};
 
 static int any_user(const struct roots *r, struct text *t)
 {
@@ -98,15 +100,19 @@ static int users(const struct roots *r, struct text *t)
         int k = users_find(r, &disk, 1, true, &list, &n);
 
         for (size_t i = 0; k >= 0 && i < n; i++)
-                say(t, "%i %s %s %s %s,", (int) list[i].kind, list[i].device, list[i].where ?: "-", list[i].namespace ?: "-",
-                    list[i].via ?: "-");
+                say(t, "%i %s %s %s %s,", (int) list[i].kind, list[i].device, list[i].where ?: "-",
+                    list[i].namespace ?: "-", list[i].via ?: "-");
         users_free(list, n);
         return k;
 }
 
 static struct facts known(void)
 {
-        return (struct facts){.vid = 0x1209, .pid = 0x5a5a, .serial = "SN1", .port = "2-1", .controller_device = "0000:00:14.0"};
+        return (struct facts){.vid = 0x1209,
+                              .pid = 0x5a5a,
+                              .serial = "SN1",
+                              .port = "2-1",
+                              .controller_device = "0000:00:14.0"};
 }
 
 static void say_keepoff(struct text *t, const struct keepoff *k)
@@ -140,7 +146,8 @@ static int keepoff(const struct roots *r, struct text *t)
         return k;
 }
 
-#define FULL "1:1:u,2:2:u,3:3:u,4:4:u,5:5:u,6:6:u,7:7:u,8:8:u,9:9:u,a:a:u,b:b:u,c:c:u,d:d:u,e:e:u,f:f:u,11:11:u,12:12:u,13:13:u"
+#define FULL                                                                                       \
+        "1:1:u,2:2:u,3:3:u,4:4:u,5:5:u,6:6:u,7:7:u,8:8:u,9:9:u,a:a:u,b:b:u,c:c:u,d:d:u,e:e:u,f:f:u,11:11:u,12:12:u,13:13:u"
 
 static int kernel_line(const struct roots *r, struct text *t)
 {
@@ -150,7 +157,8 @@ static int kernel_line(const struct roots *r, struct text *t)
         int k = kept_disks_read_plugged(r, &kept);
 
         if (k >= 0)
-                k = kernel_line_make(FULL ",14:14:u,15:15:u,16:16:u,17:17:u", &kept, &f, DRIVER_USB_STORAGE, NULL, 0, &made);
+                k = kernel_line_make(FULL ",14:14:u,15:15:u,16:16:u,17:17:u", &kept, &f,
+                                     DRIVER_USB_STORAGE, NULL, 0, &made);
         if (k >= 0) {
                 say_keepoff(t, &made);
                 keepoff_done(&made);
@@ -239,12 +247,12 @@ static int timeout(const struct roots *r, struct text *t)
         return k;
 }
 
-#define FUNCTION(name, ...)                                                                                                      \
-        {                                                                                                                        \
-#name, name,                                                                                                     \
-                {                                                                                                                \
-                        __VA_ARGS__                                                                                              \
-                }                                                                                                                \
+#define FUNCTION(name, ...)                                                                        \
+        {                                                                                          \
+#name, name,                                                                       \
+                {                                                                                  \
+                        __VA_ARGS__                                                                \
+                }                                                                                  \
         }
 static const struct {
         const char *name;
@@ -268,15 +276,17 @@ static const struct {
         FUNCTION(policy, "etc/uasd/policy", "var/lib/uasd/policy"),
 };
 
-#define TRIAL "1209:5a5a:SN1@0000:00:14.0/ss/1=state=trial firmware=0100 kernel=6.1.0-test boot=now date=- reason=\n"
+#define TRIAL                                                                                      \
+        "1209:5a5a:SN1@0000:00:14.0/ss/1=state=trial firmware=0100 kernel=6.1.0-test boot=now date=- reason=\n"
 
 static void make(struct tree *t)
 {
         static const char *const files[][2] = {
                 {"proc/sys/kernel/osrelease", "6.1.0-test\n"},
                 {"proc/sys/kernel/random/boot_id", "now\n"},
-                {"proc/1/mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"
-                                     "32 20 0:40 / /b rw - btrfs /dev/sdb1 rw\n"},
+                {"proc/1/mountinfo",
+                 "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"
+                 "32 20 0:40 / /b rw - btrfs /dev/sdb1 rw\n"},
                 {"sys/fs/btrfs/1-2/devices/sda1", ""},
                 {"sys/fs/btrfs/1-2/devices/sdb1", ""},
                 {"proc/77/mountinfo", "31 20 8:1 / /other rw - ext4 /dev/sda1 rw\n"},
@@ -287,7 +297,8 @@ static void make(struct tree *t)
                 {"etc/uasd/uasd.conf",
                  "[uasd]\nHoldSec=7\n[Disk 1209:5a5a:ONE]\nPolicy=uas\n[Disk 1209:5a5b]\nPolicy=usb-storage\n"},
                 {"etc/uasd/uasd.conf.d/x.conf", "[Disk 1209:5a5a:TWO]\nPolicy=usb-storage\n"},
-                {"etc/uasd/policy", "generation=3\n1209:5a5a:ONE=usb-storage\n1209:5a5c:=usb-storage\n1209:5a5d:X=uas\n"},
+                {"etc/uasd/policy",
+                 "generation=3\n1209:5a5a:ONE=usb-storage\n1209:5a5c:=usb-storage\n1209:5a5d:X=uas\n"},
                 {"var/lib/uasd/policy", "generation=2\n1209:5a5a:SN1=ignore\n"}, /* older */
                 {"etc/uasd/history",
                  "generation=3\n" TRIAL
@@ -351,12 +362,13 @@ static void test_each(void **state)
                         read_files(&t, f, now);
                         tree_remove(&t);
                         if (k != -ENOMEM && (k != r || !streq(text.s, usual.s)))
-                                fail_msg("%s, allocation %u: %i %s instead of %i %s", functions[f].name, nth, k, text.s, r,
-                                         usual.s);
+                                fail_msg("%s, allocation %u: %i %s instead of %i %s",
+                                         functions[f].name, nth, k, text.s, r, usual.s);
                         for (size_t i = 0; i < 3 && functions[f].written[i]; i++)
-                                if (!streq(now[i].s, new[i].s) && (k >= 0 || !streq(now[i].s, old[i].s)))
-                                        fail_msg("%s, allocation %u: %s has %s", functions[f].name, nth, functions[f].written[i],
-                                                 now[i].s);
+                                if (!streq(now[i].s, new[i].s) &&
+                                    (k >= 0 || !streq(now[i].s, old[i].s)))
+                                        fail_msg("%s, allocation %u: %s has %s", functions[f].name,
+                                                 nth, functions[f].written[i], now[i].s);
                 }
                 print_message("%s: %u allocations, %s\n", functions[f].name, count / 2, usual.s);
                 assert_true(count > 0);

@@ -18,7 +18,11 @@
 
 static struct facts disk(const char *serial, const char *port)
 {
-        struct facts f = {.vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .busnum = 2, .controller_device = "0000:00:14.0"};
+        struct facts f = {.vid = 0x1209,
+                          .pid = 0x5a5a,
+                          .speed_mbps = 5000,
+                          .busnum = 2,
+                          .controller_device = "0000:00:14.0"};
 
         (void) copy_string(f.serial, sizeof(f.serial), serial);
         (void) copy_string(f.port, sizeof(f.port), port);
@@ -52,8 +56,8 @@ static struct trim_lun make(struct tree *t, unsigned lun, uint64_t max)
 
 static void test_kept(void **state)
 {
-        const struct facts one = disk("ONE", "2-1"), elsewhere = disk("ONE", "2-2"), two = disk("TWO", "2-1"),
-                           nameless = disk("", "2-3");
+        const struct facts one = disk("ONE", "2-1"), elsewhere = disk("ONE", "2-2"),
+                           two = disk("TWO", "2-1"), nameless = disk("", "2-3");
         struct trim_lun luns[2];
         struct tree t;
 
@@ -69,7 +73,8 @@ static void test_kept(void **state)
         assert_int_equal(kept(&t, &two, 0), UINT64_MAX);
         assert_non_null(strstr(tree_read(&t, "etc/uasd/trim"), "\n1209:5a5a:ONE=on 0:2146435072:"));
 
-        /* A disk without a serial number is known by its port. So is one of two twins, which may differ there. */
+        /* A disk without a serial number is known by its port. So is one of two twins, which may
+         * differ there. */
         assert_int_equal(trims_store(&t.roots, &nameless, false, luns, 1), 0);
         assert_int_equal(kept(&t, &nameless, 0), MAX);
         assert_int_equal(trims_store(&t.roots, &elsewhere, true, NULL, 0), 0);
@@ -116,7 +121,8 @@ static void test_nonsense(void **state)
         tree_remove(&t);
 }
 
-/* The conditions at an event: stored setting, mode, whether uasd set it before; and the expected result. */
+/* The conditions at an event: stored setting, mode, whether uasd set it before; and the expected
+ * result. */
 static const struct {
         const char *what, *mode;
         bool kept;
@@ -134,7 +140,8 @@ static const struct {
         {"taken back", "unmap", false, "1", false, false, "full", 0},
         {"setting removed, and off already", "full", false, "1", false, false, NULL, 0},
         {"no such attribute", NULL, true, NULL, true, false, NULL, 0},
-        {"on, and udev's record says that uasd did not set it", "unmap", false, "0", false, false, NULL, 0},
+        {"on, and udev's record says that uasd did not set it", "unmap", false, "0", false, false,
+         NULL, 0},
 };
 
 static void test_events(void **state)
@@ -152,7 +159,8 @@ static void test_events(void **state)
                 if (table[i].mode)
                         tree_write(&t, MODE, table[i].mode);
                 if (table[i].before) {
-                        (void) snprintf(record, sizeof(record), "E:UASD_TRIM_SET=%s\n", table[i].before);
+                        (void) snprintf(record, sizeof(record), "E:UASD_TRIM_SET=%s\n",
+                                        table[i].before);
                         tree_write(&t, "run/udev/data/b8:0", record);
                 }
                 if (table[i].kept)
@@ -182,16 +190,23 @@ static void test_medium(void **state)
                 const char *write; /* with udev's record that uasd set it, and "unmap" */
         } changes[] = {
                 {"nothing", NULL, NULL, false, TRIM_KEPT, NULL},
-                {"another product", SCSI "/model", "Disk B          \n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
-                {"the same, by --force", SCSI "/model", "Disk B          \n", true, TRIM_KEPT_FOR_ANOTHER, "full"},
-                {"another vendor", SCSI "/vendor", "WDC     \n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"another product", SCSI "/model", "Disk B          \n", false,
+                 TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"the same, by --force", SCSI "/model", "Disk B          \n", true,
+                 TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"another vendor", SCSI "/vendor", "WDC     \n", false, TRIM_KEPT_FOR_ANOTHER,
+                 "full"},
                 {"another revision", SCSI "/rev", "2.00\n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
-                {"another size", SCSI "/block/sda/size", "4096\n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"another size", SCSI "/block/sda/size", "4096\n", false, TRIM_KEPT_FOR_ANOTHER,
+                 "full"},
                 {"no medium", SCSI "/block/sda/size", "0\n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
-                {"another serial number", SCSI "/vpd_pg80", "B", false, TRIM_KEPT_FOR_ANOTHER, "full"},
+                {"another serial number", SCSI "/vpd_pg80", "B", false, TRIM_KEPT_FOR_ANOTHER,
+                 "full"},
                 {"usb-storage shows no page", SCSI "/vpd_pg80", NULL, false, TRIM_KEPT, NULL},
-                {"the offer has gone", SCSI "/vpd_pgb2", "\1\xb2\1\4\1\1\2", false, TRIM_NOT_OFFERED, "full"},
-                {"there was none, by --force", SCSI "/vpd_pgb2", "\1\xb2\1\4\1\1\2", true, TRIM_KEPT, NULL},
+                {"the offer has gone", SCSI "/vpd_pgb2", "\1\xb2\1\4\1\1\2", false,
+                 TRIM_NOT_OFFERED, "full"},
+                {"there was none, by --force", SCSI "/vpd_pgb2", "\1\xb2\1\4\1\1\2", true,
+                 TRIM_KEPT, NULL},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(changes); i++) {
@@ -216,7 +231,8 @@ static void test_medium(void **state)
                         tree_unlink(&t, changes[i].file);
                 trim_ask(&t.roots, &d, d.luns, &a);
                 if (trims_lookup(&t.roots, &d.facts, 0, "sda", &max) != (int) changes[i].kept ||
-                    a.on != (changes[i].kept == TRIM_KEPT) || !streq(a.mode ?: "-", changes[i].write ?: "-"))
+                    a.on != (changes[i].kept == TRIM_KEPT) ||
+                    !streq(a.mode ?: "-", changes[i].write ?: "-"))
                         fail_msg("%s: %i %s", changes[i].what, a.on, a.mode ?: "-");
                 usb_disk_done(&d);
                 tree_remove(&t);

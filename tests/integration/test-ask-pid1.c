@@ -15,24 +15,27 @@
 #include "common/names.h"
 #include "sys/io/ask-pid1.h"
 
-/* The caller of uasd-pid1. In place of that program a shell runs a line of the test. tests/hold has the program. */
+/* The caller of uasd-pid1. In place of that program a shell runs a line of the test. tests/hold has
+ * the program. */
 
 #define SHORT patience(200 * USEC_PER_MSEC)
 #define LONG patience(10 * USEC_PER_SEC)
 
 static const char *line; /* for the shell; NULL: the program cannot be started */
 
-int __real_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                       char *const argv[], char *const env[]);
-int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                       char *const argv[], char *const env[]);
-int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                       char *const argv[], char *const env[])
+int __real_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
+                       const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
+int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
+                       const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
+int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
+                       const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
-        char *shell[] = {(char *) "sh", (char *) "-c", (char *) line, argv[0], argv[1], argv[2], NULL};
+        char *shell[] = {(char *) "sh", (char *) "-c", (char *) line, argv[0],
+                         argv[1],       argv[2],       NULL};
 
         assert_string_equal(path, PROGRAM_PID1);
-        return __real_posix_spawn(ret, line ? "/bin/sh" : "/no/such/program", files, attr, line ? shell : argv, env);
+        return __real_posix_spawn(ret, line ? "/bin/sh" : "/no/such/program", files, attr,
+                                  line ? shell : argv, env);
 }
 
 static void test_answers(void **state)
@@ -64,14 +67,17 @@ static void test_answers(void **state)
                 int r;
 
                 line = rows[i].line;
-                r = pid1_ask_and_wait(PID1_ASK_STATE, NULL, awake_in(late || !line || strstr(line, "STOP") ? SHORT : LONG));
+                r = pid1_ask_and_wait(
+                        PID1_ASK_STATE, NULL,
+                        awake_in(late || !line || strstr(line, "STOP") ? SHORT : LONG));
                 if (r != rows[i].r)
                         fail_msg("%s: %i", line, r);
                 assert_in_range(awake_since(began), late ? SHORT : 0, LONG);
         }
 }
 
-/* Its arguments; and it has none of our descriptors, not even for a moment: a node that is open counts as a use. */
+/* Its arguments; and it has none of our descriptors, not even for a moment: a node that is open
+ * counts as a use. */
 static void test_child(void **state)
 {
         struct pid1_question q = {0};
@@ -134,8 +140,9 @@ static void test_there(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_child),
-                                           cmocka_unit_test(test_forgotten), cmocka_unit_test(test_there)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_answers), cmocka_unit_test(test_child),
+                cmocka_unit_test(test_forgotten), cmocka_unit_test(test_there)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,12 +17,14 @@
 #include "sys/io/pid1.h"
 
 /*
- * A PID 1 in a /run of the test's own: one that does not answer, and the one of tests/daemon/fake-pid1.c, which is the first
- * argument. One deadline covers connection, handshake and answer.
+ * A PID 1 in a /run of the test's own: one that does not answer, and the one of
+ * tests/daemon/fake-pid1.c, which is the first argument. One deadline covers connection, handshake
+ * and answer.
  */
 
 #define SHORT patience(200 * USEC_PER_MSEC)
-#define LONG patience(5 * USEC_PER_SEC) /* sd-bus gives up a handshake after 90 s, a call after 25 s */
+#define LONG                                                                                       \
+        patience(5 * USEC_PER_SEC) /* sd-bus gives up a handshake after 90 s, a call after 25 s */
 
 static char top[] = "/tmp/uasd-pid1-XXXXXX";
 static struct roots roots = ROOTS_NULL;
@@ -61,7 +63,8 @@ static int usec(sd_bus *pid1)
 {
         uint64_t v;
 
-        return pid1_get_usec(pid1, awake_in(SHORT), PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &v);
+        return pid1_get_usec(pid1, awake_in(SHORT), PID1_PATH, PID1_MANAGER,
+                             "UnitsLoadFinishTimestampMonotonic", &v);
 }
 
 static int module(sd_bus *pid1)
@@ -179,8 +182,9 @@ static void test_states(void **state)
                 const char *word;
                 enum pid1_state state;
         } table[] = {
-                {"initializing", PID1_STARTING}, {"starting", PID1_STARTING},   {"running", PID1_RUNNING},
-                {"degraded", PID1_RUNNING},      {"maintenance", PID1_RUNNING}, {"stopping", PID1_STOPPING},
+                {"initializing", PID1_STARTING}, {"starting", PID1_STARTING},
+                {"running", PID1_RUNNING},       {"degraded", PID1_RUNNING},
+                {"maintenance", PID1_RUNNING},   {"stopping", PID1_STOPPING},
         };
         sd_bus *pid1 = answering();
 
@@ -204,11 +208,14 @@ static void test_numbers(void **state)
         sd_bus *pid1 = answering();
         usec_t v = 1;
 
-        assert_true(pid1_get_usec(pid1, awake_in(LONG), PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &v) < 0);
-        assert_true(pid1_get_usec(pid1, awake_in(LONG), PID1_PATH, PID1_MANAGER, "NoSuchProperty", &v) < 0);
+        assert_true(pid1_get_usec(pid1, awake_in(LONG), PID1_PATH, PID1_MANAGER,
+                                  "UnitsLoadFinishTimestampMonotonic", &v) < 0);
+        assert_true(pid1_get_usec(pid1, awake_in(LONG), PID1_PATH, PID1_MANAGER, "NoSuchProperty",
+                                  &v) < 0);
         assert_int_equal(v, 1);
         order("loaded 12345678901\n");
-        while (pid1_get_usec(pid1, awake_in(LONG), PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &v) < 0)
+        while (pid1_get_usec(pid1, awake_in(LONG), PID1_PATH, PID1_MANAGER,
+                             "UnitsLoadFinishTimestampMonotonic", &v) < 0)
                 (void) usleep(1000);
         assert_true(v == 12345678901);
         assert_true(pid1_arm_release(pid1, awake_in(LONG), "2-1:1.0") >= 0);
@@ -257,7 +264,8 @@ static void test_module_later_without(void **state)
         sd_event *event = NULL;
 
         assert_true(sd_event_new(&event) >= 0);
-        assert_int_equal(pid1_load_module_later(&ROOTS_NULL, event, "usb_storage", &later), -ENOENT);
+        assert_int_equal(pid1_load_module_later(&ROOTS_NULL, event, "usb_storage", &later),
+                         -ENOENT);
         assert_null(later);
         sd_event_unref(event);
 }
@@ -272,7 +280,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-        static const char *const names[] = {RUN_PID1_SOCKET, RUN_SYSTEM_BUS_SOCKET, RUN_SYSTEMD_BOOTED, "systemd", "dbus"};
+        static const char *const names[] = {RUN_PID1_SOCKET, RUN_SYSTEM_BUS_SOCKET,
+                                            RUN_SYSTEMD_BOOTED, "systemd", "dbus"};
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 (void) unlinkat(roots.run, names[i], i < 2 ? 0 : AT_REMOVEDIR);
@@ -282,10 +291,15 @@ static int tear_down(void **state)
 
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_none),   cmocka_unit_test(test_unreachable),  cmocka_unit_test(test_mute_bus),
-                cmocka_unit_test(test_mute),   cmocka_unit_test(test_states),       cmocka_unit_test(test_numbers),
-                cmocka_unit_test(test_module), cmocka_unit_test(test_module_later), cmocka_unit_test(test_module_later_without)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_none),
+                                           cmocka_unit_test(test_unreachable),
+                                           cmocka_unit_test(test_mute_bus),
+                                           cmocka_unit_test(test_mute),
+                                           cmocka_unit_test(test_states),
+                                           cmocka_unit_test(test_numbers),
+                                           cmocka_unit_test(test_module),
+                                           cmocka_unit_test(test_module_later),
+                                           cmocka_unit_test(test_module_later_without)};
 
         assert_true(argc > 1);
         program = argv[1];

@@ -14,13 +14,15 @@
 #include "common/util.h"
 #include "sys/udev/uevents.h"
 
-/* The monitor is libudev's, and receives nothing from a private network. Its devices are those of this file. */
+/* The monitor is libudev's, and receives nothing from a private network. Its devices are those of
+ * this file. */
 
 static char asked[256];
 
 static void note(const char *a, const char *b)
 {
-        (void) snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), "%s/%s ", a, b ? b : "*");
+        (void) snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), "%s/%s ", a,
+                        b ? b : "*");
 }
 
 struct udev_monitor *__real_udev_monitor_new_from_netlink(struct udev *udev, const char *name);
@@ -33,12 +35,20 @@ struct udev_monitor *__wrap_udev_monitor_new_from_netlink(struct udev *udev, con
 
 static int filter_error;
 
-int __real_udev_monitor_filter_add_match_subsystem_devtype(struct udev_monitor *m, const char *subsystem, const char *devtype);
-int __wrap_udev_monitor_filter_add_match_subsystem_devtype(struct udev_monitor *m, const char *subsystem, const char *devtype);
-int __wrap_udev_monitor_filter_add_match_subsystem_devtype(struct udev_monitor *m, const char *subsystem, const char *devtype)
+int __real_udev_monitor_filter_add_match_subsystem_devtype(struct udev_monitor *m,
+                                                           const char *subsystem,
+                                                           const char *devtype);
+int __wrap_udev_monitor_filter_add_match_subsystem_devtype(struct udev_monitor *m,
+                                                           const char *subsystem,
+                                                           const char *devtype);
+int __wrap_udev_monitor_filter_add_match_subsystem_devtype(struct udev_monitor *m,
+                                                           const char *subsystem,
+                                                           const char *devtype)
 {
         note(subsystem, devtype);
-        return filter_error ? filter_error : __real_udev_monitor_filter_add_match_subsystem_devtype(m, subsystem, devtype);
+        return filter_error ? filter_error
+                            : __real_udev_monitor_filter_add_match_subsystem_devtype(m, subsystem,
+                                                                                     devtype);
 }
 
 /* ---- a device ---- */
@@ -56,11 +66,11 @@ struct udev_device *__wrap_udev_monitor_receive_device(struct udev_monitor *m)
         return any ? (struct udev_device *) &told : NULL;
 }
 
-#define WRAP(function, field)                                                                                                    \
-        const char *__wrap_udev_device_get_##function(struct udev_device *d);                                                    \
-        const char *__wrap_udev_device_get_##function(struct udev_device *d)                                                     \
-        {                                                                                                                        \
-                return told.field;                                                                                               \
+#define WRAP(function, field)                                                                      \
+        const char *__wrap_udev_device_get_##function(struct udev_device *d);                      \
+        const char *__wrap_udev_device_get_##function(struct udev_device *d)                       \
+        {                                                                                          \
+                return told.field;                                                                 \
         }
 
 WRAP(action, action)
@@ -129,7 +139,8 @@ static void test_next(void **state)
         memset(&told, 0, sizeof(told));
         assert_int_equal(uevents_next(NULL, &e), 1);
         assert_memory_equal(&e, &nothing, sizeof(e));
-        told.path = "/devices/virtual/block/loop0/2-1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1:1.0";
+        told.path =
+                "/devices/virtual/block/loop0/2-1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1:1.0";
         assert_int_equal(uevents_next(NULL, &e), 1);
         assert_string_equal(e.interface, "");
         assert_int_equal(freed, 4);
@@ -151,7 +162,8 @@ static void test_none(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_open), cmocka_unit_test(test_next), cmocka_unit_test(test_none)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_open), cmocka_unit_test(test_next),
+                                           cmocka_unit_test(test_none)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Loop devices on the kernel of this machine. One replaces a disk, another one is on top of it. Skipped without permission to
- * attach them. */
+/* Loop devices on the kernel of this machine. One replaces a disk, another one is on top of it.
+ * Skipped without permission to attach them. */
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <sched.h>
@@ -35,7 +35,8 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
 /* The number of a loop device over this file, or -1. */
 static int attach(const char *file)
 {
-        _cleanup_close_ int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), over = open(file, O_RDWR | O_CLOEXEC);
+        _cleanup_close_ int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC),
+                            over = open(file, O_RDWR | O_CLOEXEC);
 
         for (int tries = 0; control >= 0 && over >= 0 && tries < 20; tries++) {
                 int number = __real_ioctl(control, LOOP_CTL_GET_FREE, NULL), r;
@@ -119,9 +120,11 @@ static int attach_elsewhere(struct scene *s, enum way way)
         pid = fork();
         if (pid == 0) {
                 (void) snprintf(file, sizeof(file), "%s/%s", s->dir, s->lun.disk.name);
-                if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+                if (unshare(CLONE_NEWNS) < 0 ||
+                    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
                     mount("none", s->dir, "tmpfs", 0, NULL) < 0 || stat(s->dir, &st) < 0 ||
-                    mknod(file, way == BY_FILE ? S_IFREG | 0600 : S_IFBLK | 0600, makedev(7, s->disk)) < 0 ||
+                    mknod(file, way == BY_FILE ? S_IFREG | 0600 : S_IFBLK | 0600,
+                          makedev(7, s->disk)) < 0 ||
                     (way == BY_FILE && truncate(file, 1 << 20) < 0))
                         _exit(1);
                 number = attach(file);
@@ -271,8 +274,9 @@ static void test_swap(void **state)
         made = mknod(node, S_IFBLK | 0600, makedev(7, s.disk));
         assert_true(mkdir(below, 0700) >= 0);
         write_file(below, "mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n");
-        (void) snprintf(table, sizeof(table), "Filename Type Size Used Priority\n%s file 1 0 -2\n%s partition 1 0 -3\n", s.image,
-                        node);
+        (void) snprintf(table, sizeof(table),
+                        "Filename Type Size Used Priority\n%s file 1 0 -2\n%s partition 1 0 -3\n",
+                        s.image, node);
         write_file(s.dir, "swaps", table);
         (void) close(s.roots.proc);
         s.roots.proc = open(s.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -294,8 +298,9 @@ static void test_swap(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_by_name),   cmocka_unit_test(test_by_mknod),  cmocka_unit_test(test_by_file),
-                cmocka_unit_test(test_same_name), cmocka_unit_test(test_no_answer), cmocka_unit_test(test_swap),
+                cmocka_unit_test(test_by_name),   cmocka_unit_test(test_by_mknod),
+                cmocka_unit_test(test_by_file),   cmocka_unit_test(test_same_name),
+                cmocka_unit_test(test_no_answer), cmocka_unit_test(test_swap),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

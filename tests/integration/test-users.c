@@ -19,8 +19,8 @@
 #include "sys/users/users.h"
 
 /*
- * Looks by name on the kernel of this machine. A tmpfs in its own mount namespace replaces the file system of a disk, which uasd
- * knows by its device number.
+ * Looks by name on the kernel of this machine. A tmpfs in its own mount namespace replaces the file
+ * system of a disk, which uasd knows by its device number.
  */
 
 enum spot {
@@ -37,7 +37,8 @@ struct guest {
 /* In a new mount namespace. */
 static bool mount_tmpfs(const char *dir)
 {
-        return unshare(CLONE_NEWNS) >= 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) >= 0 &&
+        return unshare(CLONE_NEWNS) >= 0 &&
+               mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) >= 0 &&
                mount("none", dir, "tmpfs", 0, NULL) >= 0;
 }
 
@@ -129,7 +130,8 @@ static void looks(enum spot place, int how_it_ends)
         if (place == MOUNTED) {
                 assert_string_equal(users[0].where, g.dir);
                 assert_int_equal(strncmp(users[0].namespace, "mnt:[", 5), 0);
-                /* Another file system is mounted there now. The kernel will not announce the end of this one. */
+                /* Another file system is mounted there now. The kernel will not announce the end of
+                 * this one. */
                 users[0].mount_id++;
                 assert_false(users_told(&r, &g.lun, 1, inotify, users, n));
                 users[0].mount_id--;
@@ -193,12 +195,14 @@ static void *work(void *data)
         const struct worker *w = data;
         struct stat st = {0};
 
-        if ((w->how == FILES && unshare(CLONE_FILES) < 0) || (w->how == MOUNTS && !mount_tmpfs(w->dir)))
+        if ((w->how == FILES && unshare(CLONE_FILES) < 0) ||
+            (w->how == MOUNTS && !mount_tmpfs(w->dir)))
                 _exit(1);
         while (w->how == ENDED && !main_has_ended())
                 (void) sched_yield();
         if (w->how == MOUNTS ? stat(w->dir, &st) < 0
-                             : fstat(open(w->dir, O_TMPFILE | O_RDWR, 0600), &st) < 0 || umount2(w->dir, MNT_DETACH) < 0)
+                             : fstat(open(w->dir, O_TMPFILE | O_RDWR, 0600), &st) < 0 ||
+                                       umount2(w->dir, MNT_DETACH) < 0)
                 _exit(1);
         (void) !write(w->out, &st, sizeof(st));
         for (;;)
@@ -218,7 +222,8 @@ static void run_threads(struct worker *w)
         pthread_t threads[3];
 
         if (!mount_tmpfs(w->dir) || pthread_create(&threads[0], NULL, idle, w) != 0 ||
-            pthread_create(&threads[1], NULL, work, w) != 0 || pthread_create(&threads[2], NULL, idle, w) != 0)
+            pthread_create(&threads[1], NULL, work, w) != 0 ||
+            pthread_create(&threads[2], NULL, idle, w) != 0)
                 _exit(1);
         if (w->how == ENDED)
                 pthread_exit(NULL);
@@ -277,19 +282,37 @@ static void test_told(void **state)
                 bool told;
         } table[] = {
                 {{{.kind = USER_MOUNT, .device = "sdz1"}}, 1, true},
-                {{{.kind = USER_SWAP, .device = "sdz1"}, {.kind = USER_HOLDER, .device = "sdz"}}, 2, true},
-                {{{.kind = USER_LOOP, .device = "sdz1"}, {.kind = USER_CLAIM, .device = "sdz"}}, 2, false},
+                {{{.kind = USER_SWAP, .device = "sdz1"}, {.kind = USER_HOLDER, .device = "sdz"}},
+                 2,
+                 true},
+                {{{.kind = USER_LOOP, .device = "sdz1"}, {.kind = USER_CLAIM, .device = "sdz"}},
+                 2,
+                 false},
                 {{{.kind = USER_LOOP, .device = "sdz1", .where = (char *) "loop1"}}, 1, true},
-                {{{.kind = USER_LOOP, .device = "sdz1", .where = (char *) "loop1", .unsure = true}}, 1, false},
-                {{{.kind = USER_OPEN, .device = "sdz1"}}, 1, false}, /* there is no way to its open file */
+                {{{.kind = USER_LOOP, .device = "sdz1", .where = (char *) "loop1", .unsure = true}},
+                 1,
+                 false},
+                {{{.kind = USER_OPEN, .device = "sdz1"}},
+                 1,
+                 false}, /* there is no way to its open file */
                 {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "dm-0"}}, 1, true},
                 {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "md127"}}, 1, false},
-                {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "btrfs 1-2", .btrfs = true}}, 1, false},
-                {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "btrfs 1-2", .btrfs = true},
+                {{{.kind = USER_HOLDER,
+                   .device = "sdz1",
+                   .where = (char *) "btrfs 1-2",
+                   .btrfs = true}},
+                 1,
+                 false},
+                {{{.kind = USER_HOLDER,
+                   .device = "sdz1",
+                   .where = (char *) "btrfs 1-2",
+                   .btrfs = true},
                   {.kind = USER_MOUNT, .device = "sdz1"}},
                  2,
                  true},
-                {{{.kind = USER_MOUNT, .device = "", .namespace = (char *) "mnt:[1]", .pid = 0}}, 1, false},
+                {{{.kind = USER_MOUNT, .device = "", .namespace = (char *) "mnt:[1]", .pid = 0}},
+                 1,
+                 false},
                 {{{.kind = USER_MOUNT}}, 0, false},
         };
         struct roots r = ROOTS_NULL;

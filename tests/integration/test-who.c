@@ -24,7 +24,11 @@ static const struct how {
         int space; /* CLONE_NEWPID: it is the first process of a pid namespace */
         bool ignores;
 } hows[] = {
-        {SIG_DFL, 0, false}, {SIG_IGN, 0, true}, {handle, 0, false}, {SIG_DFL, CLONE_NEWPID, true}, {handle, CLONE_NEWPID, false},
+        {SIG_DFL, 0, false},
+        {SIG_IGN, 0, true},
+        {handle, 0, false},
+        {SIG_DFL, CLONE_NEWPID, true},
+        {handle, CLONE_NEWPID, false},
 };
 
 static void sleep_so(const struct how *how, int out)
@@ -129,7 +133,8 @@ static void test_another(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_term), cmocka_unit_test(test_another)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_term),
+                                           cmocka_unit_test(test_another)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How disks are claimed. Files take the place of the nodes, and inotify is the real one. tests/fake has whole switches. */
+/* How disks are claimed. Files take the place of the nodes, and inotify is the real one. tests/fake
+ * has whole switches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,9 +36,10 @@ enum act { NOTHING, OPENS, OPENS_AND_CLOSES, WRITES };
 /* Other processes. */
 static const char *claimed_by_another; /* the node, or NULL */
 static bool character;                 /* the nodes are no block devices */
-static int strangers, strangers_tries; /* opens that are not ours; after so many looks there are none */
-static enum act meanwhile;             /* to sda, before sdb is claimed */
-static int kept = -1;                  /* descriptor of another process */
+static int strangers,
+        strangers_tries;   /* opens that are not ours; after so many looks there are none */
+static enum act meanwhile; /* to sda, before sdb is claimed */
+static int kept = -1;      /* descriptor of another process */
 
 static void act_on(const char *node, enum act act)
 {
@@ -61,7 +63,8 @@ int __wrap_openat64(int dir, const char *path, int flags, ...);
 int __wrap_openat64(int dir, const char *path, int flags, ...)
 {
         if (flags & O_EXCL) {
-                assert_int_equal(flags & O_ACCMODE, O_RDONLY); /* the close of a writer is an event for udev */
+                assert_int_equal(flags & O_ACCMODE,
+                                 O_RDONLY); /* the close of a writer is an event for udev */
                 if (claimed_by_another && streq(path, claimed_by_another)) {
                         errno = EBUSY;
                         return -1;
@@ -184,8 +187,9 @@ static void test_take_errors(void **state)
                 int r;
                 const char *busy; /* NULL: any */
         } table[] = {
-                {NULL, "sda", false, -EBUSY, "sda"},  {NULL, "sdb", false, -EBUSY, "sdb"}, {"sda", NULL, false, -ENOENT, NULL},
-                {"sda2", NULL, false, -ENOENT, NULL}, {NULL, NULL, true, -ENODEV, "sda"},
+                {NULL, "sda", false, -EBUSY, "sda"}, {NULL, "sdb", false, -EBUSY, "sdb"},
+                {"sda", NULL, false, -ENOENT, NULL}, {"sda2", NULL, false, -ENOENT, NULL},
+                {NULL, NULL, true, -ENODEV, "sda"},
         };
         char busy[BLOCK_NAME_MAX];
         struct claim c = CLAIM_NULL;
@@ -196,7 +200,8 @@ static void test_take_errors(void **state)
                 make();
                 claimed_by_another = table[i].claimed;
                 character = table[i].character;
-                (void) snprintf(path, sizeof(path), "dev/%s", table[i].lacks ? table[i].lacks : "nothing");
+                (void) snprintf(path, sizeof(path), "dev/%s",
+                                table[i].lacks ? table[i].lacks : "nothing");
                 tree_unlink(&tree, path);
                 assert_int_equal(claim_take(&tree.roots, LUNS, &c, busy), table[i].r);
                 if (table[i].busy)
@@ -210,7 +215,9 @@ static void test_take_errors(void **state)
         assert_int_equal(claim_take(&tree.roots, LUNS, &c, busy), -ENODEV);
         assert_string_equal(busy, "sdb");
         assert_int_equal(claim_watch(&tree.roots, LUNS, &c, busy), -ENODEV);
-        assert_int_equal(claim_prepare(&tree.roots, LUNS, DRIVER_UAS, awake_in(USEC_PER_SEC), &c, busy), -ENODEV);
+        assert_int_equal(
+                claim_prepare(&tree.roots, LUNS, DRIVER_UAS, awake_in(USEC_PER_SEC), &c, busy),
+                -ENODEV);
         done();
 }
 
@@ -244,12 +251,15 @@ static void test_prepare(void **state)
                 make();
                 strangers = others;
                 strangers_tries = others == 2 ? 2 : 0; /* it closes the disk in between */
-                assert_int_equal(claim_prepare(&tree.roots, LUNS, DRIVER_UAS, awake_in(60 * USEC_PER_SEC), &c, busy), 0);
+                assert_int_equal(claim_prepare(&tree.roots, LUNS, DRIVER_UAS,
+                                               awake_in(60 * USEC_PER_SEC), &c, busy),
+                                 0);
                 assert_int_equal(c.alone, others == 0);
                 assert_int_equal(c.n, others == 0 ? 2 : 4);
                 assert_false(claim_has(&c, 1) || claim_has(&c, 3));
                 assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);
-                for (const char *const *name = (const char *const[]){"sda", "sdb", NULL}; *name; name++) {
+                for (const char *const *name = (const char *const[]){"sda", "sdb", NULL}; *name;
+                     name++) {
                         fd = openat(tree.roots.dev, *name, O_RDONLY | O_CLOEXEC);
                         assert_int_equal(flock(fd, LOCK_SH | LOCK_NB), -1);
                         (void) close(fd);
@@ -270,7 +280,9 @@ static void test_prepare_locked(void **state)
                 make();
                 kept = openat(tree.roots.dev, *name, O_RDONLY | O_CLOEXEC);
                 assert_int_equal(flock(kept, LOCK_SH), 0);
-                assert_int_equal(claim_prepare(&tree.roots, LUNS, DRIVER_UAS, awake_in(USEC_PER_SEC / 20), &c, busy), -ETIMEDOUT);
+                assert_int_equal(claim_prepare(&tree.roots, LUNS, DRIVER_UAS,
+                                               awake_in(USEC_PER_SEC / 20), &c, busy),
+                                 -ETIMEDOUT);
                 assert_string_equal(busy, *name);
                 assert_null(c.nodes);
                 done();
@@ -283,7 +295,8 @@ static void test_close_door(void **state)
                 const char *what;
                 enum act before, meanwhile;
                 const char *claimed;
-                int more, unknown; /* opens that the caller did not count; unknown: it could not count */
+                int more, unknown; /* opens that the caller did not count; unknown: it could not
+                                      count */
                 int r;
         } table[] = {
                 {"no process", NOTHING, NOTHING, NULL, 0, 0, 0},
@@ -304,7 +317,9 @@ static void test_close_door(void **state)
                 int opens, r, before;
 
                 make();
-                assert_int_equal(claim_prepare(&tree.roots, LUNS, DRIVER_UAS, awake_in(60 * USEC_PER_SEC), &c, busy), 0);
+                assert_int_equal(claim_prepare(&tree.roots, LUNS, DRIVER_UAS,
+                                               awake_in(60 * USEC_PER_SEC), &c, busy),
+                                 0);
                 before = ours();
                 opens = table[i].unknown ? -ENOENT : before;
                 strangers = table[i].more;
@@ -312,8 +327,8 @@ static void test_close_door(void **state)
                 act_on("sda", table[i].before);
                 meanwhile = table[i].meanwhile;
                 r = claim_close_door(&tree.roots, DRIVER_UAS, opens, &c, busy);
-                if (r != table[i].r || claim_has(&c, 1) != (r == 0) || claim_has(&c, 3) != (r == 0) ||
-                    ours() != before + 2 * (r == 0))
+                if (r != table[i].r || claim_has(&c, 1) != (r == 0) ||
+                    claim_has(&c, 3) != (r == 0) || ours() != before + 2 * (r == 0))
                         fail_msg("%s: %i, %i open", table[i].what, r, ours());
                 if (r == -EBUSY)
                         assert_string_equal(busy, table[i].claimed);
@@ -327,7 +342,8 @@ static void test_close_door(void **state)
         }
 }
 
-/* An open of which no list knows may end in a moment. Our own partitions are not counted, and are open again afterwards. */
+/* An open of which no list knows may end in a moment. Our own partitions are not counted, and are
+ * open again afterwards. */
 static void test_strangers(void **state)
 {
         static const struct {
@@ -343,10 +359,12 @@ static void test_strangers(void **state)
                 assert_int_equal(claim_take(&tree.roots, LUNS, &c, busy), 0);
                 strangers = table[i].strangers;
                 strangers_tries = table[i].tries;
-                assert_int_equal(claim_has_strangers(&tree.roots, LUNS, DRIVER_UAS, &c), table[i].found);
+                assert_int_equal(claim_has_strangers(&tree.roots, LUNS, DRIVER_UAS, &c),
+                                 table[i].found);
                 assert_int_equal(c.n, 4);
                 claim_close_partitions(&c);
-                assert_int_equal(claim_has_strangers(&tree.roots, LUNS, DRIVER_UAS, &c), table[i].found);
+                assert_int_equal(claim_has_strangers(&tree.roots, LUNS, DRIVER_UAS, &c),
+                                 table[i].found);
                 assert_int_equal(c.n, 2); /* they were closed before */
                 claim_drop(&c);
                 done();
@@ -357,7 +375,8 @@ static void test_strangers(void **state)
         make();
         assert_int_equal(claim_take(&tree.roots, LUNS, &c, busy), 0);
         tree_unlink(&tree, "dev/sda2");
-        assert_true(claim_has_strangers(&tree.roots, LUNS, DRIVER_UAS, &c)); /* what cannot be opened again cannot be synced */
+        assert_true(claim_has_strangers(&tree.roots, LUNS, DRIVER_UAS,
+                                        &c)); /* what cannot be opened again cannot be synced */
         claim_drop(&c);
         done();
 }
@@ -365,8 +384,9 @@ static void test_strangers(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_take),      cmocka_unit_test(test_take_errors),    cmocka_unit_test(test_watch),
-                cmocka_unit_test(test_prepare),   cmocka_unit_test(test_prepare_locked), cmocka_unit_test(test_close_door),
+                cmocka_unit_test(test_take),           cmocka_unit_test(test_take_errors),
+                cmocka_unit_test(test_watch),          cmocka_unit_test(test_prepare),
+                cmocka_unit_test(test_prepare_locked), cmocka_unit_test(test_close_door),
                 cmocka_unit_test(test_strangers),
         };
 

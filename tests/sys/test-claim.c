@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Claimed disks: files take their place, and the test answers the commands. tests/fake has the claim itself. */
+/* Claimed disks: files take their place, and the test answers the commands. tests/fake has the
+ * claim itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +78,8 @@ static bool is_open(int fd)
         return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* Two LUNs, the first with a partition. Only the disks are claimed: one by its own descriptor, one by the other. */
+/* Two LUNs, the first with a partition. Only the disks are claimed: one by its own descriptor, one
+ * by the other. */
 static struct claim make(void)
 {
         struct claim c = CLAIM_NULL;
@@ -85,9 +87,11 @@ static struct claim make(void)
 
         c.nodes = calloc(3, sizeof(*c.nodes));
         assert_non_null(c.nodes);
-        c.nodes[0] = (struct claimed){.fd = open_any(), .exclusive = open_any(), .whole = true, .name = "sda", .lun = 1};
+        c.nodes[0] = (struct claimed){
+                .fd = open_any(), .exclusive = open_any(), .whole = true, .name = "sda", .lun = 1};
         c.nodes[1] = (struct claimed){.fd = open_any(), .exclusive = -1, .name = "sda1", .lun = 1};
-        c.nodes[2] = (struct claimed){.fd = second, .exclusive = second, .whole = true, .name = "sdb", .lun = 2};
+        c.nodes[2] = (struct claimed){
+                .fd = second, .exclusive = second, .whole = true, .name = "sdb", .lun = 2};
         c.n = 3;
         c.inotify = open_any();
         return c;
@@ -217,7 +221,8 @@ static void test_written(void **state)
                 uint64_t sum;
         } table[] = {
                 {"1 2 3 4 5 6 70 8 9 10 11 12 13 14 15 16 17\n", NULL, 84},
-                {"1 2 3 4 5 6 70 8 9 10 11\n", "1 2 3 4 5 6 500 8 9 10 11 12 13 1000 15 16 17\n", 1570},
+                {"1 2 3 4 5 6 70 8 9 10 11\n", "1 2 3 4 5 6 500 8 9 10 11 12 13 1000 15 16 17\n",
+                 1570},
                 {"1 2 3 4 5 6 70\n", "nonsense\n", 70},
                 {"1 2 3 4 5 6\n", "", 0},
         };
@@ -270,8 +275,9 @@ static void test_events(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_has),  cmocka_unit_test(test_drop),    cmocka_unit_test(test_stop),
-                cmocka_unit_test(test_sync), cmocka_unit_test(test_written), cmocka_unit_test(test_events),
+                cmocka_unit_test(test_has),     cmocka_unit_test(test_drop),
+                cmocka_unit_test(test_stop),    cmocka_unit_test(test_sync),
+                cmocka_unit_test(test_written), cmocka_unit_test(test_events),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,8 @@ static char said[8192];
 static void note(const char *file, int line, const char *what, void *data)
 {
         assert_ptr_equal(data, said);
-        (void) snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s:%i: %s\n", file, line, what);
+        (void) snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s:%i: %s\n", file, line,
+                        what);
 }
 
 /* Loads the configuration. Returns it as a line. */
@@ -35,12 +36,15 @@ static const char *load(struct tree *t)
 
         said[0] = '\0';
         assert_int_equal(conf_load(&t->roots, &c, note, said), 0);
-        (void) snprintf(ret, sizeof(ret), "%s, quiet %llu, hold %llu, unknown %s", policy_to_string(c.policy),
-                        (unsigned long long) (c.quiet_usec / USEC_PER_SEC), (unsigned long long) (c.hold_usec / USEC_PER_SEC),
+        (void) snprintf(ret, sizeof(ret), "%s, quiet %llu, hold %llu, unknown %s",
+                        policy_to_string(c.policy),
+                        (unsigned long long) (c.quiet_usec / USEC_PER_SEC),
+                        (unsigned long long) (c.hold_usec / USEC_PER_SEC),
                         driver_to_string(c.unknown_target));
         for (size_t i = 0; i < c.n_rules; i++)
-                (void) snprintf(ret + strlen(ret), sizeof(ret) - strlen(ret), ", %04x:%04x:%s %s", c.rules[i].vid, c.rules[i].pid,
-                                c.rules[i].serial ?: "", policy_to_string(c.rules[i].policy));
+                (void) snprintf(ret + strlen(ret), sizeof(ret) - strlen(ret), ", %04x:%04x:%s %s",
+                                c.rules[i].vid, c.rules[i].pid, c.rules[i].serial ?: "",
+                                policy_to_string(c.rules[i].policy));
         config_done(&c);
         return ret;
 }
@@ -85,8 +89,10 @@ static void test_lines(void **state)
                 tree_make(&t);
                 tree_write(&t, "etc/uasd/uasd.conf", rows[i].text);
                 (void) copy_string(copy, sizeof(copy), rows[i].said);
-                for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-                        (void) snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected),
+                for (char *line = strtok_r(copy, "\n", &save); line;
+                     line = strtok_r(NULL, "\n", &save))
+                        (void) snprintf(expected + strlen(expected),
+                                        sizeof(expected) - strlen(expected),
                                         "/etc/uasd/uasd.conf:%s\n", line);
                 config = load(&t);
                 if (!streq(config, rows[i].config) || !streq(said, expected))
@@ -95,7 +101,8 @@ static void test_lines(void **state)
         }
 }
 
-/* At most so many lines of a file are reported. Each file has its own count, and its own sections. */
+/* At most so many lines of a file are reported. Each file has its own count, and its own sections.
+ */
 static void test_many(void **state)
 {
         char text[512] = "";
@@ -112,25 +119,30 @@ static void test_many(void **state)
         for (const char *line = said; *line; line = strchr(line, '\n') + 1)
                 n++;
         assert_int_equal(n, 32 + 1 + 2);
-        assert_non_null(strstr(said, "uasd.conf:32: " LINE "\n/etc/uasd/uasd.conf:33: " LINE ", nor are others below, perhaps\n"
-                                     "/etc/uasd/uasd.conf.d/1.conf:1: " KEY "\n/etc/uasd/uasd.conf.d/1.conf:2: " LINE "\n"));
+        assert_non_null(strstr(said, "uasd.conf:32: " LINE "\n/etc/uasd/uasd.conf:33: " LINE
+                                     ", nor are others below, perhaps\n"
+                                     "/etc/uasd/uasd.conf.d/1.conf:1: " KEY
+                                     "\n/etc/uasd/uasd.conf.d/1.conf:2: " LINE "\n"));
         tree_remove(&t);
 }
 
-/* From the vendor's file to the administrator's drop-ins; a later one goes before. A drop-in hides the vendor's of that name. */
+/* From the vendor's file to the administrator's drop-ins; a later one goes before. A drop-in hides
+ * the vendor's of that name. */
 static void test_files(void **state)
 {
         struct tree t;
 
         tree_make(&t);
-        tree_write(&t, "usr/lib/uasd/uasd.conf", "[uasd]\nPolicy=ignore\nQuietSec=1\nHoldSec=1\nx\n");
+        tree_write(&t, "usr/lib/uasd/uasd.conf",
+                   "[uasd]\nPolicy=ignore\nQuietSec=1\nHoldSec=1\nx\n");
         tree_write(&t, "usr/lib/uasd/uasd.conf.d/20.conf", "[uasd]\nQuietSec=2\nx\n");
         tree_write(&t, "usr/lib/uasd/uasd.conf.d/30.conf", "[uasd]\nHoldSec=3\nx\n");
         tree_write(&t, "etc/uasd/uasd.conf.d/10.conf", "[uasd]\nHoldSec=4\nx\n");
         tree_write(&t, "etc/uasd/uasd.conf.d/30.conf", "[uasd]\nPolicy=uas\n");
         tree_write(&t, "etc/uasd/uasd.conf", "[uasd]\nPolicy=usb-storage\nQuietSec=9\n");
         assert_string_equal(load(&t), "uas, quiet 2, hold 4, unknown uas");
-        assert_string_equal(said, "/usr/lib/uasd/uasd.conf:5: " LINE "\n/etc/uasd/uasd.conf.d/10.conf:3: " LINE
+        assert_string_equal(said, "/usr/lib/uasd/uasd.conf:5: " LINE
+                                  "\n/etc/uasd/uasd.conf.d/10.conf:3: " LINE
                                   "\n/usr/lib/uasd/uasd.conf.d/20.conf:3: " LINE "\n");
         tree_link(&t, "etc/uasd/uasd.conf", "uasd.conf");
         assert_string_equal(load(&t), "uas, quiet 2, hold 4, unknown uas");
@@ -140,7 +152,8 @@ static void test_files(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_many),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),
+                                           cmocka_unit_test(test_many),
                                            cmocka_unit_test(test_files)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);

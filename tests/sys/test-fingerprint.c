@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The facts that must be the same under both drivers: texts are compared, and read from a file in place of a disk. */
+/* The facts that must be the same under both drivers: texts are compared, and read from a file in
+ * place of a disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,14 +37,17 @@ static const struct {
         {LUN0 "LUN0_UNREAD=1\n", LUN0 REST0, NULL},
         {LUN0 "LUN0_UNREAD=1\n" LUN1 REST1, LUN0 REST0 LUN1 REST1, NULL},
         {LUN0 REST0 LUN1 "LUN1_UNREAD=1\n", LUN0 REST0 LUN1 REST1, NULL},
-        {LUN0 "LUN0_UNREAD=1\n", "LUN0_SIZE=101\nLUN0_SECTOR=512\n" REST0, "before LUN0_SIZE=100, now LUN0_SIZE=101"},
-        {LUN0 "LUN0_UNREAD=1\n" LUN1 REST1, LUN0 REST0 LUN1 "LUN1_HEAD=z\n", "before LUN1_HEAD=c, now LUN1_HEAD=z"},
+        {LUN0 "LUN0_UNREAD=1\n", "LUN0_SIZE=101\nLUN0_SECTOR=512\n" REST0,
+         "before LUN0_SIZE=100, now LUN0_SIZE=101"},
+        {LUN0 "LUN0_UNREAD=1\n" LUN1 REST1, LUN0 REST0 LUN1 "LUN1_HEAD=z\n",
+         "before LUN1_HEAD=c, now LUN1_HEAD=z"},
         {LUN0 "LUN0_UNREAD=1\n", LUN0 REST0 LUN1 REST1, "before nothing, now LUN1_SIZE=200"},
         {LUN1 "LUN1_UNREAD=1\n" LUN11, LUN1 REST1 LUN11, NULL},
         {LUN1 "LUN1_UNREAD=1\n", LUN1 REST1 LUN11, "before nothing, now LUN11_SIZE=200"},
         /* a card was put into an empty slot, or taken out */
         {LUN0 REST0 "LUN1_UNREAD=1\n", LUN0 REST0 LUN1 REST1, NULL},
-        {LUN0 REST0 LUN1 REST1, LUN0 REST0 "LUN1_UNREAD=1\n", "before LUN1_SIZE=200, now LUN1_UNREAD=1"},
+        {LUN0 REST0 LUN1 REST1, LUN0 REST0 "LUN1_UNREAD=1\n",
+         "before LUN1_SIZE=200, now LUN1_UNREAD=1"},
         /* A disk that could be written must be writable after the switch. */
         {LUN0 PROTECTED0 REST0, LUN0 PROTECTED0 REST0, NULL},
         {LUN0 PROTECTED0 REST0, LUN0 REST0, NULL},
@@ -60,7 +64,8 @@ static void test_same(void **state)
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 char difference[160] = "";
 
-                assert_int_equal(fingerprint_same(rows[i].before, rows[i].after, difference, sizeof(difference)),
+                assert_int_equal(fingerprint_same(rows[i].before, rows[i].after, difference,
+                                                  sizeof(difference)),
                                  !rows[i].difference);
                 if (rows[i].difference)
                         assert_string_equal(difference, rows[i].difference);
@@ -89,7 +94,8 @@ static long long broken = -1; /* this byte cannot be read */
 static int no_ioctl;          /* the number of the ioctl that fails, from 1; 0: none */
 static bool protected;
 static bool slow; /* a read is interrupted, or returns only a part */
-static bool old;  /* the page cache has what was on the disk before a write through a partition's node */
+static bool
+        old; /* the page cache has what was on the disk before a write through a partition's node */
 
 int __wrap_ioctl(int fd, unsigned long request, void *argument);
 ssize_t __real_pread64(int fd, void *data, size_t n, off_t offset);
@@ -162,11 +168,14 @@ static struct unread unread;
 /* Returns the text, or NULL if the result is this error. */
 static char *of(int fd, bool partly, int error)
 {
-        struct claimed nodes[] = {{.fd = fd, .lun = 3, .whole = true}, {.fd = -1, .lun = 3, .name = "a partition"}};
+        struct claimed nodes[] = {{.fd = fd, .lun = 3, .whole = true},
+                                  {.fd = -1, .lun = 3, .name = "a partition"}};
         char *text = NULL;
 
         unread = (struct unread){};
-        assert_int_equal(fingerprint_read(&(struct claim){.nodes = nodes, .n = 2, .inotify = -1}, partly, &text, &unread), error);
+        assert_int_equal(fingerprint_read(&(struct claim){.nodes = nodes, .n = 2, .inotify = -1},
+                                          partly, &text, &unread),
+                         error);
         assert_true((text != NULL) == (error == 0));
         return text;
 }
@@ -184,20 +193,29 @@ static void test_small(void **state)
         int fd = disk(6);
 
         put(fd, 0, "foobar", 6);
-        assert_text(fd, "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
+        assert_text(
+                fd,
+                "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
         slow = true;
-        assert_text(fd, "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
+        assert_text(
+                fd,
+                "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
         slow = false;
         old = true;
-        assert_text(fd, "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
+        assert_text(
+                fd,
+                "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
         protected = true;
-        assert_text(fd,
-                    "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_PROTECTED=1\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
+        assert_text(
+                fd,
+                "LUN3_SIZE=6\nLUN3_SECTOR=512\nLUN3_PROTECTED=1\nLUN3_HEAD=85944171f73967e8\nLUN3_TAIL=85944171f73967e8\n");
         protected = false;
         (void) close(fd);
         fd = disk(1);
         put(fd, 0, "a", 1);
-        assert_text(fd, "LUN3_SIZE=1\nLUN3_SECTOR=512\nLUN3_HEAD=af63dc4c8601ec8c\nLUN3_TAIL=af63dc4c8601ec8c\n");
+        assert_text(
+                fd,
+                "LUN3_SIZE=1\nLUN3_SECTOR=512\nLUN3_HEAD=af63dc4c8601ec8c\nLUN3_TAIL=af63dc4c8601ec8c\n");
         size = 0;
         assert_text(fd, "LUN3_UNREAD=1\n");
         (void) close(fd);
@@ -234,16 +252,20 @@ static void test_ends(void **state)
                 after = of(fd, false, 0);
                 slow = false;
                 same = fingerprint_same(before, after, difference, sizeof(difference));
-                if (same == (table[i].head || table[i].tail) || (table[i].head && !strstr(difference, "HEAD")) ||
-                    (table[i].tail && strncmp(strstr(before, "TAIL"), strstr(after, "TAIL"), 21) == 0) ||
-                    (!table[i].tail && strncmp(strstr(before, "TAIL"), strstr(after, "TAIL"), 21) != 0))
+                if (same == (table[i].head || table[i].tail) ||
+                    (table[i].head && !strstr(difference, "HEAD")) ||
+                    (table[i].tail &&
+                     strncmp(strstr(before, "TAIL"), strstr(after, "TAIL"), 21) == 0) ||
+                    (!table[i].tail &&
+                     strncmp(strstr(before, "TAIL"), strstr(after, "TAIL"), 21) != 0))
                         fail_msg("row %zu: %s", i, difference);
                 assert_true(fingerprint_same_sizes(before, after));
                 (void) close(fd);
         }
 }
 
-/* A disk that does not answer is unknown: an error after the switch, and not compared if it is so before. */
+/* A disk that does not answer is unknown: an error after the switch, and not compared if it is so
+ * before. */
 static void test_broken(void **state)
 {
         static const long long places[] = {0, SAMPLE - 1, 400000 - SAMPLE, 399999};
@@ -281,8 +303,9 @@ static bool has(const char *text, const char *line)
 /* A type-0x83 partition at 1 MiB, 1 MiB; an extended one at 2 MiB, 1 MiB. */
 static int disk_with_table(uint64_t bytes)
 {
-        static const unsigned char table[] = {0, 0, 0, 0, 0x83, 0, 0, 0, 0x00, 0x08, 0, 0, 0x00, 0x08, 0, 0,
-                                              0, 0, 0, 0, 0x05, 0, 0, 0, 0x00, 0x10, 0, 0, 0x00, 0x08, 0, 0};
+        static const unsigned char table[] = {0,    0,    0, 0, 0x83, 0,    0, 0, 0x00, 0x08, 0, 0,
+                                              0x00, 0x08, 0, 0, 0,    0,    0, 0, 0x05, 0,    0, 0,
+                                              0x00, 0x10, 0, 0, 0x00, 0x08, 0, 0};
         int fd = disk(bytes);
 
         put(fd, 440, "\x78\x56\x34\x12", 4);
@@ -293,7 +316,8 @@ static int disk_with_table(uint64_t bytes)
 
 static void test_table(void **state)
 {
-        static const char *const lines[] = {"LUN3_PTTYPE=dos", "LUN3_PTUUID=12345678", "LUN3_PART1_RANGE=1048576+1048576",
+        static const char *const lines[] = {"LUN3_PTTYPE=dos", "LUN3_PTUUID=12345678",
+                                            "LUN3_PART1_RANGE=1048576+1048576",
                                             "LUN3_PART2_RANGE=2097152+1048576"};
         int fd = disk_with_table(4 * PART);
         char *text = of(fd, false, 0);
@@ -328,10 +352,11 @@ static void test_names(void **state)
                 uint64_t at;
                 const char *differs;
         } table[] = {
-                {0x400 + 0x38, "HEAD"},                   /* ext2 to ext4 */
-                {0x10000 + 0x40, "HEAD"},                 /* btrfs */
-                {0x4000, "HEAD"},                         /* ZFS */
-                {PART - 0x20000, "TAIL"},                 /* md, version 0.90, if the size is no multiple of 64 KiB */
+                {0x400 + 0x38, "HEAD"},   /* ext2 to ext4 */
+                {0x10000 + 0x40, "HEAD"}, /* btrfs */
+                {0x4000, "HEAD"},         /* ZFS */
+                {PART - 0x20000, "TAIL"}, /* md, version 0.90, if the size is no multiple of 64 KiB
+                                           */
                 {PART - 0x2000, "TAIL"},  {SAMPLE, NULL}, /* md, version 1.0 */
         };
 
@@ -343,8 +368,11 @@ static void test_names(void **state)
 
                         put(fd, table[i].at + (whole ? 0 : PART), "name", 4);
                         after = of(fd, false, 0);
-                        (void) snprintf(key, sizeof(key), "LUN3_%s%s=", whole ? "" : "PART1_", table[i].differs ?: "");
-                        assert_int_equal(fingerprint_same(before, after, difference, sizeof(difference)), !table[i].differs);
+                        (void) snprintf(key, sizeof(key), "LUN3_%s%s=", whole ? "" : "PART1_",
+                                        table[i].differs ?: "");
+                        assert_int_equal(
+                                fingerprint_same(before, after, difference, sizeof(difference)),
+                                !table[i].differs);
                         if (table[i].differs && !strstr(difference, key))
                                 fail_msg("row %zu: %s", i, difference);
                         (void) close(fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The history of disks: the end of trials, what is forgotten, and what goes if there is too much. */
+/* The history of disks: the end of trials, what is forgotten, and what goes if there is too much.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,11 @@
 
 static struct facts disk(const char *serial)
 {
-        struct facts f = {.vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .busnum = 2, .controller_device = "0000:00:14.0"};
+        struct facts f = {.vid = 0x1209,
+                          .pid = 0x5a5a,
+                          .speed_mbps = 5000,
+                          .busnum = 2,
+                          .controller_device = "0000:00:14.0"};
 
         (void) copy_string(f.serial, sizeof(f.serial), serial);
         (void) copy_string(f.port, sizeof(f.port), "2-1");
@@ -50,7 +55,8 @@ static void test_end_trials(void **state)
         tree_make(&t);
         write_state(&t, "before\n", "DIED", (struct history){.state = HISTORY_TRIAL});
         write_state(&t, "now\n", "RUNS", (struct history){.state = HISTORY_TRIAL});
-        write_state(&t, "now\n", "ONCE MORE", (struct history){.state = HISTORY_TRIAL, .distrusted = true});
+        write_state(&t, "now\n", "ONCE MORE",
+                    (struct history){.state = HISTORY_TRIAL, .distrusted = true});
         write_state(&t, "now\n", "PASSED", (struct history){.state = HISTORY_PASSED});
         assert_int_equal(history_end_trials(&t.roots, NULL), 0);
         assert_state(&t, "DIED", HISTORY_TRIAL);
@@ -60,11 +66,14 @@ static void test_end_trials(void **state)
         tree_remove(&t);
 }
 
-/* A trial that began while there was room can end when there is none, also by the return of a longer record. No other begins. */
+/* A trial that began while there was room can end when there is none, also by the return of a
+ * longer record. No other begins. */
 static void test_full_disk(void **state)
 {
-        struct history long_ago = {
-                .state = HISTORY_DISTRUSTED, .failed = true, .distrusted = true, .kernel = "6.1.0-long-name-amd64"};
+        struct history long_ago = {.state = HISTORY_DISTRUSTED,
+                                   .failed = true,
+                                   .distrusted = true,
+                                   .kernel = "6.1.0-long-name-amd64"};
         struct facts f = disk("RUNS"), other = disk("OTHER");
         struct roots before;
         struct tree t;
@@ -90,7 +99,8 @@ static void test_full_disk(void **state)
         assert_state(&t, "RUNS", HISTORY_ENDED);
         assert_int_equal(history_put_back(&t.roots, &f, &long_ago), 0);
         assert_state(&t, "RUNS", HISTORY_DISTRUSTED);
-        assert_int_equal(history_write(&t.roots, &other, &(struct history){.state = HISTORY_TRIAL}), -ENOSPC);
+        assert_int_equal(history_write(&t.roots, &other, &(struct history){.state = HISTORY_TRIAL}),
+                         -ENOSPC);
         assert_state(&t, "RUNS", HISTORY_DISTRUSTED);
         assert_int_equal(history_read(&t.roots, &other, &long_ago), 0);
 
@@ -101,7 +111,8 @@ static void test_full_disk(void **state)
         tree_remove(&t);
 }
 
-/* By the name that a user reads, at all ports; and by a disk. Another serial number that begins alike is another disk. */
+/* By the name that a user reads, at all ports; and by a disk. Another serial number that begins
+ * alike is another disk. */
 static void test_forget(void **state)
 {
         static const char *const serials[] = {"ONE", "ONE2", "TWO"};
@@ -114,7 +125,8 @@ static void test_forget(void **state)
                 write_state(&t, "now\n", serials[i], (struct history){.state = HISTORY_PASSED});
         f = disk("ONE");
         (void) copy_string(f.port, sizeof(f.port), "2-9");
-        assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}), 0);
+        assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}),
+                         0);
         assert_int_equal(history_forget_id(&t.roots, "1209:5a5a:ONE"), 0);
         assert_int_equal(history_forget_id(&t.roots, "1209:5a5a:ONE"), -ENOENT);
         assert_int_equal(history_read(&t.roots, &f, &h), 0);
@@ -153,12 +165,17 @@ static bool there(struct tree *t, unsigned number)
 static void test_too_many(void **state)
 {
         static const struct {
-                size_t lines;                    /* in the file; one is added */
-                unsigned matter_from, matter_to; /* these are distrusted, the others have passed their trial */
-                unsigned gone_from, gone_to;     /* these are removed, and only these */
+                size_t lines; /* in the file; one is added */
+                unsigned matter_from,
+                        matter_to; /* these are distrusted, the others have passed their trial */
+                unsigned gone_from, gone_to; /* these are removed, and only these */
         } table[] = {
-                {LINES - 1, 0, 0, 0, 0},         {LINES, 0, 0, 0, 1}, {LINES, 0, 3, 3, 4}, {LINES + 9, 0, 3, 3, 13},
-                {LINES + 9, 5, LINES + 9, 0, 5}, /* and the new one, which has only passed, and five that matter */
+                {LINES - 1, 0, 0, 0, 0},
+                {LINES, 0, 0, 0, 1},
+                {LINES, 0, 3, 3, 4},
+                {LINES + 9, 0, 3, 3, 13},
+                {LINES + 9, 5, LINES + 9, 0, 5}, /* and the new one, which has only passed, and five
+                                                    that matter */
                 {LINES, 0, LINES, 0, 0},         /* the new one */
         };
 
@@ -171,12 +188,16 @@ static void test_too_many(void **state)
 
                 tree_make(&t);
                 for (unsigned j = 0; j < table[i].lines; j++)
-                        at += (size_t) snprintf(text + at, sizeof(text) - at,
-                                                "1209:5a5a:S%03u@0000:00:14.0/ss/1=state=%s firmware=0100 kernel=6 boot=- date=- "
-                                                "reason=\n",
-                                                j, j >= table[i].matter_from && j < table[i].matter_to ? "distrusted" : "passed");
+                        at += (size_t) snprintf(
+                                text + at, sizeof(text) - at,
+                                "1209:5a5a:S%03u@0000:00:14.0/ss/1=state=%s firmware=0100 kernel=6 boot=- date=- "
+                                "reason=\n",
+                                j,
+                                j >= table[i].matter_from && j < table[i].matter_to ? "distrusted"
+                                                                                    : "passed");
                 tree_write(&t, "etc/uasd/history", text);
-                assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}), 0);
+                assert_int_equal(
+                        history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}), 0);
                 assert_int_equal(history_each(&t.roots, count, &n), 0);
                 assert_int_equal(n, table[i].lines + 1 < LINES ? table[i].lines + 1 : LINES);
                 for (unsigned j = 0; j < table[i].lines; j++)
@@ -251,7 +272,8 @@ static void test_durable(void **state)
         synced = 0;
         assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_TRIAL}), 0);
         assert_int_equal(synced, 4);
-        assert_int_equal(history_forget_id(&t.roots, "1209:5a5a:TWO"), -ENOENT); /* nothing changes, so nothing is written */
+        assert_int_equal(history_forget_id(&t.roots, "1209:5a5a:TWO"),
+                         -ENOENT); /* nothing changes, so nothing is written */
         assert_int_equal(synced, 4);
         tree_remove(&t);
 }
@@ -275,7 +297,8 @@ static void test_record(void **state)
         assert_string_equal(before.boot, "now");
         assert_int_equal(strlen(before.date), strlen("2026-11-24T12:00:00Z"));
         tree_write(&t, "proc/sys/kernel/osrelease", "6.2.0\n");
-        assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}), 0);
+        assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}),
+                         0);
         assert_int_equal(history_read(&t.roots, &f, &h), 1);
         assert_int_equal(h.state, HISTORY_PASSED);
         assert_string_equal(h.kernel, "6.2.0");
@@ -289,10 +312,11 @@ static void test_record(void **state)
         assert_int_equal(history_write(&t.roots, &f, NULL), 0);
         assert_int_equal(history_read(&t.roots, &f, &h), 0);
         /* The later one of two lines counts, and a line that is none of ours is skipped. */
-        tree_write(&t, "etc/uasd/history",
-                   "generation=99\n1209:5a5a:ONE@0000:00:14.0/ss/1=state=trial firmware=0100 kernel=6 boot=- date=- reason=\n"
-                   "1209:5a5a:ONE@0000:00:14.0/ss/1=state=passed firmware=0100 kernel=6 boot=- date=- reason=\n"
-                   "1209:5a5a:ONE@0000:00:14.0/ss/1=nonsense\n");
+        tree_write(
+                &t, "etc/uasd/history",
+                "generation=99\n1209:5a5a:ONE@0000:00:14.0/ss/1=state=trial firmware=0100 kernel=6 boot=- date=- reason=\n"
+                "1209:5a5a:ONE@0000:00:14.0/ss/1=state=passed firmware=0100 kernel=6 boot=- date=- reason=\n"
+                "1209:5a5a:ONE@0000:00:14.0/ss/1=nonsense\n");
         assert_int_equal(history_read(&t.roots, &f, &h), 1);
         assert_int_equal(h.state, HISTORY_PASSED);
         tree_remove(&t);
@@ -320,7 +344,9 @@ static void test_end_one(void **state)
 /* The newer one of both files counts. One of them is enough. */
 static void test_copies(void **state)
 {
-#define LINE(state) "1209:5a5a:ONE@0000:00:14.0/ss/1=state=" state " firmware=0100 kernel=6 boot=- date=- reason=\n"
+#define LINE(state)                                                                                \
+        "1209:5a5a:ONE@0000:00:14.0/ss/1=state=" state                                             \
+        " firmware=0100 kernel=6 boot=- date=- reason=\n"
         static const struct {
                 const char *etc, *var;
                 bool passed;
@@ -350,7 +376,8 @@ static void test_copies(void **state)
         }
 }
 
-/* Without /var, or with one that cannot be written, the other copy is enough. Without both there is an error. */
+/* Without /var, or with one that cannot be written, the other copy is enough. Without both there is
+ * an error. */
 static void test_one_copy(void **state)
 {
         struct facts f = disk("ONE");
@@ -369,8 +396,10 @@ static void test_one_copy(void **state)
                         assert_int_equal(r, 0);
                 else
                         assert_true(r < 0);
-                assert_int_equal(faccessat(t.roots.etc, "uasd/history", F_OK, 0) == 0, !(lacks & 2));
-                assert_int_equal(faccessat(t.roots.var, "lib/uasd/history", F_OK, 0) == 0, !(lacks & 1));
+                assert_int_equal(faccessat(t.roots.etc, "uasd/history", F_OK, 0) == 0,
+                                 !(lacks & 2));
+                assert_int_equal(faccessat(t.roots.var, "lib/uasd/history", F_OK, 0) == 0,
+                                 !(lacks & 1));
                 tree_remove(&t);
         }
 }
@@ -408,10 +437,12 @@ static void test_old_initramfs(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_end_trials),    cmocka_unit_test(test_full_disk), cmocka_unit_test(test_forget),
-                cmocka_unit_test(test_too_many),      cmocka_unit_test(test_each),      cmocka_unit_test(test_record),
-                cmocka_unit_test(test_end_one),       cmocka_unit_test(test_copies),    cmocka_unit_test(test_one_copy),
-                cmocka_unit_test(test_old_initramfs), cmocka_unit_test(test_long_key),  cmocka_unit_test(test_durable),
+                cmocka_unit_test(test_end_trials), cmocka_unit_test(test_full_disk),
+                cmocka_unit_test(test_forget),     cmocka_unit_test(test_too_many),
+                cmocka_unit_test(test_each),       cmocka_unit_test(test_record),
+                cmocka_unit_test(test_end_one),    cmocka_unit_test(test_copies),
+                cmocka_unit_test(test_one_copy),   cmocka_unit_test(test_old_initramfs),
+                cmocka_unit_test(test_long_key),   cmocka_unit_test(test_durable),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,8 @@ static void test_lookup(void **state)
                 {NULL, "bad;*;*;A list;2026-11", 0, VERDICT_UNKNOWN, VERDICT_BAD, 1},
                 {NULL, "good;0100-0100;*;A list;2026-11", 0, VERDICT_UNKNOWN, VERDICT_GOOD, 1},
                 {NULL, "bad;0101-0200;*;A list;2026-11", 0, VERDICT_UNKNOWN, VERDICT_UNKNOWN, 1},
-                {NULL, "bad;*;*;Linux 7.3 unusual_uas.h;2026-11", 0, VERDICT_UNKNOWN, VERDICT_UNKNOWN, 1},
+                {NULL, "bad;*;*;Linux 7.3 unusual_uas.h;2026-11", 0, VERDICT_UNKNOWN,
+                 VERDICT_UNKNOWN, 1},
                 /* A trial that was passed gives the verdict good. */
                 {NULL, "bad;*;*;A list;2026-11", 0, VERDICT_GOOD, VERDICT_BAD, 1},
                 {NULL, "unknown;*;*;A list;2026-11", 0, VERDICT_GOOD, VERDICT_GOOD, 1},
@@ -65,7 +66,11 @@ static void test_lookup(void **state)
 
         tree_make(&t);
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                struct facts f = {.port = "2-1", .vid = 0x152d, .pid = 0x0578, .bcd = 0x0100, .product = "Fast Disk"};
+                struct facts f = {.port = "2-1",
+                                  .vid = 0x152d,
+                                  .pid = 0x0578,
+                                  .bcd = 0x0100,
+                                  .product = "Fast Disk"};
 
                 if (table[i].record)
                         tree_write(&t, RECORD, table[i].record);
@@ -77,7 +82,8 @@ static void test_lookup(void **state)
                 f.verdict = table[i].before;
                 facts_complete_hwdb(&t.roots, &f);
                 if (f.verdict != table[i].after || looked_up != table[i].looked_up)
-                        fail_msg("row %zu: %s, looked up %u times", i, verdict_to_string(f.verdict), looked_up);
+                        fail_msg("row %zu: %s, looked up %u times", i, verdict_to_string(f.verdict),
+                                 looked_up);
         }
         tree_remove(&t);
 }

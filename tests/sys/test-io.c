@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Attributes, small files, directories and locks: what each function returns, and what it leaves. */
+/* Attributes, small files, directories and locks: what each function returns, and what it leaves.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,8 +26,8 @@
 #include "sys/io/sysfs.h"
 #include "tree.h"
 
-static void assert_errors(ssize_t (*fn)(int dirfd, const char *path, char *ret, size_t size), struct tree *t, const char *path,
-                          int error)
+static void assert_errors(ssize_t (*fn)(int dirfd, const char *path, char *ret, size_t size),
+                          struct tree *t, const char *path, int error)
 {
         char text[8] = "before";
 
@@ -54,7 +55,8 @@ static void test_read(void **state)
         tree_make(&t);
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 tree_write(&t, "sys/x", table[i].text);
-                assert_int_equal(attr_read(t.roots.sys, "x", text, sizeof(text)), strlen(table[i].read));
+                assert_int_equal(attr_read(t.roots.sys, "x", text, sizeof(text)),
+                                 strlen(table[i].read));
                 assert_string_equal(text, table[i].read);
         }
         assert_int_equal(attr_read_binary(t.roots.sys, "x", text, 3), 3);
@@ -176,7 +178,9 @@ static void test_each(void **state)
         struct tree t;
 
         tree_make(&t);
-        for (const char *const *name = (const char *const[]){"c", "b2", ".hidden", "b10", "a", NULL}; *name; name++) {
+        for (const char *const *name =
+                     (const char *const[]){"c", "b2", ".hidden", "b10", "a", NULL};
+             *name; name++) {
                 char path[32];
 
                 (void) snprintf(path, sizeof(path), "sys/d/%s/x", *name);
@@ -227,7 +231,8 @@ static void test_dropins(void **state)
         tree_write(&t, "etc/x.d/30-c.conf", "hides it");
         tree_write(&t, "etc/x.d/.conf", "");
         assert_int_equal(dropins_each(&t.roots, "x.d", see_dropin, &s), 0);
-        assert_string_equal(s.text, "x.d/10-a.conf x.d/20-b.conf x.d/30-c.conf x.d/40-d.conf x.d/a.conf ");
+        assert_string_equal(s.text,
+                            "x.d/10-a.conf x.d/20-b.conf x.d/30-c.conf x.d/40-d.conf x.d/a.conf ");
         tree_unlink(&t, "etc/x.d/30-c.conf");
         s = (struct seen){.stop = "stop", .result = -EBUSY};
         assert_int_equal(dropins_each(&t.roots, "x.d", see_dropin, &s), -EBUSY);
@@ -313,13 +318,16 @@ static void test_command(void **state)
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 char program[64] = "usr/bin/";
 
-                (void) copy_part(program + strlen(program), sizeof(program) - strlen(program), table[i][1],
-                                 strcspn(table[i][1], " "));
+                (void) copy_part(program + strlen(program), sizeof(program) - strlen(program),
+                                 table[i][1], strcspn(table[i][1], " "));
                 tree_write(&t, table[i][0], "");
                 /* Without the program it is another one's, or none. */
-                assert_true(!initramfs_command(&t.roots) || !streq(initramfs_command(&t.roots), table[i][1]) || i == 1);
+                assert_true(!initramfs_command(&t.roots) ||
+                            !streq(initramfs_command(&t.roots), table[i][1]) || i == 1);
                 tree_write(&t, program, "");
-                assert_int_equal(fchmodat(t.roots.lib, path_join("../bin/", strrchr(program, '/') + 1), 0755, 0), 0);
+                assert_int_equal(fchmodat(t.roots.lib,
+                                          path_join("../bin/", strrchr(program, '/') + 1), 0755, 0),
+                                 0);
                 assert_string_equal(initramfs_command(&t.roots), table[i][1]);
         }
         tree_remove(&t);
@@ -371,7 +379,8 @@ static void test_lines(void **state)
         assert_int_equal(mkfifoat(t.roots.run, "a/fifo", 0600), 0);
         assert_int_equal(state_read(t.roots.run, "a/fifo", see_line, &s), -EIO);
         assert_string_equal(s.text, "");
-        /* The largest one, and a byte more. A record that is too large is not one that is missing. */
+        /* The largest one, and a byte more. A record that is too large is not one that is missing.
+         */
         memset(large, '#', sizeof(large) - 1);
         tree_write(&t, "run/a/large", large);
         assert_int_equal(state_read(t.roots.run, "a/large", see_line, &s), -EFBIG);
@@ -479,7 +488,8 @@ static void assert_file(int dir, const char *name, const char *text)
         assert_string_equal(read, text);
 }
 
-/* On a full disk there is no room for a second file: only a text that is no longer, in a file of one block, is still written. */
+/* On a full disk there is no room for a second file: only a text that is no longer, in a file of
+ * one block, is still written. */
 static void test_full(void **state)
 {
         static char large[4200], block[4097];
@@ -507,7 +517,8 @@ static void test_full(void **state)
         assert_file(dir, "a", "state=trial\nB=2\n");
         assert_int_equal(state_write(dir, "a", "state=ended\n", true), 0);
         assert_file(dir, "a", "state=ended\n\n\n\n\n");
-        assert_int_equal(state_write(dir, "a", "state=ended\nB=23\n", true), -ENOSPC); /* one byte more */
+        assert_int_equal(state_write(dir, "a", "state=ended\nB=23\n", true),
+                         -ENOSPC); /* one byte more */
         assert_int_equal(state_write(dir, "a", "state=ended\nB=2\n", true), 0);
         assert_int_equal(state_write(dir, "a", large, true), -ENOSPC);
         assert_file(dir, "a", "state=ended\nB=2\n");
@@ -547,7 +558,8 @@ static void test_replace(void **state)
         assert_int_equal(fstatat(t.roots.run, "x", &st, 0), 0);
         assert_int_equal(st.st_mode & 07777, 0640);
         assert_int_equal(st.st_uid, owner);
-        assert_int_equal(file_replace(t.roots.run, "x", "nothing/x", "newer", like, false), -ENOENT);
+        assert_int_equal(file_replace(t.roots.run, "x", "nothing/x", "newer", like, false),
+                         -ENOENT);
         assert_int_equal(file_replace(t.roots.run, "nothing/x", ".x", "newer", -1, false), -ENOENT);
         assert_false(tree_exists(&t, "run/.x"));
         assert_string_equal(tree_read(&t, "run/x"), "new");
@@ -615,12 +627,14 @@ static void test_lock(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_read),    cmocka_unit_test(test_numbers),     cmocka_unit_test(test_write),
-                cmocka_unit_test(test_link),    cmocka_unit_test(test_each),        cmocka_unit_test(test_dropins),
-                cmocka_unit_test(test_roots),   cmocka_unit_test(test_boot),        cmocka_unit_test(test_command),
-                cmocka_unit_test(test_lines),   cmocka_unit_test(test_not_written), cmocka_unit_test(test_remove),
-                cmocka_unit_test(test_durable), cmocka_unit_test(test_full),        cmocka_unit_test(test_replace),
-                cmocka_unit_test(test_lock),
+                cmocka_unit_test(test_read),        cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_write),       cmocka_unit_test(test_link),
+                cmocka_unit_test(test_each),        cmocka_unit_test(test_dropins),
+                cmocka_unit_test(test_roots),       cmocka_unit_test(test_boot),
+                cmocka_unit_test(test_command),     cmocka_unit_test(test_lines),
+                cmocka_unit_test(test_not_written), cmocka_unit_test(test_remove),
+                cmocka_unit_test(test_durable),     cmocka_unit_test(test_full),
+                cmocka_unit_test(test_replace),     cmocka_unit_test(test_lock),
         };
 
         (void) umask(022);

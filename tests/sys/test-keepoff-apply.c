@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The quirks parameter follows the kept policies and records. uasd remembers which entries it made. */
+/* The quirks parameter follows the kept policies and records. uasd remembers which entries it made.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,22 +26,29 @@ static void test_apply(void **state)
         } table[] = {
                 {"", "", "", false, 0, "", ""},
                 {"", "9:9:f", "", false, 0, "9:9:f", ""},
-                {"1209:5a5a:ONE=usb-storage\n", "9:9:f", "", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
-                {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
+                {"1209:5a5a:ONE=usb-storage\n", "9:9:f", "", false, 1, "1209:5a5a:u,9:9:f",
+                 "1209:5a5a:u"},
+                {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 0,
+                 "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
                 /* Another program removed the entry; uasd was killed before it wrote the entry. */
-                {"1209:5a5a:ONE=usb-storage\n", "9:9:f", "1209:5a5a:u", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
+                {"1209:5a5a:ONE=usb-storage\n", "9:9:f", "1209:5a5a:u", false, 1,
+                 "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
                 {"", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "9:9:f", ""},
-                {"1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "1209:5a5b:u,9:9:f", "1209:5a5b:u"},
-                {"1209:5a5a:ONE=usb-storage\n1209:5a5b:TWO=usb-storage\n", "", "", false, 1, "1209:5a5b:u,1209:5a5a:u",
-                 "1209:5a5b:u,1209:5a5a:u"},
+                {"1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1,
+                 "1209:5a5b:u,9:9:f", "1209:5a5b:u"},
+                {"1209:5a5a:ONE=usb-storage\n1209:5a5b:TWO=usb-storage\n", "", "", false, 1,
+                 "1209:5a5b:u,1209:5a5a:u", "1209:5a5b:u,1209:5a5a:u"},
                 /* Another program has the same entry. It suffices, and it is not ours. */
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", ""},
                 {"", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", ""},
-                {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:f", "", false, 1, "1209:5a5a:fu,1209:5a5a:f", "1209:5a5a:fu"},
-                /* /var is not mounted yet: the entry that the initramfs made for a record there stays. */
-                {"", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
-                {"1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 1, "1209:5a5b:u,1209:5a5a:u,9:9:f",
-                 "1209:5a5a:u,1209:5a5b:u"},
+                {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:f", "", false, 1,
+                 "1209:5a5a:fu,1209:5a5a:f", "1209:5a5a:fu"},
+                /* /var is not mounted yet: the entry that the initramfs made for a record there
+                   stays. */
+                {"", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 0, "1209:5a5a:u,9:9:f",
+                 "1209:5a5a:u"},
+                {"1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 1,
+                 "1209:5a5b:u,1209:5a5a:u,9:9:f", "1209:5a5a:u,1209:5a5b:u"},
                 /* Same model, and wanted on uas. */
                 {"1209:5a5a:ONE=usb-storage\n1209:5a5a:TWO=uas\n", "", "", false, 0, "", ""},
         };
@@ -65,9 +73,10 @@ static void test_apply(void **state)
                 k = keepoff_apply(&t.roots, &kept, !table[i].unknown, &made);
                 assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
                 keepoff_own_all(&t.roots, own);
-                if (k != table[i].changed || !streq(parameter, table[i].parameter_then) || !streq(own, table[i].own_then) ||
-                    (k >= 0 && !streq(made.own, own)))
-                        fail_msg("row %zu: %i, \"%s\", ours \"%s\", told \"%s\"", i, k, parameter, own, made.own);
+                if (k != table[i].changed || !streq(parameter, table[i].parameter_then) ||
+                    !streq(own, table[i].own_then) || (k >= 0 && !streq(made.own, own)))
+                        fail_msg("row %zu: %i, \"%s\", ours \"%s\", told \"%s\"", i, k, parameter,
+                                 own, made.own);
                 /* A second look finds nothing to do. */
                 keepoff_done(&made);
                 assert_int_equal(keepoff_apply(&t.roots, &kept, !table[i].unknown, &made), 0);
@@ -101,7 +110,8 @@ static void test_left_by_bind(void **state)
 
                 tree_make(&t);
                 tree_write(&t, "run/uasd/quirks.bind", table[i].record);
-                tree_write(&t, "sys/module/usb_storage/parameters/quirks", table[i].parameter ? table[i].parameter : "");
+                tree_write(&t, "sys/module/usb_storage/parameters/quirks",
+                           table[i].parameter ? table[i].parameter : "");
                 if (table[i].gone)
                         assert_int_equal(unlinkat(t.roots.sys, SYSFS_QUIRKS, 0), 0);
                 lock = quirks_lock(&t.roots, 0);
@@ -110,7 +120,8 @@ static void test_left_by_bind(void **state)
                         assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
                         assert_string_equal(parameter, table[i].then);
                 }
-                assert_int_equal(faccessat(t.roots.run, RUN_QUIRKS_BIND, F_OK, 0), table[i].stays ? 0 : -1);
+                assert_int_equal(faccessat(t.roots.run, RUN_QUIRKS_BIND, F_OK, 0),
+                                 table[i].stays ? 0 : -1);
                 /* The next bind makes its own entry in any case. */
                 if (!table[i].gone) {
                         assert_int_equal(quirks_bind_begin(&t.roots, "3:4:u"), 0);
@@ -118,7 +129,8 @@ static void test_left_by_bind(void **state)
                         assert_string_equal(entry, "3:4:u");
                         assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
                         assert_memory_equal(parameter, "3:4:u,", 6);
-                        assert_int_equal(quirks_bind_begin(&t.roots, "5:6:u"), -EBUSY); /* there is one record, for one entry */
+                        assert_int_equal(quirks_bind_begin(&t.roots, "5:6:u"),
+                                         -EBUSY); /* there is one record, for one entry */
                         assert_int_equal(quirks_bind_end(&t.roots), 0);
                         assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
                         assert_string_equal(parameter, table[i].then);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The marks of an attachment: three programs change them at the same time, and they end with the attachment. */
+/* The marks of an attachment: three programs change them at the same time, and they end with the
+ * attachment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,10 +18,11 @@
 #include "sys/state/attachment.h"
 #include "tree.h"
 
-static const struct facts facts = {.interface = TREE_INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};
+static const struct facts facts = {
+        .interface = TREE_INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};
 
-/* First process: `writes` announces that it is about to write, and a byte in `may_write` lets it continue. Second process:
- * `waits` announces that it waits for the lock. */
+/* First process: `writes` announces that it is about to write, and a byte in `may_write` lets it
+ * continue. Second process: `waits` announces that it waits for the lock. */
 static int writes = -1, may_write = -1, waits = -1;
 
 int __real_state_write(int dirfd, const char *path, const char *text, bool durable);
@@ -85,7 +87,8 @@ static void test_two_processes(void **state)
         if (first == 0) {
                 writes = begun[1];
                 may_write = go[0];
-                _exit(attachment_change(&t.roots, &facts, MARK_TRIED, &(struct attachment_mark){.tried = true}) < 0);
+                _exit(attachment_change(&t.roots, &facts, MARK_TRIED,
+                                        &(struct attachment_mark){.tried = true}) < 0);
         }
         hear(begun[0]);
         other = fork();
@@ -93,7 +96,8 @@ static void test_two_processes(void **state)
                 int k;
 
                 waits = second[1];
-                k = attachment_change(&t.roots, &facts, MARK_CANCELLED, &(struct attachment_mark){.cancelled = true});
+                k = attachment_change(&t.roots, &facts, MARK_CANCELLED,
+                                      &(struct attachment_mark){.cancelled = true});
                 if (waits >= 0)
                         tell(waits);
                 _exit(k < 0);
@@ -110,8 +114,10 @@ static void test_two_processes(void **state)
 /* A change keeps the other fields. */
 static void test_fields(void **state)
 {
-        const struct attachment_mark all = {true, DRIVER_UAS,       true,      true, true, DRIVER_UAS, true,
-                                            true, "none it stalls", DRIVER_UAS},
+        const struct attachment_mark all = {true,      DRIVER_UAS, true,
+                                            true,      true,       DRIVER_UAS,
+                                            true,      true,       "none it stalls",
+                                            DRIVER_UAS},
                                      none = {.override_target = DRIVER_NONE};
         struct attachment_mark m;
         struct tree t;
@@ -125,7 +131,8 @@ static void test_fields(void **state)
                 assert_int_equal(m.released, field != MARK_RELEASED);
                 assert_int_equal(m.no_auto, field != MARK_NO_AUTO);
                 assert_int_equal(m.cancelled, field != MARK_CANCELLED);
-                assert_int_equal(m.override_target, field == MARK_OVERRIDE ? DRIVER_NONE : DRIVER_UAS);
+                assert_int_equal(m.override_target,
+                                 field == MARK_OVERRIDE ? DRIVER_NONE : DRIVER_UAS);
                 assert_int_equal(m.override_forced, field != MARK_OVERRIDE);
                 assert_int_equal(m.untold, field != MARK_UNTOLD);
                 assert_string_equal(m.trouble, field == MARK_TROUBLE ? "" : "none it stalls");
@@ -150,7 +157,9 @@ static void test_lock_that_is_not_released(void **state)
         int fd;
 
         tree_make(&t);
-        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED, &(struct attachment_mark){.tried = true}), 0);
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED,
+                                           &(struct attachment_mark){.tried = true}),
+                         0);
         fd = openat(t.roots.run, RUN_ATTACHMENT_LOCK, O_RDWR | O_CLOEXEC);
         assert_true(fd >= 0);
         assert_int_equal(fstat(fd, &st), 0);
@@ -170,12 +179,15 @@ static void test_prune(void **state)
         static const char *const dirs[] = {"attachment", "strings"};
         static const struct {
                 const char *name;
-                bool here, other_port; /* it stays when port 2-1 is pruned; it stays when port 2-10 is */
+                bool here, other_port; /* it stays when port 2-1 is pruned; it stays when port 2-10
+                                          is */
         } table[] = {
-                {"2-1:1.0@2-5", true, true},  {"2-1:1.0@2-6", false, true},   {"2-1:1.0@3-5", false, true},
-                {"2-1:1.1@2-5", false, true}, {"2-10:1.0@2-5", true, false},  {"2-1:1.0", true, true},
-                {"2-1:1.0@2", true, true},    {"2-1:1.0@x-5", true, true},    {"9-9:1.0@2-5", true, true},
-                {"other", true, true},        {"2-1:1.0@2-5-1", false, true}, {"2-1:1.0@2-5-x", true, true},
+                {"2-1:1.0@2-5", true, true},    {"2-1:1.0@2-6", false, true},
+                {"2-1:1.0@3-5", false, true},   {"2-1:1.1@2-5", false, true},
+                {"2-10:1.0@2-5", true, false},  {"2-1:1.0", true, true},
+                {"2-1:1.0@2", true, true},      {"2-1:1.0@x-5", true, true},
+                {"9-9:1.0@2-5", true, true},    {"other", true, true},
+                {"2-1:1.0@2-5-1", false, true}, {"2-1:1.0@2-5-x", true, true},
         };
         static const char *const ports[] = {"2-1", "2-10", NULL};
 
@@ -186,7 +198,8 @@ static void test_prune(void **state)
 
                         tree_make(&t);
                         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                                (void) snprintf(path, sizeof(path), "run/uasd/%s/%s", dirs[d], table[i].name);
+                                (void) snprintf(path, sizeof(path), "run/uasd/%s/%s", dirs[d],
+                                                table[i].name);
                                 tree_write(&t, path, "TRIED=1\n");
                         }
                         assert_int_equal(attachments_prune(&t.roots, ports[p]), 0);
@@ -194,9 +207,11 @@ static void test_prune(void **state)
                                 bool stays = ports[p] == ports[0] ? table[i].here
                                              : ports[p] == ports[1]
                                                      ? table[i].other_port
-                                                     : table[i].here && table[i].other_port && table[i].name[0] != '9';
+                                                     : table[i].here && table[i].other_port &&
+                                                               table[i].name[0] != '9';
 
-                                (void) snprintf(path, sizeof(path), "run/uasd/%s/%s", dirs[d], table[i].name);
+                                (void) snprintf(path, sizeof(path), "run/uasd/%s/%s", dirs[d],
+                                                table[i].name);
                                 if (tree_exists(&t, path) != stays)
                                         fail_msg("%s, port %s", path, ports[p] ? ports[p] : "any");
                         }
@@ -272,9 +287,10 @@ static void test_in_force(void **state)
                 tree_make(&t);
                 assert_false(hold_in_force(&t.roots, &facts, NOW, &deadline));
                 assert_int_equal(hold_write(&t.roots, TREE_INTERFACE, &table[i].mark), 0);
-                assert_int_equal(attachment_change(&t.roots, &facts, MARK_RELEASED,
-                                                   &(struct attachment_mark){.released = table[i].released}),
-                                 0);
+                assert_int_equal(
+                        attachment_change(&t.roots, &facts, MARK_RELEASED,
+                                          &(struct attachment_mark){.released = table[i].released}),
+                        0);
                 if (hold_in_force(&t.roots, &facts, NOW, &deadline) != table[i].in_force ||
                     hold_in_force(&t.roots, &facts, NOW, NULL) != table[i].in_force)
                         fail_msg("row %zu", i);
@@ -299,8 +315,10 @@ static void test_release(void **state)
                 tree_make(&t);
                 assert_true(attachment_fresh(&t.roots, &facts));
                 assert_int_equal(hold_release(&t.roots, &facts), 0); /* without a hold, too */
-                assert_int_equal(hold_write(&t.roots, TREE_INTERFACE, &(struct hold_mark){{table[i].busnum, table[i].devnum}, 1}),
-                                 0);
+                assert_int_equal(
+                        hold_write(&t.roots, TREE_INTERFACE,
+                                   &(struct hold_mark){{table[i].busnum, table[i].devnum}, 1}),
+                        0);
                 assert_int_equal(hold_release(&t.roots, &facts), 0);
                 assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &m), table[i].stays);
                 assert_int_equal(attachment_read(&t.roots, &facts, &a), 1);
@@ -338,7 +356,8 @@ static void test_release_anyway(void **state)
         tree_remove(&t);
 }
 
-/* The initramfs has a mark of its own. It looks at no other, and the root file system does not look at it. */
+/* The initramfs has a mark of its own. It looks at no other, and the root file system does not look
+ * at it. */
 static void test_early(void **state)
 {
         struct attachment_mark a;
@@ -346,20 +365,27 @@ static void test_early(void **state)
 
         tree_make(&t);
         tree_write(&t, "etc/initrd-release", "");
-        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED, &(struct attachment_mark){.tried = true}), 0);
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED,
+                                           &(struct attachment_mark){.tried = true}),
+                         0);
         assert_false(attachment_fresh(&t.roots, &facts));
         tree_unlink(&t, "etc/initrd-release");
         assert_true(attachment_fresh(&t.roots, &facts));
-        assert_int_equal(attachment_change(&t.roots, &facts, MARK_NO_AUTO, &(struct attachment_mark){.no_auto = true}), 0);
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_NO_AUTO,
+                                           &(struct attachment_mark){.no_auto = true}),
+                         0);
         assert_int_equal(attachment_read(&t.roots, &facts, &a), 1);
         assert_true(a.early && a.no_auto && !a.tried);
         tree_remove(&t);
 
         tree_make(&t);
-        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED, &(struct attachment_mark){.tried = true}), 0);
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED,
+                                           &(struct attachment_mark){.tried = true}),
+                         0);
         tree_write(&t, "etc/initrd-release", "");
         assert_true(attachment_fresh(&t.roots, &facts));
-        assert_int_equal(attachment_change(&t.roots, &facts, MARK_TRIED, &(struct attachment_mark){}), 0);
+        assert_int_equal(
+                attachment_change(&t.roots, &facts, MARK_TRIED, &(struct attachment_mark){}), 0);
         assert_int_equal(attachment_read(&t.roots, &facts, &a), 1);
         assert_true(a.early && a.tried);
         tree_remove(&t);
@@ -373,13 +399,16 @@ static void test_lines(void **state)
         struct attachment_id id = {7, 7};
 
         tree_make(&t);
-        assert_int_equal(attachment_change(&t.roots, &facts, MARK_ALL, &(struct attachment_mark){}), 0);
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_ALL, &(struct attachment_mark){}),
+                         0);
         assert_int_equal(attachment_read(&t.roots, &facts, &a), 0);
         tree_write(&t, "run/uasd/attachment/" TREE_INTERFACE "@2-5",
                    "TRIED=yes\nRELEASED=1\nOVERRIDE=ums-realtek\nLEASE=usb-storage\nFUTURE=1\n");
         assert_int_equal(attachment_read(&t.roots, &facts, &a), 1);
-        assert_true(!a.tried && a.released && a.override_target == DRIVER_NONE && a.lease == DRIVER_USB_STORAGE);
-        tree_write(&t, "run/uasd/hold/" TREE_INTERFACE, "BUSNUM=2\nDEVNUM=x\nDEADLINE=-1\nFUTURE=1\n");
+        assert_true(!a.tried && a.released && a.override_target == DRIVER_NONE &&
+                    a.lease == DRIVER_USB_STORAGE);
+        tree_write(&t, "run/uasd/hold/" TREE_INTERFACE,
+                   "BUSNUM=2\nDEVNUM=x\nDEADLINE=-1\nFUTURE=1\n");
         assert_int_equal(hold_read(&t.roots, TREE_INTERFACE, &(struct hold_mark){}), 1);
         assert_int_equal(attachment_now(&t.roots, TREE_INTERFACE, &id), 0);
         assert_true(id.busnum == 2 && id.devnum == 5);

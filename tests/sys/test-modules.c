@@ -101,7 +101,8 @@ static int insert(struct kmod_module *m, unsigned flags, const char *options,
                   int (*run)(struct kmod_module *, const char *, void *), const void *data,
                   void (*action)(struct kmod_module *, bool, const char *))
 {
-        assert_int_equal(flags, KMOD_PROBE_IGNORE_COMMAND); /* no command runs, and a blacklist is only for aliases */
+        assert_int_equal(flags, KMOD_PROBE_IGNORE_COMMAND); /* no command runs, and a blacklist is
+                                                               only for aliases */
         inserted++;
         if (have.insert == 0)
                 registered();
@@ -180,7 +181,8 @@ static void *symbol(const char *name)
 }
 
 /* The sanitizers call it before they are ready. */
-__attribute__((no_sanitize("address", "undefined"))) void *__wrap_dlsym(void *library, const char *name)
+__attribute__((no_sanitize("address", "undefined"))) void *__wrap_dlsym(void *library,
+                                                                        const char *name)
 {
         return library == &thing ? symbol(name) : __real_dlsym(library, name);
 }
@@ -239,21 +241,24 @@ static void test_module(void **state)
                 tree_make(&tree);
                 if (!rows[i].there) {
                         tree_unlink(&tree, REGISTERED);
-                        assert_int_equal(unlinkat(tree.roots.sys, "bus/usb/drivers/uas", AT_REMOVEDIR), 0);
+                        assert_int_equal(
+                                unlinkat(tree.roots.sys, "bus/usb/drivers/uas", AT_REMOVEDIR), 0);
                 }
                 have = rows[i].have;
                 asked_pid1 = inserted = 0;
                 r = uas_module_state(&tree.roots, &state_now);
                 if (r != rows[i].r || state_now != rows[i].state || open_things != 0)
-                        fail_msg("%s: %i, %u, %i not closed", rows[i].what, r, state_now, open_things);
+                        fail_msg("%s: %i, %u, %i not closed", rows[i].what, r, state_now,
+                                 open_things);
                 assert_int_equal(inserted, 0);
                 facts_complete_module(&tree.roots, &f);
                 assert_int_equal(f.uas_module, rows[i].state);
                 assert_int_equal(f.uas_kept_away, rows[i].state > UAS_MODULE_LOADABLE);
                 r = uas_module_load(&tree.roots);
-                if (r != rows[i].load || inserted != rows[i].inserted || asked_pid1 != rows[i].pid1 || open_things != 0)
-                        fail_msg("%s: %i, inserted %u, PID 1 %u, %i not closed", rows[i].what, r, inserted, asked_pid1,
-                                 open_things);
+                if (r != rows[i].load || inserted != rows[i].inserted ||
+                    asked_pid1 != rows[i].pid1 || open_things != 0)
+                        fail_msg("%s: %i, inserted %u, PID 1 %u, %i not closed", rows[i].what, r,
+                                 inserted, asked_pid1, open_things);
                 tree_remove(&tree);
         }
 }
@@ -291,7 +296,8 @@ static void test_opens(void **state)
 static void test_has_one(void **state)
 {
         tree_make(&tree);
-        assert_true(driver_has_one(&tree.roots, DRIVER_UAS, "2-1:1.0")); /* "bind" is no interface */
+        assert_true(
+                driver_has_one(&tree.roots, DRIVER_UAS, "2-1:1.0")); /* "bind" is no interface */
         tree_write(&tree, "sys/bus/usb/drivers/uas/2-1:1.0", "");
         assert_true(driver_has_one(&tree.roots, DRIVER_UAS, "2-1:1.0"));
         assert_false(driver_has_one(&tree.roots, DRIVER_UAS, "2-2:1.0"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Policies of disks that are hard to distinguish: after a boot, a replug or a swap, the policy of one disk does not apply to the
- * other. */
+/* Policies of disks that are hard to distinguish: after a boot, a replug or a swap, the policy of
+ * one disk does not apply to the other. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,10 +22,15 @@
 #define UAS POLICY_UAS
 #define BOT POLICY_USB_STORAGE
 
-/* A disk at a port, such as "2-1". The bus may have another number at the next boot. The controller stays. */
+/* A disk at a port, such as "2-1". The bus may have another number at the next boot. The controller
+ * stays. */
 static struct facts at(const char *serial, unsigned bus, const char *chain)
 {
-        struct facts f = {.vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .busnum = bus, .controller_device = "0000:00:14.0"};
+        struct facts f = {.vid = 0x1209,
+                          .pid = 0x5a5a,
+                          .speed_mbps = 5000,
+                          .busnum = bus,
+                          .controller_device = "0000:00:14.0"};
 
         (void) copy_string(f.serial, sizeof(f.serial), serial);
         (void) snprintf(f.port, sizeof(f.port), "%u-%s", bus, chain);
@@ -42,8 +47,9 @@ static enum policy policy_of(struct tree *t, const struct facts *f)
 }
 
 /*
- * Two disks at ports 1 and 2. First their policies, set in this order while both are there. Then the policies in force at 1 and
- * at 2 after a swap, and after a boot that numbers the buses in another way.
+ * Two disks at ports 1 and 2. First their policies, set in this order while both are there. Then
+ * the policies in force at 1 and at 2 after a swap, and after a boot that numbers the buses in
+ * another way.
  */
 static const struct {
         const char *what, *serial[2];
@@ -56,7 +62,10 @@ static const struct {
         {"without serials, one alone", {"", ""}, {BOT, AUTO}, {BOT, AUTO}},
         {"one serial for both", {"ALIKE", "ALIKE"}, {BOT, UAS}, {BOT, UAS}},
         {"one serial for both, one alone", {"ALIKE", "ALIKE"}, {BOT, AUTO}, {BOT, AUTO}},
-        {"a serial, and none: the one that has none is known by its port", {"ONE", ""}, {BOT, UAS}, {AUTO, BOT}},
+        {"a serial, and none: the one that has none is known by its port",
+         {"ONE", ""},
+         {BOT, UAS},
+         {AUTO, BOT}},
         {"serials with what ends a key", {"A@B", "A"}, {BOT, UAS}, {UAS, BOT}},
         {"serials that read like keys", {"A=uas", "A@0000:00:14.0/ss/1"}, {BOT, UAS}, {UAS, BOT}},
 };
@@ -73,16 +82,20 @@ static void test_two(void **state)
                         disk[j] = at(table[i].serial[j], 2, j ? "2" : "1");
                 twins = facts_twins(disk, disk + 1);
                 for (unsigned j = 0; j < 2; j++)
-                        assert_int_equal(policy_store(&t.roots, disk + j, twins, table[i].said[j], false), 0);
+                        assert_int_equal(
+                                policy_store(&t.roots, disk + j, twins, table[i].said[j], false),
+                                0);
                 for (unsigned bus = 2; bus < 5; bus++)
                         for (unsigned j = 0; j < 2; j++) {
                                 struct facts f = at(table[i].serial[j], bus, j ? "2" : "1"),
                                              other = at(table[i].serial[!j], bus, j ? "2" : "1");
 
                                 if (policy_of(&t, &f) != table[i].said[j])
-                                        fail_msg("%s: disk %u on bus %u", table[i].what, j + 1, bus);
+                                        fail_msg("%s: disk %u on bus %u", table[i].what, j + 1,
+                                                 bus);
                                 if (policy_of(&t, &other) != table[i].swapped[j])
-                                        fail_msg("%s: what is at %u after the swap, on bus %u", table[i].what, j + 1, bus);
+                                        fail_msg("%s: what is at %u after the swap, on bus %u",
+                                                 table[i].what, j + 1, bus);
                         }
                 tree_remove(&t);
         }
@@ -91,7 +104,8 @@ static void test_two(void **state)
 /* A twin comes later. The policy of the name applies to it, too, until it gets its own. */
 static void test_twin_comes(void **state)
 {
-        struct facts one = at("ALIKE", 2, "1"), two = at("ALIKE", 2, "2"), three = at("ALIKE", 2, "3");
+        struct facts one = at("ALIKE", 2, "1"), two = at("ALIKE", 2, "2"),
+                     three = at("ALIKE", 2, "3");
         struct tree t;
 
         tree_make(&t);
@@ -131,7 +145,8 @@ static void test_twins(void **state)
         assert_true(facts_twins(&one, &two));
 }
 
-/* A process keeps the lines that it has read. It sees what another one has written, and that the files are gone. */
+/* A process keeps the lines that it has read. It sees what another one has written, and that the
+ * files are gone. */
 static void test_changed_by_another(void **state)
 {
         const enum policy said[] = {BOT, UAS, BOT, AUTO};
@@ -204,8 +219,8 @@ static void test_by_id(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
-                struct facts one = at("ONE", 2, "1"), same_port = at("TWO", 2, "1"), other_port = at("ONE", 2, "2"),
-                             nameless = at("", 2, "1");
+                struct facts one = at("ONE", 2, "1"), same_port = at("TWO", 2, "1"),
+                             other_port = at("ONE", 2, "2"), nameless = at("", 2, "1");
                 struct tree t;
                 bool forced = true;
                 enum policy p;
@@ -213,10 +228,13 @@ static void test_by_id(void **state)
                 tree_make(&t);
                 tree_write(&t, "etc/uasd/policy", "generation=7\n1209:5a5a:ELSE=ignore\n");
                 assert_int_equal(policy_store_id(&t.roots, ids[i].id, ids[i].said, false), 0);
-                if (policy_of(&t, &one) != ids[i].one || policy_of(&t, &same_port) != ids[i].same_port ||
-                    policy_of(&t, &other_port) != ids[i].other_port || policy_of(&t, &nameless) != ids[i].nameless)
+                if (policy_of(&t, &one) != ids[i].one ||
+                    policy_of(&t, &same_port) != ids[i].same_port ||
+                    policy_of(&t, &other_port) != ids[i].other_port ||
+                    policy_of(&t, &nameless) != ids[i].nameless)
                         fail_msg("%s: %s", ids[i].id, tree_read(&t, "etc/uasd/policy"));
-                assert_non_null(strstr(tree_read(&t, "etc/uasd/policy"), "generation=8\n1209:5a5a:ELSE=ignore\n"));
+                assert_non_null(strstr(tree_read(&t, "etc/uasd/policy"),
+                                       "generation=8\n1209:5a5a:ELSE=ignore\n"));
                 if (ids[i].one != AUTO) {
                         assert_int_equal(policy_lookup(&t.roots, &one, &p, &forced), 1);
                         assert_false(forced);
@@ -245,7 +263,8 @@ static void test_by_id_and_port(void **state)
         assert_int_equal(policy_store_id(&t.roots, port, UAS, false), 0);
         assert_int_equal(policy_of(&t, &here), UAS);
         assert_int_equal(policy_of(&t, &there), BOT);
-        assert_int_equal(policy_store_id(&t.roots, port, AUTO, false), 0); /* auto there, not the policy of the name */
+        assert_int_equal(policy_store_id(&t.roots, port, AUTO, false),
+                         0); /* auto there, not the policy of the name */
         assert_int_equal(policy_of(&t, &here), AUTO);
         assert_int_equal(policy_of(&t, &there), BOT);
         assert_int_equal(policy_store_id(&t.roots, "1209:5a5a:ONE", AUTO, false), 0);
@@ -291,7 +310,8 @@ static void test_one_copy(void **state)
                  "Cannot write /etc/uasd/policy: Not a directory. /var/lib/uasd has the change, which a boot may read too late."},
                 {"etc/uasd/policy", "var/lib/uasd", 0,
                  "Cannot write /var/lib/uasd/policy: Not a directory. /etc/uasd has the change, and no copy of it."},
-                {NULL, "etc/uasd", -ENOTDIR, ""}, /* its lines cannot be read: they are not replaced */
+                {NULL, "etc/uasd", -ENOTDIR,
+                 ""}, /* its lines cannot be read: they are not replaced */
                 {"etc/uasd/policy", NULL, 0, ""}, /* an earlier warning is over */
         };
         struct facts one = at("ONE", 2, "1");
@@ -303,7 +323,8 @@ static void test_one_copy(void **state)
                 if (copies[i].there)
                         tree_write(&t, copies[i].there, "1209:5a5a:ONE=uas\n");
                 if (copies[i].blocked)
-                        tree_link(&t, copies[i].blocked, "nowhere"); /* it has no files, and takes none */
+                        tree_link(&t, copies[i].blocked,
+                                  "nowhere"); /* it has no files, and takes none */
                 assert_int_equal(policy_store(&t.roots, &one, false, BOT, false), copies[i].result);
                 assert_string_equal(store_warning(), copies[i].warning);
                 if (copies[i].result == 0)
@@ -312,8 +333,8 @@ static void test_one_copy(void **state)
         }
 }
 
-static struct facts plugged(const char *interface, const char *serial, const char *chain, enum policy_source source,
-                            enum policy p)
+static struct facts plugged(const char *interface, const char *serial, const char *chain,
+                            enum policy_source source, enum policy p)
 {
         struct facts f = at(serial, 2, chain);
 
@@ -331,7 +352,8 @@ static void test_list(void **state)
                 plugged("2-3:1.0", "THREE", "3", POLICY_BY_CONFIG, BOT),
                 plugged("2-4:1.0", "", "4", POLICY_BY_USER, BOT),
                 plugged("2-5:1.0", "FIVE", "5", POLICY_BY_UDEV, UAS),
-                plugged("2-6:1.0", "SIX", "6", POLICY_BY_CONFIG, UAS), /* of another model, see below */
+                plugged("2-6:1.0", "SIX", "6", POLICY_BY_CONFIG,
+                        UAS), /* of another model, see below */
                 plugged("2-7:1.0", "SEVEN", "7", POLICY_BY_NOBODY, AUTO),
                 plugged("2-8:1.0", "FIVE", "8", POLICY_BY_UDEV, BOT),
         };
@@ -345,20 +367,23 @@ static void test_list(void **state)
         disks[5].pid++;
         for (size_t i = 0; i < ELEMENTSOF(disks); i++)
                 list[i] = disks + i;
-        tree_write(&t, "etc/uasd/policy",
-                   "1209:5a5a:ONE=uas force\n1209:5a5a:GONE=ignore\n1209:5a5a:@0000:00:14.0/ss/4=usb-storage\nno=policy\n");
-        tree_write(&t, "etc/uasd/uasd.conf",
-                   "[uasd]\nPolicy=uas\n[Disk 1209:5a5a]\nPolicy=usb-storage\n[Disk 1209:5a5a:TWO]\nPolicy=ignore\n");
+        tree_write(
+                &t, "etc/uasd/policy",
+                "1209:5a5a:ONE=uas force\n1209:5a5a:GONE=ignore\n1209:5a5a:@0000:00:14.0/ss/4=usb-storage\nno=policy\n");
+        tree_write(
+                &t, "etc/uasd/uasd.conf",
+                "[uasd]\nPolicy=uas\n[Disk 1209:5a5a]\nPolicy=usb-storage\n[Disk 1209:5a5a:TWO]\nPolicy=ignore\n");
         assert_int_equal(conf_load(&t.roots, &c, NULL, NULL), 0);
         assert_int_equal(policy_list(&t.roots, &c, list, ELEMENTSOF(list), &rows), 0);
         for (size_t i = 0; i < rows.n; i++) {
                 const struct policy_row *row = rows.list + i;
 
-                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s%s %s", row->id,
-                                policy_to_string(row->policy), row->forced ? " forced" : "",
-                                policy_source_to_string(row->source));
+                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s%s %s",
+                                row->id, policy_to_string(row->policy),
+                                row->forced ? " forced" : "", policy_source_to_string(row->source));
                 for (size_t d = 0; d < row->n_disks; d++)
-                        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", row->disks[d]);
+                        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s",
+                                        row->disks[d]);
                 strcat(text, "\n");
         }
         assert_string_equal(text, "1209:5a5a:ONE uas forced user 2-1:1.0\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where the quirks parameter has its entries from: from files of a machine in a temporary folder, compared with libkmod. */
+/* Where the quirks parameter has its entries from: from files of a machine in a temporary folder,
+ * compared with libkmod. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,15 +19,18 @@ static const struct {
         const char *files[5][2];
         const char *lines;
 } table[] = {
-        {{{"etc/modprobe.d/a.conf", "options usb-storage quirks=1:1:u\n"}}, "/etc/modprobe.d/a.conf:1=1:1:u"},
-        {{{"etc/modprobe.d/a.conf", "# one\n\nblacklist x\noptions usb_storage delay_use=5 quirks=1:1:u\n"}},
+        {{{"etc/modprobe.d/a.conf", "options usb-storage quirks=1:1:u\n"}},
+         "/etc/modprobe.d/a.conf:1=1:1:u"},
+        {{{"etc/modprobe.d/a.conf",
+           "# one\n\nblacklist x\noptions usb_storage delay_use=5 quirks=1:1:u\n"}},
          "/etc/modprobe.d/a.conf:4=1:1:u"},
         {{{"etc/modprobe.d/a.conf",
            "options usb-storage \\\n  delay_use=1 \\\n  quirks=1:1:u\noptions usb-storage quirks=2:2:u"}},
          "/etc/modprobe.d/a.conf:1=1:1:u /etc/modprobe.d/a.conf:4=2:2:u"},
         {{{"etc/modprobe.d/a.conf", "options usb-storage quirks=1:1:u quirks=2:2:u\n"}},
          "/etc/modprobe.d/a.conf:1=1:1:u /etc/modprobe.d/a.conf:1=2:2:u"},
-        {{{"etc/modprobe.d/a.conf", "options\tusb-storage\tquirks=\"1:1:u\"\n"}}, "/etc/modprobe.d/a.conf:1=1:1:u"},
+        {{{"etc/modprobe.d/a.conf", "options\tusb-storage\tquirks=\"1:1:u\"\n"}},
+         "/etc/modprobe.d/a.conf:1=1:1:u"},
         /* Sorted by name over all directories. The first directory with a name wins. */
         {{{"etc/modprobe.d/c.conf", "options usb-storage quirks=1:1:u\n"},
           {"run/modprobe.d/b.conf", "options usb-storage quirks=2:2:u\n"},
@@ -36,12 +40,15 @@ static const struct {
          "/usr/lib/modprobe.d/a.conf:1=4:4:u /run/modprobe.d/b.conf:1=2:2:u /etc/modprobe.d/c.conf:1=1:1:u "
          "/usr/local/lib/modprobe.d/d.conf:1=3:3:u"},
         /* These do not count. */
-        {{{"etc/modprobe.d/a.conf", "#options usb-storage quirks=1:1:u\n # options usb-storage quirks=1:1:u\n"
-                                    "options usb quirks=1:1:u\noptions usb-storage xquirks=1:1:u\noptions\n"},
+        {{{"etc/modprobe.d/a.conf",
+           "#options usb-storage quirks=1:1:u\n # options usb-storage quirks=1:1:u\n"
+           "options usb quirks=1:1:u\noptions usb-storage xquirks=1:1:u\noptions\n"},
           {"etc/modprobe.d/b.conf~", "options usb-storage quirks=2:2:u\n"},
           {"etc/modprobe.d/.c.conf", "options usb-storage quirks=3:3:u\n"}},
          ""},
-        {{{"etc/modprobe.d/a.conf", ""}, {"usr/lib/modprobe.d/a.conf", "options usb-storage quirks=hidden\n"}}, ""},
+        {{{"etc/modprobe.d/a.conf", ""},
+          {"usr/lib/modprobe.d/a.conf", "options usb-storage quirks=hidden\n"}},
+         ""},
 };
 
 static void make(struct tree *t, size_t row)
@@ -61,8 +68,9 @@ static void test_lines(void **state)
                 make(&t, i);
                 assert_int_equal(modprobe_quirk_lines(&t.roots, &lines), 0);
                 for (size_t j = 0; j < lines.n; j++)
-                        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s:%u=%s", j ? " " : "",
-                                        lines.list[j].file, lines.list[j].line, lines.list[j].value);
+                        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text),
+                                        "%s%s:%u=%s", j ? " " : "", lines.list[j].file,
+                                        lines.list[j].line, lines.list[j].value);
                 if (!streq(text, table[i].lines))
                         fail_msg("row %zu: %s", i, text);
                 quirk_lines_done(&lines);
@@ -95,7 +103,8 @@ static void kmod_says(const struct tree *t, char *ret, size_t size)
                 (void) copy_string(options, sizeof(options), kmod_config_iter_get_value(iter));
                 while ((rest = kernel_next_arg(rest, &name, &value)))
                         if (value && streq(name, "quirks"))
-                                (void) snprintf(ret + strlen(ret), size - strlen(ret), "%s ", value);
+                                (void) snprintf(ret + strlen(ret), size - strlen(ret), "%s ",
+                                                value);
         }
         kmod_config_iter_free_iter(iter);
         kmod_unref(ctx);
@@ -119,7 +128,8 @@ static void test_as_kmod(void **state)
                 kmod_says(&t, kmod, sizeof(kmod));
                 assert_int_equal(modprobe_quirk_lines(&t.roots, &lines), 0);
                 for (size_t j = 0; j < lines.n; j++)
-                        (void) snprintf(ours + strlen(ours), sizeof(ours) - strlen(ours), "%s ", lines.list[j].value);
+                        (void) snprintf(ours + strlen(ours), sizeof(ours) - strlen(ours), "%s ",
+                                        lines.list[j].value);
                 (void) snprintf(ours + strlen(ours), sizeof(ours) - strlen(ours), "%s", here);
                 if (!streq(ours, kmod))
                         fail_msg("row %zu: '%s', and kmod has '%s'", i, ours, kmod);
@@ -136,7 +146,9 @@ static void test_machine(void **state)
         tree_make(&t);
         tree_write(&t, "sys/module/usb_storage/parameters/quirks", "1:1:u,2:2:u\n");
         tree_write(&t, "sys/module/usb_storage/initstate", "live\n");
-        tree_write(&t, "proc/cmdline", "BOOT_IMAGE=/vmlinuz usb-storage.quirks=3:3:u quiet usb_storage.quirks=\"1:1:u\"\n");
+        tree_write(
+                &t, "proc/cmdline",
+                "BOOT_IMAGE=/vmlinuz usb-storage.quirks=3:3:u quiet usb_storage.quirks=\"1:1:u\"\n");
         tree_write(&t, "etc/modprobe.d/a.conf", "options usb-storage quirks=4:4:u\n");
         tree_write(&t, "run/uasd/quirks", "quirks=5:5:u\n");
         tree_write(&t, "run/uasd/quirks.bind", "ENTRY=2:2:u\n");

@@ -39,7 +39,8 @@ int __wrap_open64(const char *path, int flags, ...);
 int __wrap_io_setup(int depth, io_context_t *ret);
 int __wrap_io_destroy(io_context_t ctx);
 int __wrap_io_submit(io_context_t ctx, long n, struct iocb *list[]);
-int __wrap_io_getevents(io_context_t ctx, long least, long most, struct io_event *ret, struct timespec *timeout);
+int __wrap_io_getevents(io_context_t ctx, long least, long most, struct io_event *ret,
+                        struct timespec *timeout);
 int __wrap_ioctl(int fd, unsigned long request, void *argument);
 ssize_t __wrap_pread64(int fd, void *buffer, size_t n, off_t offset);
 
@@ -93,13 +94,15 @@ ssize_t __wrap_pread64(int fd, void *buffer, size_t n, off_t offset)
 }
 
 /* The answers come one by one. */
-int __wrap_io_getevents(io_context_t ctx, long least, long most, struct io_event *ret, struct timespec *timeout)
+int __wrap_io_getevents(io_context_t ctx, long least, long most, struct io_event *ret,
+                        struct timespec *timeout)
 {
         int r = events;
 
         assert_ptr_equal(ctx, &setup);
         assert_true(least == 1 && most >= 1);
-        assert_in_range(timeout->tv_sec * USEC_PER_SEC + (uint64_t) timeout->tv_nsec / 1000, 0, 10 * USEC_PER_SEC);
+        assert_in_range(timeout->tv_sec * USEC_PER_SEC + (uint64_t) timeout->tv_nsec / 1000, 0,
+                        10 * USEC_PER_SEC);
         if (r != 1) {
                 events = 1;
                 return r;
@@ -123,12 +126,15 @@ static struct unread unread, open_reads;
 static int check(struct tree *t, usec_t usec)
 {
         struct claimed nodes[] = {{.fd = -1, .name = "sda1"},
-                                  {.fd = openat(t->roots.dev, "sda", O_RDONLY | O_CLOEXEC), .name = "sda", .whole = true}};
+                                  {.fd = openat(t->roots.dev, "sda", O_RDONLY | O_CLOEXEC),
+                                   .name = "sda",
+                                   .whole = true}};
         int r;
 
         n_offsets = taken = destroyed = n_alone = 0;
         unread = (struct unread){};
-        r = trial_reads(&t->roots, &(struct claim){.nodes = nodes, .n = 2, .inotify = -1}, awake_in(usec), &unread);
+        r = trial_reads(&t->roots, &(struct claim){.nodes = nodes, .n = 2, .inotify = -1},
+                        awake_in(usec), &unread);
         assert_true(r != 0 || !unread_copy(&unread, &open_reads));
         (void) close(nodes[1].fd);
         return r;
@@ -153,7 +159,8 @@ static int by_offset(const void *a, const void *b)
         return *x < *y ? -1 : *x > *y;
 }
 
-/* As many reads at once as the queue takes, three times, each at another place, all over the disk. */
+/* As many reads at once as the queue takes, three times, each at another place, all over the disk.
+ */
 static void test_places(void **state)
 {
         static const struct {
@@ -170,14 +177,17 @@ static void test_places(void **state)
                 assert_int_equal(setup_depth, table[i].reads);
                 assert_int_equal(at_once, table[i].reads);
                 assert_int_equal(n_offsets, 3 * table[i].reads);
-                assert_int_equal(destroyed, 0); /* all reads are answered, and the kernel would wait for RCU */
+                assert_int_equal(destroyed,
+                                 0); /* all reads are answered, and the kernel would wait for RCU */
                 qsort(offsets, n_offsets, sizeof(*offsets), by_offset);
                 assert_int_equal(offsets[0], 0);
                 for (size_t j = 0; j < n_offsets; j++) {
-                        uint64_t end = j + 1 < n_offsets ? offsets[j + 1] : size, even = size / n_offsets;
+                        uint64_t end = j + 1 < n_offsets ? offsets[j + 1] : size,
+                                 even = size / n_offsets;
 
                         assert_int_equal(offsets[j] % READ_SIZE, 0);
-                        assert_in_range(end - offsets[j], even - 2 * READ_SIZE, even + 2 * READ_SIZE);
+                        assert_in_range(end - offsets[j], even - 2 * READ_SIZE,
+                                        even + 2 * READ_SIZE);
                 }
         }
         tree_remove(&t);
@@ -218,7 +228,8 @@ static void test_errors(void **state)
         assert_int_equal(n_offsets, 30);
         assert_int_equal(taken, 30); /* the answers after the error, too */
         assert_int_equal(destroyed, 1);
-        assert_true(unread_copy(&unread, &open_reads) && open_reads.n == 1 && open_reads.at[0] == offsets[29]);
+        assert_true(unread_copy(&unread, &open_reads) && open_reads.n == 1 &&
+                    open_reads.at[0] == offsets[29]);
         one_read = alone = -ENODATA; /* a bad sector, which the bridge has reported */
         assert_int_equal(check(&t, 10 * USEC_PER_SEC), 0);
         assert_int_equal(n_offsets, 90);
@@ -286,7 +297,8 @@ static void test_again(void **state)
         n_alone = 0;
         alone = -EREMOTEIO;
         assert_int_equal(unread_again(&c, &unread), -EREMOTEIO);
-        assert_true(unread_copy(&unread, &open_reads) && open_reads.n == 1 && open_reads.at[0] == 7 * READ_SIZE);
+        assert_true(unread_copy(&unread, &open_reads) && open_reads.n == 1 &&
+                    open_reads.at[0] == 7 * READ_SIZE);
         alone = READ_SIZE - 512;
         assert_int_equal(unread_again(&c, &unread), -EIO);
         alone = READ_SIZE;
@@ -325,8 +337,10 @@ static void test_text(void **state)
         assert_true(strlen(text) + 4 < sizeof(text));
         strcat(text, " 0");
         assert_false(unread_parse(text, &back)); /* one too many */
-        assert_true(unread_parse("1 samples", &back) && back.samples && back.n == 0 && back.lun == 1);
-        assert_true(unread_parse("0 places 0 1a000", &back) && !back.samples && back.n == 2 && back.at[1] == 0x1a000);
+        assert_true(unread_parse("1 samples", &back) && back.samples && back.n == 0 &&
+                    back.lun == 1);
+        assert_true(unread_parse("0 places 0 1a000", &back) && !back.samples && back.n == 2 &&
+                    back.at[1] == 0x1a000);
         for (size_t i = 0; i < ELEMENTSOF(wrong); i++)
                 if (unread_parse(wrong[i], &back))
                         fail_msg("\"%s\"", wrong[i]);
@@ -335,8 +349,9 @@ static void test_text(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_places), cmocka_unit_test(test_small), cmocka_unit_test(test_errors),
-                cmocka_unit_test(test_hangs),  cmocka_unit_test(test_again), cmocka_unit_test(test_text),
+                cmocka_unit_test(test_places), cmocka_unit_test(test_small),
+                cmocka_unit_test(test_errors), cmocka_unit_test(test_hangs),
+                cmocka_unit_test(test_again),  cmocka_unit_test(test_text),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

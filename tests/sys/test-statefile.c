@@ -24,7 +24,8 @@ static unsigned mode(struct tree *t, const char *path)
         return st.st_mode & 07777;
 }
 
-/* The umask of the service is 077, that of a rescue shell is unknown. Other users can read the files, but not write them. */
+/* The umask of the service is 077, that of a rescue shell is unknown. Other users can read the
+ * files, but not write them. */
 static void test_modes(void **state)
 {
         static const mode_t masks[] = {0, 022, 077, 0777};
@@ -85,7 +86,8 @@ static void test_links(void **state)
                 (void) state_write(fd, path, "B=2\n", false); /* this may replace the link itself */
                 (void) state_remove(fd, path);
                 assert_string_equal(tree_read(&t, "precious"), "A=1\n");
-                if (!tree_exists(&t, "elsewhere/policy") || !tree_exists(&t, "elsewhere/hold/policy"))
+                if (!tree_exists(&t, "elsewhere/policy") ||
+                    !tree_exists(&t, "elsewhere/hold/policy"))
                         fail_msg("removed through a link: %s", table[i].what);
                 assert_string_equal(tree_read(&t, "elsewhere/policy"), "A=1\n");
                 assert_string_equal(tree_read(&t, "elsewhere/hold/policy"), "A=1\n");
@@ -109,7 +111,8 @@ static void test_link_above(void **state)
         tree_remove(&t);
 }
 
-/* A killed writer with our pid left a file. It is not written through, and does not prevent the write. */
+/* A killed writer with our pid left a file. It is not written through, and does not prevent the
+ * write. */
 static void test_left_over(void **state)
 {
         char temp[64];

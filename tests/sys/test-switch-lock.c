@@ -31,7 +31,8 @@ static void test_two(void **state)
 
         assert_false(switch_lock_held(two, SWITCH_LOCK));
         assert_int_equal(switch_lock_take(child, SWITCH_LOCK_CHILDREN), 0);
-        assert_int_equal(switch_lock_take(child2, SWITCH_LOCK_CHILDREN), 0); /* a switch has several children */
+        assert_int_equal(switch_lock_take(child2, SWITCH_LOCK_CHILDREN),
+                         0); /* a switch has several children */
         assert_false(switch_lock_held(two, SWITCH_LOCK));
         assert_int_equal(switch_lock_take(one, SWITCH_LOCK), 0);
         assert_true(switch_lock_held(two, SWITCH_LOCK));
@@ -90,7 +91,8 @@ static int tear_down(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_two), cmocka_unit_test(test_a_look_takes_nothing)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_two),
+                                           cmocka_unit_test(test_a_look_takes_nothing)};
 
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }

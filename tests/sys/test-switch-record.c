@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The record of a uasd-switch: whether it lives, which attachment it is about, and the wait for its end. */
+/* The record of a uasd-switch: whether it lives, which attachment it is about, and the wait for its
+ * end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,8 @@
 
 #define RECORD "run/uasd/switch/" TREE_INTERFACE
 
-static const struct facts facts = {.interface = TREE_INTERFACE, .port = "2-1", .busnum = 12, .devnum = 15};
+static const struct facts facts = {
+        .interface = TREE_INTERFACE, .port = "2-1", .busnum = 12, .devnum = 15};
 
 /* A process that has ended and was reaped. */
 static pid_t dead(void)
@@ -50,7 +52,8 @@ static void test_records(void **state)
                 {NONE, "PID=-1\nBUSNUM=12\nDEVNUM=15\nAWAIT=1\n", false, false, false},
                 {NONE, "PID=2147483648\nBUSNUM=12\nDEVNUM=15\n", false, false, false},
                 {LIVES, "PID=x\nBUSNUM=12\nDEVNUM=15\n", false, false, false},
-                {NONE, "PID=1\nBUSNUM=12\nDEVNUM=15\n", true, false, false}, /* perhaps of another user */
+                {NONE, "PID=1\nBUSNUM=12\nDEVNUM=15\n", true, false,
+                 false}, /* perhaps of another user */
                 {NONE, "", false, false, true},
         };
 
@@ -59,7 +62,8 @@ static void test_records(void **state)
                 struct tree t;
 
                 tree_make(&t);
-                (void) snprintf(text, sizeof(text), "PID=%ld\n%s", table[i].pid == DEAD ? (long) dead() : (long) getpid(),
+                (void) snprintf(text, sizeof(text), "PID=%ld\n%s",
+                                table[i].pid == DEAD ? (long) dead() : (long) getpid(),
                                 table[i].text ? table[i].text : "");
                 if (table[i].text)
                         tree_write(&t, RECORD, table[i].pid == NONE ? table[i].text : text);
@@ -93,14 +97,17 @@ static void test_await(void **state)
                 if (way == 0) {
                         struct awake began = now_awake();
 
-                        assert_int_equal(switch_await(&t.roots, TREE_INTERFACE, awake_in(USEC_PER_SEC / 5)), -ETIMEDOUT);
+                        assert_int_equal(
+                                switch_await(&t.roots, TREE_INTERFACE, awake_in(USEC_PER_SEC / 5)),
+                                -ETIMEDOUT);
                         assert_true(awake_since(began) >= USEC_PER_SEC / 5);
                 } else {
                         remover = fork();
                         if (remover == 0) {
                                 (void) usleep(100000);
                                 if (way == 1)
-                                        (void) unlinkat(t.roots.run, "uasd/switch/" TREE_INTERFACE, 0);
+                                        (void) unlinkat(t.roots.run, "uasd/switch/" TREE_INTERFACE,
+                                                        0);
                                 else
                                         (void) kill(it, SIGKILL);
                                 _exit(0);
@@ -109,7 +116,9 @@ static void test_await(void **state)
                 if (way == 2) /* no other process reaps it */
                         assert_int_equal(waitpid(it, NULL, 0), it);
                 if (way > 0) {
-                        assert_int_equal(switch_await(&t.roots, TREE_INTERFACE, awake_in(60 * USEC_PER_SEC)), 0);
+                        assert_int_equal(
+                                switch_await(&t.roots, TREE_INTERFACE, awake_in(60 * USEC_PER_SEC)),
+                                0);
                         assert_int_equal(waitpid(remover, NULL, 0), remover);
                 }
                 if (way != 2) {
@@ -122,7 +131,8 @@ static void test_await(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_records), cmocka_unit_test(test_await)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_records),
+                                           cmocka_unit_test(test_await)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,8 @@ static void test_decode(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                char *s = strdup(table[i].text); /* of the exact size: ASan detects a read past the end */
+                char *s = strdup(
+                        table[i].text); /* of the exact size: ASan detects a read past the end */
 
                 assert_non_null(s);
                 unescape(s);
@@ -63,15 +64,17 @@ static void test_properties(void **state)
                 {"F", 1, "x=y"},
                 {"I", 0, ""},
                 {"K23456789012345678901234567890123456789012345678901234567890", 1, "k"},
-                {"K234567890123456789012345678901234567890123456789012345678901", -ENAMETOOLONG, ""},
+                {"K234567890123456789012345678901234567890123456789012345678901", -ENAMETOOLONG,
+                 ""},
         };
         struct tree t;
         char value[8];
 
         tree_make(&t);
-        tree_write(&t, "run/udev/data/b8:0",
-                   "I:5\nE:AA=0\nE:A=1\nE:A=2\nE:B=\nE:C=1234567\nE:D=12345678\nG:one\nG:two\nE:F=x=y\n"
-                   "E:K23456789012345678901234567890123456789012345678901234567890=k");
+        tree_write(
+                &t, "run/udev/data/b8:0",
+                "I:5\nE:AA=0\nE:A=1\nE:A=2\nE:B=\nE:C=1234567\nE:D=12345678\nG:one\nG:two\nE:F=x=y\n"
+                "E:K23456789012345678901234567890123456789012345678901234567890=k");
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 int r;
 
@@ -82,9 +85,10 @@ static void test_properties(void **state)
         }
         assert_int_equal(udevdb_property(&t.roots, "b8:1", "A", value, sizeof(value)), 0);
         assert_int_equal(udevdb_property(&t.roots, "../data/b8:0", "A", value, sizeof(value)), 0);
-        assert_int_equal(
-                udevdb_property(&t.roots, "b8:000000000000000000000000000000000000000000000000000", "A", value, sizeof(value)),
-                0);
+        assert_int_equal(udevdb_property(&t.roots,
+                                         "b8:000000000000000000000000000000000000000000000000000",
+                                         "A", value, sizeof(value)),
+                         0);
         tree_link(&t, "run/udev/data/b8:2", "b8:0");
         assert_int_equal(udevdb_property(&t.roots, "b8:2", "A", value, sizeof(value)), 0);
         assert_true(tagged(&t.roots, "b8:0", "one"));

@@ -48,11 +48,13 @@ static void make(struct tree *t)
 
 static void print_lun(FILE *out, const struct lun *l)
 {
-        (void) fprintf(out, " [%u %s type %u%s %s %s %u:%u size %llu seq %llu", l->lun, l->scsi, l->scsi_type,
-                       l->probing ? " probing" : "", l->sg[0] ? l->sg : "-", l->disk.name[0] ? l->disk.name : "-", l->disk.major,
-                       l->disk.minor, (unsigned long long) l->size, (unsigned long long) l->diskseq);
+        (void) fprintf(out, " [%u %s type %u%s %s %s %u:%u size %llu seq %llu", l->lun, l->scsi,
+                       l->scsi_type, l->probing ? " probing" : "", l->sg[0] ? l->sg : "-",
+                       l->disk.name[0] ? l->disk.name : "-", l->disk.major, l->disk.minor,
+                       (unsigned long long) l->size, (unsigned long long) l->diskseq);
         for (size_t i = 0; i < l->n_parts; i++)
-                (void) fprintf(out, " %s %u:%u", l->parts[i].name, l->parts[i].major, l->parts[i].minor);
+                (void) fprintf(out, " %s %u:%u", l->parts[i].name, l->parts[i].major,
+                               l->parts[i].minor);
         (void) fprintf(out, "]");
 }
 
@@ -71,11 +73,13 @@ static int read_disk(const struct tree *t, const char *interface, char *ret, siz
                         out,
                         "at %s bus %u dev %u id %04x:%04x rev %04x speed %u of %u usb %s driver %i %s config %u interface %u "
                         "authorized %i uas %i error %i controller %s %s sg %i streams %i host %s",
-                        f->port, f->busnum, f->devnum, f->vid, f->pid, f->bcd, f->speed_mbps, f->max_speed_mbps,
-                        f->usb_version[0] ? f->usb_version : "-", (int) f->driver, f->driver_name[0] ? f->driver_name : "-",
-                        f->configuration, f->interface_number, f->authorized, f->caps.uas, f->caps_error,
-                        f->controller_device[0] ? f->controller_device : "-", f->controller[0] ? f->controller : "-", !f->no_sg,
-                        !f->no_streams, d.host[0] ? d.host : "-");
+                        f->port, f->busnum, f->devnum, f->vid, f->pid, f->bcd, f->speed_mbps,
+                        f->max_speed_mbps, f->usb_version[0] ? f->usb_version : "-",
+                        (int) f->driver, f->driver_name[0] ? f->driver_name : "-", f->configuration,
+                        f->interface_number, f->authorized, f->caps.uas, f->caps_error,
+                        f->controller_device[0] ? f->controller_device : "-",
+                        f->controller[0] ? f->controller : "-", !f->no_sg, !f->no_streams,
+                        d.host[0] ? d.host : "-");
                 for (size_t i = 0; i < d.n_luns; i++)
                         print_lun(out, d.luns + i);
                 (void) fprintf(out, " .");
@@ -210,10 +214,11 @@ static void test_facts(void **state)
                 r = read_disk(&t, TREE_INTERFACE, line, sizeof(line));
                 if (r != rows[i].r || !strstr(line, rows[i].facts))
                         fail_msg("row %zu, %s: %i, %s", i, rows[i].changes[0].path, r, line);
-                assert_int_equal(usb_disk_driver(&t.roots, TREE_INTERFACE), strstr(line, " driver 0 ")   ? DRIVER_NONE
-                                                                            : strstr(line, " driver 2 ") ? DRIVER_UAS
-                                                                            : strstr(line, " driver 3 ") ? DRIVER_OTHER
-                                                                                                         : DRIVER_USB_STORAGE);
+                assert_int_equal(usb_disk_driver(&t.roots, TREE_INTERFACE),
+                                 strstr(line, " driver 0 ")   ? DRIVER_NONE
+                                 : strstr(line, " driver 2 ") ? DRIVER_UAS
+                                 : strstr(line, " driver 3 ") ? DRIVER_OTHER
+                                                              : DRIVER_USB_STORAGE);
                 tree_remove(&t);
         }
 }
@@ -230,7 +235,8 @@ static void test_no_disk(void **state)
         assert_int_equal(usb_disk_driver(&t.roots, "2-9:1.0"), DRIVER_NONE);
         tree_write(&t, "sys/bus/usb/devices/2-8:1.0", "");
         assert_int_equal(read_disk(&t, "2-8:1.0", line, sizeof(line)), -ENOTDIR);
-        /* The device is that of the interface, also if there is none or another one at the port now. */
+        /* The device is that of the interface, also if there is none or another one at the port
+         * now. */
         tree_link(&t, "sys/bus/usb/devices/2-7:1.2", "../../../devices/pci0/usb2/2-1/2-1:1.0");
         assert_int_equal(read_disk(&t, "2-7:1.2", line, sizeof(line)), 1);
         tree_write(&t, "sys/devices/pci0/usb2/2-7/dev", "189:134\n");
@@ -282,7 +288,8 @@ static void test_of_block(void **state)
                 {"sda1", NULL, 0, "2-1:1.0"},
                 {"sdx", NULL, -ENOENT, ""},
                 {"vda", "../../devices/pci0/virtio0/block/vda", -ENOENT, ""},
-                {"sdb", "../../devices/usb2/2-1/2-1:1.0/2-1.4/2-1.4:1.0/host1/block/sdb", 0, "2-1.4:1.0"},
+                {"sdb", "../../devices/usb2/2-1/2-1:1.0/2-1.4/2-1.4:1.0/host1/block/sdb", 0,
+                 "2-1.4:1.0"},
                 {"../class/block/sda", NULL, -EINVAL, ""},
                 {"12345678901234567890123456789012345678901234567890123", NULL, -EINVAL, ""},
                 {"1234567890123456789012345678901234567890123456789012", NULL, -EINVAL, ""},
@@ -334,9 +341,10 @@ static void test_hub(void **state)
                 struct hub h;
 
                 hub_read(&t.roots, table[i].name, &h);
-                if (!streq(h.name, table[i].name) || h.speed_mbps != table[i].mbps || !streq(h.driver, table[i].driver) ||
-                    !streq(h.product, table[i].product))
-                        fail_msg("%s: %s %u %s %s", table[i].name, h.name, h.speed_mbps, h.driver, h.product);
+                if (!streq(h.name, table[i].name) || h.speed_mbps != table[i].mbps ||
+                    !streq(h.driver, table[i].driver) || !streq(h.product, table[i].product))
+                        fail_msg("%s: %s %u %s %s", table[i].name, h.name, h.speed_mbps, h.driver,
+                                 h.product);
         }
         tree_remove(&t);
 }
@@ -359,7 +367,10 @@ static void test_above(void **state)
 /* A disk behind a hub. The other root hub of the same controller is the fast one. */
 static void test_link(void **state)
 {
-        const struct facts f = {.interface = "3-1.4:1.0", .port = "3-1.4", .speed_mbps = 480, .max_speed_mbps = 5000};
+        const struct facts f = {.interface = "3-1.4:1.0",
+                                .port = "3-1.4",
+                                .speed_mbps = 480,
+                                .max_speed_mbps = 5000};
         struct link_facts l;
         struct tree t;
 
@@ -402,8 +413,9 @@ static void test_link(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_facts),    cmocka_unit_test(test_no_disk), cmocka_unit_test(test_enumerate),
-                cmocka_unit_test(test_of_block), cmocka_unit_test(test_hub),     cmocka_unit_test(test_above),
+                cmocka_unit_test(test_facts),     cmocka_unit_test(test_no_disk),
+                cmocka_unit_test(test_enumerate), cmocka_unit_test(test_of_block),
+                cmocka_unit_test(test_hub),       cmocka_unit_test(test_above),
                 cmocka_unit_test(test_link),
         };
 

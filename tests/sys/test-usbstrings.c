@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The strings of a USB device. If they are stored, its attributes are not read. They are not used for another device. */
+/* The strings of a USB device. If they are stored, its attributes are not read. They are not used
+ * for another device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -141,7 +142,8 @@ static void test_hostile(void **state)
 
                 assert_true(look(&t, &f));
                 (void) copy_string(f.manufacturer, sizeof(f.manufacturer), strings[i]);
-                (void) copy_string(f.product, sizeof(f.product), strings[ELEMENTSOF(strings) - 1 - i]);
+                (void) copy_string(f.product, sizeof(f.product),
+                                   strings[ELEMENTSOF(strings) - 1 - i]);
                 (void) copy_string(f.serial, sizeof(f.serial), strings[i]);
                 assert_int_equal(strings_keep(&t.roots, &f), 0);
                 assert_false(look(&t, &kept));
@@ -264,9 +266,15 @@ static void test_no_mark(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kept),      cmocka_unit_test(test_without_serial),   cmocka_unit_test(test_unreadable),
-                cmocka_unit_test(test_hostile),   cmocka_unit_test(test_hostile_in_sysfs), cmocka_unit_test(test_another),
-                cmocka_unit_test(test_not_whole), cmocka_unit_test(test_no_room),          cmocka_unit_test(test_no_mark),
+                cmocka_unit_test(test_kept),
+                cmocka_unit_test(test_without_serial),
+                cmocka_unit_test(test_unreadable),
+                cmocka_unit_test(test_hostile),
+                cmocka_unit_test(test_hostile_in_sysfs),
+                cmocka_unit_test(test_another),
+                cmocka_unit_test(test_not_whole),
+                cmocka_unit_test(test_no_room),
+                cmocka_unit_test(test_no_mark),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Users of several disks. Each is found for the right disk, also through stacked devices, and every process is read once. */
+/* Users of several disks. Each is found for the right disk, also through stacked devices, and every
+ * process is read once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,10 +37,12 @@ int __wrap_strv_push(char ***list, size_t *n, const char *word)
 static void make(struct tree *t, struct lun luns[static DISKS], struct users_of of[static DISKS])
 {
         tree_make(t);
-        tree_write(t, "proc/1/mountinfo",
-                   "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:0 / /mnt/a rw - ext4 /dev/sda rw\n"
-                   "31 20 8:32 / /mnt/c rw - ext4 /dev/sdc rw\n");
-        tree_write(t, "proc/swaps", "Filename Type Size Used Priority\n/dev/sdd partition 1 0 -2\n");
+        tree_write(
+                t, "proc/1/mountinfo",
+                "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:0 / /mnt/a rw - ext4 /dev/sda rw\n"
+                "31 20 8:32 / /mnt/c rw - ext4 /dev/sdc rw\n");
+        tree_write(t, "proc/swaps",
+                   "Filename Type Size Used Priority\n/dev/sdd partition 1 0 -2\n");
         tree_link(t, "proc/1/ns/mnt", "mnt:[1]");
         tree_link(t, "proc/40/ns/mnt", "mnt:[1]");
         tree_link(t, "proc/41/ns/mnt", "mnt:[2]");
@@ -50,7 +53,8 @@ static void make(struct tree *t, struct lun luns[static DISKS], struct users_of 
         tree_link(t, "proc/42/ns/mnt", "mnt:[2]");
         for (unsigned i = 0; i < DISKS; i++) {
                 luns[i] = (struct lun){.disk = {.major = 8, .minor = 16 * i}};
-                (void) snprintf(luns[i].disk.name, sizeof(luns[i].disk.name), "sd%c", 'a' + (char) i);
+                (void) snprintf(luns[i].disk.name, sizeof(luns[i].disk.name), "sd%c",
+                                'a' + (char) i);
                 of[i] = (struct users_of){.luns = &luns[i], .n_luns = 1};
         }
         asked = 0;
@@ -115,7 +119,8 @@ static void test_as_alone(void **state)
         done(&t, of);
 }
 
-/* A process that ends before its mount table is read does not hide the namespace: another one has the same table. */
+/* A process that ends before its mount table is read does not hide the namespace: another one has
+ * the same table. */
 static void test_ended(void **state)
 {
         struct users_of of[DISKS];
@@ -157,13 +162,17 @@ static void test_unit(void **state)
         } table[] = {
                 {"0::/system.slice/smbd.service\n", "smbd.service"},
                 {"0::/user.slice/user-1000.slice/session-2.scope\n", "session-2.scope"},
-                {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/smbd.service\n", "user@1000.service"},
-                {"0::/machine.slice/machine-a.scope/payload/system.slice/smbd.service\n", "machine-a.scope"},
+                {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/smbd.service\n",
+                 "user@1000.service"},
+                {"0::/machine.slice/machine-a.scope/payload/system.slice/smbd.service\n",
+                 "machine-a.scope"},
                 {"5:devices:/x0::/smbd.service\n1:name=systemd:/system.slice/nfs-server.service\n0::/nfs\n",
                  "nfs-server.service"},
-                /* above the cgroup namespace of the reader: the first name may be that of a group in a delegated one */
+                /* above the cgroup namespace of the reader: the first name may be that of a group
+                   in a delegated one */
                 {"0::/../../system.slice/smbd.service\n", NULL},
-                {"0::/system.slice/system-postgresql.slice/postgresql@15-main.service\n", "postgresql@15-main.service"},
+                {"0::/system.slice/system-postgresql.slice/postgresql@15-main.service\n",
+                 "postgresql@15-main.service"},
                 {"0::/system.slice/docker.service/ssh.service\n", "docker.service"},
                 /* A container manager has made the first group, and a container the others. */
                 {"0::/lxc.payload.c1/system.slice/ssh.service\n", NULL},
@@ -190,8 +199,8 @@ static void test_unit(void **state)
         }
 }
 
-/* Any user can mount the same thing a thousand times in namespaces of his own. That hides neither other disks nor a mount in PID
- * 1's table. */
+/* Any user can mount the same thing a thousand times in namespaces of his own. That hides neither
+ * other disks nor a mount in PID 1's table. */
 static void test_many(void **state)
 {
         struct users_of of[DISKS];
@@ -203,7 +212,8 @@ static void test_many(void **state)
 
         assert_non_null(f);
         for (unsigned i = 0; i < 1000; i++)
-                (void) fprintf(f, "%u 1 8:%u / /m%u rw - ext4 /dev/sd%c rw\n", 100 + i, i % 2 ? 0U : 16U, i, i % 2 ? 'a' : 'b');
+                (void) fprintf(f, "%u 1 8:%u / /m%u rw - ext4 /dev/sd%c rw\n", 100 + i,
+                               i % 2 ? 0U : 16U, i, i % 2 ? 'a' : 'b');
         (void) fprintf(f, "2000 1 8:32 / /elsewhere rw - ext4 /dev/sdc rw\n");
         assert_int_equal(fclose(f), 0);
         make(&t, luns, of);
@@ -261,19 +271,21 @@ static void stack(struct tree *t, const char *name, const char *dev, const char 
 
 static void assert_users(const struct users_of *of, const char *expected)
 {
-        static const char *const kinds[] = {[USER_MOUNT] = "mount", [USER_SWAP] = "swap", [USER_HOLDER] = "holder"};
+        static const char *const kinds[] = {
+                [USER_MOUNT] = "mount", [USER_SWAP] = "swap", [USER_HOLDER] = "holder"};
         char text[512] = "";
 
         for (size_t i = 0; i < of->n_users; i++)
-                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %s%s%s", i ? ", " : "",
-                                kinds[of->users[i].kind], of->users[i].device, of->users[i].where ? " " : "",
-                                of->users[i].where ?: "");
+                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %s%s%s",
+                                i ? ", " : "", kinds[of->users[i].kind], of->users[i].device,
+                                of->users[i].where ? " " : "", of->users[i].where ?: "");
         assert_string_equal(text, expected);
 }
 
 /*
- * A mirror of two disks with partitions, and on the second partition an encrypted volume group. Both disks get all users above
- * them, however deep the stack is. It also contains a ring, which no kernel makes.
+ * A mirror of two disks with partitions, and on the second partition an encrypted volume group.
+ * Both disks get all users above them, however deep the stack is. It also contains a ring, which no
+ * kernel makes.
  */
 static void test_stacked(void **state)
 {
@@ -340,9 +352,11 @@ static void test_stacked(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_walk), cmocka_unit_test(test_as_alone),  cmocka_unit_test(test_unit),
-                cmocka_unit_test(test_ended),    cmocka_unit_test(test_no_memory), cmocka_unit_test(test_many),
-                cmocka_unit_test(test_no_walk),  cmocka_unit_test(test_unknown),   cmocka_unit_test(test_stacked),
+                cmocka_unit_test(test_one_walk),  cmocka_unit_test(test_as_alone),
+                cmocka_unit_test(test_unit),      cmocka_unit_test(test_ended),
+                cmocka_unit_test(test_no_memory), cmocka_unit_test(test_many),
+                cmocka_unit_test(test_no_walk),   cmocka_unit_test(test_unknown),
+                cmocka_unit_test(test_stacked),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

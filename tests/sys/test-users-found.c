@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Users of one disk in a tree: the quick answer for each kind, the list, and that an error is never an empty list. */
+/* Users of one disk in a tree: the quick answer for each kind, the list, and that an error is never
+ * an empty list. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,8 @@ struct file {
 
 /* sda with sda1; its sg node bears the name of a character device that every machine has. */
 static struct block part = {"sda1", 8, 1};
-static const struct lun disk = {.scsi = "0:0:0:0", .sg = "null", .disk = {"sda", 8, 0}, .parts = &part, .n_parts = 1};
+static const struct lun disk = {
+        .scsi = "0:0:0:0", .sg = "null", .disk = {"sda", 8, 0}, .parts = &part, .n_parts = 1};
 
 static void make(struct tree *t, const struct file *files, size_t n)
 {
@@ -48,16 +50,16 @@ static const char *found(struct tree *t, bool deep, char *ret, size_t size)
                 (void) snprintf(ret, size, "%s", strerrorname_np(-k));
         for (size_t i = 0; i < n; i++)
                 (void) snprintf(ret + strlen(ret), size - strlen(ret), "%s%s %s%s%s", i ? ", " : "",
-                                user_kind_to_string(users[i].kind), users[i].device, users[i].where ? " " : "",
-                                users[i].where ?: "");
+                                user_kind_to_string(users[i].kind), users[i].device,
+                                users[i].where ? " " : "", users[i].where ?: "");
         users_free(users, n);
         return ret;
 }
 
 #define SWAPS "Filename Type Size Used Priority\n"
 #define BTRFS "sys/fs/btrfs/1-2/devices/"
-#define MOUNTED_BTRFS                                                                                                            \
-        "20 1 254:0 / / rw - ext4 /dev/vda rw\n21 20 0:30 / /proc rw - proc proc rw\n30 20 0:40 / /b rw - "                      \
+#define MOUNTED_BTRFS                                                                                       \
+        "20 1 254:0 / / rw - ext4 /dev/vda rw\n21 20 0:30 / /proc rw - proc proc rw\n30 20 0:40 / /b rw - " \
         "btrfs /dev/sdb1 rw\n"
 
 static void test_kinds(void **state)
@@ -140,7 +142,8 @@ static void test_unknown(void **state)
 
                 make(&t, &table[i].file, 1);
                 any = users_any(&t.roots, &disk, 1);
-                if (any != table[i].any || !streq(found(&t, false, text, sizeof(text)), table[i].users) ||
+                if (any != table[i].any ||
+                    !streq(found(&t, false, text, sizeof(text)), table[i].users) ||
                     !streq(found(&t, true, text, sizeof(text)), table[i].users))
                         fail_msg("row %zu: %i, %s", i, any, text);
                 tree_remove(&t);
@@ -160,14 +163,15 @@ static void test_unreadable(void **state)
                 tree_unlink(&t, tables[i]);
                 (void) snprintf(below, sizeof(below), "%s/folder", tables[i]);
                 tree_write(&t, below, "");
-                if (users_any(&t.roots, &disk, 1) >= 0 || *found(&t, false, text, sizeof(text)) != 'E')
+                if (users_any(&t.roots, &disk, 1) >= 0 ||
+                    *found(&t, false, text, sizeof(text)) != 'E')
                         fail_msg("%s: %s", tables[i], text);
                 tree_remove(&t);
         }
 }
 
-/* Without the node in /dev, uasd cannot ask the kernel about a loop device. Its path may name the disk. Otherwise it counts as a
- * user. */
+/* Without the node in /dev, uasd cannot ask the kernel about a loop device. Its path may name the
+ * disk. Otherwise it counts as a user. */
 static void test_loop_without_a_node(void **state)
 {
         static const struct {
@@ -202,7 +206,8 @@ static void test_characters(void **state)
                 {"/dev/zero", "sys/dev/char/1:5", OTHER "scsi_generic/sg1", ""},
                 {"/dev/zero", "sys/dev/char/1:5", "-> ../../devices/virtual/mem/zero", ""},
                 {"/dev/zero", "sys/dev/char/1:3", SCSI "scsi_generic/null", ""},
-                /* The node has the right name and the number of another disk. Without sysfs the name decides. */
+                /* The node has the right name and the number of another disk. Without sysfs the
+                   name decides. */
                 {"/dev/null", "sys/dev/char/1:3", SCSI "scsi_generic/null", "open null"},
                 {"/dev/null", "sys/dev/char/1:3", OTHER "scsi_generic/sg1", ""},
                 {"/dev/null", "sys/dev/char/1:5", OTHER "scsi_generic/sg1", "open null"},
@@ -220,7 +225,8 @@ static void test_characters(void **state)
         }
 }
 
-/* Each process once for each node, with the descriptor that was found first. One that does not open the node does not count. */
+/* Each process once for each node, with the descriptor that was found first. One that does not open
+ * the node does not count. */
 static void test_opens(void **state)
 {
         static const struct file files[] = {
@@ -241,7 +247,9 @@ static void test_opens(void **state)
         static const struct {
                 pid_t pid;
                 const char *via, *command, *unit;
-        } expected[] = {{41, "41/fd/3", "one", "one.service"}, {42, "42/fd/7", NULL, NULL}, {45, "45/fd/3", NULL, NULL}};
+        } expected[] = {{41, "41/fd/3", "one", "one.service"},
+                        {42, "42/fd/7", NULL, NULL},
+                        {45, "45/fd/3", NULL, NULL}};
         struct user *users = NULL;
         struct tree t;
         size_t n = 0;
@@ -306,7 +314,10 @@ static void test_no_descriptor(void **state)
         struct tree t;
         int fd;
 
-        make(&t, (struct file[]){{"proc/41/fd/3", "-> /dev/zero"}, {"sys/dev/char/1:5", SCSI "scsi_generic/null"}}, 2);
+        make(&t,
+             (struct file[]){{"proc/41/fd/3", "-> /dev/zero"},
+                             {"sys/dev/char/1:5", SCSI "scsi_generic/null"}},
+             2);
         assert_string_equal(found(&t, true, text, sizeof(text)), "open null");
         fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -341,21 +352,27 @@ static void test_targets(void **state)
                 {{{NVMET "device_path", "/dev/sdb\n"}, {NVMET "enable", "1\n"}}, ""},
                 {{{FILEIO "info", INFO("/dev/sda")}, {FILEIO "enable", "1\n"}}, "open sda"},
                 {{{FILEIO "info", INFO("/dev/sda")}, {FILEIO "enable", "0\n"}}, ""},
-                {{{FILEIO "info", INFO("/dev/sda  Size: 5")}, {FILEIO "enable", "1\n"}}, ""}, /* a file with a strange name */
+                {{{FILEIO "info", INFO("/dev/sda  Size: 5")}, {FILEIO "enable", "1\n"}},
+                 ""}, /* a file with a strange name */
                 {{{FILEIO "info", INFO("/srv/image")}, {FILEIO "enable", "1\n"}}, ""},
                 {{{FILEIO "info", "Status: DEACTIVATED\n"}}, ""},
-                {{{CONFIG "target/core/iblock_0/name/info", INFO("/dev/sda")}}, ""}, /* it claims its disk */
-                {{{RNBD "sda1/block_dev", "-> ../../../../../devices/pci0/block/sda/sda1"}}, "open sda1"},
+                {{{CONFIG "target/core/iblock_0/name/info", INFO("/dev/sda")}},
+                 ""}, /* it claims its disk */
+                {{{RNBD "sda1/block_dev", "-> ../../../../../devices/pci0/block/sda/sda1"}},
+                 "open sda1"},
                 {{{RNBD "sdb/block_dev", "-> ../../../../../devices/pci0/block/sdb"}}, ""},
                 {{{SCST "one/filename", "/dev/sda1\n[key]\n"}}, "open sda1"},
-                {{{SCST "one/filename", "/dev/sda1\n"}, {SCST "two/filename", "/srv/image\n"}}, "open sda1"},
-                {{{CONFIG "usb_gadget/g/functions/mass_storage.0/lun.0/file", "/dev/sda\n"}}, "open sda"},
+                {{{SCST "one/filename", "/dev/sda1\n"}, {SCST "two/filename", "/srv/image\n"}},
+                 "open sda1"},
+                {{{CONFIG "usb_gadget/g/functions/mass_storage.0/lun.0/file", "/dev/sda\n"}},
+                 "open sda"},
                 {{{CONFIG "usb_gadget/g/functions/mass_storage.0/lun.0/file", "\n"}}, ""},
                 {{{XEN "vbd-1-51712/physical_device", "8:1\n"}}, "open sda1"},
                 {{{XEN "vbd-1-51712/physical_device", "8:10\n"}}, ""}, /* sdb */
                 {{{XEN "vbd-1-51712/physical_device", "0:0\n"}, {XEN "vif-1-0/mode", "w\n"}}, ""},
                 {{{NVMET "device_path/folder", ""}}, "EISDIR"},
-                {{{CONFIG "nvmet/subsystems", "-> subsystems"}}, "EIO"}, /* a folder that cannot be read */
+                {{{CONFIG "nvmet/subsystems", "-> subsystems"}},
+                 "EIO"}, /* a folder that cannot be read */
         };
         char text[256];
 
@@ -369,14 +386,18 @@ static void test_targets(void **state)
         }
 }
 
-/* The name of one disk's node and the number of the other's. If both disks are asked about, the number decides. */
+/* The name of one disk's node and the number of the other's. If both disks are asked about, the
+ * number decides. */
 static void test_two_disks(void **state)
 {
         static const struct lun other = {.scsi = "1:0:0:0", .sg = "sg1", .disk = {"sdb", 8, 16}};
         struct users_of of[] = {{.luns = &disk, .n_luns = 1}, {.luns = &other, .n_luns = 1}};
         struct tree t;
 
-        make(&t, (struct file[]){{"proc/41/fd/3", "-> /dev/null"}, {"sys/dev/char/1:3", OTHER "scsi_generic/sg1"}}, 2);
+        make(&t,
+             (struct file[]){{"proc/41/fd/3", "-> /dev/null"},
+                             {"sys/dev/char/1:3", OTHER "scsi_generic/sg1"}},
+             2);
         assert_int_equal(users_find_each(&t.roots, of, 2, true), 0);
         assert_int_equal(of[0].n_users, 0);
         assert_int_equal(of[1].n_users, 1);

@@ -13,11 +13,13 @@
 
 /* High speed, one interface: BOT, and UAS with its four pipes. */
 static const unsigned char descriptors[] = {
-        18,   1,    0x00, 0x02, 0,    0,    0,    64, 0x09, 0x12, 0x5a, 0x5a, 0x00, 0x01, 1,    2,    3,    1,    9, 2,    85,
-        0,    1,    1,    0,    0x80, 50,   9,    4,  0,    0,    2,    0x08, 0x06, 0x50, 0,    7,    5,    0x81, 2, 0x00, 0x02,
-        0,    7,    5,    0x02, 2,    0x00, 0x02, 0,  9,    4,    0,    1,    4,    0x08, 0x06, 0x62, 0,    7,    5, 0x04, 2,
-        0x00, 0x02, 0,    4,    0x24, 1,    0,    7,  5,    0x83, 2,    0x00, 0x02, 0,    4,    0x24, 2,    0,    7, 5,    0x81,
-        2,    0x00, 0x02, 0,    4,    0x24, 3,    0,  7,    5,    0x02, 2,    0x00, 0x02, 0,    4,    0x24, 4,    0,
+        18,   1,    0x00, 0x02, 0,    0,  0,    64,   0x09, 0x12, 0x5a, 0x5a, 0x00, 0x01, 1,
+        2,    3,    1,    9,    2,    85, 0,    1,    1,    0,    0x80, 50,   9,    4,    0,
+        0,    2,    0x08, 0x06, 0x50, 0,  7,    5,    0x81, 2,    0x00, 0x02, 0,    7,    5,
+        0x02, 2,    0x00, 0x02, 0,    9,  4,    0,    1,    4,    0x08, 0x06, 0x62, 0,    7,
+        5,    0x04, 2,    0x00, 0x02, 0,  4,    0x24, 1,    0,    7,    5,    0x83, 2,    0x00,
+        0x02, 0,    4,    0x24, 2,    0,  7,    5,    0x81, 2,    0x00, 0x02, 0,    4,    0x24,
+        3,    0,    7,    5,    0x02, 2,  0x00, 0x02, 0,    4,    0x24, 4,    0,
 };
 
 static void full(const struct tree *t, const char *path, char *ret, size_t size)
@@ -154,7 +156,8 @@ void tree_make(struct tree *t)
                 {"proc/swaps", "Filename Type Size Used Priority\n"},
                 {"proc/cmdline", "root=/dev/vda1 quiet\n"},
                 {"dev/null", ""},
-                {"run/udev/data/c189:132", "I:1\nE:ID_SERIAL_SHORT=SN1\nE:ID_MODEL_ENC=Fast\\x20Disk\n"},
+                {"run/udev/data/c189:132",
+                 "I:1\nE:ID_SERIAL_SHORT=SN1\nE:ID_MODEL_ENC=Fast\\x20Disk\n"},
                 {"run/systemd/generator/uasd-release@.timer.d/50-hold.conf",
                  "[Timer]\nOnActiveSec=\nOnActiveSec=20000ms\nX-DeviceTimeoutSec=90000ms\n"},
                 {"etc/fstab", ""},
@@ -162,7 +165,8 @@ void tree_make(struct tree *t)
                 {"var/log/lastlog", ""},
         };
 
-        strcpy(t->path, access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-test-hold-XXXXXX" : "/tmp/uasd-test-hold-XXXXXX");
+        strcpy(t->path, access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-test-hold-XXXXXX"
+                                                      : "/tmp/uasd-test-hold-XXXXXX");
         assert(mkdtemp(t->path));
         for (size_t i = 0; i < ELEMENTSOF(files); i++)
                 tree_write(t, files[i].path, files[i].text);
@@ -204,13 +208,18 @@ const char *tree_attachment(struct tree *t, const char *dir)
         static char path[128];
         char name[ATTACHMENT_MAX];
 
-        (void) snprintf(path, sizeof(path), "run/uasd/%s/%s", dir, facts_attachment(tree_facts(t), name));
+        (void) snprintf(path, sizeof(path), "run/uasd/%s/%s", dir,
+                        facts_attachment(tree_facts(t), name));
         return path;
 }
 
 void tree_uas_alone(struct tree *t)
 {
-        enum { CONFIG = 18, FIRST = CONFIG + 9, SIZE = 9 + 7 + 7 }; /* offset of both; size of the alternate setting for BOT */
+        enum {
+                CONFIG = 18,
+                FIRST = CONFIG + 9,
+                SIZE = 9 + 7 + 7
+        }; /* offset of both; size of the alternate setting for BOT */
         unsigned char alone[sizeof(descriptors) - SIZE];
 
         memcpy(alone, descriptors, FIRST);

@@ -6,7 +6,8 @@
 #include "core/facts.h"
 #include "sys/io/roots.h"
 
-/* A machine in a temporary folder, with one USB disk on usb-storage which could do UAS: 2-1:1.0, sda, sda1. */
+/* A machine in a temporary folder, with one USB disk on usb-storage which could do UAS: 2-1:1.0,
+ * sda, sda1. */
 struct tree {
         char path[64];
         struct roots roots;

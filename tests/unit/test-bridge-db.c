@@ -13,7 +13,8 @@ static void test_parse(void **state)
                 const char *host, *note;
         } table[] = {
                 {"bad;*;*;A list;2026-11", 0, VERDICT_BAD, 0, 0xffff, "*", ""},
-                {"good;0100-0210;x86;A list;2026-11;Linux 4.4", 0, VERDICT_GOOD, 0x0100, 0x0210, "x86", "Linux 4.4"},
+                {"good;0100-0210;x86;A list;2026-11;Linux 4.4", 0, VERDICT_GOOD, 0x0100, 0x0210,
+                 "x86", "Linux 4.4"},
                 {"unknown;0128-0128;a,b;A list;-;", 0, VERDICT_UNKNOWN, 0x0128, 0x0128, "a,b", ""},
                 {"", -EINVAL},
                 {"bad", -EINVAL},
@@ -39,12 +40,14 @@ static void test_parse(void **state)
                         assert_row(i, streq(s.note, "left"));
                         continue;
                 }
-                assert_row(i, s.verdict == table[i].verdict && s.bcd_min == table[i].min && s.bcd_max == table[i].max);
+                assert_row(i, s.verdict == table[i].verdict && s.bcd_min == table[i].min &&
+                                      s.bcd_max == table[i].max);
                 assert_row(i, streq(s.host, table[i].host) && streq(s.note, table[i].note));
         }
 }
 
-/* The properties of a disk in udev's record. NULL: no such property; "" is one that cannot be read. */
+/* The properties of a disk in udev's record. NULL: no such property; "" is one that cannot be read.
+ */
 struct properties {
         const char *verdict, *chip, *says[DB_SAYS_MAX + 1];
 };
@@ -52,7 +55,9 @@ struct properties {
 static int get(const void *from, const char *key, char *ret, size_t size)
 {
         const struct properties *p = from;
-        const char *value = streq(key, "UASD_VERDICT") ? p->verdict : streq(key, "UASD_DB_CHIP") ? p->chip : NULL;
+        const char *value = streq(key, "UASD_VERDICT")   ? p->verdict
+                            : streq(key, "UASD_DB_CHIP") ? p->chip
+                                                         : NULL;
         char name[32];
 
         for (size_t i = 0; i < ELEMENTSOF(p->says); i++) {
@@ -83,7 +88,12 @@ static void test_fill(void **state)
                 {{.chip = "JMS567"}, 1, false, VERDICT_UNKNOWN, "JMS567", 0},
                 {{.chip = ""}, 0, false, VERDICT_UNKNOWN, "", 0},
                 {{.says = {SAYS}}, 1, false, VERDICT_UNKNOWN, "", 1},
-                {{.says = {"bad", "", SAYS}}, 1, false, VERDICT_UNKNOWN, "", 1}, /* a malformed one does not count */
+                {{.says = {"bad", "", SAYS}},
+                 1,
+                 false,
+                 VERDICT_UNKNOWN,
+                 "",
+                 1}, /* a malformed one does not count */
                 {{.says = {SAYS, SAYS, NULL, SAYS}}, 1, false, VERDICT_UNKNOWN, "", 2},
                 {{"good", "JMS567", {SAYS}}, 1, true, VERDICT_GOOD, "JMS567", 1},
         };
@@ -187,7 +197,11 @@ static void test_weigh(void **state)
                 {{"bad;*;raspberrypi;A;-", "good;*;x86;B;-"}, 0x0100, "", VERDICT_UNKNOWN, false},
                 /* A conflict gives no verdict, however many rows are on one side. */
                 {{"bad;*;*;A;-", "good;*;*;B;-"}, 0x0100, PC, VERDICT_UNKNOWN, true},
-                {{"good;*;*;A;-", "good;*;*;B;-", "bad;*;*;C;-"}, 0x0100, PC, VERDICT_UNKNOWN, true},
+                {{"good;*;*;A;-", "good;*;*;B;-", "bad;*;*;C;-"},
+                 0x0100,
+                 PC,
+                 VERDICT_UNKNOWN,
+                 true},
                 {{"good;*;*;A;-", "bad;*;*;Linux 7.3;-"}, 0x0100, PC, VERDICT_UNKNOWN, true},
                 /* The kernel's table has its own row in the decision. */
                 {{"bad;*;*;Linux 7.3;-"}, 0x0100, PC, VERDICT_UNKNOWN, false, true},
@@ -202,7 +216,8 @@ static void test_weigh(void **state)
                 for (size_t s = 0; s < 4 && table[i].says[s]; s++)
                         assert_row(i, db_says_parse(table[i].says[s], &e.says[e.n_says++]) == 0);
                 /* A statement behind the last one says nothing. */
-                assert_row(i, db_says_parse(table[i].verdict == VERDICT_GOOD ? "bad;*;*;A;-" : "good;*;*;A;-",
+                assert_row(i, db_says_parse(table[i].verdict == VERDICT_GOOD ? "bad;*;*;A;-"
+                                                                             : "good;*;*;A;-",
                                             &e.says[e.n_says]) == 0);
                 db_weigh(&e, table[i].bcd, table[i].platform, &w);
                 assert_row(i, w.verdict == table[i].verdict);
@@ -255,8 +270,9 @@ static void test_weigh_all(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_parse),        cmocka_unit_test(test_size),      cmocka_unit_test(test_host),
-                cmocka_unit_test(test_weigh),        cmocka_unit_test(test_weigh_all), cmocka_unit_test(test_fill),
+                cmocka_unit_test(test_parse),        cmocka_unit_test(test_size),
+                cmocka_unit_test(test_host),         cmocka_unit_test(test_weigh),
+                cmocka_unit_test(test_weigh_all),    cmocka_unit_test(test_fill),
                 cmocka_unit_test(test_any_firmware),
         };
 

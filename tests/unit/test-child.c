@@ -103,7 +103,8 @@ static void test_dies(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_keeps), cmocka_unit_test(test_dies)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_keeps),
+                                           cmocka_unit_test(test_dies)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,8 @@ static void test_set(void **state)
 
         config_init(&c);
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
-                assert_row(i, config_set(&c, table[i].section, table[i].key, table[i].value) == table[i].r);
+                assert_row(i, config_set(&c, table[i].section, table[i].key, table[i].value) ==
+                                      table[i].r);
         assert_int_equal(c.policy, POLICY_USB_STORAGE);
         assert_int_equal(c.quiet_usec, 5 * USEC_PER_SEC);
         assert_int_equal(c.hold_usec, 0);
@@ -132,9 +133,11 @@ static void test_most_particular(void **state)
         static const struct {
                 const char *section, *policy;
         } rules[] = {
-                {"Disk 1209:5a5a:B", "ignore"}, {"Disk 1209:5a5a", "usb-storage"}, {"Disk 1209:5a5a:A", "ignore"},
-                {"Disk 1209:5a5a:A", "uas"},    {"Disk 1209:5a5b", "ignore"},      {"Disk 120a:5a5a", "ignore"},
-                {"Disk 1209:5a5a", "ignore"},   {"Disk 1209:5a5a", "usb-storage"}, {"Disk 1209:5a5a:B", "ignore"},
+                {"Disk 1209:5a5a:B", "ignore"}, {"Disk 1209:5a5a", "usb-storage"},
+                {"Disk 1209:5a5a:A", "ignore"}, {"Disk 1209:5a5a:A", "uas"},
+                {"Disk 1209:5a5b", "ignore"},   {"Disk 120a:5a5a", "ignore"},
+                {"Disk 1209:5a5a", "ignore"},   {"Disk 1209:5a5a", "usb-storage"},
+                {"Disk 1209:5a5a:B", "ignore"},
         };
         struct config c;
 

@@ -4,17 +4,21 @@
 #include "unit.h"
 
 #define DEVICE 18, 1, 0x20, 0x03, 0, 0, 0, 9, 0x09, 0x12, 0x5a, 0x5a, 0, 1, 1, 2, 3, 1
-#define CONFIG_POWER(total, value, power) 9, 2, (total) &0xff, (total) >> 8, 1, value, 0, 0x80, power
+#define CONFIG_POWER(total, value, power)                                                          \
+        9, 2, (total) &0xff, (total) >> 8, 1, value, 0, 0x80, power
 #define CONFIG(total) CONFIG_POWER(total, 1, 112)
 #define ALT(number, alt, endpoints, protocol) 9, 4, number, alt, endpoints, 8, 6, protocol, 0
 #define ENDPOINT(address) 7, 5, address, 2, 0, 4, 0
 #define COMPANION(log2) 6, 0x30, 15, log2, 0, 0
 #define PIPE(id) 4, 0x24, id, 0
 
-#define BOT_ALT ALT(0, 0, 2, 0x50), ENDPOINT(0x81), COMPANION(0), ENDPOINT(0x02), COMPANION(0) /* 9 + 26 */
-#define PIPE_ENDPOINT(address, log2, id) ENDPOINT(address), COMPANION(log2), PIPE(id)          /* 17 */
-#define UAS_PIPES(log2)                                                                                                          \
-        PIPE_ENDPOINT(0x04, 0, 1), PIPE_ENDPOINT(0x83, log2, 2), PIPE_ENDPOINT(0x81, log2, 3), PIPE_ENDPOINT(0x02, log2, 4)
+#define BOT_ALT                                                                                    \
+        ALT(0, 0, 2, 0x50), ENDPOINT(0x81), COMPANION(0), ENDPOINT(0x02), COMPANION(0) /* 9 + 26   \
+                                                                                        */
+#define PIPE_ENDPOINT(address, log2, id) ENDPOINT(address), COMPANION(log2), PIPE(id)  /* 17 */
+#define UAS_PIPES(log2)                                                                            \
+        PIPE_ENDPOINT(0x04, 0, 1), PIPE_ENDPOINT(0x83, log2, 2), PIPE_ENDPOINT(0x81, log2, 3),     \
+                PIPE_ENDPOINT(0x02, log2, 4)
 #define UAS_ALT(log2) ALT(0, 1, 4, 0x62), UAS_PIPES(log2) /* 9 + 68 */
 
 #define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
@@ -261,27 +265,31 @@ static const struct {
 /* Not memcmp(): the padding has no defined value. */
 static bool caps_equal(const struct uas_caps *a, const struct uas_caps *b)
 {
-        return a->bot == b->bot && a->uas == b->uas && a->pipes == b->pipes && a->uas_alt == b->uas_alt &&
-               a->max_power == b->max_power && a->status_streams == b->status_streams;
+        return a->bot == b->bot && a->uas == b->uas && a->pipes == b->pipes &&
+               a->uas_alt == b->uas_alt && a->max_power == b->max_power &&
+               a->status_streams == b->status_streams;
 }
 
 static void test_table(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 struct uas_caps caps = {};
-                int r = descriptors_parse(table[i].data, table[i].size, table[i].configuration, table[i].interface, &caps);
+                int r = descriptors_parse(table[i].data, table[i].size, table[i].configuration,
+                                          table[i].interface, &caps);
 
                 if (r != table[i].r || !caps_equal(&caps, &table[i].caps))
-                        fail_msg("%s: %d, bot %d uas %d pipes %d alt %d power %d streams %u", table[i].what, r, caps.bot,
-                                 caps.uas, caps.pipes, caps.uas_alt, caps.max_power, caps.status_streams);
+                        fail_msg("%s: %d, bot %d uas %d pipes %d alt %d power %d streams %u",
+                                 table[i].what, r, caps.bot, caps.uas, caps.pipes, caps.uas_alt,
+                                 caps.max_power, caps.status_streams);
         }
 }
 
 /* USB has 30 endpoints: the fourth pipe counts as the 30th of them, and not as the 31st. */
 static void test_most_endpoints(void **state)
 {
-        static const uint8_t begin[] = {DEVICE,      CONFIG(1000), ALT(0, 1, 255, 0x62), ENDPOINT(1), PIPE(1),
-                                        ENDPOINT(2), PIPE(2),      ENDPOINT(3),          PIPE(3)},
+        static const uint8_t begin[] = {DEVICE,      CONFIG(1000), ALT(0, 1, 255, 0x62),
+                                        ENDPOINT(1), PIPE(1),      ENDPOINT(2),
+                                        PIPE(2),     ENDPOINT(3),  PIPE(3)},
                              last[] = {ENDPOINT(0xff), PIPE(4)};
 
         for (size_t n = 4; n <= 40; n++) {
@@ -293,7 +301,9 @@ static void test_most_endpoints(void **state)
                         const uint8_t endpoint[] = {ENDPOINT(0)};
 
                         memcpy(end, endpoint, sizeof(endpoint));
-                        end[2] = (uint8_t) ((other / 15) << 4 | (other % 15 + 1)); /* an address that no other one has */
+                        end[2] =
+                                (uint8_t) ((other / 15) << 4 |
+                                           (other % 15 + 1)); /* an address that no other one has */
                         end += sizeof(endpoint);
                 }
                 memcpy(end, last, sizeof(last));
@@ -306,7 +316,8 @@ static void test_most_endpoints(void **state)
 /* The length of a configuration has two bytes: the next one begins behind it. */
 static void test_long_configuration(void **state)
 {
-        static const uint8_t begin[] = {DEVICE, CONFIG_POWER(9 + 9 + 255 + 27, 1, 1), ALT(0, 0, 0, 0x50), 255, 0x41},
+        static const uint8_t begin[] = {DEVICE, CONFIG_POWER(9 + 9 + 255 + 27, 1, 1),
+                                        ALT(0, 0, 0, 0x50), 255, 0x41},
                              other[] = {27, 0x41}, next[] = {CONFIG_POWER(86, 2, 2), UAS_ALT(2)};
         uint8_t data[18 + 9 + 9 + 255 + 27 + sizeof(next)] = {};
         struct uas_caps caps;
@@ -320,7 +331,8 @@ static void test_long_configuration(void **state)
         assert_true(caps.bot && !caps.uas && caps.max_power == 1);
 }
 
-/* Descriptors cut off or damaged anywhere: the parser reads no byte past the end (the sanitizers detect it), and it ends. */
+/* Descriptors cut off or damaged anywhere: the parser reads no byte past the end (the sanitizers
+ * detect it), and it ends. */
 static void test_damaged(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
@@ -347,7 +359,8 @@ static void test_damaged(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_most_endpoints),
-                                           cmocka_unit_test(test_long_configuration), cmocka_unit_test(test_damaged)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_table), cmocka_unit_test(test_most_endpoints),
+                cmocka_unit_test(test_long_configuration), cmocka_unit_test(test_damaged)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,9 @@
 #include "core/policy.h"
 #include "unit.h"
 
-#define EVENT                                                                                                                    \
-        .bcd = 0x0114, .distrust_reason = "the machine went down in the middle of its trial", .distrust_date = "2026-11-24",     \
-        .distrust_kernel = "6.1.0"
+#define EVENT                                                                                      \
+        .bcd = 0x0114, .distrust_reason = "the machine went down in the middle of its trial",      \
+        .distrust_date = "2026-11-24", .distrust_kernel = "6.1.0"
 
 static struct block sda_parts[] = {{"sda1", 8, 1}, {"sda2", 8, 2}};
 static struct lun luns[] = {
@@ -22,16 +22,19 @@ static void test_luns_have(void **state)
                 unsigned major, minor;
                 const char *name;
         } table[] = {
-                {8, 0, "sda"}, {8, 2, "sda2"}, {11, 0, "sr0"}, {8, 3, NULL}, {9, 0, NULL}, {0, 0, NULL},
+                {8, 0, "sda"}, {8, 2, "sda2"}, {11, 0, "sr0"},
+                {8, 3, NULL},  {9, 0, NULL},   {0, 0, NULL},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 const char *name = NULL;
-                bool have = luns_have(luns, ELEMENTSOF(luns), table[i].major, table[i].minor, &name);
+                bool have =
+                        luns_have(luns, ELEMENTSOF(luns), table[i].major, table[i].minor, &name);
 
                 assert_row(i, have == (table[i].name != NULL));
                 assert_row(i, have ? streq(name, table[i].name) : !name);
-                assert_row(i, luns_have(luns, ELEMENTSOF(luns), table[i].major, table[i].minor, NULL) == have);
+                assert_row(i, luns_have(luns, ELEMENTSOF(luns), table[i].major, table[i].minor,
+                                        NULL) == have);
         }
         assert_false(luns_have(NULL, 0, 8, 0, NULL));
 }
@@ -40,21 +43,69 @@ static void test_luns_have(void **state)
 static void test_luns_same(void **state)
 {
         static struct block one[] = {{"sda1", 8, 1}}, turned[] = {{"sda2", 8, 2}, {"sda1", 8, 1}},
-                            others[] = {{"sda1", 8, 1}, {"sda3", 8, 3}}, first[] = {{"sda3", 8, 3}, {"sda2", 8, 2}};
-        static const struct lun was = {
-                .scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2};
+                            others[] = {{"sda1", 8, 1}, {"sda3", 8, 3}},
+                            first[] = {{"sda3", 8, 3}, {"sda2", 8, 2}};
+        static const struct lun was = {.scsi = "0:0:0:0",
+                                       .disk = {"sda", 8, 0},
+                                       .size = 512,
+                                       .diskseq = 9,
+                                       .parts = sda_parts,
+                                       .n_parts = 2};
         static const struct {
                 struct lun now;
                 bool same;
         } table[] = {
-                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = turned, .n_parts = 2}, true},
-                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 10, .parts = sda_parts, .n_parts = 2}, false},
-                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 0, .diskseq = 9, .parts = sda_parts, .n_parts = 2}, false},
-                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = one, .n_parts = 1}, false},
-                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = others, .n_parts = 2}, false},
-                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = first, .n_parts = 2}, false},
-                {{.scsi = "0:0:0:0", .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2}, false},
-                {{.scsi = "0:0:0:1", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2}, false},
+                {{.scsi = "0:0:0:0",
+                  .disk = {"sda", 8, 0},
+                  .size = 512,
+                  .diskseq = 9,
+                  .parts = turned,
+                  .n_parts = 2},
+                 true},
+                {{.scsi = "0:0:0:0",
+                  .disk = {"sda", 8, 0},
+                  .size = 512,
+                  .diskseq = 10,
+                  .parts = sda_parts,
+                  .n_parts = 2},
+                 false},
+                {{.scsi = "0:0:0:0",
+                  .disk = {"sda", 8, 0},
+                  .size = 0,
+                  .diskseq = 9,
+                  .parts = sda_parts,
+                  .n_parts = 2},
+                 false},
+                {{.scsi = "0:0:0:0",
+                  .disk = {"sda", 8, 0},
+                  .size = 512,
+                  .diskseq = 9,
+                  .parts = one,
+                  .n_parts = 1},
+                 false},
+                {{.scsi = "0:0:0:0",
+                  .disk = {"sda", 8, 0},
+                  .size = 512,
+                  .diskseq = 9,
+                  .parts = others,
+                  .n_parts = 2},
+                 false},
+                {{.scsi = "0:0:0:0",
+                  .disk = {"sda", 8, 0},
+                  .size = 512,
+                  .diskseq = 9,
+                  .parts = first,
+                  .n_parts = 2},
+                 false},
+                {{.scsi = "0:0:0:0", .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2},
+                 false},
+                {{.scsi = "0:0:0:1",
+                  .disk = {"sda", 8, 0},
+                  .size = 512,
+                  .diskseq = 9,
+                  .parts = sda_parts,
+                  .n_parts = 2},
+                 false},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
@@ -109,7 +160,10 @@ static void test_reason(void **state)
         static struct user of_system[] = {
                 {.kind = USER_SWAP, .device = "sda2"},
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/boot/firmware"},
-                {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/", .namespace = (char *) "mnt:[1]"},
+                {.kind = USER_MOUNT,
+                 .device = "sda1",
+                 .where = (char *) "/",
+                 .namespace = (char *) "mnt:[1]"},
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/"},
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/bootleg"},
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/usr"},
@@ -123,7 +177,10 @@ static void test_reason(void **state)
                 {.kind = USER_MOUNT, .device = "sda3", .where = (char *) "/"},
                 {.kind = USER_HOLDER, .device = "sda3"},
                 {.kind = USER_MOUNT, .device = "sda4", .where = (char *) "/boot"},
-                {.kind = USER_HOLDER, .device = "sda4", .where = (char *) "btrfs 1-2", .btrfs = true},
+                {.kind = USER_HOLDER,
+                 .device = "sda4",
+                 .where = (char *) "btrfs 1-2",
+                 .btrfs = true},
         };
         static const struct {
                 struct disk d;
@@ -233,7 +290,8 @@ static void test_reason(void **state)
                 {{.state = STATE_INCAPABLE, .decision.reason = REASON_NO_UAS}, "It does not offer UAS."},
                 /* clang-format on */
         };
-        static const enum state plain[] = {STATE_SETTLED, STATE_UNBOUND, STATE_IGNORED, STATE_INCAPABLE, _STATE_MAX};
+        static const enum state plain[] = {STATE_SETTLED, STATE_UNBOUND, STATE_IGNORED,
+                                           STATE_INCAPABLE, _STATE_MAX};
         char ret[512];
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
@@ -242,7 +300,8 @@ static void test_reason(void **state)
         for (size_t i = 0; i < ELEMENTSOF(plain); i++)
                 for (int r = 0; r < _REASON_MAX; r++) {
                         struct disk d = {.state = plain[i], .decision.reason = (enum reason) r};
-                        assert_string_equal(disk_reason(&d, ret, sizeof(ret)), reason_sentence((enum reason) r));
+                        assert_string_equal(disk_reason(&d, ret, sizeof(ret)),
+                                            reason_sentence((enum reason) r));
                         assert_string_equal(disk_reason_id(&d), reason_to_string((enum reason) r));
                 }
 }
@@ -255,7 +314,8 @@ static void test_many_users(void **state)
         char where[200], ret[512];
 
         for (size_t i = 0; i < ELEMENTSOF(many); i++)
-                many[i] = (struct user){.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/mnt/somewhere"};
+                many[i] = (struct user){
+                        .kind = USER_MOUNT, .device = "sda1", .where = (char *) "/mnt/somewhere"};
         d.users = many;
         d.n_users = ELEMENTSOF(many);
         (void) disk_reason(&d, ret, sizeof(ret));
@@ -265,7 +325,8 @@ static void test_many_users(void **state)
         memset(where, 'x', sizeof(where));
         where[sizeof(where) - 1] = '\0';
         for (size_t i = 0; i < ELEMENTSOF(longest); i++) {
-                longest[i] = (struct user){.kind = USER_MOUNT, .device = "sda1", .where = where, .namespace = where};
+                longest[i] = (struct user){
+                        .kind = USER_MOUNT, .device = "sda1", .where = where, .namespace = where};
         }
         d.users = longest;
         d.n_users = ELEMENTSOF(longest);
@@ -281,13 +342,17 @@ static void test_room_for_users(void **state)
         struct user three[] = {{.kind = USER_MOUNT, .device = "sda1", .where = a},
                                {.kind = USER_MOUNT, .device = "sda1", .where = a},
                                {.kind = USER_MOUNT, .device = "sda1", .where = b}};
-        struct disk d = {.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = three, .n_users = 3};
+        struct disk d = {.state = STATE_WAITING,
+                         .decision.target = DRIVER_UAS,
+                         .users = three,
+                         .n_users = 3};
 
         memset(a, 'a', 76);
         for (size_t n = 1; n < sizeof(b); n++) {
                 memset(b, 'b', n);
                 (void) disk_reason(&d, ret, sizeof(ret));
-                assert_row(n, !strstr(ret, ", and 1 more.") == (n <= 76) && !strstr(ret, "and 2 more"));
+                assert_row(n, !strstr(ret, ", and 1 more.") == (n <= 76) &&
+                                      !strstr(ret, "and 2 more"));
         }
         memset(a, 'a', sizeof(a) - 1);
         memset(b, 0, sizeof(b));
@@ -308,7 +373,11 @@ static void test_claimed(void **state)
                 size_t n, n_after;
                 enum user_kind first;
         } table[] = {
-                {{USER_OPEN}, "sda1", 1, 1, USER_CLAIM},            /* the process with the open file probably has the claim */
+                {{USER_OPEN},
+                 "sda1",
+                 1,
+                 1,
+                 USER_CLAIM}, /* the process with the open file probably has the claim */
                 {{USER_OPEN}, "sg0", 1, 2, USER_OPEN},              /* no process claims sg nodes */
                 {{USER_OPEN, USER_MOUNT}, "sda1", 2, 2, USER_OPEN}, /* the mount is the claim */
                 {{USER_LOOP}, "sda1", 1, 2, USER_LOOP},
@@ -323,12 +392,14 @@ static void test_claimed(void **state)
                 assert_non_null(users);
                 for (size_t k = 0; k < n; k++) {
                         users[k].kind = table[i].kinds[k];
-                        (void) copy_string(users[k].device, sizeof(users[k].device), table[i].device);
+                        (void) copy_string(users[k].device, sizeof(users[k].device),
+                                           table[i].device);
                 }
                 users_claimed(&users, &n, "sda");
                 assert_row(i, n == table[i].n_after);
                 assert_row(i, users[0].kind == table[i].first);
-                assert_row(i, users[n - 1].kind != USER_CLAIM || n == table[i].n || streq(users[n - 1].device, "sda"));
+                assert_row(i, users[n - 1].kind != USER_CLAIM || n == table[i].n ||
+                                      streq(users[n - 1].device, "sda"));
                 users_free(users, n);
         }
 }
@@ -352,7 +423,10 @@ static void test_cut_command(void **state)
 {
         static struct user root = {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/"};
         struct disk d = {.state = STATE_WAITING,
-                         .facts = {.interface = "2-1:1.0", .vid = 0x152d, .pid = 0x0578, .driver = DRIVER_UAS},
+                         .facts = {.interface = "2-1:1.0",
+                                   .vid = 0x152d,
+                                   .pid = 0x0578,
+                                   .driver = DRIVER_UAS},
                          .decision.target = DRIVER_USB_STORAGE,
                          .users = &root,
                          .n_users = 1};
@@ -361,27 +435,33 @@ static void test_cut_command(void **state)
 
         assert_true(endswith(ret, "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
         for (size_t size = 1; size <= whole + 1; size++)
-                assert_row(size, !strstr(disk_reason(&d, ret, size), "uasctl") ||
-                                         endswith(ret, "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
+                assert_row(size,
+                           !strstr(disk_reason(&d, ret, size), "uasctl") ||
+                                   endswith(ret,
+                                            "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
 }
 
 static void test_cut(void **state)
 {
-        struct disk d = {.state = STATE_FAILED, .outcome = {.code = UASD_EXIT_FAILED, .text = "ab\xc3\xa4\xe2\x82\xac"}};
-        static const char *const cut[] = {"", "a", "ab", "ab", "ab\xc3\xa4", "ab\xc3\xa4", "ab\xc3\xa4"};
+        struct disk d = {.state = STATE_FAILED,
+                         .outcome = {.code = UASD_EXIT_FAILED, .text = "ab\xc3\xa4\xe2\x82\xac"}};
+        static const char *const cut[] = {"",           "a",          "ab",        "ab",
+                                          "ab\xc3\xa4", "ab\xc3\xa4", "ab\xc3\xa4"};
         char ret[16];
 
         for (size_t size = 1; size <= 6; size++) {
                 memset(ret, 'x', sizeof(ret));
                 (void) disk_reason(&d, ret, size);
                 assert_row(size, strlen(ret) < size);
-                /* a last character that would just fit may be missing, but half of one never stays */
+                /* a last character that would just fit may be missing, but half of one never stays
+                 */
                 assert_row(size, strncmp(ret, d.outcome.text, strlen(ret)) == 0);
                 assert_row(size, strlen(ret) <= strlen(cut[size - 1]));
                 assert_row(size, strlen(ret) != 3);
         }
         assert_string_equal(disk_reason(&d, ret, 8), d.outcome.text);
-        /* The first and the last byte that can stand at these places, and a byte that is none of a character. */
+        /* The first and the last byte that can stand at these places, and a byte that is none of a
+         * character. */
         (void) copy_string(d.outcome.text, sizeof(d.outcome.text),
                            "a\xc0\x80"
                            "bcdef");
@@ -453,13 +533,17 @@ static void test_user_is_udev(void **state)
                 struct user user;
                 bool is;
         } table[] = {
-                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "systemd-udevd.service"}, true},
-                {{.kind = USER_OPEN, .command = "systemd-udevd", .unit = "systemd-udevd.service"}, true}, /* before systemd 252 */
-                {{.kind = USER_OPEN, .command = "(udev-worker)"}, true},                                  /* in an initramfs */
-                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "user@1000.service"}, false},    /* a forged name */
+                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "systemd-udevd.service"},
+                 true},
+                {{.kind = USER_OPEN, .command = "systemd-udevd", .unit = "systemd-udevd.service"},
+                 true},                                                  /* before systemd 252 */
+                {{.kind = USER_OPEN, .command = "(udev-worker)"}, true}, /* in an initramfs */
+                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "user@1000.service"},
+                 false}, /* a forged name */
                 {{.kind = USER_OPEN, .command = "mdadm", .unit = "systemd-udevd.service"}, false},
                 {{.kind = USER_OPEN, .unit = "systemd-udevd.service"}, false},
-                {{.kind = USER_MOUNT, .command = "(udev-worker)", .unit = "systemd-udevd.service"}, false},
+                {{.kind = USER_MOUNT, .command = "(udev-worker)", .unit = "systemd-udevd.service"},
+                 false},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
@@ -468,8 +552,10 @@ static void test_user_is_udev(void **state)
 
 static void test_users_without(void **state)
 {
-        struct user list[] = {
-                {.device = "sda", .pid = 7}, {.device = "sdb", .pid = 8}, {.device = "sdc", .pid = 7}, {.device = "sdd"}};
+        struct user list[] = {{.device = "sda", .pid = 7},
+                              {.device = "sdb", .pid = 8},
+                              {.device = "sdc", .pid = 7},
+                              {.device = "sdd"}};
         struct user *users = calloc(ELEMENTSOF(list), sizeof(*users));
         size_t n = ELEMENTSOF(list);
 
@@ -524,7 +610,8 @@ static void test_names(void **state)
                                       {.disk.name = "sdbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}};
 
         for (size_t size = 1; size < sizeof(ret); size++) { /* no name is cut */
-                size_t n = strlen(luns_names(longest, ELEMENTSOF(longest), ret, size)), one = sizeof(longest->disk.name) - 1;
+                size_t n = strlen(luns_names(longest, ELEMENTSOF(longest), ret, size)),
+                       one = sizeof(longest->disk.name) - 1;
 
                 assert_row(size, n == 0 || n == one || n == 2 * one + 1);
         }
@@ -562,7 +649,8 @@ static void test_interface_names(void **state)
 
 static void test_copy_strings(void **state)
 {
-        const struct facts from = {.manufacturer = "Maker", .product = "Disk", .serial = "S1", .vid = 1};
+        const struct facts from = {
+                .manufacturer = "Maker", .product = "Disk", .serial = "S1", .vid = 1};
         struct facts to = {.serial = "longer", .vid = 2};
 
         facts_copy_strings(&from, &to);
@@ -572,9 +660,9 @@ static void test_copy_strings(void **state)
         assert_int_equal(to.vid, 2);
 }
 
-#define MOUNT(at)                                                                                                                \
-        {                                                                                                                        \
-                .kind = USER_MOUNT, .device = "sda1", .where = (char *) at                                                       \
+#define MOUNT(at)                                                                                  \
+        {                                                                                          \
+                .kind = USER_MOUNT, .device = "sda1", .where = (char *) at                         \
         }
 
 /* The use that counts may be any of the list. A mount of another namespace does not count. */
@@ -591,15 +679,24 @@ static void test_serves_system(void **state)
                 {{MOUNT("/efi"), MOUNT("/mnt")}, false, true},
                 {{MOUNT("/bootstrap"), MOUNT("/usr/local")}, false, false},
                 {{MOUNT("/mnt"), {.kind = USER_SWAP, .device = "sda2"}}, false, true},
-                {{MOUNT("/mnt"), {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/", .namespace = (char *) "mnt:[7]"}},
+                {{MOUNT("/mnt"),
+                  {.kind = USER_MOUNT,
+                   .device = "sda1",
+                   .where = (char *) "/",
+                   .namespace = (char *) "mnt:[7]"}},
                  false,
                  false},
                 {{MOUNT("/mnt"),
-                  {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/boot", .namespace = (char *) "mnt:[7]"}},
+                  {.kind = USER_MOUNT,
+                   .device = "sda1",
+                   .where = (char *) "/boot",
+                   .namespace = (char *) "mnt:[7]"}},
                  false,
                  false},
                 {{MOUNT("/mnt"), {.kind = USER_MOUNT, .device = "sda1"}}, false, false},
-                {{MOUNT("/mnt"), {.kind = USER_OPEN, .device = "sda1", .where = (char *) "/"}}, false, false},
+                {{MOUNT("/mnt"), {.kind = USER_OPEN, .device = "sda1", .where = (char *) "/"}},
+                 false,
+                 false},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(uses); i++) {

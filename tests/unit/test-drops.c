@@ -27,15 +27,15 @@ struct step {
 };
 
 /* A drop that takes a second. */
-#define DROP(seconds, told)                                                                                                      \
-        {(seconds) *1000, GONE, 0},                                                                                              \
-        {                                                                                                                        \
-                (seconds) * 1000 + 1000, CAME, told                                                                              \
+#define DROP(seconds, told)                                                                        \
+        {(seconds) *1000, GONE, 0},                                                                \
+        {                                                                                          \
+                (seconds) * 1000 + 1000, CAME, told                                                \
         }
-#define DROP_AT(seconds, told, ...)                                                                                              \
-        {(seconds) *1000, GONE, 0, __VA_ARGS__},                                                                                 \
-        {                                                                                                                        \
-                (seconds) * 1000 + 1000, CAME, told, __VA_ARGS__                                                                 \
+#define DROP_AT(seconds, told, ...)                                                                \
+        {(seconds) *1000, GONE, 0, __VA_ARGS__},                                                   \
+        {                                                                                          \
+                (seconds) * 1000 + 1000, CAME, told, __VA_ARGS__                                   \
         }
 
 #define STEPS 24
@@ -162,7 +162,8 @@ static unsigned drop(struct drops *d, const char *port, uint64_t at)
         return drops_came(d, &f, at * SEC, 0);
 }
 
-/* The number of ports is limited. A new one replaces the port where nothing has happened for the longest time. */
+/* The number of ports is limited. A new one replaces the port where nothing has happened for the
+ * longest time. */
 static void test_full(void **state)
 {
         struct drops d = {0};

@@ -151,7 +151,8 @@ static void test_found(void **state)
                 while (row->reason != table[i].reason)
                         row++;
                 if (row->fits != table[i].fits || !streq(row->found, table[i].found))
-                        fail_msg("row %zu, %s: %d, \"%s\"", i, reason_to_string(row->reason), row->fits, row->found);
+                        fail_msg("row %zu, %s: %d, \"%s\"", i, reason_to_string(row->reason),
+                                 row->fits, row->found);
         }
 }
 
@@ -171,12 +172,13 @@ static void test_same_as_decide(void **state)
                         decides++;
                         assert_row(i, rows[j].fits && rows[j].reason == d.reason);
                 }
-                assert_row(i, decides == 1 && explain_deciding(rows, ELEMENTSOF(rows))->reason == d.reason);
+                assert_row(i, decides == 1 &&
+                                      explain_deciding(rows, ELEMENTSOF(rows))->reason == d.reason);
         }
 }
 
-/* Why is it on usb-storage, or without a driver? Every answer has its row. The row decides, explains, and names a remedy if there
- * is one. */
+/* Why is it on usb-storage, or without a driver? Every answer has its row. The row decides,
+ * explains, and names a remedy if there is one. */
 static void test_answers(void **state)
 {
 #define GOOD .verdict = VERDICT_GOOD, .unknown_target = DRIVER_UAS, .speed_mbps = 5000
@@ -249,15 +251,18 @@ static void test_remedies(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(said); i++) {
-                const struct facts f = {BOTH, PLAIN, .policy = said[i].policy, .policy_source = said[i].source};
+                const struct facts f = {BOTH, PLAIN, .policy = said[i].policy,
+                                        .policy_source = said[i].source};
                 struct explain_row rows[_REASON_MAX];
 
                 (void) explain(&f, rows, ELEMENTSOF(rows));
-                assert_string_equal(explain_deciding(rows, ELEMENTSOF(rows))->remedy, said[i].remedy);
+                assert_string_equal(explain_deciding(rows, ELEMENTSOF(rows))->remedy,
+                                    said[i].remedy);
         }
 }
 
-#define UNBOUND BOTH, .interface = "2-1:1.0", .unknown_target = DRIVER_UAS, .uas_module = UAS_MODULE_THERE
+#define UNBOUND                                                                                    \
+        BOTH, .interface = "2-1:1.0", .unknown_target = DRIVER_UAS, .uas_module = UAS_MODULE_THERE
 
 /* Disks without a driver, for a reason that is not in the table. */
 static void test_unbound(void **state)
@@ -281,7 +286,8 @@ static void test_unbound(void **state)
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 char text[512];
 
-                assert_ptr_equal(explain_unbound(&rows[i].f, rows[i].error, text, sizeof(text)), text);
+                assert_ptr_equal(explain_unbound(&rows[i].f, rows[i].error, text, sizeof(text)),
+                                 text);
                 assert_row(i, rows[i].part ? strstr(text, rows[i].part) != NULL : !*text);
         }
 }
@@ -289,12 +295,14 @@ static void test_unbound(void **state)
 /* Below a row that says that there is no choice, no row applies that compares the drivers. */
 static void test_applies(void **state)
 {
-        static const struct facts incapable = {.caps = {.bot = true}, .driver = DRIVER_USB_STORAGE, .authorized = true};
+        static const struct facts incapable = {
+                .caps = {.bot = true}, .driver = DRIVER_USB_STORAGE, .authorized = true};
         struct explain_row rows[_REASON_MAX];
 
         (void) explain(&incapable, rows, ELEMENTSOF(rows));
         assert_true(rows[REASON_NO_UAS].decides && rows[REASON_NO_UAS].applies);
-        assert_true(rows[REASON_FASTEST].fits && rows[REASON_UNKNOWN_BRIDGE].fits && rows[REASON_NO_PIPES].fits);
+        assert_true(rows[REASON_FASTEST].fits && rows[REASON_UNKNOWN_BRIDGE].fits &&
+                    rows[REASON_NO_PIPES].fits);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                 assert_row(i, rows[i].applies == (i == REASON_NO_UAS));
         /* With a choice every row that fits applies. */
@@ -303,7 +311,8 @@ static void test_applies(void **state)
 
                 row = explain_deciding(rows, explain(&table[t].f, rows, ELEMENTSOF(rows)));
                 for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                        assert_row(t, rows[i].applies == rows[i].fits || row->reason <= REASON_NO_PIPES);
+                        assert_row(t, rows[i].applies == rows[i].fits ||
+                                              row->reason <= REASON_NO_PIPES);
         }
 }
 
@@ -393,7 +402,9 @@ static void test_kernel(void **state)
                 char text[512];
 
                 (void) explain(&rows[i].f, found, ELEMENTSOF(found));
-                if (!streq(explain_kernel(&rows[i].f, found, ELEMENTSOF(found), rows[i].built, text, sizeof(text)), rows[i].text))
+                if (!streq(explain_kernel(&rows[i].f, found, ELEMENTSOF(found), rows[i].built, text,
+                                          sizeof(text)),
+                           rows[i].text))
                         fail_msg("row %zu: %s", i, text);
         }
 }
@@ -409,14 +420,16 @@ static void test_initramfs(void **state)
         assert_string_equal(
                 explain_initramfs(&f, "dracut -f", text, sizeof(text)),
                 "It is older than the record of this disk and may move the disk to uas at the next boot. Update it: dracut -f");
-        assert_string_equal(explain_initramfs(&f, NULL, text, sizeof(text)),
-                            "It is older than the record of this disk and may move the disk to uas at the next boot. Update it.");
+        assert_string_equal(
+                explain_initramfs(&f, NULL, text, sizeof(text)),
+                "It is older than the record of this disk and may move the disk to uas at the next boot. Update it.");
 }
 
 /* Only the given rows count, and a sentence is cut off where the buffer ends. */
 static void test_bounds(void **state)
 {
-        const struct facts f = {BOTH, PLAIN, GOOD, .driver = DRIVER_UAS, .quirks_own = "1209:5a5a:u"};
+        const struct facts f = {BOTH, PLAIN, GOOD, .driver = DRIVER_UAS,
+                                .quirks_own = "1209:5a5a:u"};
         struct explain_row rows[_REASON_MAX];
         char whole[400], text[420];
         size_t n = explain(&f, rows, ELEMENTSOF(rows)), first = 0;
@@ -425,20 +438,27 @@ static void test_bounds(void **state)
                 first++;
         assert_null(explain_deciding(rows, first));
         assert_ptr_equal(explain_deciding(rows, first + 1), rows + first);
-        for (size_t i = 0; i < n; i++) { /* an objection counts from its row on, also if it is the only row */
-                const struct facts quirk = {BOTH, PLAIN, GOOD, .driver = DRIVER_UAS, .quirks = "1209:5a5a:u"};
+        for (size_t i = 0; i < n;
+             i++) { /* an objection counts from its row on, also if it is the only row */
+                const struct facts quirk = {BOTH, PLAIN, GOOD, .driver = DRIVER_UAS,
+                                            .quirks = "1209:5a5a:u"};
 
                 n = explain(&quirk, rows, ELEMENTSOF(rows));
                 if (rows[i].reason != REASON_QUIRK)
                         continue;
-                assert_null(strstr(explain_kernel(&quirk, rows, i, -1, whole, sizeof(whole)), "It chooses usb-storage"));
-                assert_non_null(strstr(explain_kernel(&quirk, rows + i, 1, -1, whole, sizeof(whole)), "It chooses usb-storage"));
+                assert_null(strstr(explain_kernel(&quirk, rows, i, -1, whole, sizeof(whole)),
+                                   "It chooses usb-storage"));
+                assert_non_null(
+                        strstr(explain_kernel(&quirk, rows + i, 1, -1, whole, sizeof(whole)),
+                               "It chooses usb-storage"));
         }
-        assert_non_null(strstr(explain_kernel(&f, rows, n, -1, whole, sizeof(whole)), "A switch has moved the disk to uas."));
+        assert_non_null(strstr(explain_kernel(&f, rows, n, -1, whole, sizeof(whole)),
+                               "A switch has moved the disk to uas."));
         for (size_t size = 1; size <= strlen(whole); size++) {
                 memset(text, '#', sizeof(text));
                 (void) explain_kernel(&f, rows, n, -1, text, size);
-                assert_row(size, strlen(text) == size - 1 && strncmp(text, whole, size - 1) == 0 && text[size] == '#');
+                assert_row(size, strlen(text) == size - 1 && strncmp(text, whole, size - 1) == 0 &&
+                                         text[size] == '#');
         }
 }
 
@@ -460,10 +480,12 @@ static void test_why_words(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_found),     cmocka_unit_test(test_same_as_decide), cmocka_unit_test(test_answers),
-                cmocka_unit_test(test_remedies),  cmocka_unit_test(test_unbound),        cmocka_unit_test(test_room),
-                cmocka_unit_test(test_applies),   cmocka_unit_test(test_disputed),       cmocka_unit_test(test_sentences),
-                cmocka_unit_test(test_why_words), cmocka_unit_test(test_kernel),         cmocka_unit_test(test_initramfs),
+                cmocka_unit_test(test_found),     cmocka_unit_test(test_same_as_decide),
+                cmocka_unit_test(test_answers),   cmocka_unit_test(test_remedies),
+                cmocka_unit_test(test_unbound),   cmocka_unit_test(test_room),
+                cmocka_unit_test(test_applies),   cmocka_unit_test(test_disputed),
+                cmocka_unit_test(test_sentences), cmocka_unit_test(test_why_words),
+                cmocka_unit_test(test_kernel),    cmocka_unit_test(test_initramfs),
                 cmocka_unit_test(test_bounds),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,7 +96,8 @@ static void test_holders(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 char operand[REMEDY_OPERAND_MAX] = "", ret[REMEDY_COMMAND_MAX] = "";
-                enum remedy id = freeing_holder(table[i].name, table[i].mapping, table[i].uuid, operand);
+                enum remedy id =
+                        freeing_holder(table[i].name, table[i].mapping, table[i].uuid, operand);
 
                 if (id != REMEDY_NONE)
                         (void) remedy_command(id, operand, ret, sizeof(ret));
@@ -111,7 +112,8 @@ static void test_long_names(void **state)
         char name[3000] = "", operand[REMEDY_OPERAND_MAX];
 
         memset(name, 'a', sizeof(name) - 1);
-        assert_int_equal(freeing_user(&(struct user){.kind = USER_MOUNT, .where = name}, operand), REMEDY_UMOUNT);
+        assert_int_equal(freeing_user(&(struct user){.kind = USER_MOUNT, .where = name}, operand),
+                         REMEDY_UMOUNT);
         assert_string_equal(operand, "");
         assert_int_equal(freeing_holder("dm-0", name, "", operand), REMEDY_MAPPING);
         assert_string_equal(operand, "");
@@ -121,7 +123,8 @@ static void test_long_names(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_users), cmocka_unit_test(test_holders),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_users),
+                                           cmocka_unit_test(test_holders),
                                            cmocka_unit_test(test_long_names)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,9 @@ static void test_end_trial(void **state)
                 enum history_state after;
         } rows[] = {
                 {{.state = HISTORY_TRIAL, .boot = BOOT}, true, HISTORY_ENDED},
-                {{.state = HISTORY_TRIAL, .boot = BOOT, .distrusted = true}, true, HISTORY_DISTRUSTED},
+                {{.state = HISTORY_TRIAL, .boot = BOOT, .distrusted = true},
+                 true,
+                 HISTORY_DISTRUSTED},
                 {{.state = HISTORY_TRIAL, .boot = "another"}, false, HISTORY_TRIAL},
                 {{.state = HISTORY_PASSED, .boot = BOOT}, false, HISTORY_PASSED},
         };
@@ -73,7 +75,8 @@ static void test_verdict_of_others(void **state)
 
         history_judge(NULL, &here, &f);
         assert_true(f.verdict == VERDICT_GOOD && !f.verdict_by_past);
-        assert_int_equal(history_parse("state=distrusted firmware=0114 kernel=" KERNEL " reason=x", &h), 0);
+        assert_int_equal(
+                history_parse("state=distrusted firmware=0114 kernel=" KERNEL " reason=x", &h), 0);
         history_judge(&h, &here, &f);
         assert_true(f.distrusted && f.verdict == VERDICT_GOOD && !f.verdict_by_past);
         f.verdict = VERDICT_UNKNOWN;
@@ -81,7 +84,8 @@ static void test_verdict_of_others(void **state)
         assert_true(f.verdict == VERDICT_BAD && f.verdict_by_past);
 }
 
-/* It failed under usb-storage, too: no distrust, and a reason for people. An older uasd does not know the word. */
+/* It failed under usb-storage, too: no distrust, and a reason for people. An older uasd does not
+ * know the word. */
 static void test_cleared(void **state)
 {
         struct facts f = {.bcd = 0x0114, .distrusted = true};
@@ -89,13 +93,15 @@ static void test_cleared(void **state)
         struct history h;
 
         assert_int_equal(
-                history_parse("state=cleared firmware=0114 kernel=6.0 boot=x date=2026-11-20T15:45:07Z reason=it had to be reset",
-                              &h),
+                history_parse(
+                        "state=cleared firmware=0114 kernel=6.0 boot=x date=2026-11-20T15:45:07Z reason=it had to be reset",
+                        &h),
                 0);
         assert_true(h.state == HISTORY_CLEARED && !history_matters(&h));
         history_judge(&h, &here, &f);
         assert_true(f.cleared && !f.distrusted && !f.trial_failed && f.verdict == VERDICT_UNKNOWN);
-        assert_string_equal(history_clause(&f, text, sizeof(text)), "it had to be reset (2026-11-20, firmware 1.14, Linux 6.0)");
+        assert_string_equal(history_clause(&f, text, sizeof(text)),
+                            "it had to be reset (2026-11-20, firmware 1.14, Linux 6.0)");
         assert_int_equal(history_format(&h, line, sizeof(line)), 0);
         assert_non_null(strstr(line, "state=cleared "));
         f.bcd = 0x0115; /* another firmware */
@@ -108,7 +114,8 @@ static void test_matters(void **state)
         for (int s = 0; s < _HISTORY_MAX; s++) {
                 const struct history h = {.state = (enum history_state) s};
 
-                assert_row(s, history_matters(&h) == (s == HISTORY_DISTRUSTED || s == HISTORY_TRIAL));
+                assert_row(s,
+                           history_matters(&h) == (s == HISTORY_DISTRUSTED || s == HISTORY_TRIAL));
         }
 }
 
@@ -129,13 +136,14 @@ static void test_judge(void **state)
                 history_judge(judged[i].line ? &h : NULL, &here, &f);
                 if (f.distrusted != judged[i].distrusted || f.trial_failed != judged[i].failed ||
                     f.trial_open != judged[i].open || f.trial_passed != judged[i].passed)
-                        fail_msg("%s: distrusted %i failed %i open %i passed %i", judged[i].what, f.distrusted, f.trial_failed,
-                                 f.trial_open, f.trial_passed);
+                        fail_msg("%s: distrusted %i failed %i open %i passed %i", judged[i].what,
+                                 f.distrusted, f.trial_failed, f.trial_open, f.trial_passed);
                 assert_string_equal(history_clause(&f, text, sizeof(text)), judged[i].reason);
                 assert_row(i, f.verdict == (judged[i].distrusted ? VERDICT_BAD
                                             : judged[i].passed   ? VERDICT_GOOD
                                                                  : VERDICT_UNKNOWN));
-                history_judge(NULL, &here, &f); /* forgotten, and so is the verdict that came from it */
+                history_judge(NULL, &here,
+                              &f); /* forgotten, and so is the verdict that came from it */
                 assert_row(i, f.verdict == VERDICT_UNKNOWN);
         }
 }
@@ -162,7 +170,8 @@ static void test_sentence(void **state)
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 assert_string_equal(history_clause(&rows[i].f, text, sizeof(text)), rows[i].clause);
                 (void) copy_string(text, sizeof(text), "of another disk");
-                assert_string_equal(history_sentence(&rows[i].f, text, sizeof(text)), rows[i].sentence);
+                assert_string_equal(history_sentence(&rows[i].f, text, sizeof(text)),
+                                    rows[i].sentence);
         }
 }
 
@@ -173,13 +182,17 @@ static void test_dashes(void **state)
         struct facts f = {.bcd = 0x0114};
         struct history h;
 
-        assert_int_equal(history_parse("state=distrusted firmware=0114 kernel=- boot=- date=- lost=1 reason=it lost data", &h),
-                         0);
+        assert_int_equal(
+                history_parse(
+                        "state=distrusted firmware=0114 kernel=- boot=- date=- lost=1 reason=it lost data",
+                        &h),
+                0);
         history_judge(&h, &here, &f);
         assert_string_equal(history_sentence(&f, text, sizeof(text)), "UAS failed: it lost data.");
         assert_int_equal(history_parse("state=distrusted firmware=0114 lost=1", &h), 0);
         history_judge(&h, &here, &f);
-        assert_string_equal(history_sentence(&f, text, sizeof(text)), "UAS failed: the reason is not on record.");
+        assert_string_equal(history_sentence(&f, text, sizeof(text)),
+                            "UAS failed: the reason is not on record.");
 }
 
 /* Unplugged in the middle of its trial, in this boot and with this firmware. */
@@ -262,8 +275,8 @@ static void test_malformed(void **state)
         for (size_t i = 0; i < ELEMENTSOF(bad); i++)
                 assert_row(i, history_parse(bad[i], &h) == -EINVAL);
         for (size_t i = 0; i < ELEMENTSOF(good); i++)
-                assert_row(i, history_parse(good[i], &h) == 0 && h.state == HISTORY_PASSED && h.firmware == 0 && !h.lost &&
-                                      !h.failed && !h.distrusted);
+                assert_row(i, history_parse(good[i], &h) == 0 && h.state == HISTORY_PASSED &&
+                                      h.firmware == 0 && !h.lost && !h.failed && !h.distrusted);
         for (int n = 79; n <= 80; n++) { /* a word has room for 79 characters */
                 char line[128];
 
@@ -290,7 +303,8 @@ static void test_key(void **state)
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 assert_string_equal(history_key(&rows[i].f, key, sizeof(key)), rows[i].key);
                 history_key_disk(&rows[i].f, disk, sizeof(disk));
-                assert_row(i, strncmp(key, disk, strlen(disk)) == 0 && strchr(disk, '@') == disk + strlen(disk) - 1);
+                assert_row(i, strncmp(key, disk, strlen(disk)) == 0 &&
+                                      strchr(disk, '@') == disk + strlen(disk) - 1);
         }
         struct facts f = {.port = "2-1"};
 
@@ -299,10 +313,12 @@ static void test_key(void **state)
                 memset(key, '!', sizeof(key));
                 assert_row(size, strlen(history_key(&f, key, size)) < size && key[size] == '!');
                 memset(key, '!', sizeof(key));
-                assert_row(size, strlen(history_key_disk(&f, key, size)) < size && key[size] == '!');
+                assert_row(size,
+                           strlen(history_key_disk(&f, key, size)) < size && key[size] == '!');
         }
         memset(f.serial, 'a', sizeof(f.serial) - 1);
-        for (size_t size = 17; size < 60; size++) /* there is always room for the rest of one character */
+        for (size_t size = 17; size < 60;
+             size++) /* there is always room for the rest of one character */
                 assert_row(size, strlen(history_usb_id(&f, key, size)) == size - 6);
 }
 
@@ -338,7 +354,8 @@ static void test_id(void **state)
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 char id[31] = "-"; /* the last but one fills it */
 
-                assert_row(i, history_id_parse(rows[i].text, id, sizeof(id)) == (rows[i].id != NULL));
+                assert_row(i,
+                           history_id_parse(rows[i].text, id, sizeof(id)) == (rows[i].id != NULL));
                 assert_string_equal(id, rows[i].id ? rows[i].id : "-");
         }
 }
@@ -346,10 +363,12 @@ static void test_id(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_end_trial), cmocka_unit_test(test_judge),   cmocka_unit_test(test_cleared),
-                cmocka_unit_test(test_sentence),  cmocka_unit_test(test_dashes),  cmocka_unit_test(test_round_trip),
-                cmocka_unit_test(test_malformed), cmocka_unit_test(test_key),     cmocka_unit_test(test_id),
-                cmocka_unit_test(test_ended),     cmocka_unit_test(test_matters), cmocka_unit_test(test_verdict_of_others),
+                cmocka_unit_test(test_end_trial), cmocka_unit_test(test_judge),
+                cmocka_unit_test(test_cleared),   cmocka_unit_test(test_sentence),
+                cmocka_unit_test(test_dashes),    cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_malformed), cmocka_unit_test(test_key),
+                cmocka_unit_test(test_id),        cmocka_unit_test(test_ended),
+                cmocka_unit_test(test_matters),   cmocka_unit_test(test_verdict_of_others),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

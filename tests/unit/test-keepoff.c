@@ -84,7 +84,8 @@ static void test_uas_alone(void **state)
         kept_disks_done(&k);
 }
 
-/* A disk that is plugged in without UAS gets no entry. A disk with the same VID:PID still does, and so does a setting for all. */
+/* A disk that is plugged in without UAS gets no entry. A disk with the same VID:PID still does, and
+ * so does a setting for all. */
 static void test_no_uas(void **state)
 {
         static const struct {
@@ -101,11 +102,13 @@ static void test_no_uas(void **state)
         struct facts f = {A, .interface = "2-1:1.0", .controller = "0000:00:14.0"};
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                struct kept_disk one = {A, .name = (char[]){"one"}, BOT}, every = {A, .name = (char[]){""}, BOT};
+                struct kept_disk one = {A, .name = (char[]){"one"}, BOT},
+                                 every = {A, .name = (char[]){""}, BOT};
                 struct kept_disks k = {&one, 1}, model = {&every, 1};
 
                 (void) copy_string(f.serial, sizeof(f.serial), table[i].serial);
-                f.caps = (struct uas_caps){.uas = table[i].uas, .pipes = table[i].pipes, .bot = table[i].bot};
+                f.caps = (struct uas_caps){
+                        .uas = table[i].uas, .pipes = table[i].pipes, .bot = table[i].bot};
                 assert_int_equal(kept_disks_plugged(&k, &f, table[i].twin), 0);
                 assert_int_equal(kept_disks_plugged(&model, &f, table[i].twin), 0);
                 assert_row(i, keepoff_wanted(&k, f.vid, f.pid) == table[i].wanted);
@@ -113,11 +116,13 @@ static void test_no_uas(void **state)
         }
 }
 
-/* An entry that does not fit is left out and named. Distrust goes first, and the entries of others always stay. */
+/* An entry that does not fit is left out and named. Distrust goes first, and the entries of others
+ * always stay. */
 static void test_room(void **state)
 {
-        static const char others[] = "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
-                                     "3333:3333:abcdefghijklmnopqrstuwy,1:1:u";
+        static const char others[] =
+                "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
+                "3333:3333:abcdefghijklmnopqrstuwy,1:1:u";
         struct kept_disks k = {0};
         struct kept_disk *disk;
         struct keepoff made;
@@ -142,7 +147,8 @@ static void test_room(void **state)
         kept_disks_done(&k);
 }
 
-/* A disk is on record by its serial, and also by its port if it has none, or if another one has the same. */
+/* A disk is on record by its serial, and also by its port if it has none, or if another one has the
+ * same. */
 static void test_name(void **state)
 {
         static const struct {
@@ -162,7 +168,8 @@ static void test_name(void **state)
 
                 (void) copy_string(f.serial, sizeof(f.serial), table[i].serial);
                 (void) copy_string(f.port, sizeof(f.port), table[i].port);
-                assert_string_equal(kept_name(&f, table[i].twin, name, sizeof(name)), table[i].name);
+                assert_string_equal(kept_name(&f, table[i].twin, name, sizeof(name)),
+                                    table[i].name);
         }
 }
 
@@ -185,9 +192,11 @@ static void test_twins(void **state)
                 assert_row(i, facts_twins(&one, &table[i].f) == table[i].twin);
 }
 
-#define CAPABLE .caps = {.bot = true, .uas = true, .pipes = true}, .authorized = true, .driver = DRIVER_UAS
+#define CAPABLE                                                                                    \
+        .caps = {.bot = true, .uas = true, .pipes = true}, .authorized = true, .driver = DRIVER_UAS
 
-/* What the initramfs should know: also what Unknown= says, but no override, which ends with the attachment. */
+/* What the initramfs should know: also what Unknown= says, but no override, which ends with the
+ * attachment. */
 static void test_policy(void **state)
 {
         static const struct {
@@ -199,11 +208,15 @@ static void test_policy(void **state)
                 {{CAPABLE, .policy = POLICY_IGNORE}, POLICY_IGNORE},
                 {{CAPABLE, .unknown_target = DRIVER_UAS}, POLICY_AUTO},
                 {{CAPABLE, .unknown_target = DRIVER_USB_STORAGE}, POLICY_USB_STORAGE},
-                {{CAPABLE, .unknown_target = DRIVER_USB_STORAGE, .verdict = VERDICT_GOOD}, POLICY_AUTO},
-                {{CAPABLE, .unknown_target = DRIVER_USB_STORAGE, .override_target = DRIVER_UAS}, POLICY_USB_STORAGE},
-                {{CAPABLE, .unknown_target = DRIVER_UAS, .override_target = DRIVER_USB_STORAGE}, POLICY_AUTO},
+                {{CAPABLE, .unknown_target = DRIVER_USB_STORAGE, .verdict = VERDICT_GOOD},
+                 POLICY_AUTO},
+                {{CAPABLE, .unknown_target = DRIVER_USB_STORAGE, .override_target = DRIVER_UAS},
+                 POLICY_USB_STORAGE},
+                {{CAPABLE, .unknown_target = DRIVER_UAS, .override_target = DRIVER_USB_STORAGE},
+                 POLICY_AUTO},
                 {{.caps = {.bot = true}, .policy = POLICY_UAS, .authorized = true}, POLICY_AUTO},
-                {{.caps = {.bot = true, .uas = true}, .policy = POLICY_UAS, .authorized = true}, POLICY_AUTO},
+                {{.caps = {.bot = true, .uas = true}, .policy = POLICY_UAS, .authorized = true},
+                 POLICY_AUTO},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
@@ -213,8 +226,9 @@ static void test_policy(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_entries), cmocka_unit_test(test_uas_alone), cmocka_unit_test(test_no_uas),
-                cmocka_unit_test(test_room),    cmocka_unit_test(test_name),      cmocka_unit_test(test_twins),
+                cmocka_unit_test(test_entries), cmocka_unit_test(test_uas_alone),
+                cmocka_unit_test(test_no_uas),  cmocka_unit_test(test_room),
+                cmocka_unit_test(test_name),    cmocka_unit_test(test_twins),
                 cmocka_unit_test(test_policy),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,8 @@ static void test_signs(void **state)
                 assert_row(i, s.place == signs[i].place);
                 assert_row(i, streq(s.name, signs[i].name));
                 assert_row(i, s.busnum == signs[i].busnum && s.devnum == signs[i].devnum);
-                assert_row(i, s.blame == signs[i].blame && s.weight == signs[i].weight && s.excuses == signs[i].excuses);
+                assert_row(i, s.blame == signs[i].blame && s.weight == signs[i].weight &&
+                                      s.excuses == signs[i].excuses);
                 assert_row(i, s.follows == signs[i].follows);
                 assert_row(i, s.blame == BLAME_NONE || *s.what);
         }
@@ -157,12 +158,14 @@ static const char *const silent[] = {
         "5,566,54143123,-;sd 6:0:0:0: [sda] Synchronizing SCSI cache" SCSI("6:0:0:0"),
         /* effects of an unplug or unbind */
         "3,597,67342524,-;usb 2-2: cmd cmplt err -108" USB("c189:130"),
-        "6,1,1,-;sd 7:0:0:0: [sdb] tag#22 data cmplt err -19 uas-tag 1 inflight: CMD " SCSI("7:0:0:0"),
+        "6,1,1,-;sd 7:0:0:0: [sdb] tag#22 data cmplt err -19 uas-tag 1 inflight: CMD " SCSI(
+                "7:0:0:0"),
         "3,1,1,-;usb 2-2: stat urb: status -104" USB("c189:130"),
         "3,1,1,-;usb 2-2: cmd cmplt err -19" USB("c189:130"),
         "3,1,1,-;hub 2-1:1.0: hub_ext_port_status failed (err = -19)" USB("+usb:2-1:1.0"),
         "3,1,1,-;hub 2-1:1.0: hub_ext_port_status failed (err = -108)" USB("+usb:2-1:1.0"),
-        "6,598,67342852,-;sd 7:0:0:0: [sdb] tag#22 uas_zap_pending 0 uas-tag 1 inflight: CMD " SCSI("7:0:0:0"),
+        "6,598,67342852,-;sd 7:0:0:0: [sdb] tag#22 uas_zap_pending 0 uas-tag 1 inflight: CMD " SCSI(
+                "7:0:0:0"),
         "6,600,67343250,-;sd 7:0:0:0: [sdb] tag#22 FAILED Result: hostbyte=DID_NO_CONNECT driverbyte=DRIVER_OK cmd_age=0s" SCSI(
                 "7:0:0:0"),
         "3,1,1,-;sd 7:0:0:0: rejecting I/O to offline device" SCSI("7:0:0:0"),
@@ -178,9 +181,11 @@ static const char *const silent[] = {
         /* names that a device reports */
         "6,521,37597422,-;usb 2-1: Product: uas_eh_abort_handler 0" USB("c189:129"),
         "6,1,1,-;usb 2-1: Manufacturer: over-current condition" USB("c189:129"),
-        "5,1,1,-;scsi 6:0:0:0: Direct-Access     uas_eh_d evice_reset_hand FAIL PQ: 0 ANSI: 6" SCSI("6:0:0:0"),
+        "5,1,1,-;scsi 6:0:0:0: Direct-Access     uas_eh_d evice_reset_hand FAIL PQ: 0 ANSI: 6" SCSI(
+                "6:0:0:0"),
         /* lines from programs: their facility shows it */
-        "12,1,1,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN " SCSI("6:0:0:0"),
+        "12,1,1,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN " SCSI(
+                "6:0:0:0"),
         "30,1,1,-;usb usb2-port1: over-current condition\n",
         /* the right text with the wrong device */
         "6,1,1,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0\n",
@@ -191,7 +196,8 @@ static const char *const silent[] = {
         "6,1,1,-;usb -port1: over-current condition\n",
         "6,1,1,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd" USB("c4:129"),
         "6,1,1,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd" USB("c189:x"),
-        "6,1,1,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd" USB("c189:99999999999999999999"),
+        "6,1,1,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd" USB(
+                "c189:99999999999999999999"),
         "3,1,1,-;xhci_hcd 0000:00:14.0: HC died; cleaning up\n SUBSYSTEM=usb\n",
         "3,1,1,-;xhci_hcd 0000:00:14.0: HC died; cleaning up\n SUBSYSTEM=pci\n",
         "3,1,1,-;xhci_hcd 0000:00:14.0: HC died; cleaning up\n SUBSYSTEM=pci\n DEVICE=+usb:usb2\n",
@@ -303,12 +309,15 @@ static void test_probe(void **state)
                 {"4,1,2,-;uas: probe of 2-1:1.1 failed with error -28\n", 0, 0},
                 {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -28x\n", 0, 0},
                 {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -99999\n", 0, 0},
-                {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -4096\n", 0, 0}, /* no error number is larger than 4095 */
+                {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -4096\n", 0,
+                 0}, /* no error number is larger than 4095 */
                 {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -4095\n", 0, -4095},
                 {"4,1,2,-;usb-storage: probe of 2-1:1.0 failed with error -5\n", 0, 0},
-                {"12,1,2,-;uas: probe of 2-1:1.0 failed with error -28\n", 0, 0}, /* a line from a program */
+                {"12,1,2,-;uas: probe of 2-1:1.0 failed with error -28\n", 0,
+                 0}, /* a line from a program */
                 {"6,1,2,-;usb 2-1: new SuperSpeed USB device number 7 using xhci_hcd\n", -28, 0},
-                {"6,1,2,-;usb 2-1.1: new SuperSpeed USB device number 7 using xhci_hcd\n", -28, -28},
+                {"6,1,2,-;usb 2-1.1: new SuperSpeed USB device number 7 using xhci_hcd\n", -28,
+                 -28},
                 {"6,1,2,-;usb 2-1: USB disconnect, device number 7\n", -28, -28},
         };
 
@@ -325,8 +334,9 @@ static void test_probe(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_signs),     cmocka_unit_test(test_silent), cmocka_unit_test(test_parse),
-                cmocka_unit_test(test_malformed), cmocka_unit_test(test_blame),  cmocka_unit_test(test_probe),
+                cmocka_unit_test(test_signs), cmocka_unit_test(test_silent),
+                cmocka_unit_test(test_parse), cmocka_unit_test(test_malformed),
+                cmocka_unit_test(test_blame), cmocka_unit_test(test_probe),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

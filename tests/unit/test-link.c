@@ -7,17 +7,17 @@
 #define THERE LINK_PEER_THERE
 #define NONE LINK_PEER_NONE
 #define UNKNOWN LINK_PEER_UNKNOWN
-#define ROOT(p)                                                                                                                  \
-        {                                                                                                                        \
-                .peer = (p), .hub = "usb1", .hub_bcd_usb = 0x0200, .root = true                                                  \
+#define ROOT(p)                                                                                    \
+        {                                                                                          \
+                .peer = (p), .hub = "usb1", .hub_bcd_usb = 0x0200, .root = true                    \
         }
-#define HUB2(p, name)                                                                                                            \
-        {                                                                                                                        \
-                .peer = (p), .hub = name, .hub_bcd_usb = 0x0200                                                                  \
+#define HUB2(p, name)                                                                              \
+        {                                                                                          \
+                .peer = (p), .hub = name, .hub_bcd_usb = 0x0200                                    \
         }
-#define HUB3(p, name)                                                                                                            \
-        {                                                                                                                        \
-                .peer = (p), .hub = name, .hub_bcd_usb = 0x0210                                                                  \
+#define HUB3(p, name)                                                                              \
+        {                                                                                          \
+                .peer = (p), .hub = name, .hub_bcd_usb = 0x0210                                    \
         }
 #define SLOW .speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 10000
 
@@ -27,10 +27,18 @@ static const struct {
         const char *hub;
         const char *advice; /* a part of it; NULL: no advice */
 } table[] = {
-        {{.speed_mbps = 5000, .able = LINK_ABLE, .controller_mbps = 5000, .steps = {ROOT(THERE)}, .n_steps = 1},
+        {{.speed_mbps = 5000,
+          .able = LINK_ABLE,
+          .controller_mbps = 5000,
+          .steps = {ROOT(THERE)},
+          .n_steps = 1},
          LINK_LIMIT_NONE,
          ""},
-        {{.speed_mbps = 480, .able = LINK_ABLE_NO, .controller_mbps = 5000, .steps = {ROOT(THERE)}, .n_steps = 1},
+        {{.speed_mbps = 480,
+          .able = LINK_ABLE_NO,
+          .controller_mbps = 5000,
+          .steps = {ROOT(THERE)},
+          .n_steps = 1},
          LINK_LIMIT_NONE,
          ""},
         {{.speed_mbps = 0}, LINK_LIMIT_NONE, ""},
@@ -46,23 +54,43 @@ static const struct {
          LINK_LIMIT_CABLE,
          "",
          "its link has 12 Mbit/s."},
-        {{SLOW, .steps = {ROOT(NONE)}, .n_steps = 1}, LINK_LIMIT_PORT, "", "plug it into a USB 3 port."},
-        {{SLOW, .steps = {ROOT(UNKNOWN)}, .n_steps = 1}, LINK_LIMIT_UNKNOWN, "", "the cable, the port or a hub"},
-        {{SLOW, .steps = {HUB3(NONE, "1-2"), ROOT(THERE)}, .n_steps = 1}, LINK_LIMIT_UNKNOWN, "", "the cable, the port or a hub"},
+        {{SLOW, .steps = {ROOT(NONE)}, .n_steps = 1},
+         LINK_LIMIT_PORT,
+         "",
+         "plug it into a USB 3 port."},
+        {{SLOW, .steps = {ROOT(UNKNOWN)}, .n_steps = 1},
+         LINK_LIMIT_UNKNOWN,
+         "",
+         "the cable, the port or a hub"},
+        {{SLOW, .steps = {HUB3(NONE, "1-2"), ROOT(THERE)}, .n_steps = 1},
+         LINK_LIMIT_UNKNOWN,
+         "",
+         "the cable, the port or a hub"},
         {{SLOW}, LINK_LIMIT_UNKNOWN, "", "the cable, the port or a hub"},
         {{.speed_mbps = 1, .able = LINK_ABLE, .controller_mbps = 1},
          LINK_LIMIT_CONTROLLER,
          "",
          "Its USB controller has no SuperSpeed"},
-        {{.speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 480, .steps = {ROOT(NONE)}, .n_steps = 1},
+        {{.speed_mbps = 480,
+          .able = LINK_ABLE,
+          .controller_mbps = 480,
+          .steps = {ROOT(NONE)},
+          .n_steps = 1},
          LINK_LIMIT_CONTROLLER,
          "",
          "Its USB controller has no SuperSpeed"},
-        {{.speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 5000, .steps = {ROOT(THERE)}, .n_steps = 1},
+        {{.speed_mbps = 480,
+          .able = LINK_ABLE,
+          .controller_mbps = 5000,
+          .steps = {ROOT(THERE)},
+          .n_steps = 1},
          LINK_LIMIT_CABLE,
          "",
          "Its port has a SuperSpeed side"},
-        {{SLOW, .steps = {HUB2(NONE, "1-2"), ROOT(THERE)}, .n_steps = 2}, LINK_LIMIT_HUB, "1-2", "behind the USB 2 hub 1-2"},
+        {{SLOW, .steps = {HUB2(NONE, "1-2"), ROOT(THERE)}, .n_steps = 2},
+         LINK_LIMIT_HUB,
+         "1-2",
+         "behind the USB 2 hub 1-2"},
         {{SLOW, .steps = {HUB3(THERE, "1-2"), ROOT(THERE)}, .n_steps = 2},
          LINK_LIMIT_CABLE,
          "",
@@ -100,7 +128,9 @@ static void test_limits(void **state)
                 if (limit != table[i].limit || !streq(hub, table[i].hub))
                         fail_msg("row %zu: %s %s", i, link_limit_to_string(limit), hub);
                 (void) link_advice(&table[i].l, advice, sizeof(advice));
-                if (table[i].advice ? !strstr(advice, table[i].advice) || advice[strlen(advice) - 1] != '.' : *advice)
+                if (table[i].advice
+                            ? !strstr(advice, table[i].advice) || advice[strlen(advice) - 1] != '.'
+                            : *advice)
                         fail_msg("row %zu: %s", i, advice);
         }
         assert_string_equal(link_able_to_string(LINK_ABLE_NO), "no");

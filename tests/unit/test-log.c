@@ -31,7 +31,8 @@ static const char *said_of(const char *message, int error, char *ret, size_t siz
 
         assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
         assert_int_equal(fstat(fds[1], &st), 0);
-        (void) snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long) st.st_dev, (unsigned long long) st.st_ino);
+        (void) snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long) st.st_dev,
+                        (unsigned long long) st.st_ino);
         assert_int_equal(setenv("JOURNAL_STREAM", stream, true), 0);
         assert_int_equal(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
         result = error;
@@ -68,7 +69,8 @@ static void test_whole(void **state)
         }
         /* Escaped it is four times as long. */
         memset(message, '\n', sizeof(message) - 1);
-        assert_int_equal(strlen(said_of(message, -ENOENT, text, sizeof(text))), strlen("test: \n") + 4 * (sizeof(message) - 1));
+        assert_int_equal(strlen(said_of(message, -ENOENT, text, sizeof(text))),
+                         strlen("test: \n") + 4 * (sizeof(message) - 1));
         free(sent);
         sent = NULL;
 }
@@ -82,8 +84,10 @@ static void test_fields(void **state)
         (void) said(0, text); /* the stream is the journal's */
         result = 0;
         log_ending(LOG_NOTICE, "4711", fields, ELEMENTSOF(fields), "x\nPRIORITY=0 \x1b");
-        assert_string_equal(sent, "MESSAGE=x\\x0aPRIORITY=0 \\x1b\nPRIORITY=5\nSYSLOG_IDENTIFIER=test\nMESSAGE_ID=4711\n"
-                                  "DISK=sda\\x0aPRIORITY=0\n");
+        assert_string_equal(
+                sent,
+                "MESSAGE=x\\x0aPRIORITY=0 \\x1b\nPRIORITY=5\nSYSLOG_IDENTIFIER=test\nMESSAGE_ID=4711\n"
+                "DISK=sda\\x0aPRIORITY=0\n");
         free(sent);
         sent = NULL;
 }
@@ -101,7 +105,8 @@ static void test_journal(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal), cmocka_unit_test(test_whole),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal),
+                                           cmocka_unit_test(test_whole),
                                            cmocka_unit_test(test_fields)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,9 +5,10 @@
 #include "unit.h"
 
 /*
- * The specification of a disk's life: time (msec), event, expected actions, expected state. A step may also have the result of a
- * scan, which the test puts into the life before the event, as the daemon does. Every disk here can do both and wants uas; the
- * quiet time is 2 s. The times in the actions are msec, too.
+ * The specification of a disk's life: time (msec), event, expected actions, expected state. A step
+ * may also have the result of a scan, which the test puts into the life before the event, as the
+ * daemon does. Every disk here can do both and wants uas; the quiet time is 2 s. The times in the
+ * actions are msec, too.
  */
 enum found {
         SAME,
@@ -1217,7 +1218,8 @@ static size_t say(const struct life *l, const struct action *a, char *ret, size_
                 if (a->deadline)
                         (void) snprintf(until, sizeof(until), " until %llu", msec);
                 return (size_t) snprintf(ret, size, "switch %s%s%s%s ", driver_to_string(a->target),
-                                         a->automatic ? " automatic" : "", a->plugged ? " plugged" : "", until);
+                                         a->automatic ? " automatic" : "",
+                                         a->plugged ? " plugged" : "", until);
         case ACTION_RELEASE:
                 return (size_t) snprintf(ret, size, "release ");
         case ACTION_WATCH:
@@ -1257,7 +1259,8 @@ static bool run(const struct scenario *s)
                 size_t n = 0;
 
                 find(&l, step->found);
-                l.attempt.running = l.attempt.running || (step->event.type == EVENT_SCANNED && step->event.on);
+                l.attempt.running =
+                        l.attempt.running || (step->event.type == EVENT_SCANNED && step->event.on);
                 if (step->event.type == EVENT_ENVIRONMENT) {
                         env.booted = step->event.deadline == BOOTED;
                         env.stopping = step->event.deadline == STOPPING;
@@ -1271,8 +1274,9 @@ static bool run(const struct scenario *s)
                 if (n)
                         said[n - 1] = '\0';
                 if (!streq(said, step->actions) || l.disk.state != step->state) {
-                        print_error("%s: at %u: \"%s\" and %s, expected \"%s\" and %s\n", s->what, step->at, said,
-                                    state_to_string(l.disk.state), step->actions, state_to_string(step->state));
+                        print_error("%s: at %u: \"%s\" and %s, expected \"%s\" and %s\n", s->what,
+                                    step->at, said, state_to_string(l.disk.state), step->actions,
+                                    state_to_string(step->state));
                         return false;
                 }
         }
@@ -1294,7 +1298,8 @@ static void test_laws(void **state)
         unsigned seed = 1;
 
         for (unsigned round = 0; round < 2000; round++) {
-                struct environment env = {.quiet_usec = 2 * USEC_PER_SEC, .trial_usec = 60 * USEC_PER_SEC};
+                struct environment env = {.quiet_usec = 2 * USEC_PER_SEC,
+                                          .trial_usec = 60 * USEC_PER_SEC};
                 bool running = false, watched = false;
                 uint64_t now = USEC_PER_SEC;
                 unsigned automatic = 0;
@@ -1302,7 +1307,8 @@ static void test_laws(void **state)
 
                 life_of_disk(&l);
                 for (unsigned i = 0; i < 60; i++) {
-                        static const int codes[] = {UASD_EXIT_OK, UASD_EXIT_FAILED, UASD_EXIT_DEFERRED, UASD_EXIT_ROLLED_BACK};
+                        static const int codes[] = {UASD_EXIT_OK, UASD_EXIT_FAILED,
+                                                    UASD_EXIT_DEFERRED, UASD_EXIT_ROLLED_BACK};
                         struct event e = {.type = (enum event_type)(rand_r(&seed) % _EVENT_MAX)};
                         struct actions actions;
 
@@ -1322,7 +1328,8 @@ static void test_laws(void **state)
                                 running = l.attempt.running = true;
                         if (e.type == EVENT_DONE) {
                                 running = false;
-                                if (e.outcome.code == UASD_EXIT_OK || e.outcome.code == UASD_EXIT_ROLLED_BACK)
+                                if (e.outcome.code == UASD_EXIT_OK ||
+                                    e.outcome.code == UASD_EXIT_ROLLED_BACK)
                                         l.attempt.tried = l.attempt.tried || automatic > 0;
                                 if (l.attempt.to != DRIVER_NONE)
                                         l.attempt.last = l.attempt.to;
@@ -1336,13 +1343,17 @@ static void test_laws(void **state)
                                         assert_false(running); /* never two at the same time */
                                         assert_false(env.stopping || env.sleeping);
                                         assert_false(l.inhibited);
-                                        assert_true(!l.lease.active || (a->target == l.lease.to && !a->automatic));
-                                        assert_false(l.attempt.tried && l.attempt.last == a->target &&
+                                        assert_true(!l.lease.active ||
+                                                    (a->target == l.lease.to && !a->automatic));
+                                        assert_false(l.attempt.tried &&
+                                                     l.attempt.last == a->target &&
                                                      a->automatic); /* one try */
-                                        assert_true(a->target == DRIVER_UAS || a->target == DRIVER_USB_STORAGE);
+                                        assert_true(a->target == DRIVER_UAS ||
+                                                    a->target == DRIVER_USB_STORAGE);
                                         assert_true(a->target != l.disk.facts.driver);
                                         /* During boot, only held disks are claimed. */
-                                        assert_true(env.booted || a->deadline || l.disk.n_luns == 0);
+                                        assert_true(env.booted || a->deadline ||
+                                                    l.disk.n_luns == 0);
                                         running = true;
                                         automatic += a->automatic;
                                 }
@@ -1356,15 +1367,18 @@ static void test_laws(void **state)
                                 }
                         }
                         /* A hold stays undecided only as long as there is time for a switch. */
-                        assert_true(l.disk.state != STATE_HELD || l.timer + HOLD_LEAST_USEC <= l.hold.deadline);
+                        assert_true(l.disk.state != STATE_HELD ||
+                                    l.timer + HOLD_LEAST_USEC <= l.hold.deadline);
                         assert_true(running == (l.disk.state == STATE_SWITCHING));
                         assert_true(!watched || l.disk.state == STATE_WAITING);
-                        assert_true(!l.disk.cancelled || l.cancelled); /* only what a user has cancelled */
+                        assert_true(!l.disk.cancelled ||
+                                    l.cancelled); /* only what a user has cancelled */
                 }
         }
 }
 
-/* The outcome names the drivers of the switch: the disk may be on another one when it is reported. */
+/* The outcome names the drivers of the switch: the disk may be on another one when it is reported.
+ */
 static void test_drivers(void **state)
 {
         struct environment env = {.quiet_usec = 2 * USEC_PER_SEC};
@@ -1381,11 +1395,14 @@ static void test_drivers(void **state)
         assert_true(l.attempt.from == DRIVER_NONE && l.attempt.to == DRIVER_NONE);
 }
 
-/* After a killed switch the driver of the disk decides. Its own sentence stays where the driver is not there. */
+/* After a killed switch the driver of the disk decides. Its own sentence stays where the driver is
+ * not there. */
 static void test_killed(void **state)
 {
         const struct event killed = {
-                .type = EVENT_DONE, .killed = true, .outcome = {.code = UASD_EXIT_FAILED, .text = "uasd-switch was killed"}};
+                .type = EVENT_DONE,
+                .killed = true,
+                .outcome = {.code = UASD_EXIT_FAILED, .text = "uasd-switch was killed"}};
         struct environment env = {.quiet_usec = 2 * USEC_PER_SEC};
 
         for (int there = 0; there < 2; there++) {
@@ -1399,12 +1416,14 @@ static void test_killed(void **state)
                 machine_step(&l, &env, &killed, 2 * USEC_PER_SEC, &actions);
                 assert_int_equal(l.disk.outcome.code, there ? UASD_EXIT_OK : UASD_EXIT_FAILED);
                 assert_string_equal(l.disk.outcome.text,
-                                    there ? "moved to uas, though uasd-switch was killed" : "uasd-switch was killed");
+                                    there ? "moved to uas, though uasd-switch was killed"
+                                          : "uasd-switch was killed");
                 assert_int_equal(l.disk.last_code, l.disk.outcome.code);
         }
 }
 
-/* Cancelled is only a switch that would be wanted otherwise, and what is leased has another reason to stay. */
+/* Cancelled is only a switch that would be wanted otherwise, and what is leased has another reason
+ * to stay. */
 static void test_cancelled(void **state)
 {
         struct environment env = {.booted = true, .quiet_usec = 2 * USEC_PER_SEC};
@@ -1425,7 +1444,8 @@ static void test_cancelled(void **state)
         assert_false(l.disk.cancelled);
 }
 
-/* Only a switch that failed strands a disk. One that never had a driver, or whose switch was deferred, is not stranded. */
+/* Only a switch that failed strands a disk. One that never had a driver, or whose switch was
+ * deferred, is not stranded. */
 static void test_stranded(void **state)
 {
         static const struct {
@@ -1443,7 +1463,8 @@ static void test_stranded(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct life l = {.disk = {.facts.driver = rows[i].driver, .outcome.code = rows[i].code}};
+                struct life l = {
+                        .disk = {.facts.driver = rows[i].driver, .outcome.code = rows[i].code}};
 
                 if (life_stranded(&l) != rows[i].stranded)
                         fail_msg("row %zu", i);
@@ -1453,8 +1474,9 @@ static void test_stranded(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_scenarios), cmocka_unit_test(test_laws),      cmocka_unit_test(test_drivers),
-                cmocka_unit_test(test_killed),    cmocka_unit_test(test_cancelled), cmocka_unit_test(test_stranded),
+                cmocka_unit_test(test_scenarios), cmocka_unit_test(test_laws),
+                cmocka_unit_test(test_drivers),   cmocka_unit_test(test_killed),
+                cmocka_unit_test(test_cancelled), cmocka_unit_test(test_stranded),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,8 @@
 #include "unit.h"
 
 /* As long as the kernel takes it. The last entry counts as well. */
-#define FULL                                                                                                                     \
-        "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abc,"   \
+#define FULL                                                                                                                   \
+        "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abc," \
         "1209:5a5a:u"
 _Static_assert(sizeof(FULL) == QUIRKS_MAX + 1, "");
 
@@ -442,9 +442,11 @@ static void test_table(void **state)
                 struct decision d = {};
 
                 decide(&table[i].f, &d);
-                if (d.target != table[i].target || d.rest != table[i].rest || d.reason != table[i].reason)
-                        fail_msg("%s: to %s, rest %s, reason %s", table[i].what, driver_to_string(d.target),
-                                 state_to_string(d.rest), reason_to_string(d.reason));
+                if (d.target != table[i].target || d.rest != table[i].rest ||
+                    d.reason != table[i].reason)
+                        fail_msg("%s: to %s, rest %s, reason %s", table[i].what,
+                                 driver_to_string(d.target), state_to_string(d.rest),
+                                 reason_to_string(d.reason));
                 if (decision_wants_switch(&table[i].f, &d) != table[i].wants_switch)
                         fail_msg("%s: wants a switch: %d", table[i].what, !table[i].wants_switch);
         }
@@ -463,8 +465,10 @@ static void test_every_reason_decides(void **state)
 /* Every combination of the boolean facts. Two laws hold whatever the rows say. */
 static void test_laws(void **state)
 {
-        static const enum policy policies[] = {POLICY_AUTO, POLICY_UAS, POLICY_USB_STORAGE, POLICY_IGNORE};
-        static const enum driver drivers[] = {DRIVER_NONE, DRIVER_USB_STORAGE, DRIVER_UAS, DRIVER_OTHER};
+        static const enum policy policies[] = {POLICY_AUTO, POLICY_UAS, POLICY_USB_STORAGE,
+                                               POLICY_IGNORE};
+        static const enum driver drivers[] = {DRIVER_NONE, DRIVER_USB_STORAGE, DRIVER_UAS,
+                                              DRIVER_OTHER};
 
         for (unsigned bits = 0; bits < 1U << 21; bits++) {
                 struct decision d;
@@ -491,7 +495,8 @@ static void test_laws(void **state)
                 if (d.target == DRIVER_USB_STORAGE)
                         assert_true(f.caps.bot);
                 if (d.target != DRIVER_NONE)
-                        assert_true(f.caps.uas && f.caps.pipes && f.authorized && f.driver != DRIVER_OTHER);
+                        assert_true(f.caps.uas && f.caps.pipes && f.authorized &&
+                                    f.driver != DRIVER_OTHER);
                 assert_true(d.target != DRIVER_OTHER);
         }
 }
@@ -520,7 +525,8 @@ static void test_bridge(void **state)
         assert_string_equal(b.product, "p");
 }
 
-/* Uas only after a trial. uasd does nothing that the kernel is about to do by itself. In coldplug it does nothing else. */
+/* Uas only after a trial. uasd does nothing that the kernel is about to do by itself. In coldplug
+ * it does nothing else. */
 static void test_early(void **state)
 {
         static const struct {

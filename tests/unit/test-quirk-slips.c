@@ -43,27 +43,36 @@ static void test_command_line(void **state)
                 {"usb-storage.quirks=152d:0578:u", {NULL}},
                 {"usb_storage.quirks=0x152D:0x578:,0000152d:00579:UF", {NULL}},
                 {"usb-storage.quirks=", {NULL}},
-                {"usb-storage.quirks=152d:0578:u usb-storage.delay_use=1 12:34 usbcore.quirks=152d:0578:k", {NULL}},
+                {"usb-storage.quirks=152d:0578:u usb-storage.delay_use=1 12:34 usbcore.quirks=152d:0578:k",
+                 {NULL}},
                 {"usb-storage.quirks=152d:0578", {"152d:0578" LETTERS AS("152d:0578:u")}},
                 {"usb-storage.quirks=152d:578,04e8:4001:u", {"152d:578" LETTERS AS("152d:0578:u")}},
                 {"usb-storage.quirks=04e8 4001:u", {"4001:u" BLANK WITH("04e8:4001:u")}},
-                {"usb-storage.quirks=1:2:u,04e8 4001:u quiet", {"4001:u" BLANK WITH("04e8:4001:u")}},
-                {"usb-storage.quirks=152d:0578:u, 0781:5580:u", {"0781:5580:u" BLANK WITH("0781:5580:u")}},
+                {"usb-storage.quirks=1:2:u,04e8 4001:u quiet",
+                 {"4001:u" BLANK WITH("04e8:4001:u")}},
+                {"usb-storage.quirks=152d:0578:u, 0781:5580:u",
+                 {"0781:5580:u" BLANK WITH("0781:5580:u")}},
                 {"usb-storage.quirks=152d:0578:u, 0781:5580:u, 1:2:u",
                  {"0781:5580:u," BLANK WITH("0781:5580:u"), "1:2:u" BLANK WITH("1:2:u")}},
-                {"usb-storage.quirks=\"152d:0578:u, 0781:5580:u\"", {" 0781:5580:u" SHAPE AS("0781:5580:u")}},
-                {"usb-storage.quirk=152d:0578:u", {"usb-storage.quirk=152d:0578:u" NAME "Write: usb-storage.quirks=152d:0578:u"}},
+                {"usb-storage.quirks=\"152d:0578:u, 0781:5580:u\"",
+                 {" 0781:5580:u" SHAPE AS("0781:5580:u")}},
+                {"usb-storage.quirk=152d:0578:u",
+                 {"usb-storage.quirk=152d:0578:u" NAME "Write: usb-storage.quirks=152d:0578:u"}},
                 {"USB-storage.quirks=152d:0578:u",
                  {"USB-storage.quirks=152d:0578:u" NAME "Write: usb-storage.quirks=152d:0578:u"}},
-                {"usbstorage_quirks=152d:0578", {"usbstorage_quirks=152d:0578" NAME "Write: usb-storage.quirks=152d:0578:u"}},
-                {"uas.quirks=152d:0578:u", {"uas.quirks=152d:0578:u" NAME "Write: usb-storage.quirks=152d:0578:u"}},
-                {"usbcore.quirks=152d:0578:u", {"usbcore.quirks=152d:0578:u" NAME "Write: usb-storage.quirks=152d:0578:u"}},
+                {"usbstorage_quirks=152d:0578",
+                 {"usbstorage_quirks=152d:0578" NAME "Write: usb-storage.quirks=152d:0578:u"}},
+                {"uas.quirks=152d:0578:u",
+                 {"uas.quirks=152d:0578:u" NAME "Write: usb-storage.quirks=152d:0578:u"}},
+                {"usbcore.quirks=152d:0578:u",
+                 {"usbcore.quirks=152d:0578:u" NAME "Write: usb-storage.quirks=152d:0578:u"}},
                 {"usb-storage.quirks=152d1:0578:u", {"152d1:0578:u" DIGITS}},
                 {"usb-storage.quirks=152d:05781:u", {NULL}},
                 {"usb-storage.quirks=152d:15781a:u", {"152d:15781a:u" DIGITS}},
                 {"usb-storage.quirks=152d:0578:xu", {"152d:0578:xu" UNKNOWN AS("152d:0578:u")}},
                 {"usb-storage.quirks=152d:0578:u:f", {"152d:0578:u:f" UNKNOWN AS("152d:0578:fu")}},
-                {"usb-storage.quirks=152d.0578.u;174c:55aa:u", {"152d.0578.u;174c:55aa:u" SHAPE AS("152d:0578:acu")}},
+                {"usb-storage.quirks=152d.0578.u;174c:55aa:u",
+                 {"152d.0578.u;174c:55aa:u" SHAPE AS("152d:0578:acu")}},
                 {"usb-storage.quirks=152d:0578=u", {"152d:0578=u" LETTERS AS("152d:0578:u")}},
                 {"usb-storage.quirks=jmicron:u", {"jmicron:u" SHAPE}},
                 {"usb-storage.quirks=aaaa:bbbb:u,,", {NULL}},
@@ -88,8 +97,10 @@ static void test_command_line(void **state)
                                 fail_msg("%s: slip %zu is %s", table[i].line, j, text);
                         assert_row(i, *quirk_slip_kind_to_string(slips[j].kind));
                         /* The kernel obeys the entry that uasctl prints. */
-                        if (*slips[j].meant && strstr(table[i].line, "152d") && streq(slips[j].text, "152d:0578"))
-                                assert_row(i, quirks_find(slips[j].meant, 0x152d, 0x0578, (char[QUIRK_ENTRY_MAX]){0}) == 1);
+                        if (*slips[j].meant && strstr(table[i].line, "152d") &&
+                            streq(slips[j].text, "152d:0578"))
+                                assert_row(i, quirks_find(slips[j].meant, 0x152d, 0x0578,
+                                                          (char[QUIRK_ENTRY_MAX]){0}) == 1);
                 }
                 if (n < 3 && table[i].slips[n])
                         fail_msg("%s: only %zu slips", table[i].line, n);
@@ -106,7 +117,8 @@ static void test_options(void **state)
         assert_false(quirk_word_is_slip("0781:5580:u", NULL, true, false));
         assert_false(quirk_word_is_slip("quirks", "152d:0578:u", true, false));
         assert_false(quirk_word_is_slip("delay_use", "1", true, true));
-        assert_false(quirk_word_is_slip("a_name_that_is_longer_than_the_name_of_any_parameter_here", "1", false, true));
+        assert_false(quirk_word_is_slip("a_name_that_is_longer_than_the_name_of_any_parameter_here",
+                                        "1", false, true));
 }
 
 static void test_near(void **state)
@@ -114,7 +126,9 @@ static void test_near(void **state)
         struct quirk_lines lines = {0};
         struct quirk_slip slips[4];
 
-        assert_int_equal(quirk_lines_add(&lines, QUIRK_MODPROBE, "/etc/modprobe.d/a.conf", 1, "152d:0578,152dd:0580:u"), 0);
+        assert_int_equal(quirk_lines_add(&lines, QUIRK_MODPROBE, "/etc/modprobe.d/a.conf", 1,
+                                         "152d:0578,152dd:0580:u"),
+                         0);
         assert_int_equal(quirk_slips(&lines, slips, ELEMENTSOF(slips)), 2);
         assert_true(quirk_slip_is_for(slips, 0x152d, 0x0578));
         assert_false(quirk_slip_is_for(slips, 0x152d, 0x0580));

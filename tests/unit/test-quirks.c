@@ -69,7 +69,11 @@ static void test_kernel(void **state)
                 {{0x4971, 0x1012}, "", true, KERNEL_TABLE_UAS, "Hitachi External HDD"},
                 {{0x4971, 0x1013}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x059f, 0x105f}, "fk", false, KERNEL_TABLE_UAS, "LaCie 2Big Quadra USB3"},
-                {{0x13fd, 0x3940, 0x0309}, "rt", false, KERNEL_TABLE_UAS, "Initio Corporation INIC-3069"},
+                {{0x13fd, 0x3940, 0x0309},
+                 "rt",
+                 false,
+                 KERNEL_TABLE_UAS,
+                 "Initio Corporation INIC-3069"},
                 {{0x13fd, 0x3940, 0x0310}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x0984, 0x0301, 0x0127}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x0984, 0x0301, 0x0128}, "", true, KERNEL_TABLE_UAS, "Apricorn"},
@@ -77,7 +81,11 @@ static void test_kernel(void **state)
                 {{0x0781, 0x55e8, 0x9999}, "", true, KERNEL_TABLE_UAS, "SanDisk"},
                 {{0x0781, 0x55e8, 0x999a}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x152d, 0x0578}, "", false, KERNEL_TABLE_UAS, "JMicron JMS567"},
-                {{0x2109, 0x0715}, "", true, KERNEL_TABLE_STORAGE, "VIA Labs, Inc. VL817 SATA Bridge"},
+                {{0x2109, 0x0715},
+                 "",
+                 true,
+                 KERNEL_TABLE_STORAGE,
+                 "VIA Labs, Inc. VL817 SATA Bridge"},
                 {{0x357d, 0x7788, 0x0114}, "f", true, KERNEL_TABLE_UAS, "JMicron JMS566"},
                 {{0x357d, 0x7788, 0x0200}, "f", true, KERNEL_TABLE_UAS, "JMicron JMS566"},
                 {{0x0bc2, 0xab38}, "t", false, KERNEL_RULE, "Seagate"},
@@ -86,15 +94,39 @@ static void test_kernel(void **state)
                 {{0x174c, 0x5106, HS, .max_power = 1}, "", true, KERNEL_RULE, ASMEDIA},
                 {{0x174c, 0x55aa, HS, .max_power = 0}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x174c, 0x55ab, HS, .max_power = 1}, "", false, KERNEL_SAYS_NOTHING, NULL},
-                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 32}, "", true, KERNEL_RULE, ASMEDIA},
-                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16}, "g", false, KERNEL_RULE, ASMEDIA},
+                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 32},
+                 "",
+                 true,
+                 KERNEL_RULE,
+                 ASMEDIA},
+                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16},
+                 "g",
+                 false,
+                 KERNEL_RULE,
+                 ASMEDIA},
                 {{0x174c, 0x55aa, SS, .status_streams = 32}, "", false, KERNEL_SAYS_NOTHING, NULL},
-                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD202"}, "", true, KERNEL_RULE, "HIKSEMI MD202"},
-                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD2023"}, "", false, KERNEL_SAYS_NOTHING, NULL},
-                {{0x0bda, 0x9210, .manufacturer = "Hiksemi", .product = "MD202"}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD202"},
+                 "",
+                 true,
+                 KERNEL_RULE,
+                 "HIKSEMI MD202"},
+                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD2023"},
+                 "",
+                 false,
+                 KERNEL_SAYS_NOTHING,
+                 NULL},
+                {{0x0bda, 0x9210, .manufacturer = "Hiksemi", .product = "MD202"},
+                 "",
+                 false,
+                 KERNEL_SAYS_NOTHING,
+                 NULL},
                 {{0x0bda, 0x9210, .manufacturer = "HIKSEMI"}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x0bda, 0x9210, .product = "MD202"}, "", false, KERNEL_SAYS_NOTHING, NULL},
-                {{0x0bda, 0x9211, .manufacturer = "HIKSEMI", .product = "MD202"}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0bda, 0x9211, .manufacturer = "HIKSEMI", .product = "MD202"},
+                 "",
+                 false,
+                 KERNEL_SAYS_NOTHING,
+                 NULL},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -111,11 +143,15 @@ static void test_kernel(void **state)
 static void test_entry(void **state)
 {
         static const struct bridge plain = {0x1209, 0x5a5a, SS}, hitachi = {0x4971, 0x1012, SS},
-                                   jmicron = {0x357d, 0x7788, 0x0114}, via = {0x2109, 0x0715, SS}, lacie = {0x059f, 0x105f, SS},
-                                   seagate = {0x0bc2, 0xab38, SS}, asm1051 = {0x174c, 0x55aa, HS, .max_power = 1},
-                                   asm1053 = {0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16};
-        static const struct bridge toshiba = {0x0480, 0xd010, 0x0100, SS}, jms567 = {0x152d, 0x0567, 0x0115, SS},
-                                   any_jms567 = {0x152d, 0x0567, .any_bcd = true}, apricorn = {0x0984, 0x0301, 0x0128},
+                                   jmicron = {0x357d, 0x7788, 0x0114}, via = {0x2109, 0x0715, SS},
+                                   lacie = {0x059f, 0x105f, SS}, seagate = {0x0bc2, 0xab38, SS},
+                                   asm1051 = {0x174c, 0x55aa, HS, .max_power = 1},
+                                   asm1053 = {0x174c, 0x55aa, SS, .max_power = 1,
+                                              .status_streams = 16};
+        static const struct bridge toshiba = {0x0480, 0xd010, 0x0100, SS},
+                                   jms567 = {0x152d, 0x0567, 0x0115, SS},
+                                   any_jms567 = {0x152d, 0x0567, .any_bcd = true},
+                                   apricorn = {0x0984, 0x0301, 0x0128},
                                    any_apricorn = {0x0984, 0x0301, .any_bcd = true},
                                    any_hitachi = {0x4971, 0x1012, .any_bcd = true};
         static const struct {
@@ -159,7 +195,8 @@ static void test_entry(void **state)
                 {"", &toshiba, DRIVER_UAS, NULL},
                 {"", &toshiba, DRIVER_USB_STORAGE, "0480:d010:uy"},
                 {"0480:d010:u", &toshiba, DRIVER_UAS, "0480:d010:"},
-                /* with unknown firmware: the letters of each row, but no 'u' that other firmware does not have */
+                /* with unknown firmware: the letters of each row, but no 'u' that other firmware
+                   does not have */
                 {"", &jms567, DRIVER_USB_STORAGE, "152d:0567:u"},
                 {"", &any_jms567, DRIVER_USB_STORAGE, "152d:0567:fu"},
                 {"", &apricorn, DRIVER_USB_STORAGE, NULL},
@@ -199,7 +236,8 @@ static void test_entry_of(void **state)
                 {"1209:5a5a:u", "1209:5a5a:u"},
                 {"1:2:u,0X1209:5a5A:zz,1209:5a5a:f", "0X1209:5a5A:zz"},
                 {"1209:5a5a:,1:2:u", "1209:5a5a:"},
-                {"1209:5a5a:abcdefghijklmnopqrstuvwxyz---", "1209:5a5a:abcdefghijklmnopqrstuvwxyz---"},
+                {"1209:5a5a:abcdefghijklmnopqrstuvwxyz---",
+                 "1209:5a5a:abcdefghijklmnopqrstuvwxyz---"},
                 {"1209:5a5a:abcdefghijklmnopqrstuvwxyz----", NULL}, /* it does not fit */
         };
 
@@ -231,7 +269,8 @@ static void test_longest_entry(void **state)
         const struct bridge b = {0x1209, 0x5a5a};
         char entry[QUIRK_ENTRY_MAX];
 
-        assert_int_equal(quirks_entry("1209:5a5a:abcdefghijklmnoprstwy", &b, DRIVER_USB_STORAGE, entry), 1);
+        assert_int_equal(
+                quirks_entry("1209:5a5a:abcdefghijklmnoprstwy", &b, DRIVER_USB_STORAGE, entry), 1);
         assert_string_equal(entry, "1209:5a5a:abcdefghijklmnoprstuwy");
 }
 
@@ -287,8 +326,8 @@ static void test_remove(void **state)
 }
 
 /* As long as the kernel takes it. */
-#define FULL                                                                                                                     \
-        "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abc,"   \
+#define FULL                                                                                                                   \
+        "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abc," \
         "1209:5a5a:u"
 _Static_assert(sizeof(FULL) == QUIRKS_MAX + 1, "");
 #define U13 "uuuuuuuuuuuuu"
@@ -318,14 +357,16 @@ static void test_without(void **state)
         }
 }
 
-/* To the last byte. An entry without room is left out whole, and that of a bridge that is plugged in comes first. */
+/* To the last byte. An entry without room is left out whole, and that of a bridge that is plugged
+ * in comes first. */
 static void test_fit(void **state)
 {
         static const char long_ones[] =
                 "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,";
         static const struct facts there = {.vid = 0x5555, .pid = 0x5555};
         static const struct {
-                const char *last, *fits, *left; /* behind the long ones; what of it fits; what does not */
+                const char *last, *fits,
+                        *left; /* behind the long ones; what of it fits; what does not */
         } table[] = {
                 {"4444:4444:abc", "4444:4444:abc", NULL},
                 {"4444:4444:abcd", "", "4444:4444:abcd"},
@@ -339,7 +380,8 @@ static void test_fit(void **state)
                 char string[512], wanted[512];
 
                 (void) snprintf(string, sizeof(string), "%s%s", long_ones, table[i].last);
-                (void) snprintf(wanted, sizeof(wanted), "1209:5a5a:u,%s%s", long_ones, table[i].fits);
+                (void) snprintf(wanted, sizeof(wanted), "1209:5a5a:u,%s%s", long_ones,
+                                table[i].fits);
                 if (!*table[i].fits)
                         wanted[strlen(wanted) - 1] = '\0';
                 assert_int_equal(quirks_fit("1209:5a5a:u", string, NULL, 0, ret, &left), 0);
@@ -358,10 +400,11 @@ static void test_fit(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_find),          cmocka_unit_test(test_kernel),  cmocka_unit_test(test_entry),
-                cmocka_unit_test(test_longest_entry), cmocka_unit_test(test_prepend), cmocka_unit_test(test_remove),
-                cmocka_unit_test(test_fit),           cmocka_unit_test(test_without), cmocka_unit_test(test_entry_of),
-                cmocka_unit_test(test_next),
+                cmocka_unit_test(test_find),     cmocka_unit_test(test_kernel),
+                cmocka_unit_test(test_entry),    cmocka_unit_test(test_longest_entry),
+                cmocka_unit_test(test_prepend),  cmocka_unit_test(test_remove),
+                cmocka_unit_test(test_fit),      cmocka_unit_test(test_without),
+                cmocka_unit_test(test_entry_of), cmocka_unit_test(test_next),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,10 +15,10 @@
 #define ON_UAS .driver = DRIVER_UAS
 #define FORCED(p) .policy = (p), .policy_forced = true, .policy_source = POLICY_BY_USER
 
-#define assert_case(name, condition)                                                                                             \
-        do {                                                                                                                     \
-                if (!(condition))                                                                                                \
-                        fail_msg("%s: %s", name, #condition);                                                                    \
+#define assert_case(name, condition)                                                               \
+        do {                                                                                       \
+                if (!(condition))                                                                  \
+                        fail_msg("%s: %s", name, #condition);                                      \
         } while (0)
 
 #define OK UASD_EXIT_OK
@@ -92,16 +92,18 @@ static const struct {
         /* clang-format on */
 };
 
-static void check(const struct refusal *r, const struct refusal *forced, enum uasd_exit code, enum uasd_exit code_forced,
-                  enum reason reason, const char *row)
+static void check(const struct refusal *r, const struct refusal *forced, enum uasd_exit code,
+                  enum uasd_exit code_forced, enum reason reason, const char *row)
 {
         assert_case(row, r->code == code && forced->code == code_forced);
         if (code == OK)
                 return;
-        assert_case(row, r->reason == reason && r->force_helps == (code_forced == OK) && !forced->force_helps);
-        assert_case(row, streq(refusal_text(r), reason == REASON_POLICY || reason == REASON_POLICY_IGNORE
-                                                        ? "Its policy was set with force."
-                                                        : reason_sentence(reason)));
+        assert_case(row, r->reason == reason && r->force_helps == (code_forced == OK) &&
+                                 !forced->force_helps);
+        assert_case(row,
+                    streq(refusal_text(r), reason == REASON_POLICY || reason == REASON_POLICY_IGNORE
+                                                   ? "Its policy was set with force."
+                                                   : reason_sentence(reason)));
 }
 
 static void of_switch(void **state)
@@ -111,7 +113,8 @@ static void of_switch(void **state)
 
                 refuse_switch(&switches[i].f, switches[i].target, false, &r);
                 refuse_switch(&switches[i].f, switches[i].target, true, &forced);
-                check(&r, &forced, switches[i].code, switches[i].forced, switches[i].reason, switches[i].what);
+                check(&r, &forced, switches[i].code, switches[i].forced, switches[i].reason,
+                      switches[i].what);
         }
 }
 
@@ -122,7 +125,8 @@ static void of_policy(void **state)
 
                 refuse_policy(&policies[i].f, policies[i].policy, false, &r);
                 refuse_policy(&policies[i].f, policies[i].policy, true, &forced);
-                check(&r, &forced, policies[i].code, policies[i].forced, policies[i].reason, policies[i].what);
+                check(&r, &forced, policies[i].code, policies[i].forced, policies[i].reason,
+                      policies[i].what);
         }
 }
 
@@ -143,7 +147,8 @@ static void kept(void **state)
                         f.override_forced = force;
                         decide(&f, &d);
                         assert_case(switches[i].what, d.target == switches[i].target ||
-                                                              (d.target == DRIVER_NONE && f.driver == switches[i].target));
+                                                              (d.target == DRIVER_NONE &&
+                                                               f.driver == switches[i].target));
                 }
 }
 

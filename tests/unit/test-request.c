@@ -4,7 +4,8 @@
 #include "common/exit-codes.h"
 #include "unit.h"
 
-/* Whether a request has ended, with which status, and whether the earlier override applies again. */
+/* Whether a request has ended, with which status, and whether the earlier override applies again.
+ */
 static const struct {
         const char *what;
         enum state state;
@@ -52,11 +53,14 @@ static void test_ended(void **state)
                 l.disk.facts.driver = ends[i].driver;
                 l.disk.outcome.code = ends[i].code;
                 (void) copy_string(l.disk.outcome.step, sizeof(l.disk.outcome.step), "verify");
-                (void) copy_string(l.disk.outcome.text, sizeof(l.disk.outcome.text), "as the switch said");
+                (void) copy_string(l.disk.outcome.text, sizeof(l.disk.outcome.text),
+                                   "as the switch said");
                 l.cancelled = ends[i].cancelled;
                 ended = request_ended(&l, ends[i].to, &end);
-                if (ended != ends[i].ended || (ended && (end.code != ends[i].exit || end.undo != ends[i].undo)))
-                        fail_msg("%s: ended %i, code %i, undo %i", ends[i].what, ended, end.code, end.undo);
+                if (ended != ends[i].ended ||
+                    (ended && (end.code != ends[i].exit || end.undo != ends[i].undo)))
+                        fail_msg("%s: ended %i, code %i, undo %i", ends[i].what, ended, end.code,
+                                 end.undo);
                 if (ended && ends[i].code >= 0) {
                         assert_string_equal(end.step, "verify");
                         assert_string_equal(end.text, "as the switch said");
@@ -101,17 +105,21 @@ static void test_cancelled(void **state)
                 l.disk.facts = cancels[i].f;
                 l.disk.facts.override_forced = true;
                 l.disk.decision.target = cancels[i].target;
-                cancel = request_cancel_event(&l, cancels[i].requested, cancels[i].overridden, true);
+                cancel =
+                        request_cancel_event(&l, cancels[i].requested, cancels[i].overridden, true);
                 assert_int_equal(cancel.type, EVENT_CANCEL);
-                if (cancel.target != cancels[i].stays || cancel.force != (cancels[i].stays != DRIVER_NONE))
-                        fail_msg("%s: %i, forced %i", cancels[i].what, (int) cancel.target, cancel.force);
+                if (cancel.target != cancels[i].stays ||
+                    cancel.force != (cancels[i].stays != DRIVER_NONE))
+                        fail_msg("%s: %i, forced %i", cancels[i].what, (int) cancel.target,
+                                 cancel.force);
                 disk_done(&l.disk);
         }
 }
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_ended), cmocka_unit_test(test_cancelled)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_ended),
+                                           cmocka_unit_test(test_cancelled)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,8 @@
 #include "common/util.h"
 #include "core/smart.h"
 
-#define HEAD                                                                                                                     \
-        "Drive found in smartmontools Database.  Drive identity strings:\nMODEL:              "                                  \
+#define HEAD                                                                                       \
+        "Drive found in smartmontools Database.  Drive identity strings:\nMODEL:              "    \
         "0x174c:0x2362\nFIRMWARE:           (any)\n"
 
 static const struct {
@@ -46,7 +46,8 @@ static void test_types(void **state)
                 char type[SMART_TYPE_MAX] = "-";
                 enum smart_lookup found = smart_type_parse(types[i].text, type);
 
-                if (found != (types[i].type ? SMART_FOUND : types[i].none) || !streq(type, types[i].type ?: "-"))
+                if (found != (types[i].type ? SMART_FOUND : types[i].none) ||
+                    !streq(type, types[i].type ?: "-"))
                         fail_msg("%s: %d %s", types[i].what, (int) found, type);
         }
 }
@@ -87,8 +88,9 @@ static void test_why_not(void **state)
                  "it is leased, and its holder may be measuring it"},
                 /* clang-format on */
         };
-        static const enum state never[] = {STATE_HELD,   STATE_WAITING, STATE_SWITCHING, STATE_TRIAL,
-                                           STATE_FAILED, STATE_UNBOUND, STATE_IGNORED};
+        static const enum state never[] = {STATE_HELD,   STATE_WAITING, STATE_SWITCHING,
+                                           STATE_TRIAL,  STATE_FAILED,  STATE_UNBOUND,
+                                           STATE_IGNORED};
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 const char *why = smart_why_not(&table[i].c);
@@ -96,10 +98,12 @@ static void test_why_not(void **state)
                 assert_string_equal(why ?: "", table[i].why ?: "");
         }
         for (size_t i = 0; i < ELEMENTSOF(never); i++)
-                assert_non_null(smart_why_not(&(struct smart_case){never[i], VERDICT_GOOD, "", false, SMART_FOUND, true}));
+                assert_non_null(smart_why_not(&(struct smart_case){never[i], VERDICT_GOOD, "",
+                                                                   false, SMART_FOUND, true}));
 }
 
-/* Flag t: by the kernel's rule for Seagate under uas, by its table, or by an entry, which replaces all of these. */
+/* Flag t: by the kernel's rule for Seagate under uas, by its table, or by an entry, which replaces
+ * all of these. */
 static void test_ata_blocked(void **state)
 {
         static const struct {
@@ -118,7 +122,8 @@ static void test_ata_blocked(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 assert_row(i, smart_ata_blocked(&table[i].f, DRIVER_UAS) == table[i].uas);
-                assert_row(i, smart_ata_blocked(&table[i].f, DRIVER_USB_STORAGE) == table[i].usb_storage);
+                assert_row(i, smart_ata_blocked(&table[i].f, DRIVER_USB_STORAGE) ==
+                                      table[i].usb_storage);
         }
 }
 

@@ -8,8 +8,9 @@
 #define ON_UAS .facts = {.driver = DRIVER_UAS}
 #define ON_TRIAL .facts = {.driver = DRIVER_UAS, .trial_open = true}
 /* Distrusted, on uas, and wanted off uas. */
-#define FLEES                                                                                                                    \
-        .facts = {.driver = DRIVER_UAS, .distrusted = true}, .decision = {.target = DRIVER_USB_STORAGE, .rest = STATE_SETTLED}
+#define FLEES                                                                                      \
+        .facts = {.driver = DRIVER_UAS, .distrusted = true},                                       \
+        .decision = {.target = DRIVER_USB_STORAGE, .rest = STATE_SETTLED}
 #define ROLLED_BACK .outcome = {.code = UASD_EXIT_ROLLED_BACK}
 
 static const struct {
@@ -34,7 +35,8 @@ static const struct {
         {{ON_TRIAL, .decision = {.rest = STATE_IGNORED}}, {}, STATE_IGNORED},
         {{ON_UAS, SETTLED}, {}, STATE_SETTLED},
         {{.facts = {.driver = DRIVER_USB_STORAGE, .trial_open = true}, SETTLED}, {}, STATE_SETTLED},
-        /* A disk that could not leave uas has failed. Another disk that was rolled back is settled where it is. */
+        /* A disk that could not leave uas has failed. Another disk that was rolled back is settled
+           where it is. */
         {{FLEES, ROLLED_BACK}, {}, STATE_FAILED},
         {{FLEES}, {}, STATE_SETTLED},
         {{ON_UAS, SETTLED, ROLLED_BACK}, {}, STATE_SETTLED},
@@ -45,7 +47,8 @@ static void test_table(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
                 if (state_derive(&table[i].disk, &table[i].standing) != table[i].state)
-                        fail_msg("row %zu: %s", i, state_to_string(state_derive(&table[i].disk, &table[i].standing)));
+                        fail_msg("row %zu: %s", i,
+                                 state_to_string(state_derive(&table[i].disk, &table[i].standing)));
 }
 
 int main(void)

@@ -190,8 +190,8 @@ static void test_stories(void **state)
 
                         trouble_take(&t, s->sign, s->at * SEC, &f);
                         if (f.finding != s->finding || f.blame != s->blame)
-                                fail_msg("%s: step %zu: finding %i, blame %i", stories[i].name, j, (int) f.finding,
-                                         (int) f.blame);
+                                fail_msg("%s: step %zu: finding %i, blame %i", stories[i].name, j,
+                                         (int) f.finding, (int) f.blame);
                 }
         }
 }
@@ -244,7 +244,8 @@ static void test_drivers(void **state)
         trouble_take(&t, &offline_sign, 310 * SEC, &f); /* reported once */
         assert_int_equal(f.finding, FINDING_NONE);
 
-        /* the reset line comes before the time-out is counted; the next command that hangs is another burst all the same */
+        /* the reset line comes before the time-out is counted; the next command that hangs is
+         * another burst all the same */
         t = (struct trouble){0};
         trouble_driver(&t, DRIVER_USB_STORAGE, TRUST_DISTRUSTED);
         trouble_take(&t, &reset_sign, 100 * SEC, &f);
@@ -284,11 +285,18 @@ static void test_drivers(void **state)
         assert_true(f.finding == FINDING_CLEARED && f.blame == BLAME_CABLE);
 }
 
-/* The disk reports a bad place, or the machine stands still: the bridge is not to blame for what happens around it. */
+/* The disk reports a bad place, or the machine stands still: the bridge is not to blame for what
+ * happens around it. */
 static void test_around(void **state)
 {
-        static const struct sign medium = {.blame = BLAME_DISK, .weight = WEIGHT_MEDIUM, .excuses = true, .what = "place"},
-                                 still = {.blame = BLAME_HOST, .weight = WEIGHT_AROUND, .excuses = true, .what = "still"};
+        static const struct sign medium = {.blame = BLAME_DISK,
+                                           .weight = WEIGHT_MEDIUM,
+                                           .excuses = true,
+                                           .what = "place"},
+                                 still = {.blame = BLAME_HOST,
+                                          .weight = WEIGHT_AROUND,
+                                          .excuses = true,
+                                          .what = "still"};
         struct trouble t;
         struct finding f;
 
@@ -302,7 +310,8 @@ static void test_around(void **state)
         assert_true(f.finding == FINDING_NOTED && f.blame == BLAME_BRIDGE);
 
         t = (struct trouble){0};
-        trouble_take(&t, &still, 100 * SEC, &f); /* a machine may stand still without harm to a disk */
+        trouble_take(&t, &still, 100 * SEC,
+                     &f); /* a machine may stand still without harm to a disk */
         assert_int_equal(f.finding, FINDING_NONE);
         trouble_take(&t, &abort_sign, 110 * SEC, &f);
         assert_true(f.finding == FINDING_BLAMED && f.blame == BLAME_HOST);
@@ -365,10 +374,14 @@ static void keep_and_take(const struct trouble *t, struct trouble *ret)
         }
 }
 
-/* The account is the same after it was stored and read. Nothing is reported again, nothing counts twice, and nothing is lost. */
+/* The account is the same after it was stored and read. Nothing is reported again, nothing counts
+ * twice, and nothing is lost. */
 static void test_kept(void **state)
 {
-        static const struct sign hung = {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .handling = true, .what = HUNG},
+        static const struct sign hung = {.blame = BLAME_BRIDGE,
+                                         .weight = WEIGHT_HIGH,
+                                         .handling = true,
+                                         .what = HUNG},
                                  reset = {.blame = BLAME_BRIDGE,
                                           .weight = WEIGHT_MEDIUM,
                                           .follows = true,
@@ -378,7 +391,9 @@ static void test_kept(void **state)
                                           .weight = WEIGHT_FATAL,
                                           .excuses = true,
                                           .what = "over-current at its port"},
-                                 cable = {.blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address"};
+                                 cable = {.blame = BLAME_CABLE,
+                                          .weight = WEIGHT_MEDIUM,
+                                          .what = "it did not take an address"};
         struct trouble t, again;
         struct finding f;
 
@@ -402,7 +417,8 @@ static void test_kept(void **state)
         assert_true(again.bursts[1].first == 100 * SEC && again.bursts[1].last == 102 * SEC);
         assert_string_equal(again.bursts[1].what, cable.what);
         assert_int_equal(again.timeouts, 3);
-        assert_true(again.excuse == 10 * SEC && again.excuse_blame == BLAME_POWER && streq(again.excuse_what, power.what));
+        assert_true(again.excuse == 10 * SEC && again.excuse_blame == BLAME_POWER &&
+                    streq(again.excuse_what, power.what));
         trouble_take(&again, &hung, 101 * SEC, &f);
         assert_int_equal(f.finding, FINDING_NONE);
         trouble_take(&again, &hung, 130 * SEC, &f);
@@ -456,7 +472,10 @@ static void test_not_kept(void **state)
 
 static void test_about(void **state)
 {
-        static const struct facts disk = {.port = "2-1.4", .busnum = 2, .devnum = 3, .controller_device = "0000:00:14.0"},
+        static const struct facts disk = {.port = "2-1.4",
+                                          .busnum = 2,
+                                          .devnum = 3,
+                                          .controller_device = "0000:00:14.0"},
                                   bare = {.port = "2-1"};
         static const struct {
                 struct sign sign;
@@ -478,11 +497,27 @@ static void test_about(void **state)
                 {{.place = PLACE_PORT, .name = "2-0", .blame = BLAME_HUB}, "", true},
                 {{.place = PLACE_PORT, .name = "1-0", .blame = BLAME_HUB}, "", false},
                 {{.place = PLACE_PORT, .name = "2-2", .blame = BLAME_HUB}, "", false},
-                {{.place = PLACE_DEVICE, .name = "2-1", .busnum = 2, .devnum = 2, .blame = BLAME_BRIDGE, .follows = true},
+                {{.place = PLACE_DEVICE,
+                  .name = "2-1",
+                  .busnum = 2,
+                  .devnum = 2,
+                  .blame = BLAME_BRIDGE,
+                  .follows = true},
                  "",
                  true},
-                {{.place = PLACE_DEVICE, .name = "2-1", .busnum = 2, .devnum = 2, .weight = WEIGHT_GONE}, "", false},
-                {{.place = PLACE_DEVICE, .name = "2-2", .busnum = 2, .devnum = 9, .blame = BLAME_BRIDGE, .follows = true},
+                {{.place = PLACE_DEVICE,
+                  .name = "2-1",
+                  .busnum = 2,
+                  .devnum = 2,
+                  .weight = WEIGHT_GONE},
+                 "",
+                 false},
+                {{.place = PLACE_DEVICE,
+                  .name = "2-2",
+                  .busnum = 2,
+                  .devnum = 9,
+                  .blame = BLAME_BRIDGE,
+                  .follows = true},
                  "",
                  false},
                 {{.place = PLACE_PORT, .name = "2-1.4", .blame = BLAME_POWER}, "", true},
@@ -497,7 +532,8 @@ static void test_about(void **state)
         struct sign own;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                assert_row(i, sign_about(&rows[i].sign, &disk, rows[i].host, &own) == rows[i].about);
+                assert_row(i,
+                           sign_about(&rows[i].sign, &disk, rows[i].host, &own) == rows[i].about);
         assert_false(sign_about(&(struct sign){.place = PLACE_CONTROLLER}, &bare, "", &own));
         /* a hub above it, and the root hub, which is a part of the controller */
         assert_true(sign_about(&(struct sign){.place = PLACE_DEVICE,
@@ -508,18 +544,24 @@ static void test_about(void **state)
                                               .follows = true},
                                &disk, "", &own) &&
                     own.blame == BLAME_HUB && own.excuses);
-        assert_true(sign_about(&(struct sign){.place = PLACE_PORT, .name = "2-0", .blame = BLAME_HUB}, &disk, "", &own));
+        assert_true(
+                sign_about(&(struct sign){.place = PLACE_PORT, .name = "2-0", .blame = BLAME_HUB},
+                           &disk, "", &own));
         assert_int_equal(own.blame, BLAME_CONTROLLER);
-        assert_true(sign_about(&(struct sign){.place = PLACE_PORT, .name = "2-1", .blame = BLAME_HUB}, &disk, "", &own));
+        assert_true(
+                sign_about(&(struct sign){.place = PLACE_PORT, .name = "2-1", .blame = BLAME_HUB},
+                           &disk, "", &own));
         assert_int_equal(own.blame, BLAME_HUB);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kept),    cmocka_unit_test(test_not_kept), cmocka_unit_test(test_stories),
-                cmocka_unit_test(test_pending), cmocka_unit_test(test_finding),  cmocka_unit_test(test_excuse),
-                cmocka_unit_test(test_about),   cmocka_unit_test(test_drivers),  cmocka_unit_test(test_around),
+                cmocka_unit_test(test_kept),    cmocka_unit_test(test_not_kept),
+                cmocka_unit_test(test_stories), cmocka_unit_test(test_pending),
+                cmocka_unit_test(test_finding), cmocka_unit_test(test_excuse),
+                cmocka_unit_test(test_about),   cmocka_unit_test(test_drivers),
+                cmocka_unit_test(test_around),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

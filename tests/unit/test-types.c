@@ -5,19 +5,19 @@
 #include "unit.h"
 
 /* Every value has its own name, and the name leads back to the value. */
-#define DEFINE_TEST(name, max)                                                                                                   \
-        static void test_##name(void **state)                                                                                    \
-        {                                                                                                                        \
-                for (int v = 0; v < (int) (max); v++) {                                                                          \
-                        const char *s = name##_to_string((enum name) v);                                                         \
-                        assert_non_null(s);                                                                                      \
-                        assert_true(*s);                                                                                         \
-                        assert_int_equal(name##_from_string(s), v);                                                              \
-                }                                                                                                                \
-                assert_null(name##_to_string((enum name)(max)));                                                                 \
-                assert_int_equal(name##_from_string("no such word"), -EINVAL);                                                   \
-                assert_int_equal(name##_from_string(""), -EINVAL);                                                               \
-                assert_int_equal(name##_from_string(NULL), -EINVAL);                                                             \
+#define DEFINE_TEST(name, max)                                                                     \
+        static void test_##name(void **state)                                                      \
+        {                                                                                          \
+                for (int v = 0; v < (int) (max); v++) {                                            \
+                        const char *s = name##_to_string((enum name) v);                           \
+                        assert_non_null(s);                                                        \
+                        assert_true(*s);                                                           \
+                        assert_int_equal(name##_from_string(s), v);                                \
+                }                                                                                  \
+                assert_null(name##_to_string((enum name)(max)));                                   \
+                assert_int_equal(name##_from_string("no such word"), -EINVAL);                     \
+                assert_int_equal(name##_from_string(""), -EINVAL);                                 \
+                assert_int_equal(name##_from_string(NULL), -EINVAL);                               \
         }
 
 DEFINE_TEST(driver, _DRIVER_MAX)
@@ -53,9 +53,11 @@ static void test_contract(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_driver),    cmocka_unit_test(test_policy),        cmocka_unit_test(test_policy_source),
-                cmocka_unit_test(test_state),     cmocka_unit_test(test_verdict),       cmocka_unit_test(test_reason),
-                cmocka_unit_test(test_user_kind), cmocka_unit_test(test_history_state), cmocka_unit_test(test_contract),
+                cmocka_unit_test(test_driver),        cmocka_unit_test(test_policy),
+                cmocka_unit_test(test_policy_source), cmocka_unit_test(test_state),
+                cmocka_unit_test(test_verdict),       cmocka_unit_test(test_reason),
+                cmocka_unit_test(test_user_kind),     cmocka_unit_test(test_history_state),
+                cmocka_unit_test(test_contract),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,8 @@ static void test_make_harmless(void **state)
                 {"USB 3.0 (x)", "USB 3.0 (x)"},
                 {"a\nb\t\x1b[31m\x7f", "a\\x0ab\\x09\\x1b[31m\\x7f"},
                 {"back\\slash", "back\\x5cslash"},
-                {"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe"},
+                {"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe",
+                 "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe"},
                 {"\xc3", "\\xc3"},   /* cut off */
                 {"\xc3(", "\\xc3("}, /* no continuation */
                 {"\x80", "\\x80"},   /* only a continuation */
@@ -87,15 +88,17 @@ static void test_make_harmless(void **state)
                 {"\xe2\x80\xae", "\\xe2\\x80\\xae"},          /* right-to-left override */
                 {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},          /* byte order mark */
                 {"\xf3\xa0\x80\xa0", "\\xf3\\xa0\\x80\\xa0"}, /* tag */
-                {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},          /* noncharacters: sd-bus rejects them */
+                {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"}, /* noncharacters: sd-bus rejects them */
                 {"\xef\xb7\x90", "\\xef\\xb7\\x90"},
                 {"\xf0\x9f\xbf\xbf", "\\xf0\\x9f\\xbf\\xbf"},
-                {"\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd", "\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd"}, /* their neighbours */
+                {"\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd",
+                 "\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd"}, /* their neighbours */
         };
         char ret[64], small[8];
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
-                assert_row(i, streq(make_harmless(table[i].s, ret, sizeof(ret)), table[i].harmless));
+                assert_row(i,
+                           streq(make_harmless(table[i].s, ret, sizeof(ret)), table[i].harmless));
         /* No character is cut in two. */
         assert_string_equal(make_harmless("abcdef\n", small, sizeof(small)), "abcdef");
         assert_string_equal(make_harmless("abcdef\xc3\xa4", small, sizeof(small)), "abcdef");
@@ -111,7 +114,8 @@ static void encode(uint32_t c, char ret[static 5])
                                                    : c < 0x10000 ? 6
                                                                  : 12) &
                                              0x3f)),
-                             (char) (0x80 | (c >> (c < 0x10000 ? 0 : 6) & 0x3f)), (char) (0x80 | (c & 0x3f))};
+                             (char) (0x80 | (c >> (c < 0x10000 ? 0 : 6) & 0x3f)),
+                             (char) (0x80 | (c & 0x3f))};
         size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 
         memcpy(ret, text, n);
@@ -121,15 +125,18 @@ static void encode(uint32_t c, char ret[static 5])
 /* The ends of each range that a terminal does not show as text, and their neighbours. */
 static void test_invisible(void **state)
 {
-        static const uint32_t hidden[] = {0x80,   0x9f,   0xad,   0x61c,  0x200b, 0x200f, 0x2028,  0x202a,  0x202e, 0x2060,
-                                          0x2066, 0x2069, 0x206f, 0xfeff, 0xfff0, 0xfffb, 0xe0000, 0xe0fff, 0xfdd0, 0xfdef},
-                              shown[] = {0xa0,   0xac,   0xae,   0x61b,  0x61d,  0x200a, 0x2010, 0x2027,
-                                         0x202f, 0x205f, 0x2070, 0xfefe, 0xff00, 0xffef, 0xfffc, 0xe1000};
+        static const uint32_t hidden[] = {0x80,   0x9f,   0xad,    0x61c,   0x200b, 0x200f, 0x2028,
+                                          0x202a, 0x202e, 0x2060,  0x2066,  0x2069, 0x206f, 0xfeff,
+                                          0xfff0, 0xfffb, 0xe0000, 0xe0fff, 0xfdd0, 0xfdef},
+                              shown[] = {0xa0,   0xac,   0xae,   0x61b,  0x61d,  0x200a,
+                                         0x2010, 0x2027, 0x202f, 0x205f, 0x2070, 0xfefe,
+                                         0xff00, 0xffef, 0xfffc, 0xe1000};
         char text[5], ret[32];
 
         for (size_t i = 0; i < ELEMENTSOF(hidden); i++) {
                 encode(hidden[i], text);
-                assert_row(i, strncmp(make_harmless(text, ret, sizeof(ret)), "\\x", 2) == 0 && strlen(ret) == 4 * strlen(text));
+                assert_row(i, strncmp(make_harmless(text, ret, sizeof(ret)), "\\x", 2) == 0 &&
+                                      strlen(ret) == 4 * strlen(text));
         }
         for (size_t i = 0; i < ELEMENTSOF(shown); i++) {
                 encode(shown[i], text);
@@ -154,7 +161,8 @@ static void test_harmless_sentence(void **state)
         char ret[64];
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
-                assert_row(i, streq(harmless_sentence(table[i].s, ret, sizeof(ret)), table[i].harmless));
+                assert_row(i, streq(harmless_sentence(table[i].s, ret, sizeof(ret)),
+                                    table[i].harmless));
 }
 
 static void test_parse_uint(void **state)
@@ -187,7 +195,8 @@ static void test_parse_uint(void **state)
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 unsigned long long v = 0;
 
-                assert_row(i, parse_uint(table[i].s, table[i].base, table[i].max, &v) == table[i].r);
+                assert_row(i,
+                           parse_uint(table[i].s, table[i].base, table[i].max, &v) == table[i].r);
                 assert_row(i, v == table[i].v);
         }
 }
@@ -221,7 +230,8 @@ static void test_cleanup(void **state)
 
 static void test_read(void **state)
 {
-        _cleanup_close_ int file = memfd_create("file", MFD_CLOEXEC), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        _cleanup_close_ int file = memfd_create("file", MFD_CLOEXEC),
+                            null = open("/dev/null", O_RDONLY | O_CLOEXEC);
         _cleanup_free_ char *text = NULL, *none = NULL;
         char room[8];
         int fds[2];

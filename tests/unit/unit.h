@@ -12,8 +12,8 @@
 #include "common/util.h"
 
 /* For tables: prints the row that failed. */
-#define assert_row(i, condition)                                                                                                 \
-        do {                                                                                                                     \
-                if (!(condition))                                                                                                \
-                        fail_msg("row %zu: %s", (size_t) (i), #condition);                                                       \
+#define assert_row(i, condition)                                                                   \
+        do {                                                                                       \
+                if (!(condition))                                                                  \
+                        fail_msg("row %zu: %s", (size_t) (i), #condition);                         \
         } while (0)

@@ -36,7 +36,8 @@ static void driven(struct replayed *d, enum driver driver)
         trouble_driver(&d->account, driver, d->account.trust);
 }
 
-/* uas does not name the port of its host. It takes disks in the order in which the kernel has found them. */
+/* uas does not name the port of its host. It takes disks in the order in which the kernel has found
+ * them. */
 static struct replayed *oldest_fresh(struct replay *r)
 {
         for (size_t i = 0; i < r->n; i++)
@@ -54,8 +55,8 @@ static struct replayed *by_host(struct replay *r, const char *host)
 }
 
 /*
- * The disk of a SCSI host that uas has. If the log does not say which it is, it is the only disk, or a disk of its own that has
- * the name of the host.
+ * The disk of a SCSI host that uas has. If the log does not say which it is, it is the only disk,
+ * or a disk of its own that has the name of the host.
  */
 static struct replayed *of_uas(struct replay *r, const char *host)
 {
@@ -82,11 +83,12 @@ static bool is_port(const char *s)
 {
         size_t n = strlen(s);
 
-        return s[strspn(s, "0123456789")] == '-' && isdigit((unsigned char) s[0]) && isdigit((unsigned char) s[n - 1]) &&
-               s[strspn(s, "0123456789-.")] == '\0';
+        return s[strspn(s, "0123456789")] == '-' && isdigit((unsigned char) s[0]) &&
+               isdigit((unsigned char) s[n - 1]) && s[strspn(s, "0123456789-.")] == '\0';
 }
 
-/* The words that name a port begin after the first blank of the text, and end at a colon: that of the port, or of an interface.
+/* The words that name a port begin after the first blank of the text, and end at a colon: that of
+ * the port, or of an interface.
  */
 static bool port_in(const char *text, char *ret, size_t size)
 {
@@ -112,7 +114,9 @@ static void learn_host(struct replay *r, const char *text)
                 char name[PORT_MAX];
                 size_t n = strcspn(text + port + 1, ":");
 
-                d = copy_part(name, sizeof(name), text + port + 1, n) && is_port(name) ? by_port(r, name, true) : NULL;
+                d = copy_part(name, sizeof(name), text + port + 1, n) && is_port(name)
+                            ? by_port(r, name, true)
+                            : NULL;
         } else if (streq(driver, "uas") && !text[port])
                 d = oldest_fresh(r) ?: of_uas(r, host);
         else
@@ -130,7 +134,8 @@ static void learn_device(struct replay *r, const char *text, const char *port)
         bool is_new = what && startswith(what, ": new ");
         struct replayed *d;
 
-        if (!number || !what || (!is_new && !startswith(what, ": reset ")) || !(d = by_port(r, port, true)))
+        if (!number || !what || (!is_new && !startswith(what, ": reset ")) ||
+            !(d = by_port(r, port, true)))
                 return;
         d->facts.devnum = (unsigned) strtoul(number + strlen(" USB device number "), NULL, 10);
         if (is_new) {
@@ -150,7 +155,9 @@ static void learn_controller(struct replay *r, const char *text)
                 return;
         name[strlen(name) - 1] = '\0';
         (void) copy_string(r->controller, sizeof(r->controller), name);
-        number = bus ? strtoul(bus + strlen(": new USB bus registered, assigned bus number "), NULL, 10) : 0;
+        number = bus ? strtoul(bus + strlen(": new USB bus registered, assigned bus number "), NULL,
+                               10)
+                     : 0;
         if (number > 0 && number <= BUSES_MAX)
                 (void) copy_string(r->buses[number], sizeof(r->buses[number]), name);
 }
@@ -166,10 +173,12 @@ static void learn(struct replay *r, const char *text)
                 return;
         if (startswith(text, "usb "))
                 learn_device(r, text, port);
-        else if (startswith(text, "usb-storage ") && strstr(text, ": USB Mass Storage device detected")) {
+        else if (startswith(text, "usb-storage ") &&
+                 strstr(text, ": USB Mass Storage device detected")) {
                 if ((d = by_port(r, port, true)))
                         driven(d, DRIVER_USB_STORAGE);
-        } else if (!startswith(text, "uas ") && !startswith(text, "usb-storage ") && (d = by_port(r, port, false))) {
+        } else if (!startswith(text, "uas ") && !startswith(text, "usb-storage ") &&
+                   (d = by_port(r, port, false))) {
                 d->fresh = false;
                 d->other = !d->drives;
         }
@@ -191,7 +200,8 @@ static void add_fields(struct replay *r, struct kmsg *k)
         } else if (startswith(k->text, "usb ") && port_in(k->text, port, sizeof(port))) {
                 (void) copy_string(k->subsystem, sizeof(k->subsystem), "usb");
                 d = by_port(r, port, false);
-                if (d && d->facts.devnum > 0 && d->facts.devnum <= 128 && d->facts.busnum > 0 && !strstr(k->text, ": new "))
+                if (d && d->facts.devnum > 0 && d->facts.devnum <= 128 && d->facts.busnum > 0 &&
+                    !strstr(k->text, ": new "))
                         (void) snprintf(k->device, sizeof(k->device), "c189:%u",
                                         (d->facts.busnum - 1) * 128 + d->facts.devnum - 1);
                 else
@@ -199,18 +209,21 @@ static void add_fields(struct replay *r, struct kmsg *k)
         } else if (port_in(k->text, port, sizeof(port))) {
                 (void) copy_string(k->subsystem, sizeof(k->subsystem), "usb");
                 (void) snprintf(k->device, sizeof(k->device), "+usb:%s:1.0", port);
-        } else if (sscanf(k->text, "%*[a-z_-] %63[^ ]", name) == 1 && name[strlen(name) - 1] == ':') {
+        } else if (sscanf(k->text, "%*[a-z_-] %63[^ ]", name) == 1 &&
+                   name[strlen(name) - 1] == ':') {
                 name[strlen(name) - 1] = '\0';
                 if (!strpbrk(name, ".:")) /* "usb2-port1" */
                         return;
-                (void) copy_string(k->subsystem, sizeof(k->subsystem), strchr(name, ':') ? "pci" : "platform");
+                (void) copy_string(k->subsystem, sizeof(k->subsystem),
+                                   strchr(name, ':') ? "pci" : "platform");
                 (void) snprintf(k->device, sizeof(k->device), "+%s:%.40s", k->subsystem, name);
         }
 }
 
 static void weigh(struct replay *r, struct replayed *d, const struct sign *s, const struct kmsg *k)
 {
-        static const enum findings severity[] = {FINDING_NONE, FINDING_NOTED, FINDING_BLAMED, FINDING_BROKEN, FINDING_CLEARED};
+        static const enum findings severity[] = {FINDING_NONE, FINDING_NOTED, FINDING_BLAMED,
+                                                 FINDING_BROKEN, FINDING_CLEARED};
         struct finding f;
         size_t now = 0, before = 0;
 
@@ -229,7 +242,8 @@ static void weigh(struct replay *r, struct replayed *d, const struct sign *s, co
         }
 }
 
-/* A log may not show to which controller the bus of a disk belongs. Then it is the last one, unless that is known to have others.
+/* A log may not show to which controller the bus of a disk belongs. Then it is the last one, unless
+ * that is known to have others.
  */
 static const char *controller_of(const struct replay *r, const struct replayed *d)
 {
@@ -252,14 +266,16 @@ void replay_take(struct replay *r, struct kmsg *k)
                 return;
         if (s.excuses && (s.place == PLACE_CONTROLLER || s.place == PLACE_MACHINE))
                 r->excuse = *k;
-        /* Other hosts may be of SATA or iSCSI: only a message of uas shows that it is one of USB. */
+        /* Other hosts may be of SATA or iSCSI: only a message of uas shows that it is one of USB.
+         */
         if (s.place == PLACE_HOST && strstr(k->text, "uas"))
                 (void) of_uas(r, s.name);
         for (size_t i = 0; i < r->n; i++) {
                 struct replayed *d = r->disks + i;
 
                 if (!d->facts.controller_device[0])
-                        (void) copy_string(d->facts.controller_device, sizeof(d->facts.controller_device), controller_of(r, d));
+                        (void) copy_string(d->facts.controller_device,
+                                           sizeof(d->facts.controller_device), controller_of(r, d));
                 if (!d->other && sign_about(&s, &d->facts, d->host, &own))
                         weigh(r, d, &own, k);
         }
@@ -271,20 +287,23 @@ bool replay_directive(struct replay *r, const char *line)
         unsigned bus, dev;
         struct replayed *d;
 
-        if (sscanf(line, "#driver %31s %63s", port, word) == 2 && is_port(port) && (d = by_port(r, port, true))) {
+        if (sscanf(line, "#driver %31s %63s", port, word) == 2 && is_port(port) &&
+            (d = by_port(r, port, true))) {
                 int driver = driver_from_string(word);
 
                 if (driver == DRIVER_UAS || driver == DRIVER_USB_STORAGE)
                         driven(d, (enum driver) driver);
-        } else if (sscanf(line, "#dev %31[0-9.-]=%u", port, &dev) == 2 && is_port(port) && (d = by_port(r, port, true)))
+        } else if (sscanf(line, "#dev %31[0-9.-]=%u", port, &dev) == 2 && is_port(port) &&
+                   (d = by_port(r, port, true)))
                 d->facts.devnum = dev;
-        else if (sscanf(line, "#facts %15s %31s %u %u %63s", host, port, &bus, &dev, word) == 5 && is_port(port) &&
-                 (d = by_port(r, port, true))) {
+        else if (sscanf(line, "#facts %15s %31s %u %u %63s", host, port, &bus, &dev, word) == 5 &&
+                 is_port(port) && (d = by_port(r, port, true))) {
                 d->drives = true;
                 d->facts.busnum = bus;
                 d->facts.devnum = dev;
                 (void) copy_string(d->host, sizeof(d->host), host);
-                (void) copy_string(d->facts.controller_device, sizeof(d->facts.controller_device), word);
+                (void) copy_string(d->facts.controller_device, sizeof(d->facts.controller_device),
+                                   word);
         }
         return line[0] == '#';
 }

@@ -24,7 +24,8 @@ static void clean(char *line)
         *to = '\0';
 }
 
-/* Reads up to six digits behind a point or comma. Returns the end; without a fraction that is the start. */
+/* Reads up to six digits behind a point or comma. Returns the end; without a fraction that is the
+ * start. */
 static const char *take_fraction(const char *s, usec_t *usec)
 {
         usec_t unit = USEC_PER_SEC;
@@ -52,8 +53,8 @@ static const char *take_seconds(const char *s, usec_t *ret)
 static const char *take_date(const char *s, usec_t *ret)
 {
         static const char *const formats[] = {
-                "%Y-%m-%dT%H:%M:%S",    /* journalctl -o short-iso, dmesg --time-format=iso, rsyslog */
-                "%b %d %H:%M:%S",       /* journalctl, syslog */
+                "%Y-%m-%dT%H:%M:%S", /* journalctl -o short-iso, dmesg --time-format=iso, rsyslog */
+                "%b %d %H:%M:%S",    /* journalctl, syslog */
                 "%a %b %d %H:%M:%S %Y", /* dmesg -T */
                 "%a %Y-%m-%d %H:%M:%S", /* journalctl -o short-full */
                 "%b %d %H:%M",          /* dmesg -e */
@@ -73,7 +74,8 @@ static const char *take_date(const char *s, usec_t *ret)
 
 /* ---- JSON ---- */
 
-/* Copies the text of a member. A value cannot contain '"NAME":"', because JSON escapes its quotation marks. */
+/* Copies the text of a member. A value cannot contain '"NAME":"', because JSON escapes its
+ * quotation marks. */
 static bool take_member(const char *line, const char *name, char *ret, size_t size)
 {
         char key[48];
@@ -131,7 +133,8 @@ static bool read_json(struct reader *r, const char *line, struct kmsg *ret)
 
 /* ---- text ---- */
 
-/* "HOST kernel: MESSAGE". Returns the message; NULL: another program has written it, or it has no such head. */
+/* "HOST kernel: MESSAGE". Returns the message; NULL: another program has written it, or it has no
+ * such head. */
 static const char *behind_kernel(const char *s, bool *program)
 {
         const char *colon = strstr(s, ": "), *word = colon;
@@ -148,7 +151,8 @@ static const char *behind_kernel(const char *s, bool *program)
         return NULL;
 }
 
-/* "[    2.000000] ", also "[    2.000000 <    0.100000>] ", "[  +0.100000] " and "[Mar 3 10:00] ". Returns what follows. */
+/* "[    2.000000] ", also "[    2.000000 <    0.100000>] ", "[  +0.100000] " and "[Mar 3 10:00] ".
+ * Returns what follows. */
 static const char *take_bracket(struct reader *r, const char *bracket)
 {
         const char *s = bracket + 1 + strspn(bracket + 1, " "), *end = strchr(s, ']');
@@ -166,7 +170,8 @@ static const char *take_bracket(struct reader *r, const char *bracket)
         return end + 1;
 }
 
-/* The level of the message stands before it: "<6>", or "kern  :info  : ". Returns false for one of a program. */
+/* The level of the message stands before it: "<6>", or "kern  :info  : ". Returns false for one of
+ * a program. */
 static bool is_of_kernel(const char *line)
 {
         char facility[16], level[16];
@@ -174,7 +179,8 @@ static bool is_of_kernel(const char *line)
 
         if (sscanf(line, "<%u>", &priority) == 1)
                 return priority < 8;
-        return sscanf(line, "%15[a-z] :%15[a-z] :", facility, level) != 2 || streq(facility, "kern");
+        return sscanf(line, "%15[a-z] :%15[a-z] :", facility, level) != 2 ||
+               streq(facility, "kern");
 }
 
 static const char *read_text(struct reader *r, const char *line)
@@ -185,11 +191,13 @@ static const char *read_text(struct reader *r, const char *line)
 
         if (!is_of_kernel(line))
                 return NULL;
-        if ((rest = take_date(line, &usec)) || ((rest = take_seconds(line, &usec)) && rest - line > 9 && *rest == ' ')) {
+        if ((rest = take_date(line, &usec)) ||
+            ((rest = take_seconds(line, &usec)) && rest - line > 9 && *rest == ' ')) {
                 dated = true;
                 message = behind_kernel(rest, &program);
                 /* dmesg has a comma before the fraction, and no host. */
-                if (!message && strcspn(line, ",") < (size_t) (rest - line) && (message = strchr(rest, ' ')))
+                if (!message && strcspn(line, ",") < (size_t) (rest - line) &&
+                    (message = strchr(rest, ' ')))
                         message++;
                 if (!message)
                         return NULL;

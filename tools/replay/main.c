@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads a kernel log, and prints what uasd notes and decides for each disk in it. Built and run by tools/replay-log. */
+/* Reads a kernel log, and prints what uasd notes and decides for each disk in it. Built and run by
+ * tools/replay-log. */
 #include "replay.h"
 
 static const char help[] =
@@ -61,10 +62,12 @@ static void print_result(const struct replay *r, bool json)
                 if ((!d->drives || !strchr(d->facts.port, '-')) && d->worst == FINDING_NONE)
                         continue;
                 if (json)
-                        printf("%s{\"port\":\"%s\",\"verdict\":\"%s\",\"cause\":\"%s\"}", n++ > 0 ? "," : "", d->facts.port,
-                               verdict(d), blame_to_string(d->blame ?: BLAME_UNKNOWN));
+                        printf("%s{\"port\":\"%s\",\"verdict\":\"%s\",\"cause\":\"%s\"}",
+                               n++ > 0 ? "," : "", d->facts.port, verdict(d),
+                               blame_to_string(d->blame ?: BLAME_UNKNOWN));
                 else
-                        printf("%s: %s%s%s\n", d->facts.port, verdict(d), d->blame ? ", to blame: " : "",
+                        printf("%s: %s%s%s\n", d->facts.port, verdict(d),
+                               d->blame ? ", to blame: " : "",
                                d->blame ? blame_sentence(d->blame) : "");
         }
         if (json)
@@ -112,24 +115,32 @@ static int run(const char *file, bool json)
                         replay_take(&replay, &k);
         }
         if (reader.refused) {
-                (void) fprintf(stderr, "replay-log: %s is made by journalctl -o %s. Make it with -o json.\n", file,
-                               reader.refused);
+                (void) fprintf(
+                        stderr,
+                        "replay-log: %s is made by journalctl -o %s. Make it with -o json.\n", file,
+                        reader.refused);
                 return 1;
         }
         if (reader.other && reader.records == 0) {
-                (void) fprintf(stderr, "replay-log: %s has no message of the kernel. Make it with dmesg or journalctl -k.\n",
-                               file);
+                (void) fprintf(
+                        stderr,
+                        "replay-log: %s has no message of the kernel. Make it with dmesg or journalctl -k.\n",
+                        file);
                 return 1;
         }
         if (reader.records > 0 && !reader.timed)
-                (void) fprintf(stderr, "replay-log: %s has no times, so all messages count as one moment.\n", file);
+                (void) fprintf(
+                        stderr,
+                        "replay-log: %s has no times, so all messages count as one moment.\n",
+                        file);
         print_result(&replay, json);
         return 0;
 }
 
 static int usage(void)
 {
-        (void) fputs("usage: replay-log [--json] FILE (-: standard input), or replay-log --help\n", stderr);
+        (void) fputs("usage: replay-log [--json] FILE (-: standard input), or replay-log --help\n",
+                     stderr);
         return 2;
 }
 

@@ -10,7 +10,8 @@ struct reader {
         bool timed;          /* a line had a time */
         bool other;          /* a line was no message of the kernel */
         size_t records;      /* number of messages of the kernel */
-        const char *refused; /* the option of journalctl that has made this text, which cannot be read; NULL: none */
+        const char *refused; /* the option of journalctl that has made this text, which cannot be
+                                read; NULL: none */
 };
 
 /* Reads a line, and changes it. Returns true if it is a message of the kernel. */
@@ -22,7 +23,8 @@ bool line_read(struct reader *r, char *line, struct kmsg *ret);
 #define BUSES_MAX 64
 
 struct replayed {
-        struct facts facts; /* port: that of the SCSI host ("host3"), if the log does not show the port */
+        struct facts facts; /* port: that of the SCSI host ("host3"), if the log does not show the
+                               port */
         char host[16];
         bool drives; /* a storage driver has it */
         bool fresh;  /* new, and no driver has taken it yet; too fast for a keyboard */
@@ -37,9 +39,11 @@ struct replay {
         size_t n;
         char controller[64];           /* the last that the log names */
         char buses[BUSES_MAX + 1][64]; /* the controller of each bus */
-        struct kmsg excuse;            /* the last record that excuses all disks of a controller or of the machine */
-        bool without_uas;              /* the log has no message of uas */
-        void (*found)(const struct replayed *d, const struct finding *f, usec_t usec); /* may be NULL */
+        struct kmsg excuse; /* the last record that excuses all disks of a controller or of the
+                               machine */
+        bool without_uas;   /* the log has no message of uas */
+        void (*found)(const struct replayed *d, const struct finding *f,
+                      usec_t usec); /* may be NULL */
 };
 
 /* log: the whole text. */

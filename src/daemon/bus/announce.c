@@ -65,11 +65,11 @@ static sd_bus *bus_next(const struct manager *m, size_t *i)
                         bus = b->system;
         return bus;
 }
-#define EMIT(m, emit, ...)                                                                                                       \
-        do {                                                                                                                     \
-                sd_bus *_bus;                                                                                                    \
-                for (size_t _i = 0; (_bus = bus_next((m), &_i));)                                                                \
-                        (void) emit(_bus, __VA_ARGS__);                                                                          \
+#define EMIT(m, emit, ...)                                                                         \
+        do {                                                                                       \
+                sd_bus *_bus;                                                                      \
+                for (size_t _i = 0; (_bus = bus_next((m), &_i));)                                  \
+                        (void) emit(_bus, __VA_ARGS__);                                            \
         } while (0)
 
 /* The new values of all properties that make a signal. */
@@ -85,7 +85,8 @@ void bus_disk_added(struct entry *e)
         _cleanup_free_ char *path = bus_disk_path(e);
 
         EMIT(e->manager, sd_bus_emit_interfaces_added, path, UASD_BUS_DISK, NULL);
-        e->announced = true; /* before it, users_cache_refresh() searches only the users of this disk */
+        e->announced =
+                true; /* before it, users_cache_refresh() searches only the users of this disk */
 }
 
 void bus_disk_removed(struct entry *e)
@@ -155,8 +156,9 @@ void bus_request_done(struct entry *e, int code, const char *step, const char *t
         e->request.code = code < 0 ? UASD_EXIT_FAILED : code;
         (void) copy_string(e->request.step, sizeof(e->request.step), step);
         job_changed(e);
-        EMIT(e->manager, sd_bus_emit_signal, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", bus_job_path(e, path),
-             e->life.disk.facts.interface, e->request.code, step, harmless_sentence(text, harmless, sizeof(harmless)));
+        EMIT(e->manager, sd_bus_emit_signal, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss",
+             bus_job_path(e, path), e->life.disk.facts.interface, e->request.code, step,
+             harmless_sentence(text, harmless, sizeof(harmless)));
         e->request.number = 0;
         e->request.pending = false;
         EMIT(e->manager, sd_bus_emit_interfaces_removed, path, UASD_BUS_JOB, NULL);

@@ -19,7 +19,8 @@ struct bus {
         struct manager *manager;
         sd_bus *system;
         struct later rejoin;
-        int join_error; /* that of the last try to join the system bus, which was reported; 0: none */
+        int join_error; /* that of the last try to join the system bus, which was reported; 0: none
+                         */
         sd_bus *peers[PEERS_MAX];
 };
 
@@ -27,8 +28,8 @@ struct bus {
 void bus_start(struct manager *m);
 
 /*
- * Appends a string from outside. D-Bus accepts only UTF-8: one invalid property would keep all clients from the list of disks.
- * Names in it may be harmless already.
+ * Appends a string from outside. D-Bus accepts only UTF-8: one invalid property would keep all
+ * clients from the list of disks. Names in it may be harmless already.
  */
 int bus_append_text(sd_bus_message *m, const char *s);
 /* Returns the path of a disk, to be freed; NULL without memory. */
@@ -42,7 +43,8 @@ void bus_disk_added(struct entry *e);
 void bus_disk_removed(struct entry *e);
 void bus_disk_changed(struct entry *e);
 void bus_inhibitors_changed(struct manager *m);
-/* For the request of an entry with a number: it was added, its state may have changed, a step has begun, it has ended. */
+/* For the request of an entry with a number: it was added, its state may have changed, a step has
+ * begun, it has ended. */
 void bus_request_added(struct entry *e);
 void bus_request_changed(struct entry *e);
 void bus_request_step(struct entry *e, const char *step);

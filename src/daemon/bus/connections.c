@@ -15,13 +15,13 @@
 #define REJOIN_USEC (5 * USEC_PER_SEC)
 
 /*
- * The same objects on the system bus, once there is one, and peer to peer on /run/uasd/private for root. Root may need uasd in a
- * boot that waits for a held disk, long before D-Bus.
+ * The same objects on the system bus, once there is one, and peer to peer on /run/uasd/private for
+ * root. Root may need uasd in a boot that waits for a held disk, long before D-Bus.
  */
 
 /*
- * Nothing is flushed at the exit of the event loop. Unsent messages are for a client that does not read, and a flush would keep
- * uasd from stopping.
+ * Nothing is flushed at the exit of the event loop. Unsent messages are for a client that does not
+ * read, and a flush would keep uasd from stopping.
  */
 static int bus_attach(struct bus *b, sd_bus *bus)
 {
@@ -83,8 +83,9 @@ static int bus_connect(struct bus *b, sd_bus **ret)
         r = bus_objects_add(bus, b->manager);
         if (r < 0)
                 return r;
-        r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.DBus.Local", NULL, "org.freedesktop.DBus.Local", "Disconnected",
-                                      bus_on_left, NULL, b);
+        r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.DBus.Local", NULL,
+                                      "org.freedesktop.DBus.Local", "Disconnected", bus_on_left,
+                                      NULL, b);
         if (r < 0)
                 return r;
         r = sd_bus_request_name_async(bus, NULL, UASD_BUS_NAME, 0, bus_on_name, b);
@@ -98,7 +99,8 @@ static int bus_connect(struct bus *b, sd_bus **ret)
 }
 
 /*
- * If the bus does not accept a connection now, for example because many others connect after its restart, a timer tries again.
+ * If the bus does not accept a connection now, for example because many others connect after its
+ * restart, a timer tries again.
  */
 static void bus_join(void *data)
 {
@@ -160,7 +162,8 @@ static int peer_welcome(struct bus *b, int *fd, sd_bus **ret)
         r = bus_objects_add(peer, b->manager);
         if (r < 0)
                 return r;
-        r = sd_bus_match_signal(peer, NULL, NULL, NULL, "org.freedesktop.DBus.Local", "Disconnected", peer_on_end, ret);
+        r = sd_bus_match_signal(peer, NULL, NULL, NULL, "org.freedesktop.DBus.Local",
+                                "Disconnected", peer_on_end, ret);
         if (r < 0)
                 return r;
         r = bus_attach(b, peer);
@@ -179,7 +182,8 @@ static int peer_on_connect(sd_event_source *s, int listener, uint32_t revents, v
         size_t i = 0;
         int r = -EUSERS;
 
-        /* The mode of the socket restricts it to root. This check also covers a descriptor that another process received. */
+        /* The mode of the socket restricts it to root. This check also covers a descriptor that
+         * another process received. */
         if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != 0)
                 return 0;
         while (i < PEERS_MAX && b->peers[i])
@@ -201,7 +205,8 @@ static int bus_listen_private(struct bus *b)
 
         if (r < 0)
                 return r;
-        (void) snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%i/" RUN_PRIVATE_SOCKET, m->roots.run);
+        (void) snprintf(address.sun_path, sizeof(address.sun_path),
+                        "/proc/self/fd/%i/" RUN_PRIVATE_SOCKET, m->roots.run);
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0)
                 return -errno;

@@ -17,7 +17,8 @@
 #define MAY_EJECT_OTHER "org.uasd1.eject-other-seat"
 #define MAY_BENCH "org.uasd1.bench"
 
-/* org.uasd1.Manager: the requests of users. A call is read and checked. After polkit has permitted it, it is performed. */
+/* org.uasd1.Manager: the requests of users. A call is read and checked. After polkit has permitted
+ * it, it is performed. */
 
 /* A call of a method that needs a permission. */
 struct call {
@@ -35,7 +36,8 @@ struct call {
 
 /* ---- the arguments ---- */
 
-/* A call may wait for a password, and uasd keeps it as long: no client may fill the memory with such calls. */
+/* A call may wait for a password, and uasd keeps it as long: no client may fill the memory with
+ * such calls. */
 #define ARGUMENT_MAX 1024
 
 /* a{sv}: unknown options are refused, since the caller must know that they have no effect. */
@@ -52,12 +54,15 @@ static int call_read_options(struct call *c)
                 if (r < 0)
                         return r;
                 if (!streq(key, "force"))
-                        return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such option: %s", key);
+                        return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                                 "No such option: %s", key);
                 if (force >= 0)
-                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "The option force is given twice.");
+                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                                "The option force is given twice.");
                 r = sd_bus_message_read(c->message, "v", "b", &force);
                 if (r == -ENXIO) /* on the bus this error would mean a missing disk */
-                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "The option force is a boolean (b).");
+                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                                "The option force is a boolean (b).");
                 if (r < 0)
                         return r;
                 r = sd_bus_message_exit_container(c->message);
@@ -70,7 +75,8 @@ static int call_read_options(struct call *c)
         return sd_bus_message_exit_container(c->message);
 }
 
-/* sd-bus has compared the signature with that of the method: at most three strings, and perhaps options. */
+/* sd-bus has compared the signature with that of the method: at most three strings, and perhaps
+ * options. */
 static int call_read_arguments(struct call *c)
 {
         const char *rest = sd_bus_message_get_signature(c->message, true);
@@ -81,7 +87,8 @@ static int call_read_arguments(struct call *c)
                 if (r < 0)
                         return r;
                 if (strlen(*word) > ARGUMENT_MAX)
-                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "An argument is too long.");
+                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                                "An argument is too long.");
         }
         if (!*rest)
                 return 0;
@@ -93,7 +100,8 @@ static int call_find_disk(struct call *c)
         c->entry = disk_find(c->manager, c->words[0]);
         if (c->entry)
                 return 0;
-        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", c->words[0]);
+        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.",
+                                 c->words[0]);
 }
 
 /* "VID:PID:SERIAL", which need not be plugged in. */
@@ -104,7 +112,8 @@ static int call_find_id(struct call *c)
         char key[HISTORY_KEY_MAX];
 
         if (!history_id_parse(id, key, sizeof(key)) || !streq(id, key))
-                return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "That is no VID:PID:SERIAL.");
+                return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                        "That is no VID:PID:SERIAL.");
         FOREACH_ENTRY (e, m)
                 if (!c->entry && history_id_is_of(id, &e->life.disk.facts))
                         c->entry = e;
@@ -132,7 +141,8 @@ static int call_find_disk_or_job(struct call *c)
 /* ---- the reasons to refuse ---- */
 
 /*
- * Returns the facts that decide a request, read again: a write to the quirks parameter or to the files of uasd makes no uevent.
+ * Returns the facts that decide a request, read again: a write to the quirks parameter or to the
+ * files of uasd makes no uevent.
  */
 static void facts_now(const struct entry *e, struct facts *ret)
 {
@@ -169,7 +179,8 @@ static int call_refuse_impossible(const struct call *c, enum driver target)
         if (uas && (target != DRIVER_USB_STORAGE || f->caps.bot))
                 return 0;
         return sd_bus_error_setf(c->error, UASD_BUS_ERROR_INCAPABLE, "%s: %s", f->interface,
-                                 uas ? "this disk speaks only UAS" : "this disk does not offer UAS completely");
+                                 uas ? "this disk speaks only UAS"
+                                     : "this disk does not offer UAS completely");
 }
 
 static const char *refusal_bus_error(const struct refusal *no)
@@ -185,8 +196,8 @@ static int call_refuse(const struct call *c, const struct refusal *no)
 {
         if (no->code == UASD_EXIT_OK)
                 return 0;
-        return sd_bus_error_setf(c->error, refusal_bus_error(no), "%s: %s", c->entry->life.disk.facts.interface,
-                                 refusal_text(no));
+        return sd_bus_error_setf(c->error, refusal_bus_error(no), "%s: %s",
+                                 c->entry->life.disk.facts.interface, refusal_text(no));
 }
 
 /* Returns 1 if the caller has the lease of the disk; refuses if another one has it. */
@@ -196,12 +207,14 @@ static int call_leased(const struct call *c)
                 return 0;
         if (lease_is_of(c->entry, c->message))
                 return 1;
-        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", c->words[0], c->entry->life.disk.lease);
+        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", c->words[0],
+                                 c->entry->life.disk.lease);
 }
 
 /* ---- the methods ---- */
 
-/* The holder of a lease measures both drivers, so the verdict of the database does not matter. It has already been authorized. */
+/* The holder of a lease measures both drivers, so the verdict of the database does not matter. It
+ * has already been authorized. */
 static int check_switch(struct call *c)
 {
         const char *name = c->words[1];
@@ -213,7 +226,8 @@ static int check_switch(struct call *c)
         if (*name)
                 c->value = driver_from_string(name);
         if (*name && c->value != DRIVER_UAS && c->value != DRIVER_USB_STORAGE)
-                return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
+                return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                         "No such driver to switch to: %s", name);
         r = call_refuse_stopping(c);
         if (r < 0)
                 return r;
@@ -245,23 +259,26 @@ static int call_refuse_trim(const struct call *c, enum trim_offer offer)
         const struct facts *f = &c->entry->life.disk.facts;
 
         if (c->force)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
-                                         "%s: the kernel cannot use TRIM on this disk now: it shows no provisioning_mode.",
-                                         f->interface);
+                return sd_bus_error_setf(
+                        c->error, UASD_BUS_ERROR_REFUSED,
+                        "%s: the kernel cannot use TRIM on this disk now: it shows no provisioning_mode.",
+                        f->interface);
         if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE && facts_offer_uas(f))
                 return sd_bus_error_setf(
                         c->error, UASD_BUS_ERROR_REFUSED,
                         "%s: under usb-storage uasd cannot see whether the disk offers TRIM. Switch it to uas first, or force it.",
                         f->interface);
         if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
-                                         "%s: under usb-storage uasd cannot see whether the disk offers TRIM. If you force it, a "
-                                         "bridge that cannot do it may lose data.",
-                                         f->interface);
-        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
-                                 "%s: the disk does not offer TRIM (LBPU). If you force it, a bridge that cannot do it "
-                                 "may lose data.",
-                                 f->interface);
+                return sd_bus_error_setf(
+                        c->error, UASD_BUS_ERROR_REFUSED,
+                        "%s: under usb-storage uasd cannot see whether the disk offers TRIM. If you force it, a "
+                        "bridge that cannot do it may lose data.",
+                        f->interface);
+        return sd_bus_error_setf(
+                c->error, UASD_BUS_ERROR_REFUSED,
+                "%s: the disk does not offer TRIM (LBPU). If you force it, a bridge that cannot do it "
+                "may lose data.",
+                f->interface);
 }
 
 static int check_trim(struct call *c)
@@ -269,7 +286,8 @@ static int check_trim(struct call *c)
         c->value = streq(c->words[1], "on");
         if (c->value || streq(c->words[1], "off"))
                 return 0;
-        return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s", c->words[1]);
+        return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s",
+                                 c->words[1]);
 }
 
 static int do_trim(struct call *c)
@@ -285,10 +303,11 @@ static int do_trim(struct call *c)
 static int call_answer(struct call *c, int r)
 {
         if (r == -EBUSY)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
-                                         "%s is being switched, and a switch is not stopped in the middle. A request made "
-                                         "meanwhile is carried out next.",
-                                         c->entry->life.disk.facts.interface);
+                return sd_bus_error_setf(
+                        c->error, UASD_BUS_ERROR_REFUSED,
+                        "%s is being switched, and a switch is not stopped in the middle. A request made "
+                        "meanwhile is carried out next.",
+                        c->entry->life.disk.facts.interface);
         if (r < 0)
                 return r;
         return queue_answer(c->manager, c->message);
@@ -311,7 +330,8 @@ static int check_policy(struct call *c)
 
         c->value = policy_from_string(c->words[1]);
         if (c->value < 0)
-                return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s", c->words[1]);
+                return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s",
+                                         c->words[1]);
         if (!c->entry)
                 return 0;
         facts_now(c->entry, &f);
@@ -321,7 +341,8 @@ static int check_policy(struct call *c)
 
 static int do_policy(struct call *c)
 {
-        return request_policy(c->manager, c->entry, c->words[0], (enum policy) c->value, c->force, c->message);
+        return request_policy(c->manager, c->entry, c->words[0], (enum policy) c->value, c->force,
+                              c->message);
 }
 
 static int do_forget(struct call *c)
@@ -340,9 +361,11 @@ static int check_eject(struct call *c)
         if (r < 0)
                 return r;
         if (c->entry->life.disk.state == STATE_HELD)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is held, and about to be mounted.", c->words[0]);
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
+                                         "%s is held, and about to be mounted.", c->words[0]);
         if (switch_ejects(c->entry))
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is being ejected already.", c->words[0]);
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
+                                         "%s is being ejected already.", c->words[0]);
         return call_leased(c);
 }
 
@@ -354,7 +377,8 @@ static int do_inhibit(struct call *c)
         int r = inhibit_add(c->manager, c->words[0], c->words[1], c->words[2], &fd);
 
         if (r == -EBUSY)
-                return sd_bus_error_set(c->error, SD_BUS_ERROR_LIMITS_EXCEEDED, "There are too many inhibitors already.");
+                return sd_bus_error_set(c->error, SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                        "There are too many inhibitors already.");
         if (r < 0)
                 return r;
         return sd_bus_reply_method_return(c->message, "h", fd);
@@ -373,15 +397,18 @@ static int check_lease(struct call *c)
         if (r < 0)
                 return r;
         if (d->facts.driver != DRIVER_UAS && d->facts.driver != DRIVER_USB_STORAGE)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED, "%s has no driver to measure.", id);
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
+                                         "%s has no driver to measure.", id);
         if (c->entry->lease)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", id, d->lease);
+                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", id,
+                                         d->lease);
         r = call_refuse_starting(c);
         if (r < 0)
                 return r;
         if (d->state == STATE_HELD || d->state == STATE_SWITCHING || c->entry->request.number)
                 return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
-                                         "%s: a switch of it is under way or has been asked for.", id);
+                                         "%s: a switch of it is under way or has been asked for.",
+                                         id);
         return 0;
 }
 
@@ -389,10 +416,12 @@ static const struct method {
         const char *name;
         const char *may; /* the action of polkit, without force */
         int (*find)(struct call *c);
-        int (*check)(struct call *c); /* refuses for reasons that do not depend on the user; may be NULL */
+        int (*check)(struct call *c); /* refuses for reasons that do not depend on the user; may be
+                                         NULL */
         int (*perform)(struct call *c);
-        int (*begin)(struct entry *e, sd_bus_message *message); /* or this: the answer comes later */
-        const char *other_seat;                                 /* the action for a disk of another seat; NULL: the same */
+        int (*begin)(struct entry *e,
+                     sd_bus_message *message); /* or this: the answer comes later */
+        const char *other_seat; /* the action for a disk of another seat; NULL: the same */
 } methods[] = {
         /* clang-format off */
         {"Switch", MAY_SWITCH, call_find_disk, check_switch, do_switch},
@@ -428,7 +457,8 @@ int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
         if (r < 0)
                 return r;
         if (!c.authorized) {
-                r = polkit_may(data, message, c.force ? MAY_FORCE : of->may, of->other_seat, c.entry, bus_method, error);
+                r = polkit_may(data, message, c.force ? MAY_FORCE : of->may, of->other_seat,
+                               c.entry, bus_method, error);
                 if (r < 0)
                         return r;
                 if (r == 0)

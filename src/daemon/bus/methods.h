@@ -3,27 +3,31 @@
 
 #include "daemon/manager.h"
 
-/* The objects on a connection. org.uasd1.xml defines the interface. Only connections.c adds them. */
+/* The objects on a connection. org.uasd1.xml defines the interface. Only connections.c adds them.
+ */
 int bus_objects_add(sd_bus *bus, struct manager *m);
 
-/* methods.c: a handler for all methods that need a permission. Its data is the manager. polkit's answer calls it again. */
+/* methods.c: a handler for all methods that need a permission. Its data is the manager. polkit's
+ * answer calls it again. */
 int bus_method(sd_bus_message *message, void *data, sd_bus_error *error);
 
 /* polkit.c */
 /*
- * Permissions on the system bus. Root may call everything, also without polkit. For other callers polkit decides, and may ask for
- * a password. Nothing here waits.
+ * Permissions on the system bus. Root may call everything, also without polkit. For other callers
+ * polkit decides, and may ask for a password. Nothing here waits.
  */
 typedef int (*method_fn)(sd_bus_message *message, void *data, sd_bus_error *error);
 
 /*
- * A method calls this before it changes anything. other_seat: the action for a user who is not active at the seat of the disk, or
- * NULL if the seat does not matter. e: its disk, which polkit's message names, or NULL for any. Returns 1 if the
- * method may go on, or -errno with error set if it is refused. Returns 0 while polkit is being asked: then the method must return
- * 1 to sd-bus. It is called again with the answer.
+ * A method calls this before it changes anything. other_seat: the action for a user who is not
+ * active at the seat of the disk, or NULL if the seat does not matter. e: its disk, which polkit's
+ * message names, or NULL for any. Returns 1 if the method may go on, or -errno with error set if it
+ * is refused. Returns 0 while polkit is being asked: then the method must return 1 to sd-bus. It is
+ * called again with the answer.
  */
-int polkit_may(struct manager *m, sd_bus_message *message, const char *action, const char *other_seat, const struct entry *e,
-               method_fn method, sd_bus_error *error);
+int polkit_may(struct manager *m, sd_bus_message *message, const char *action,
+               const char *other_seat, const struct entry *e, method_fn method,
+               sd_bus_error *error);
 
 /* Drops open questions without an answer: their connection is closed. */
 void polkit_forget(struct manager *m);

@@ -20,7 +20,8 @@ static const char *disk_text(struct entry *e, const char *property, char *room, 
         struct facts *f = &d->facts;
         const struct {
                 const char *property, *text;
-                bool foreign; /* from the device: a backslash of its own differs from one that escapes */
+                bool foreign; /* from the device: a backslash of its own differs from one that
+                                 escapes */
         } texts[] = {
                 {"Id", f->interface},
                 {"Interface", f->interface},
@@ -40,7 +41,8 @@ static const char *disk_text(struct entry *e, const char *property, char *room, 
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
                 if (streq(texts[i].property, property))
-                        return texts[i].foreign ? make_harmless(texts[i].text, room, size) : texts[i].text;
+                        return texts[i].foreign ? make_harmless(texts[i].text, room, size)
+                                                : texts[i].text;
         if (streq(property, "Reason")) {
                 if (d->state == STATE_WAITING)
                         users_cache_refresh(e);
@@ -55,8 +57,8 @@ static const char *disk_text(struct entry *e, const char *property, char *room, 
         return disk_history(d, room, size);
 }
 
-static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
-                    sd_bus_error *error)
+static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property,
+                    sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         char room[USB_STRING_MAX * 4];
         const char *text = disk_text(data, property, room, sizeof(room));
@@ -66,16 +68,16 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
         return bus_append_text(reply, text);
 }
 
-static int get_capable(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                       void *data, sd_bus_error *error)
+static int get_capable(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         const struct facts *f = &((struct entry *) data)->life.disk.facts;
 
         return sd_bus_message_append(reply, "b", facts_offer_uas(f));
 }
 
-static int get_disks(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                     void *data, sd_bus_error *error)
+static int get_disks(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         const struct disk *d = &((struct entry *) data)->life.disk;
         int r = sd_bus_message_open_container(reply, 'a', "(sut)");
@@ -99,15 +101,16 @@ static int append_user(sd_bus_message *reply, const struct user *u)
         /* whole, because uasctl makes a command of it */
         char where[4 * PATH_MAX], command[128], unit[512];
 
-        return sd_bus_message_append(reply, "(sssssus)", user_kind_to_string(u->kind), u->device,
-                                     make_harmless(u->where ?: "", where, sizeof(where)), u->namespace ?: "",
-                                     make_harmless(u->command ?: "", command, sizeof(command)), (uint32_t) u->pid,
-                                     /* names of units may contain a backslash */
-                                     harmless_sentence(u->unit ?: "", unit, sizeof(unit)));
+        return sd_bus_message_append(
+                reply, "(sssssus)", user_kind_to_string(u->kind), u->device,
+                make_harmless(u->where ?: "", where, sizeof(where)), u->namespace ?: "",
+                make_harmless(u->command ?: "", command, sizeof(command)), (uint32_t) u->pid,
+                /* names of units may contain a backslash */
+                harmless_sentence(u->unit ?: "", unit, sizeof(unit)));
 }
 
-static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
-                    sd_bus_error *error)
+static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property,
+                    sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         struct entry *e = data;
         int r;
@@ -124,8 +127,8 @@ static int get_busy(sd_bus *bus, const char *path, const char *interface, const 
         return sd_bus_message_close_container(reply);
 }
 
-static int get_outcome(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                       void *data, sd_bus_error *error)
+static int get_outcome(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         const struct disk *d = &((struct entry *) data)->life.disk;
         char text[sizeof(d->outcome.text) * 4];
@@ -147,7 +150,8 @@ static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_PROPERTY("Product", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Serial", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("SpeedMbps", "u", NULL, FACT(speed_mbps), SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("MaxSpeedMbps", "u", NULL, FACT(max_speed_mbps), SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("MaxSpeedMbps", "u", NULL, FACT(max_speed_mbps),
+                        SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("UsbVersion", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Driver", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Capable", "b", get_capable, 0, SD_BUS_VTABLE_PROPERTY_CONST),
@@ -195,8 +199,8 @@ static int append_brief(sd_bus_message *reply, struct entry *e)
         return sd_bus_message_close_container(reply);
 }
 
-static int object_find_disk(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found,
-                            sd_bus_error *error)
+static int object_find_disk(sd_bus *bus, const char *path, const char *interface, void *data,
+                            void **ret_found, sd_bus_error *error)
 {
         _cleanup_free_ char *name = NULL;
         int r = sd_bus_path_decode(path, DISK_PATH_PREFIX, &name);
@@ -209,7 +213,8 @@ static int object_find_disk(sd_bus *bus, const char *path, const char *interface
 
 /* ---- org.uasd1.Job ---- */
 
-/* A request, from its start to its end. Each signal names its disk, for clients without a list of jobs. */
+/* A request, from its start to its end. Each signal names its disk, for clients without a list of
+ * jobs. */
 
 /* The words for the exit statuses of uasctl(1). */
 static const char *job_result(const struct entry *e)
@@ -232,8 +237,8 @@ static const char *job_result(const struct entry *e)
         return words[code];
 }
 
-static int get_job_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                        void *data, sd_bus_error *error)
+static int get_job_text(sd_bus *bus, const char *path, const char *interface, const char *property,
+                        sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         const struct entry *e = data;
         const struct {
@@ -260,19 +265,21 @@ static int method_cancel(sd_bus_message *message, void *data, sd_bus_error *erro
 
 static const sd_bus_vtable job_vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_PROPERTY("Id", "u", NULL, offsetof(struct entry, request.number), SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Id", "u", NULL, offsetof(struct entry, request.number),
+                        SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Disk", "s", get_job_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("From", "s", get_job_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("To", "s", get_job_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("State", "s", get_job_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Step", "s", get_job_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Result", "s", get_job_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, method_cancel, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, method_cancel,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };
 
-static int object_find_job(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found,
-                           sd_bus_error *error)
+static int object_find_job(sd_bus *bus, const char *path, const char *interface, void *data,
+                           void **ret_found, sd_bus_error *error)
 {
         *ret_found = bus_job_find(data, path);
         return *ret_found != NULL;
@@ -303,8 +310,9 @@ static int list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
         return sd_bus_send(NULL, reply, NULL);
 }
 
-static int get_inhibitors(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                          void *data, sd_bus_error *error)
+static int get_inhibitors(sd_bus *bus, const char *path, const char *interface,
+                          const char *property, sd_bus_message *reply, void *data,
+                          sd_bus_error *error)
 {
         const struct manager *m = data;
         const struct inhibitor *i;
@@ -313,7 +321,8 @@ static int get_inhibitors(sd_bus *bus, const char *path, const char *interface, 
         if (r < 0)
                 return r;
         TAILQ_FOREACH (i, &m->inhibitors, link) {
-                r = sd_bus_message_append(reply, "(sss)", i->disk, i->who, i->why); /* harmless already */
+                r = sd_bus_message_append(reply, "(sss)", i->disk, i->who,
+                                          i->why); /* harmless already */
                 if (r < 0)
                         return r;
         }
@@ -330,7 +339,8 @@ static int append_row(sd_bus_message *reply, const struct policy_row *row)
         r = bus_append_text(reply, row->id);
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(reply, "sbs", policy_to_string(row->policy), row->forced, policy_source_to_string(row->source));
+        r = sd_bus_message_append(reply, "sbs", policy_to_string(row->policy), row->forced,
+                                  policy_source_to_string(row->source));
         if (r < 0)
                 return r;
         r = sd_bus_message_append_strv(reply, row->disks);
@@ -377,44 +387,54 @@ static int list_policies(sd_bus_message *message, void *data, sd_bus_error *erro
         return sd_bus_send(NULL, reply, NULL);
 }
 
-static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                       void *data, sd_bus_error *error)
+static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *data, sd_bus_error *error)
 {
         return sd_bus_message_append(reply, "s", UASD_VERSION);
 }
 
 /*
- * Unprivileged: each caller gets to polkit_may(). For a method without this flag sd-bus itself demands CAP_SYS_ADMIN: a safe
- * default.
+ * Unprivileged: each caller gets to polkit_may(). For a method without this flag sd-bus itself
+ * demands CAP_SYS_ADMIN: a safe default.
  */
-#define METHOD(member, args, result, handler)                                                                                    \
-        SD_BUS_METHOD_WITH_ARGS(member, SD_BUS_ARGS(args), SD_BUS_RESULT(result), handler, SD_BUS_VTABLE_UNPRIVILEGED)
+#define METHOD(member, args, result, handler)                                                      \
+        SD_BUS_METHOD_WITH_ARGS(member, SD_BUS_ARGS(args), SD_BUS_RESULT(result), handler,         \
+                                SD_BUS_VTABLE_UNPRIVILEGED)
 
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        METHOD("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(" UASD_BUS_BRIEF ")", disks), list_disks),
-        METHOD("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options), SD_BUS_RESULT("o", job), bus_method),
-        METHOD("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_RESULT("a{sv}", result), bus_method),
+        SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0,
+                        SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        METHOD("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(" UASD_BUS_BRIEF ")", disks),
+               list_disks),
+        METHOD("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options),
+               SD_BUS_RESULT("o", job), bus_method),
+        METHOD("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options),
+               SD_BUS_RESULT("a{sv}", result), bus_method),
         METHOD("ListPolicies", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssbsas)", policies), list_policies),
-        METHOD("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, "a{sv}", options), SD_BUS_RESULT("a{sv}", result), bus_method),
+        METHOD("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, "a{sv}", options),
+               SD_BUS_RESULT("a{sv}", result), bus_method),
         METHOD("ForgetOf", SD_BUS_ARGS("s", id), SD_BUS_RESULT("a{sv}", result), bus_method),
-        METHOD("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options), SD_BUS_RESULT("a{sv}", result), bus_method),
+        METHOD("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options),
+               SD_BUS_RESULT("a{sv}", result), bus_method),
         METHOD("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
         METHOD("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
         METHOD("Forget", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("a{sv}", result), bus_method),
         METHOD("Eject", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
-        METHOD("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock), bus_method),
+        METHOD("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock),
+               bus_method),
         METHOD("Lease", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("h", lease), bus_method),
-        SD_BUS_SIGNAL_WITH_ARGS("JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
+        SD_BUS_SIGNAL_WITH_ARGS(
+                "JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
         SD_BUS_VTABLE_END,
 };
 
 /* ---- all ---- */
 
 /* sd-bus takes those of the paths that are below the node that it was asked for. */
-static int objects_list(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, sd_bus_error *error)
+static int objects_list(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes,
+                        sd_bus_error *error)
 {
         _cleanup_strv_ char **nodes = NULL;
         const struct manager *m = data;
@@ -450,13 +470,15 @@ int bus_objects_add(sd_bus *bus, struct manager *m)
         r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager_vtable, m);
         if (r < 0)
                 return r;
-        r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable, object_find_disk, m);
+        r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable,
+                                       object_find_disk, m);
         if (r < 0)
                 return r;
         r = sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, objects_list, m);
         if (r < 0)
                 return r;
-        r = sd_bus_add_fallback_vtable(bus, NULL, JOB_PATH_PREFIX, UASD_BUS_JOB, job_vtable, object_find_job, m);
+        r = sd_bus_add_fallback_vtable(bus, NULL, JOB_PATH_PREFIX, UASD_BUS_JOB, job_vtable,
+                                       object_find_job, m);
         if (r < 0)
                 return r;
         return sd_bus_add_node_enumerator(bus, NULL, JOB_PATH_PREFIX, objects_list, m);

@@ -11,7 +11,8 @@
 #define POLKIT_INTERFACE "org.freedesktop.PolicyKit1.Authority"
 #define POLKIT_INTERACTION 1U /* AllowUserInteraction */
 
-/* Each question may wait for a password. More questions of one user at once are abuse, and only that user is refused. */
+/* Each question may wait for a password. More questions of one user at once are abuse, and only
+ * that user is refused. */
 #define QUESTIONS_MAX 16U
 
 struct question {
@@ -21,7 +22,8 @@ struct question {
         sd_bus_slot *slot;
         method_fn method;
         const char *action;
-        const char *other_seat;        /* the action for a user who does not sit where the disk is plugged in; NULL: the same */
+        const char *other_seat; /* the action for a user who does not sit where the disk is plugged
+                                   in; NULL: the same */
         char disk[INTERFACE_NAME_MAX]; /* "": any */
         struct attachment_id attachment;
         bool at_polkit;
@@ -52,7 +54,8 @@ static int question_call_method(struct question *q, sd_bus_error *error)
         if (r < 0)
                 return r;
         if (q->disk[0] && !disk_find(q->manager, q->disk))
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK, "%s was unplugged meanwhile.", q->disk);
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK,
+                                         "%s was unplugged meanwhile.", q->disk);
         return q->method(q->message, q->manager, error);
 }
 
@@ -102,20 +105,24 @@ static int question_on_verdict(sd_bus_message *reply, void *data, sd_bus_error *
         int may = false, challenge = false, r;
 
         if (sd_bus_message_is_method_error(reply, NULL)) {
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
-                                         "Only root may do that, because polkit does not answer: %s",
-                                         sd_bus_message_get_error(reply)->message ?: "no reason given");
+                (void) sd_bus_error_setf(
+                        &q->refused, SD_BUS_ERROR_ACCESS_DENIED,
+                        "Only root may do that, because polkit does not answer: %s",
+                        sd_bus_message_get_error(reply)->message ?: "no reason given");
                 return question_answered(q);
         }
         r = question_read_verdict(reply, &may, &challenge);
         if (r < 0)
-                (void) sd_bus_error_set_errnof(&q->refused, r, "polkit's answer is not understood: %s", strerror(-r));
+                (void) sd_bus_error_set_errnof(
+                        &q->refused, r, "polkit's answer is not understood: %s", strerror(-r));
         else if (!may && challenge)
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
-                                         "a password is needed, and no agent can ask for it (polkit action %s).", q->action);
+                (void) sd_bus_error_setf(
+                        &q->refused, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+                        "a password is needed, and no agent can ask for it (polkit action %s).",
+                        q->action);
         else if (!may)
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "polkit does not allow it (action %s).",
-                                         q->action);
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
+                                         "polkit does not allow it (action %s).", q->action);
         return question_answered(q);
 }
 
@@ -130,12 +137,13 @@ static int question_ask_polkit(struct question *q)
         if (sd_bus_message_get_allow_interactive_authorization(q->message) > 0)
                 flags = POLKIT_INTERACTION;
         q->slot = sd_bus_slot_unref(q->slot);
-        r = sd_bus_message_new_method_call(bus, &call, POLKIT_NAME, POLKIT_PATH, POLKIT_INTERFACE, "CheckAuthorization");
+        r = sd_bus_message_new_method_call(bus, &call, POLKIT_NAME, POLKIT_PATH, POLKIT_INTERFACE,
+                                           "CheckAuthorization");
         if (r < 0)
                 return r;
         r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
-                                  sd_bus_message_get_sender(q->message), q->action, 1, "disk", q->disk[0] ? q->disk : "*", flags,
-                                  "");
+                                  sd_bus_message_get_sender(q->message), q->action, 1, "disk",
+                                  q->disk[0] ? q->disk : "*", flags, "");
         if (r < 0)
                 return r;
         return sd_bus_call_async(bus, &q->slot, call, question_on_verdict, q, UINT64_MAX);
@@ -200,8 +208,8 @@ static int question_on_user(sd_bus_message *reply, void *data, sd_bus_error *err
         if (r > 0)
                 return 0;
         if (r < 0)
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "Cannot find out which user asks: %s",
-                                         strerror(-r));
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
+                                         "Cannot find out which user asks: %s", strerror(-r));
         return question_answered(q);
 }
 
@@ -215,19 +223,22 @@ static struct question *polkit_question_find(const struct manager *m, const sd_b
         return NULL;
 }
 
-/* The permission is only for the attachment that the question was about. Without one it was about all disks, or an id. */
+/* The permission is only for the attachment that the question was about. Without one it was about
+ * all disks, or an id. */
 static int question_answer(const struct question *q, const struct entry *e, sd_bus_error *error)
 {
         if (sd_bus_error_is_set(&q->refused))
                 return sd_bus_error_copy(error, &q->refused);
-        if (e && q->disk[0] && !attachment_id_same(facts_attachment_id(&e->life.disk.facts), q->attachment))
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK,
-                                         "%s is another disk now: the first one was unplugged meanwhile.", q->disk);
+        if (e && q->disk[0] &&
+            !attachment_id_same(facts_attachment_id(&e->life.disk.facts), q->attachment))
+                return sd_bus_error_setf(
+                        error, UASD_BUS_ERROR_NO_SUCH_DISK,
+                        "%s is another disk now: the first one was unplugged meanwhile.", q->disk);
         return 1;
 }
 
-int polkit_may(struct manager *m, sd_bus_message *message, const char *action, const char *other_seat, const struct entry *e,
-               method_fn method, sd_bus_error *error)
+int polkit_may(struct manager *m, sd_bus_message *message, const char *action,
+               const char *other_seat, const struct entry *e, method_fn method, sd_bus_error *error)
 {
         sd_bus *bus = sd_bus_message_get_bus(message);
         struct question *q = polkit_question_find(m, message);
@@ -251,8 +262,9 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action, c
                 q->attachment = facts_attachment_id(&e->life.disk.facts);
         }
         LIST_INSERT_HEAD(&m->questions, q, link);
-        r = sd_bus_call_method_async(bus, &q->slot, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                                     "GetConnectionUnixUser", question_on_user, q, "s", sd_bus_message_get_sender(message));
+        r = sd_bus_call_method_async(bus, &q->slot, "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                     "org.freedesktop.DBus", "GetConnectionUnixUser",
+                                     question_on_user, q, "s", sd_bus_message_get_sender(message));
         if (r < 0) {
                 question_free(q);
                 return r;

@@ -34,28 +34,32 @@ static int boot_entry_on_file(sd_event_source *source, const struct inotify_even
         return 0;
 }
 
-/* The files that need no further command. A folder that is mounted later is not watched: then the next start of uasd mends it. */
+/* The files that need no further command. A folder that is mounted later is not watched: then the
+ * next start of uasd mends it. */
 static void boot_entry_watch(struct manager *m)
 {
         static const char *const folders[] = {"boot/firmware", "boot"};
         char path[64];
 
         for (size_t i = 0; !m->boot_entry.watches && i < ELEMENTSOF(folders); i++) {
-                (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/../%s", m->roots.etc, folders[i]);
-                (void) sd_event_add_inotify(m->event, NULL, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR, boot_entry_on_file,
-                                            m);
+                (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/../%s", m->roots.etc,
+                                folders[i]);
+                (void) sd_event_add_inotify(m->event, NULL, path,
+                                            IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR,
+                                            boot_entry_on_file, m);
         }
         m->boot_entry.watches = true;
 }
 
 /*
- * uasd has no right to write to /boot, and may not get one: it has no mount namespace, which could limit that to one place. The
- * unit is short-lived, and writes only if the entry is missing. So an update of the system that rewrites the file is mended,
- * soon or at the next start of uasd.
+ * uasd has no right to write to /boot, and may not get one: it has no mount namespace, which could
+ * limit that to one place. The unit is short-lived, and writes only if the entry is missing. So an
+ * update of the system that rewrites the file is mended, soon or at the next start of uasd.
  */
 void boot_entry_review(struct manager *m)
 {
-        unsigned version = 1 + store_version(&m->roots, STATE_HISTORY) + store_version(&m->roots, STATE_POLICY);
+        unsigned version = 1 + store_version(&m->roots, STATE_HISTORY) +
+                           store_version(&m->roots, STATE_POLICY);
         bool failed = false;
         int r;
 

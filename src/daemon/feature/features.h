@@ -10,8 +10,9 @@
 /* ---- boot-entry.c ---- */
 
 /*
- * With BootEntry=auto, if UAS has failed with a disk: starts the unit that writes the boot entry. It decides which disks need
- * one. Called after a change of a record, when all disks have been read and the machine has booted.
+ * With BootEntry=auto, if UAS has failed with a disk: starts the unit that writes the boot entry.
+ * It decides which disks need one. Called after a change of a record, when all disks have been read
+ * and the machine has booted.
  */
 void boot_entry_review(struct manager *m);
 
@@ -32,16 +33,17 @@ void inhibit_adopt(struct entry *e);
 
 /* ---- keepoff.c ---- */
 
-/* Called after a change of a policy, a history or a driver. If the entries change, all disks are read again. */
+/* Called after a change of a policy, a history or a driver. If the entries change, all disks are
+ * read again. */
 void keepoff_schedule(struct manager *m);
 /*
- * The same, at once. came: a disk without an entry yet, or NULL. Returns true if they have changed: then all facts are from
- * before the change.
+ * The same, at once. came: a disk without an entry yet, or NULL. Returns true if they have changed:
+ * then all facts are from before the change.
  */
 bool keepoff_review(struct manager *m, const struct facts *came);
 /*
- * Remembers the policy of a disk that is plugged in. Only the disk itself shows it: the configuration names no disk, and udev's
- * rules only this one.
+ * Remembers the policy of a disk that is plugged in. Only the disk itself shows it: the
+ * configuration names no disk, and udev's rules only this one.
  */
 void keepoff_see(struct entry *e, const struct facts *now);
 /* Drops the remembered policy of a disk. id: VID:PID:SERIAL */
@@ -51,7 +53,8 @@ void keepoff_forget(struct manager *m, const char *id);
 
 /* Reserves a disk for one program. Answers the call later. Returns 0 or -errno. */
 int lease_new(struct entry *e, sd_bus_message *call);
-/* For a new disk that an earlier uasd had leased. By its mark it goes back to `restore`, or was not leased: DRIVER_NONE. */
+/* For a new disk that an earlier uasd had leased. By its mark it goes back to `restore`, or was not
+ * leased: DRIVER_NONE. */
 void lease_adopt(struct entry *e, enum driver restore);
 /* Returns true as long as the holder has it. The machine decides how it goes back. */
 bool lease_held(const struct entry *e);
@@ -93,14 +96,18 @@ void report_trim_of_another(const struct entry *e);
 
 /* Requests of users. Return 0 or -errno; entry.request is the request of request_switch() then. */
 int request_switch(struct entry *e, enum driver target, bool force);
-/* These three answer the call when they are done, unless they return an error. e: NULL for a disk `id` that is not plugged in. */
-int request_policy(struct manager *m, struct entry *e, const char *id, enum policy p, bool force, sd_bus_message *call);
+/* These three answer the call when they are done, unless they return an error. e: NULL for a disk
+ * `id` that is not plugged in. */
+int request_policy(struct manager *m, struct entry *e, const char *id, enum policy p, bool force,
+                   sd_bus_message *call);
 int request_forget(struct manager *m, struct entry *e, const char *id, sd_bus_message *call);
-/* -EOPNOTSUPP: none of its disks offers TRIM, or uasd has seen none under uas. ret_offer is written in any case. */
-int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enum trim_offer *ret_offer);
+/* -EOPNOTSUPP: none of its disks offers TRIM, or uasd has seen none under uas. ret_offer is written
+ * in any case. */
+int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call,
+                 enum trim_offer *ret_offer);
 /*
- * Called when a disk has new block devices: reports, once for an attachment, a setting that is for another medium. Notes what
- * offers TRIM under uas.
+ * Called when a disk has new block devices: reports, once for an attachment, a setting that is for
+ * another medium. Notes what offers TRIM under uas.
  */
 void request_trim_look(struct entry *e);
 /* Cancels a waiting switch. -EBUSY: it is being switched. */
@@ -113,10 +120,12 @@ void request_keep_cancelled(const struct entry *e);
 
 /* ---- switches.c ---- */
 
-/* The uasd-switch at work on a disk is a child of this process, of an earlier uasd, or of coldplug. */
+/* The uasd-switch at work on a disk is a child of this process, of an earlier uasd, or of coldplug.
+ */
 /* ACTION_SWITCH. */
 void switch_begin(struct entry *e, const struct action *a);
-/* For a new disk: finds a uasd-switch that is still at work, or the record of a killed one. untold: by its mark one has ended. */
+/* For a new disk: finds a uasd-switch that is still at work, or the record of a killed one. untold:
+ * by its mark one has ended. */
 void switch_adopt(struct entry *e, bool untold);
 /* Returns true if a foreign uasd-switch is still at work; its end is posted. */
 bool switch_foreign_runs(struct entry *e);
@@ -136,7 +145,8 @@ const char *job_step(const struct job *j);
 /* Signs of trouble in the kernel's log; trials. */
 bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool live);
 void trouble_begin(struct entry *e, enum driver d); /* a new account, for this driver */
-void trouble_forget(struct entry *e);   /* a user wants uas again: its trouble on usb-storage does not keep it there */
+void trouble_forget(struct entry *e); /* a user wants uas again: its trouble on usb-storage does not
+                                         keep it there */
 void trouble_switched(struct entry *e); /* a switch has ended, with or without success */
 void trouble_judge(struct entry *e, struct facts *f);
 void trouble_trial_over(struct entry *e);

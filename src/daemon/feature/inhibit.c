@@ -6,8 +6,8 @@
 #include "daemon/loop.h"
 
 /*
- * Programs whose work no switch may disturb. Each has one end of a pipe. uasd notices when the last copy of that end is closed,
- * for any reason. If uasd ends, the program notices it.
+ * Programs whose work no switch may disturb. Each has one end of a pipe. uasd notices when the last
+ * copy of that end is closed, for any reason. If uasd ends, the program notices it.
  */
 
 /* More inhibitors at once are abuse. */
@@ -23,7 +23,8 @@ static const struct inhibitor *inhibitor_of(const struct entry *e)
         return NULL;
 }
 
-/* Returns the end of a sentence; NULL: the disk has no inhibitor. Other programs may give the reason as a sentence. */
+/* Returns the end of a sentence; NULL: the disk has no inhibitor. Other programs may give the
+ * reason as a sentence. */
 static char *inhibitor_text(const struct entry *e)
 {
         const struct inhibitor *i = inhibitor_of(e);
@@ -60,7 +61,8 @@ static void inhibit_apply(struct entry *e)
         d->inhibited = inhibitor_text(e);
         if (e->life.inhibited != on)
                 queue_event(e, &(struct event){.type = EVENT_INHIBITED, .on = on});
-        else if (before && d->inhibited && !streq(before, d->inhibited) && d->state == STATE_WAITING)
+        else if (before && d->inhibited && !streq(before, d->inhibited) &&
+                 d->state == STATE_WAITING)
                 bus_disk_changed(e);
 }
 
@@ -113,7 +115,8 @@ int inhibit_add(struct manager *m, const char *disk, const char *who, const char
                 inhibitor_free(i);
                 return r;
         }
-        log_info("%s inhibits switches%s%s%s%s", i->who, disk[0] ? " of " : "", disk, *i->why ? ": " : "", i->why);
+        log_info("%s inhibits switches%s%s%s%s", i->who, disk[0] ? " of " : "", disk,
+                 *i->why ? ": " : "", i->why);
         inhibit_apply_all(m);
         return 0;
 }

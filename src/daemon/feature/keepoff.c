@@ -26,8 +26,9 @@ static void keepoff_report_left_out(struct manager *m, const struct keepoff *mad
                 return;
         memcpy(m->keepoff.left_out, disks, sizeof(disks));
         for (size_t i = 0; i < made->n_left_out; i++)
-                log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
-                            made->left_out[i], made->left_out_disks[i]);
+                log_warning(
+                        "The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
+                        made->left_out[i], made->left_out_disks[i]);
 }
 
 /* At the start, uasd calls it again when all disks have been read. */
@@ -44,8 +45,9 @@ static void keepoff_look_again(void *data)
 }
 
 /*
- * The event of the first disk loads usb_storage and uas, and the disk is on uas before uasd can write the parameter. So
- * usb_storage must be loaded earlier. uasd may not load it itself; modprobe sets the parameter from modprobe.d.
+ * The event of the first disk loads usb_storage and uas, and the disk is on uas before uasd can
+ * write the parameter. So usb_storage must be loaded earlier. uasd may not load it itself; modprobe
+ * sets the parameter from modprobe.d.
  */
 static void keepoff_load_storage(struct manager *m)
 {
@@ -53,7 +55,8 @@ static void keepoff_load_storage(struct manager *m)
 
         if (m->keepoff.pid1 || m->env.stopping)
                 return;
-        log_info("PID 1 is asked to load " MODULE_STORAGE ", for disks that are to be kept off uas");
+        log_info("PID 1 is asked to load " MODULE_STORAGE
+                 ", for disks that are to be kept off uas");
         r = pid1_load_module_later(&m->roots, m->event, MODULE_STORAGE, &m->keepoff.pid1);
         if (r < 0)
                 log_warning("PID 1 cannot be asked to load " MODULE_STORAGE ": %s", strerror(-r));
@@ -74,19 +77,22 @@ static void keepoff_try_again(struct manager *m, int why)
 
         if (m->keepoff.again.timer)
                 return;
-        if (why == -ENOENT && last == PAUSE_MAX) /* given up: later events try it again, but PID 1 is not asked again */
+        if (why == -ENOENT && last == PAUSE_MAX) /* given up: later events try it again, but PID 1
+                                                    is not asked again */
                 return;
         if (last == 0 && why == -ENOENT)
                 keepoff_load_storage(m);
         else if (last == 0)
-                log_debug("a switch is at the quirks of usb-storage: what they have to say of other disks waits for it");
+                log_debug(
+                        "a switch is at the quirks of usb-storage: what they have to say of other disks waits for it");
         m->keepoff.pause = 2 * last;
         if (last == 0)
                 m->keepoff.pause = PAUSE_MIN;
         else if (last >= PAUSE_MAX / 2)
                 m->keepoff.pause = PAUSE_MAX;
         if (why == -ENOENT && m->keepoff.pause == PAUSE_MAX)
-                log_warning(MODULE_STORAGE " is not loaded: disks that are to be kept off uas may start on it");
+                log_warning(MODULE_STORAGE
+                            " is not loaded: disks that are to be kept off uas may start on it");
         (void) later_call(&m->keepoff.again, m->event, m->keepoff.pause, keepoff_look_again, m);
 }
 
@@ -105,7 +111,8 @@ void keepoff_see(struct entry *e, const struct facts *now)
 
         (void) kept_name(now, disk_has_twin(e), name, sizeof(name));
         k = kept_disk_find(&m->keepoff.seen, now->vid, now->pid, name);
-        /* The parameter has room for about ten entries, and a device may have a new serial number each time. */
+        /* The parameter has room for about ten entries, and a device may have a new serial number
+         * each time. */
         if (!k && policy != POLICY_AUTO && m->keepoff.seen.n < SEEN_MAX)
                 k = kept_disk(&m->keepoff.seen, now->vid, now->pid, name);
         if (!k || k->policy == policy)
@@ -134,7 +141,8 @@ static int keepoff_add_seen(const struct kept_disks *seen, struct kept_disks *ke
 /* Reads the files only if they have changed: this is asked for every disk that comes or goes. */
 static int keepoff_read_kept(struct manager *m)
 {
-        unsigned version = 1 + store_version(&m->roots, STATE_POLICY) + store_version(&m->roots, STATE_HISTORY);
+        unsigned version = 1 + store_version(&m->roots, STATE_POLICY) +
+                           store_version(&m->roots, STATE_HISTORY);
         struct keepoff_state *k = &m->keepoff;
         int r;
 
@@ -152,7 +160,8 @@ static int keepoff_read_kept(struct manager *m)
         return 0;
 }
 
-/* Before all disks have been read, sysfs is asked: an entry for a disk that supports only UAS leaves it without a driver. */
+/* Before all disks have been read, sysfs is asked: an entry for a disk that supports only UAS
+ * leaves it without a driver. */
 static int keepoff_add_plugged(struct manager *m, const struct facts *came)
 {
         struct kept_disks *kept = &m->keepoff.kept;
@@ -169,8 +178,10 @@ static int keepoff_add_plugged(struct manager *m, const struct facts *came)
         FOREACH_ENTRY (e, m) {
                 const struct facts *f = &e->life.disk.facts;
 
-                /* Only the name of a disk without UAS is needed, and its twins are looked for among all disks. */
-                r = kept_disks_plugged(kept, f, kept->n > 0 && !facts_offer_uas(f) && disk_has_twin(e));
+                /* Only the name of a disk without UAS is needed, and its twins are looked for among
+                 * all disks. */
+                r = kept_disks_plugged(kept, f,
+                                       kept->n > 0 && !facts_offer_uas(f) && disk_has_twin(e));
                 if (r < 0)
                         return r;
         }
@@ -206,12 +217,15 @@ bool keepoff_review(struct manager *m, const struct facts *came)
         later_cancel(&m->keepoff.again);
         m->keepoff.pause = 0;
         if (r < 0) {
-                log_warning("the quirks of usb-storage do not keep off uas what is wanted on usb-storage: %s", strerror(-r));
+                log_warning(
+                        "the quirks of usb-storage do not keep off uas what is wanted on usb-storage: %s",
+                        strerror(-r));
                 return false;
         }
         keepoff_report_left_out(m, &made);
         if (r > 0)
-                log_info("kept off uas by the quirks of usb-storage: %s", made.own[0] ? made.own : "nothing any more");
+                log_info("kept off uas by the quirks of usb-storage: %s",
+                         made.own[0] ? made.own : "nothing any more");
         return r > 0;
 }
 
@@ -224,7 +238,8 @@ void keepoff_forget(struct manager *m, const char *id)
         for (size_t i = 0; i < m->keepoff.seen.n; i++) {
                 struct kept_disk *d = m->keepoff.seen.list + i;
 
-                if (d->vid == vid && d->pid == pid && strncmp(id + strlen("1234:5678:"), d->name, strcspn(d->name, "@")) == 0)
+                if (d->vid == vid && d->pid == pid &&
+                    strncmp(id + strlen("1234:5678:"), d->name, strcspn(d->name, "@")) == 0)
                         d->policy = POLICY_AUTO;
         }
         m->keepoff.version = 0;

@@ -13,19 +13,22 @@
 #include "sys/state/attachment.h"
 
 /*
- * A disk that is reserved for one program. A child of uasd has its claim, and the program has one end of a pipe. When the last
- * copy of that end is closed, the disk goes back to its former driver, which is recorded in case uasd is killed. The machine
- * decides the driver during the lease and after it (core/learn.c).
+ * A disk that is reserved for one program. A child of uasd has its claim, and the program has one
+ * end of a pipe. When the last copy of that end is closed, the disk goes back to its former driver,
+ * which is recorded in case uasd is killed. The machine decides the driver during the lease and
+ * after it (core/learn.c).
  */
 struct disk_lease {
         enum driver restore;
         bool over;
-        struct child *claim;  /* a uasd-switch that only has the claim of the disk */
-        struct later limit;   /* it does not have the claim yet */
-        struct action next;   /* a switch that begins when the child has ended; target DRIVER_NONE: none */
+        struct child *claim; /* a uasd-switch that only has the claim of the disk */
+        struct later limit;  /* it does not have the claim yet */
+        struct action
+                next; /* a switch that begins when the child has ended; target DRIVER_NONE: none */
         sd_bus_message *call; /* call to be answered */
-        sd_bus *bus;          /* connection of the holder: our own reference, so that its address is not reused */
-        char *sender;         /* NULL: peer to peer */
+        sd_bus *bus;  /* connection of the holder: our own reference, so that its address is not
+                         reused */
+        char *sender; /* NULL: peer to peer */
         sd_bus_slot *asked;   /* asks for the process of the holder */
         sd_event_source *end; /* of its pipe */
 };
@@ -40,7 +43,8 @@ bool lease_is_of(const struct entry *e, sd_bus_message *message)
         const struct disk_lease *l = e->lease;
         const char *sender = sd_bus_message_get_sender(message);
 
-        return lease_held(e) && sd_bus_message_get_bus(message) == l->bus && (!l->sender || (sender && streq(sender, l->sender)));
+        return lease_held(e) && sd_bus_message_get_bus(message) == l->bus &&
+               (!l->sender || (sender && streq(sender, l->sender)));
 }
 
 enum driver lease_restores(const struct entry *e)
@@ -83,7 +87,8 @@ static int lease_on_pid(sd_bus_message *reply, void *data, sd_bus_error *error)
         struct entry *e = data;
         uint32_t pid;
 
-        if (lease_held(e) && !sd_bus_message_is_method_error(reply, NULL) && sd_bus_message_read(reply, "u", &pid) >= 0) {
+        if (lease_held(e) && !sd_bus_message_is_method_error(reply, NULL) &&
+            sd_bus_message_read(reply, "u", &pid) >= 0) {
                 lease_name_holder(e, (pid_t) pid);
                 bus_disk_changed(e);
         }
@@ -98,8 +103,9 @@ static void lease_ask_holder(struct entry *e)
 
         lease_name_holder(e, 0);
         if (l->sender)
-                (void) sd_bus_call_method_async(l->bus, &l->asked, "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                                "org.freedesktop.DBus", "GetConnectionUnixProcessID", lease_on_pid, e, "s",
+                (void) sd_bus_call_method_async(l->bus, &l->asked, "org.freedesktop.DBus",
+                                                "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                                "GetConnectionUnixProcessID", lease_on_pid, e, "s",
                                                 l->sender);
         else if (getsockopt(sd_bus_get_fd(l->bus), SOL_SOCKET, SO_PEERCRED, &peer, &size) >= 0)
                 lease_name_holder(e, peer.pid);
@@ -107,7 +113,8 @@ static void lease_ask_holder(struct entry *e)
 
 static void lease_name_former(struct disk *d, enum driver restore)
 {
-        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
+        (void) snprintf(d->lease, sizeof(d->lease),
+                        "Somebody had it for himself: it goes back to %s.",
                         driver_to_string(restore));
 }
 
@@ -133,7 +140,8 @@ static void lease_refuse(struct disk_lease *l, const struct outcome *o)
         char text[sizeof(o->text) * 4];
 
         if (l->call)
-                (void) sd_bus_reply_method_errorf(l->call, lease_bus_error(o), "The disk cannot be had alone: %s",
+                (void) sd_bus_reply_method_errorf(l->call, lease_bus_error(o),
+                                                  "The disk cannot be had alone: %s",
                                                   make_harmless(o->text, text, sizeof(text)));
         l->call = sd_bus_message_unref(l->call);
 }
@@ -172,7 +180,8 @@ void lease_gone(struct entry *e)
 {
         if (!e->lease)
                 return;
-        lease_refuse(e->lease, &(struct outcome){.code = UASD_EXIT_NO_DISK, .text = "it was unplugged"});
+        lease_refuse(e->lease,
+                     &(struct outcome){.code = UASD_EXIT_NO_DISK, .text = "it was unplugged"});
         lease_free(e);
 }
 
@@ -235,7 +244,8 @@ static void lease_abandon(struct entry *e, const struct outcome *o)
 
 /* ---- the claim ---- */
 
-/* The open of a sick disk may hang, and must not hang the event loop. A caller waits no longer, and a slower disk is no use. */
+/* The open of a sick disk may hang, and must not hang the event loop. A caller waits no longer, and
+ * a slower disk is no use. */
 #define CLAIM_USEC (20 * USEC_PER_SEC)
 
 static void lease_on_line(void *data, const char *line, const struct outcome *so_far)
@@ -247,7 +257,8 @@ static void lease_on_line(void *data, const char *line, const struct outcome *so
                 return;
         later_cancel(&l->limit);
         if (l->call && lease_grant(e) < 0)
-                lease_abandon(e, &(struct outcome){.code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record"});
+                lease_abandon(e, &(struct outcome){.code = UASD_EXIT_FAILED,
+                                                   .text = "the lease cannot be put on record"});
         else if (!l->over) /* the request under the lease has ended now */
                 queue_event(e, &(struct event){.type = EVENT_LEASED});
 }
@@ -269,7 +280,8 @@ static void lease_claim_ended(struct entry *e, const struct outcome *o)
 
 static void lease_on_claim_end(void *data, const struct child_end *end)
 {
-        static const struct outcome died = {.code = UASD_EXIT_FAILED, .text = "the process that had its claim has died"};
+        static const struct outcome died = {.code = UASD_EXIT_FAILED,
+                                            .text = "the process that had its claim has died"};
         struct entry *e = data;
 
         e->lease->claim = NULL;
@@ -280,7 +292,8 @@ static void lease_on_claim_end(void *data, const struct child_end *end)
 /* It hangs in the kernel, and is reaped later. */
 static void lease_on_limit(void *data)
 {
-        static const struct outcome late = {.code = UASD_EXIT_FAILED, .step = "claim", .text = "it does not answer in time"};
+        static const struct outcome late = {
+                .code = UASD_EXIT_FAILED, .step = "claim", .text = "it does not answer in time"};
         struct entry *e = data;
 
         lease_drop_claim(e->lease);
@@ -344,8 +357,8 @@ void lease_adopt(struct entry *e, enum driver restore)
                 return;
         *e->lease = (struct disk_lease){.restore = restore, .over = true};
         lease_name_former(d, restore);
-        log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface,
-                   driver_to_string(restore));
+        log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s",
+                   d->facts.interface, driver_to_string(restore));
         e->life.lease.active = true;
         learn(&e->life, &(struct event){.type = EVENT_LEASE_ENDED, .target = restore}, 0);
 }

@@ -12,8 +12,8 @@
 
 /* Writes to the journal: each ending has its message id and the same fields. */
 
-static void ending_of(const struct entry *e, int level, const char *id, const char *text, const char *from, const char *to,
-                      const char *step)
+static void ending_of(const struct entry *e, int level, const char *id, const char *text,
+                      const char *from, const char *to, const char *step)
 {
         const struct disk *d = &e->life.disk;
         char names[256], usb_id[USB_ID_MAX];
@@ -28,15 +28,16 @@ static void ending_of(const struct entry *e, int level, const char *id, const ch
                 {FIELD_STEP, step},
         };
 
-        log_ending(level, id, fields, ELEMENTSOF(fields), "%s%s%s: %s", d->facts.interface, names[0] ? " " : "", names, text);
+        log_ending(level, id, fields, ELEMENTSOF(fields), "%s%s%s: %s", d->facts.interface,
+                   names[0] ? " " : "", names, text);
 }
 
 static void ending_now(const struct entry *e, int level, const char *id, const char *text)
 {
         const struct disk *d = &e->life.disk;
 
-        ending_of(e, level, id, text, driver_to_string(d->facts.driver), driver_or_empty(d->decision.target),
-                  d->outcome.code >= 0 ? d->outcome.step : "");
+        ending_of(e, level, id, text, driver_to_string(d->facts.driver),
+                  driver_or_empty(d->decision.target), d->outcome.code >= 0 ? d->outcome.step : "");
 }
 
 /* Uses the drivers of the switch: the present driver and the present target may be others. */
@@ -46,14 +47,18 @@ static void ending_of_switch(const struct entry *e, int level, const char *id, c
         const struct outcome *o = &d->outcome;
 
         if (o->to != DRIVER_NONE)
-                ending_of(e, level, id, text, driver_to_string(o->from), driver_to_string(o->to), o->step);
+                ending_of(e, level, id, text, driver_to_string(o->from), driver_to_string(o->to),
+                          o->step);
         else /* another process began it */
                 ending_of(e, level, id, text, "",
-                          driver_or_empty(d->last_code == UASD_EXIT_OK ? d->facts.driver : d->decision.target), o->step);
+                          driver_or_empty(d->last_code == UASD_EXIT_OK ? d->facts.driver
+                                                                       : d->decision.target),
+                          o->step);
 }
 
 /* The outcome of a foreign switch has no step. */
-static const char *ended_at(char text[static ENDING_MAX], const char *how, bool astray, const struct disk *d)
+static const char *ended_at(char text[static ENDING_MAX], const char *how, bool astray,
+                            const struct disk *d)
 {
         const struct outcome *o = &d->outcome;
 
@@ -83,14 +88,18 @@ static void report_end_of_switch(const struct entry *e)
                 if (now == DRIVER_NONE)
                         (void) snprintf(how, sizeof(how), "not brought back, it has no driver");
                 else
-                        (void) snprintf(how, sizeof(how), "not brought back, it is on %s", driver_to_string(now));
+                        (void) snprintf(how, sizeof(how), "not brought back, it is on %s",
+                                        driver_to_string(now));
                 ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, ended_at(text, how, true, d));
         } else if (d->last_code == UASD_EXIT_ROLLED_BACK)
-                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, ended_at(text, N_("rolled back"), false, d));
+                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK,
+                                 ended_at(text, N_("rolled back"), false, d));
         else if (d->last_code == UASD_EXIT_DEFERRED)
-                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING, ended_at(text, N_("not now"), false, d));
+                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING,
+                                 ended_at(text, N_("not now"), false, d));
         else
-                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, ended_at(text, N_("not switched"), false, d));
+                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED,
+                                 ended_at(text, N_("not switched"), false, d));
 }
 
 /* Reported directly, since a disk that has gone has no outcome any more. */
@@ -100,12 +109,15 @@ void report_unplugged(const struct entry *e, const char *step)
         char text[128] = N_("unplugged in the middle of a switch");
         const char *from = "";
 
-        if (l->attempt.to != DRIVER_NONE) { /* otherwise another process began it, or it is a recovery */
+        if (l->attempt.to !=
+            DRIVER_NONE) { /* otherwise another process began it, or it is a recovery */
                 from = driver_to_string(l->attempt.from);
-                (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s", from,
+                (void) snprintf(text, sizeof(text),
+                                "unplugged in the middle of a switch from %s to %s", from,
                                 driver_to_string(l->attempt.to));
         }
-        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, from, driver_or_empty(l->attempt.to), step);
+        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, from, driver_or_empty(l->attempt.to),
+                  step);
 }
 
 void report_state(const struct entry *e, enum state before)
@@ -117,23 +129,27 @@ void report_state(const struct entry *e, enum state before)
                 return;
         if (d->state == STATE_SWITCHING && e->life.attempt.to == DRIVER_NONE) /* adopted */
                 log_info("%s: %s", d->facts.interface,
-                         e->job ? "putting in order what an interrupted switch has left" : "a switch begun earlier is at work");
+                         e->job ? "putting in order what an interrupted switch has left"
+                                : "a switch begun earlier is at work");
         else if (d->state == STATE_SWITCHING)
-                log_info("%s: switching from %s to %s%s", d->facts.interface, driver_to_string(d->facts.driver),
-                         driver_to_string(d->decision.target), e->life.hold.active ? ", held" : "");
+                log_info("%s: switching from %s to %s%s", d->facts.interface,
+                         driver_to_string(d->facts.driver), driver_to_string(d->decision.target),
+                         e->life.hold.active ? ", held" : "");
         else if (before == STATE_SWITCHING)
                 report_end_of_switch(e);
         else if (d->state == STATE_WAITING)
                 ending_now(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));
-        else if (d->decision.reason == REASON_JUST_UNBOUND) /* the usual state of a new disk until it is probed */
+        else if (d->decision.reason ==
+                 REASON_JUST_UNBOUND) /* the usual state of a new disk until it is probed */
                 log_debug("%s: %s", d->facts.interface, disk_reason(d, text, sizeof(text)));
         else if (d->state == STATE_TRIAL) /* its reason begins with the state */
                 log_info("%s: %s", d->facts.interface, disk_reason(d, text, sizeof(text)));
         else if (d->state == STATE_SETTLED)
-                log_info("%s: settled on %s: %s", d->facts.interface, driver_to_string(d->facts.driver),
-                         disk_reason(d, text, sizeof(text)));
+                log_info("%s: settled on %s: %s", d->facts.interface,
+                         driver_to_string(d->facts.driver), disk_reason(d, text, sizeof(text)));
         else
-                log_info("%s: %s: %s", d->facts.interface, state_to_string(d->state), disk_reason(d, text, sizeof(text)));
+                log_info("%s: %s: %s", d->facts.interface, state_to_string(d->state),
+                         disk_reason(d, text, sizeof(text)));
 }
 
 void report_distrust(const struct entry *e, const char *reason)
@@ -143,7 +159,8 @@ void report_distrust(const struct entry *e, const char *reason)
 
         /* The record contains the time, the firmware and the kernel. */
         (void) snprintf(text, sizeof(text), "it failed under uas and is distrusted: %s",
-                        streq(f->distrust_reason, reason) ? history_clause(f, why, sizeof(why)) : reason);
+                        streq(f->distrust_reason, reason) ? history_clause(f, why, sizeof(why))
+                                                          : reason);
         ending_now(e, LOG_WARNING, MESSAGE_DISTRUSTED, text);
 }
 
@@ -160,8 +177,9 @@ void report_trouble(const struct entry *e, const struct finding *f)
 {
         char text[512];
 
-        (void) snprintf(text, sizeof(text), "trouble on uas, which is not held against the disk: %s; to blame: %s", f->what,
-                        blame_sentence(f->blame));
+        (void) snprintf(text, sizeof(text),
+                        "trouble on uas, which is not held against the disk: %s; to blame: %s",
+                        f->what, blame_sentence(f->blame));
         ending_now(e, LOG_WARNING, MESSAGE_TROUBLE, text);
 }
 
@@ -169,14 +187,17 @@ void report_diagnosis(const struct entry *e)
 {
         char text[512];
 
-        ending_now(e, LOG_WARNING, MESSAGE_NOT_UAS, disk_diagnosis(&e->life.disk, text, sizeof(text)));
+        ending_now(e, LOG_WARNING, MESSAGE_NOT_UAS,
+                   disk_diagnosis(&e->life.disk, text, sizeof(text)));
 }
 
 void report_cleared(const struct entry *e, const char *before)
 {
         char text[512];
 
-        (void) snprintf(text, sizeof(text), "it fails under usb-storage too, and is not distrusted any more for: %s", before);
+        (void) snprintf(text, sizeof(text),
+                        "it fails under usb-storage too, and is not distrusted any more for: %s",
+                        before);
         ending_now(e, LOG_NOTICE, MESSAGE_CLEARED, text);
 }
 
@@ -203,7 +224,8 @@ void report_trim(const struct entry *e, bool on, bool force)
         if (!on)
                 ending_now(e, LOG_NOTICE, MESSAGE_TRIM, "TRIM is not kept on for it any more");
         else if (force)
-                ending_now(e, LOG_NOTICE, MESSAGE_TRIM, "TRIM is kept on for it by force: it does not say that it knows it");
+                ending_now(e, LOG_NOTICE, MESSAGE_TRIM,
+                           "TRIM is kept on for it by force: it does not say that it knows it");
         else
                 ending_now(e, LOG_NOTICE, MESSAGE_TRIM, "TRIM is kept on for it");
 }
@@ -212,19 +234,21 @@ void report_trim_of_another(const struct entry *e)
 {
         char text[256];
 
-        (void) snprintf(text, sizeof(text),
-                        "TRIM is kept on for another disk behind this bridge, so it stays off for this one. "
-                        "Whether this one offers TRIM: uasctl status %s",
-                        e->life.disk.facts.interface);
+        (void) snprintf(
+                text, sizeof(text),
+                "TRIM is kept on for another disk behind this bridge, so it stays off for this one. "
+                "Whether this one offers TRIM: uasctl status %s",
+                e->life.disk.facts.interface);
         ending_now(e, LOG_NOTICE, MESSAGE_TRIM, text);
 }
 
 void report_ejected(const char *interface, const char *names, const char *usb_id, const char *text)
 {
-        const struct log_field fields[] = {{FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};
+        const struct log_field fields[] = {
+                {FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};
 
-        log_ending(LOG_NOTICE, MESSAGE_EJECTED, fields, ELEMENTSOF(fields), "%s%s%s: %s", interface, names[0] ? " " : "", names,
-                   text);
+        log_ending(LOG_NOTICE, MESSAGE_EJECTED, fields, ELEMENTSOF(fields), "%s%s%s: %s", interface,
+                   names[0] ? " " : "", names, text);
 }
 
 void report_hold(const struct entry *e)
@@ -234,5 +258,6 @@ void report_hold(const struct entry *e)
 
 void report_release(const struct entry *e)
 {
-        ending_now(e, LOG_NOTICE, MESSAGE_RELEASED, "its hold has ended: it may be mounted on the driver it has");
+        ending_now(e, LOG_NOTICE, MESSAGE_RELEASED,
+                   "its hold has ended: it may be mounted on the driver it has");
 }

@@ -10,12 +10,14 @@
 #include "sys/state/attachment.h"
 #include "sys/udev/udevdb.h"
 
-/* Requests of users: first recorded, so that they outlive this process, then passed to the machine. */
+/* Requests of users: first recorded, so that they outlive this process, then passed to the machine.
+ */
 
 static int request_mark_override(struct entry *e, enum driver target, bool force)
 {
-        return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_OVERRIDE,
-                                 &(struct attachment_mark){.override_target = target, .override_forced = force});
+        return attachment_change(
+                &e->manager->roots, &e->life.disk.facts, MARK_OVERRIDE,
+                &(struct attachment_mark){.override_target = target, .override_forced = force});
 }
 
 void request_keep_cancelled(const struct entry *e)
@@ -25,7 +27,8 @@ void request_keep_cancelled(const struct entry *e)
                                   &(struct attachment_mark){.cancelled = e->life.cancelled});
 
         if (r < 0)
-                log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface, strerror(-r));
+                log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface,
+                            strerror(-r));
 }
 
 static int request_override(struct entry *e, enum driver target, bool force)
@@ -80,7 +83,8 @@ int request_switch(struct entry *e, enum driver target, bool force)
                 .overridden_forced = q->overridden_forced,
         };
         bus_request_added(e);
-        /* The request may end at once. So the caller gets its number before the machine gets the request. */
+        /* The request may end at once. So the caller gets its number before the machine gets the
+         * request. */
         queue_entry(e, POST_REQUEST);
         return 0;
 }
@@ -88,10 +92,11 @@ int request_switch(struct entry *e, enum driver target, bool force)
 /* ---- policy and history, also of a disk that is not plugged in ---- */
 
 /* Such a disk has an id. */
-static struct record_task task_of(const struct entry *e, const char *id, enum record_type type, record_fn done,
-                                  sd_bus_message *call)
+static struct record_task task_of(const struct entry *e, const char *id, enum record_type type,
+                                  record_fn done, sd_bus_message *call)
 {
-        struct record_task rec = {.type = type, .port = e && disk_has_twin(e), .done = done, .call = call};
+        struct record_task rec = {
+                .type = type, .port = e && disk_has_twin(e), .done = done, .call = call};
 
         if (!e)
                 (void) copy_string(rec.id, sizeof(rec.id), id);
@@ -126,7 +131,8 @@ static int request_stored_reply(const struct record_task *rec, sd_bus_message **
         return 0;
 }
 
-/* The wish of the user is recorded. The disk is read again, and a failed or cancelled switch may be tried again. */
+/* The wish of the user is recorded. The disk is read again, and a failed or cancelled switch may be
+ * tried again. */
 static void request_recorded(struct manager *m, struct entry *e, const struct record_task *rec)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -146,19 +152,22 @@ static void request_try_once_more(struct entry *e)
 {
         struct record_task rec = {.type = RECORD_HISTORY};
 
-        if (!e->life.disk.facts.trial_failed || record_read(e->manager, &e->life.disk.facts, &rec.history) <= 0)
+        if (!e->life.disk.facts.trial_failed ||
+            record_read(e->manager, &e->life.disk.facts, &rec.history) <= 0)
                 return;
         rec.history.state = HISTORY_DISTRUSTED;
         rec.history.failed = false;
         (void) record_add(e->manager, e, &rec);
 }
 
-static void request_policy_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+static void request_policy_kept(struct manager *m, struct entry *e, const struct record_task *rec,
+                                int r)
 {
         char name[TASK_NAME_MAX];
 
         if (r < 0) {
-                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot store the policy: %s", strerror(-r));
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot store the policy: %s",
+                                                  strerror(-r));
                 return;
         }
         log_info("%s: policy is %s now", task_name(rec, name), policy_to_string(rec->policy));
@@ -169,7 +178,8 @@ static void request_policy_kept(struct manager *m, struct entry *e, const struct
         request_recorded(m, e, rec);
 }
 
-int request_policy(struct manager *m, struct entry *e, const char *id, enum policy p, bool force, sd_bus_message *call)
+int request_policy(struct manager *m, struct entry *e, const char *id, enum policy p, bool force,
+                   sd_bus_message *call)
 {
         struct record_task rec = task_of(e, id, RECORD_POLICY, request_policy_kept, call);
 
@@ -178,15 +188,18 @@ int request_policy(struct manager *m, struct entry *e, const char *id, enum poli
         return record_add(m, e, &rec);
 }
 
-static void request_forgotten(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+static void request_forgotten(struct manager *m, struct entry *e, const struct record_task *rec,
+                              int r)
 {
         char name[TASK_NAME_MAX];
 
         if (r == -ENOENT && rec->id[0])
                 (void) sd_bus_reply_method_errorf(rec->call, UASD_BUS_ERROR_NO_SUCH_DISK,
-                                                  "%s is not plugged in, and has no history.", rec->id);
+                                                  "%s is not plugged in, and has no history.",
+                                                  rec->id);
         else if (r < 0)
-                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot clear its history: %s", strerror(-r));
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot clear its history: %s",
+                                                  strerror(-r));
         if (r < 0)
                 return;
         log_info("%s: its history is forgotten", task_name(rec, name));
@@ -203,7 +216,8 @@ int request_forget(struct manager *m, struct entry *e, const char *id, sd_bus_me
         struct record_task rec = task_of(e, id, RECORD_FORGET, request_forgotten, call);
 
         if (e) {
-                (void) attachment_change(&m->roots, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){.tried = false});
+                (void) attachment_change(&m->roots, &e->life.disk.facts, MARK_TRIED,
+                                         &(struct attachment_mark){.tried = false});
                 e->life.attempt.tried = false;
         }
         return record_add(m, e, &rec);
@@ -212,8 +226,8 @@ int request_forget(struct manager *m, struct entry *e, const char *id, sd_bus_me
 /* ---- TRIM ---- */
 
 /* Returns the LUNs that offer TRIM; with force, all for which the kernel could turn it on. */
-static size_t request_trim_luns(const struct entry *e, bool force, struct trim_lun *luns, size_t n_max,
-                                enum trim_offer *ret_offer)
+static size_t request_trim_luns(const struct entry *e, bool force, struct trim_lun *luns,
+                                size_t n_max, enum trim_offer *ret_offer)
 {
         const struct disk *d = &e->life.disk;
         enum trim_offer offer = TRIM_OFFER_UNKNOWN;
@@ -229,14 +243,17 @@ static size_t request_trim_luns(const struct entry *e, bool force, struct trim_l
                         offer = t.offer;
                 if (!t.mode[0] || (!force && t.offer != TRIM_OFFER_YES))
                         continue;
-                luns[n] = (struct trim_lun){.lun = d->luns[i].lun, .max_bytes = t.max_bytes, .forced = t.offer != TRIM_OFFER_YES};
+                luns[n] = (struct trim_lun){.lun = d->luns[i].lun,
+                                            .max_bytes = t.max_bytes,
+                                            .forced = t.offer != TRIM_OFFER_YES};
                 trim_read_medium(&e->manager->roots, d->luns[i].disk.name, &luns[n++].medium);
         }
         *ret_offer = offer;
         return n;
 }
 
-/* Called under uas. The queue of a disk that hangs may be locked. So its block size is not read, but taken as the smallest one.
+/* Called under uas. The queue of a disk that hangs may be locked. So its block size is not read,
+ * but taken as the smallest one.
  */
 static void request_note_trims(struct entry *e)
 {
@@ -287,7 +304,8 @@ static size_t request_trim_luns_noted(const struct entry *e, struct trim_lun *lu
         return n;
 }
 
-static void request_trim_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+static void request_trim_kept(struct manager *m, struct entry *e, const struct record_task *rec,
+                              int r)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         bool on = rec->n_luns > 0;
@@ -298,15 +316,20 @@ static void request_trim_kept(struct manager *m, struct entry *e, const struct r
                 r = trigger_change(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
         }
         if (r < 0)
-                (void) sd_bus_reply_method_errnof(rec->call, -r, "TRIM cannot be turned %s: %s", on ? "on" : "off", strerror(-r));
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "TRIM cannot be turned %s: %s",
+                                                  on ? "on" : "off", strerror(-r));
         else if (request_stored_reply(rec, &reply) >= 0)
                 (void) sd_bus_send(NULL, reply, NULL);
 }
 
-int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enum trim_offer *ret_offer)
+int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call,
+                 enum trim_offer *ret_offer)
 {
-        struct record_task rec = {
-                .type = RECORD_TRIM, .force = force, .port = disk_has_twin(e), .done = request_trim_kept, .call = call};
+        struct record_task rec = {.type = RECORD_TRIM,
+                                  .force = force,
+                                  .port = disk_has_twin(e),
+                                  .done = request_trim_kept,
+                                  .call = call};
 
         if (on)
                 rec.n_luns = request_trim_luns(e, force, rec.luns, ELEMENTSOF(rec.luns), ret_offer);
@@ -325,8 +348,9 @@ void request_trim_look(struct entry *e)
         if (d->facts.driver == DRIVER_UAS)
                 request_note_trims(e);
         for (size_t i = 0; i < d->n_luns && !e->trim_reported; i++)
-                if (d->luns[i].disk.name[0] && trims_lookup(&e->manager->roots, &d->facts, d->luns[i].lun, d->luns[i].disk.name,
-                                                            &max) == TRIM_KEPT_FOR_ANOTHER) {
+                if (d->luns[i].disk.name[0] &&
+                    trims_lookup(&e->manager->roots, &d->facts, d->luns[i].lun,
+                                 d->luns[i].disk.name, &max) == TRIM_KEPT_FOR_ANOTHER) {
                         report_trim_of_another(e);
                         e->trim_reported = true;
                 }
@@ -339,13 +363,14 @@ int request_cancel(struct entry *e)
         enum state state = e->life.disk.state;
         struct event cancel = {.type = EVENT_CANCEL};
 
-        if (e->life.attempt.running || (e->request.number && lease_returns(e))) /* running, or just finished */
+        if (e->life.attempt.running ||
+            (e->request.number && lease_returns(e))) /* running, or just finished */
                 return -EBUSY;
         if (!e->request.number && state != STATE_WAITING && state != STATE_HELD)
                 return 0;
         if (!lease_held(e)) {
-                cancel = request_cancel_event(&e->life, e->request.number != 0, e->request.overridden,
-                                              e->request.overridden_forced);
+                cancel = request_cancel_event(&e->life, e->request.number != 0,
+                                              e->request.overridden, e->request.overridden_forced);
                 (void) request_mark_override(e, cancel.target, cancel.force);
         }
         if (e->request.number)
@@ -374,7 +399,8 @@ int request_release(struct entry *e)
         struct manager *m = e->manager;
         int r;
 
-        if (!e->life.hold.active && !hold_in_force(&m->roots, &e->life.disk.facts, now_boottime(), NULL))
+        if (!e->life.hold.active &&
+            !hold_in_force(&m->roots, &e->life.disk.facts, now_boottime(), NULL))
                 return request_cancel(e);
         /* Possible also during a switch: this ends a boot that hangs. */
         r = hold_release(&m->roots, &e->life.disk.facts);

@@ -21,10 +21,12 @@
 /* One uasd-switch. */
 struct job {
         struct manager *manager;
-        struct entry *entry;                                /* NULL: the disk has gone */
-        char step[sizeof(((struct outcome *) NULL)->step)]; /* the last one that it reported; empty: none */
+        struct entry *entry; /* NULL: the disk has gone */
+        char step[sizeof(
+                ((struct outcome *) NULL)->step)]; /* the last one that it reported; empty: none */
         bool recovering;
-        struct outcome killed; /* recovery: the end of the switch that left the record, if it was our child */
+        struct outcome killed; /* recovery: the end of the switch that left the record, if it was
+                                  our child */
         unsigned tries;
 };
 
@@ -66,13 +68,16 @@ static struct outcome job_outcome(const struct job *j, const struct child_end *e
         if (o.code == UASD_EXIT_OK)
                 return o;
         if (end->exited)
-                (void) snprintf(o.text, sizeof(o.text), N_("uasd-switch ended by exit status %i"), end->status);
+                (void) snprintf(o.text, sizeof(o.text), N_("uasd-switch ended by exit status %i"),
+                                end->status);
         else
-                (void) snprintf(o.text, sizeof(o.text), N_("uasd-switch ended by signal %i"), end->status);
+                (void) snprintf(o.text, sizeof(o.text), N_("uasd-switch ended by signal %i"),
+                                end->status);
         return o;
 }
 
-/* Marks a switch until its end is in the journal. If uasd is killed meanwhile, it finds the mark when it starts. */
+/* Marks a switch until its end is in the journal. If uasd is killed meanwhile, it finds the mark
+ * when it starts. */
 static void switch_mark_unreported(const struct entry *e, bool untold)
 {
         (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_UNTOLD,
@@ -145,7 +150,8 @@ static void job_start(struct entry *e, const struct action *a)
         if (a->plugged)
                 args[n++] = "--plugged";
         if (a->deadline) {
-                (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) a->deadline);
+                (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu",
+                                (unsigned long long) a->deadline);
                 args[n++] = hold;
         }
         args[n++] = attachment_arg(f, attachment);
@@ -155,10 +161,11 @@ static void job_start(struct entry *e, const struct action *a)
         if (r < 0) {
                 struct event failed = {.type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED};
 
-                (void) snprintf(failed.outcome.text, sizeof(failed.outcome.text), N_("cannot start %s: %s"), PROGRAM_SWITCH,
-                                strerror(-r));
+                (void) snprintf(failed.outcome.text, sizeof(failed.outcome.text),
+                                N_("cannot start %s: %s"), PROGRAM_SWITCH, strerror(-r));
                 queue_event(e, &failed);
-                log_error("%s: cannot start uasd-switch: %s", e->life.disk.facts.interface, strerror(-r));
+                log_error("%s: cannot start uasd-switch: %s", e->life.disk.facts.interface,
+                          strerror(-r));
         }
 }
 
@@ -177,7 +184,8 @@ static int switch_recover(struct entry *e, const struct outcome *killed, unsigne
 /* How often uasd checks for the end of a foreign switch. */
 #define FOREIGN_USEC USEC_PER_SEC
 
-/* Returns true if a foreign uasd-switch has the lock of the interface. ret_stale: it does not, and has left a record. */
+/* Returns true if a foreign uasd-switch has the lock of the interface. ret_stale: it does not, and
+ * has left a record. */
 static bool switch_lock_taken(const struct manager *m, const char *interface, bool *ret_stale)
 {
         _cleanup_close_ int fd = -1;
@@ -201,12 +209,13 @@ static void switch_check_again(void *data)
 }
 
 /*
- * uasd-switch removes its record before it releases the lock. No event reports the release, and other programs wait for the lock,
- * too. So uasd checks until it is free.
+ * uasd-switch removes its record before it releases the lock. No event reports the release, and
+ * other programs wait for the lock, too. So uasd checks until it is free.
  */
 static void switch_check_later(struct entry *e)
 {
-        (void) later_call(&e->foreign.again, e->manager->event, FOREIGN_USEC, switch_check_again, e);
+        (void) later_call(&e->foreign.again, e->manager->event, FOREIGN_USEC, switch_check_again,
+                          e);
 }
 
 bool switch_foreign_runs(struct entry *e)
@@ -222,7 +231,8 @@ bool switch_foreign_runs(struct entry *e)
                 return false;
         keepoff_schedule(e->manager); /* because of the history that it has written */
         queue_rescan(e->manager, e->life.disk.facts.interface);
-        queue_event(e, &(struct event){.type = EVENT_DONE, .foreign = true, .replugged = e->foreign.gone});
+        queue_event(e, &(struct event){
+                               .type = EVENT_DONE, .foreign = true, .replugged = e->foreign.gone});
         return false;
 }
 
@@ -246,7 +256,8 @@ void switch_adopt(struct entry *e, bool untold)
         if (stale)
                 e->life.attempt.running = switch_recover(e, NULL, 0) >= 0;
         else if (untold) { /* the switch has ended, but uasd ended before it could report that */
-                log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
+                log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface,
+                           driver_to_string(f->driver));
                 switch_mark_unreported(e, false);
         }
 }
@@ -265,15 +276,16 @@ void switch_begin(struct entry *e, const struct action *a)
 /* ---- eject ---- */
 
 /*
- * A uasd-switch that ejects a disk. It waits for a switch that is under way, and takes the lock of the disk. So a switch that is
- * wanted meanwhile finds the lock held, as that of a foreign switch. The entry is removed when the disk has gone, like that of a
- * disk that was unplugged.
+ * A uasd-switch that ejects a disk. It waits for a switch that is under way, and takes the lock of
+ * the disk. So a switch that is wanted meanwhile finds the lock held, as that of a foreign switch.
+ * The entry is removed when the disk has gone, like that of a disk that was unplugged.
  */
 struct eject {
         LIST_ENTRY(eject) link;
         struct manager *manager;
-        char interface[INTERFACE_NAME_MAX], names[256], usb_id[USB_ID_MAX]; /* it may be gone before its end is reported */
-        sd_bus_message *call;                                               /* to be answered */
+        char interface[INTERFACE_NAME_MAX], names[256],
+                usb_id[USB_ID_MAX]; /* it may be gone before its end is reported */
+        sd_bus_message *call;       /* to be answered */
 };
 
 static const char *eject_bus_error(const struct outcome *o)
@@ -300,7 +312,8 @@ static void eject_on_end(void *data, const struct child_end *end)
                 report_ejected(j->interface, j->names, j->usb_id, text);
                 (void) sd_bus_reply_method_return(call, NULL);
         } else {
-                (void) sd_bus_reply_method_errorf(call, eject_bus_error(o), "%s cannot be ejected: %s", j->interface, text);
+                (void) sd_bus_reply_method_errorf(call, eject_bus_error(o),
+                                                  "%s cannot be ejected: %s", j->interface, text);
                 log_notice("%s: not ejected: %s", j->interface, text);
         }
         queue_rescan(j->manager, j->interface);

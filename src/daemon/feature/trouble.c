@@ -10,16 +10,18 @@
 #include "sys/state/history.h"
 
 /*
- * Disks that fail: records and reports their failures, and passes them to the machine. Under uas the bridge may be to blame.
- * Under usb-storage uas is not, also not for its earlier failures.
+ * Disks that fail: records and reports their failures, and passes them to the machine. Under uas
+ * the bridge may be to blame. Under usb-storage uas is not, also not for its earlier failures.
  */
 
 /* If a failure cannot be recorded, uasd remembers it at least as long as the disk is there. */
-static void trouble_remember(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+static void trouble_remember(struct manager *m, struct entry *e, const struct record_task *rec,
+                             int r)
 {
         if (r >= 0)
                 return;
-        log_error("%s: what happened cannot be put on record: %s", rec->facts.interface, strerror(-r));
+        log_error("%s: what happened cannot be put on record: %s", rec->facts.interface,
+                  strerror(-r));
         if (!e)
                 return;
         if (!e->trouble.unkept)
@@ -39,7 +41,8 @@ void trouble_begin(struct entry *e, enum driver d)
 
 void trouble_forget(struct entry *e)
 {
-        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_TROUBLE, &(struct attachment_mark){.trouble = ""});
+        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_TROUBLE,
+                                 &(struct attachment_mark){.trouble = ""});
         e->life.disk.facts.trouble = NULL;
 }
 
@@ -59,7 +62,9 @@ static void trouble_distrust(struct entry *e, const struct finding *finding)
         struct facts *f = &e->life.disk.facts;
         struct record_task rec = {
                 .type = RECORD_HISTORY,
-                .history = {.state = HISTORY_DISTRUSTED, .failed = f->trial_open, .lost = finding->fatal},
+                .history = {.state = HISTORY_DISTRUSTED,
+                            .failed = f->trial_open,
+                            .lost = finding->fatal},
                 .done = trouble_remember,
         };
         char *reason = rec.history.reason;
@@ -70,7 +75,8 @@ static void trouble_distrust(struct entry *e, const struct finding *finding)
                 return;
         e->trouble.acted = e->trouble.failed = true;
         if (finding->bursts > 1)
-                (void) snprintf(reason, size, "%s, %u times within ten minutes", finding->what, finding->bursts);
+                (void) snprintf(reason, size, "%s, %u times within ten minutes", finding->what,
+                                finding->bursts);
         else
                 (void) copy_string(reason, size, finding->what);
         r = record_add(m, e, &rec);
@@ -94,7 +100,8 @@ static void trouble_clear(struct entry *e, const char *what)
 {
         struct manager *m = e->manager;
         struct facts *f = &e->life.disk.facts;
-        struct record_task rec = {.type = RECORD_HISTORY, .history.state = HISTORY_CLEARED, .done = trouble_remember};
+        struct record_task rec = {
+                .type = RECORD_HISTORY, .history.state = HISTORY_CLEARED, .done = trouble_remember};
         int r;
 
         (void) copy_string(rec.history.reason, sizeof(rec.history.reason), what);
@@ -108,14 +115,15 @@ static void trouble_clear(struct entry *e, const char *what)
 }
 
 /*
- * The disk fails under usb-storage. It stays there for the rest of this attachment: under uas it would fail as well, and be moved
- * to and fro.
+ * The disk fails under usb-storage. It stays there for the rest of this attachment: under uas it
+ * would fail as well, and be moved to and fro.
  */
 static void trouble_diagnose(struct entry *e, const struct finding *finding)
 {
         struct manager *m = e->manager;
         struct facts *f = &e->life.disk.facts;
-        bool uncertain = finding->blame == BLAME_UNKNOWN, broken = finding->finding == FINDING_CLEARED || uncertain;
+        bool uncertain = finding->blame == BLAME_UNKNOWN,
+             broken = finding->finding == FINDING_CLEARED || uncertain;
         struct attachment_mark mark = {};
 
         if (finding->finding == FINDING_CLEARED && f->distrusted && !e->trouble.acted)
@@ -126,7 +134,8 @@ static void trouble_diagnose(struct entry *e, const struct finding *finding)
                 return;
         f->trouble_cause = uncertain ? BLAME_NONE : finding->blame;
         f->trouble = finding->what;
-        (void) snprintf(mark.trouble, sizeof(mark.trouble), "%s %s", blame_to_string(f->trouble_cause), f->trouble);
+        (void) snprintf(mark.trouble, sizeof(mark.trouble), "%s %s",
+                        blame_to_string(f->trouble_cause), f->trouble);
         (void) attachment_change(&m->roots, f, MARK_TROUBLE, &mark);
         report_diagnosis(e);
         queue_rescan(m, f->interface);
@@ -140,8 +149,8 @@ static void trouble_take_finding(struct entry *e, const struct finding *f)
                 return;
         }
         if (f->finding == FINDING_NOTED)
-                log_notice("%s: trouble on uas, not yet held against it: %s; to blame: %s", e->life.disk.facts.interface, f->what,
-                           blame_sentence(f->blame));
+                log_notice("%s: trouble on uas, not yet held against it: %s; to blame: %s",
+                           e->life.disk.facts.interface, f->what, blame_sentence(f->blame));
         else if (f->finding == FINDING_BROKEN && !facts_uas_alone(&e->life.disk.facts))
                 trouble_distrust(e, f);
         else if (f->finding == FINDING_BROKEN) { /* uas is its only driver */
@@ -162,20 +171,24 @@ static uint64_t trouble_timeouts(const struct entry *e)
 
         for (size_t i = 0; i < d->n_luns; i++)
                 if (d->luns[i].disk.name[0] &&
-                    scsi_count_read(&e->manager->roots, d->luns[i].disk.name, SCSI_COUNT_TIMEOUTS, &count) >= 0)
+                    scsi_count_read(&e->manager->roots, d->luns[i].disk.name, SCSI_COUNT_TIMEOUTS,
+                                    &count) >= 0)
                         sum += count;
         return sum;
 }
 
 /*
- * Returns true if the number has grown, which counts like a sign of that time. The log's signs of these timeouts are in the same
- * burst. The kernel's records have a clock that NTP does not correct (local_clock()). After weeks it differs from CLOCK_MONOTONIC
- * by more than the gap between two bursts. So a number that is read after a record has the time of the record.
+ * Returns true if the number has grown, which counts like a sign of that time. The log's signs of
+ * these timeouts are in the same burst. The kernel's records have a clock that NTP does not correct
+ * (local_clock()). After weeks it differs from CLOCK_MONOTONIC by more than the gap between two
+ * bursts. So a number that is read after a record has the time of the record.
  */
 static bool trouble_count_timeouts(struct entry *e, usec_t usec)
 {
-        static const struct sign silent = {
-                .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .handling = true, .what = "commands were not answered in time"};
+        static const struct sign silent = {.blame = BLAME_BRIDGE,
+                                           .weight = WEIGHT_HIGH,
+                                           .handling = true,
+                                           .what = "commands were not answered in time"};
         uint64_t before = e->trouble.account.timeouts;
         struct finding finding;
 
@@ -222,7 +235,8 @@ void trouble_switched(struct entry *e)
 {
         e->trouble.account.asleep = false; /* the end of a sleep may have come during the switch */
         trouble_follow(e);
-        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && trouble_count_timeouts(e, now_monotonic()))
+        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running &&
+            trouble_count_timeouts(e, now_monotonic()))
                 kmsg_keep(e->manager);
         if (e->manager->env.sleeping) /* the sleep waits for this switch and the end of its trial */
                 trouble_sleep(e->manager);
@@ -244,7 +258,8 @@ bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool liv
 
                 if (counts)
                         trouble_follow(e);
-                if (!sign_about(s, &e->life.disk.facts, e->life.disk.host, &own) || !(counts || own.excuses))
+                if (!sign_about(s, &e->life.disk.facts, e->life.disk.host, &own) ||
+                    !(counts || own.excuses))
                         continue;
                 trouble_take(&e->trouble.account, &own, usec, &f);
                 if (!counts) { /* it excuses what comes later, and is reported then */
@@ -264,14 +279,15 @@ bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool liv
 static void trouble_passed(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
         if (r < 0)
-                log_warning("%s: that it passed its trial cannot be put on record: %s", rec->facts.interface, strerror(-r));
+                log_warning("%s: that it passed its trial cannot be put on record: %s",
+                            rec->facts.interface, strerror(-r));
         else if (e && !e->trouble.acted)
                 report_trial(e);
 }
 
 /*
- * The time of the trial is over. It passes if the disk had no trouble in all of it. Otherwise the machine calls this again after
- * another such time.
+ * The time of the trial is over. It passes if the disk had no trouble in all of it. Otherwise the
+ * machine calls this again after another such time.
  */
 void trouble_trial_over(struct entry *e)
 {
@@ -297,8 +313,8 @@ void trouble_trial_over(struct entry *e)
 }
 
 /*
- * A machine may lose its power while it sleeps, and that is no fault of the bridge. So no trial is open on record meanwhile. For
- * the machine it goes on.
+ * A machine may lose its power while it sleeps, and that is no fault of the bridge. So no trial is
+ * open on record meanwhile. For the machine it goes on.
  */
 void trouble_sleep(struct manager *m)
 {
@@ -306,15 +322,20 @@ void trouble_sleep(struct manager *m)
                 struct facts *f = &e->life.disk.facts;
 
                 if (m->env.sleeping && f->trial_open && !f->trial_ended && !f->distrusted)
-                        f->trial_ended = record_add(m, e, &(struct record_task){.type = RECORD_END_TRIAL}) >= 0;
+                        f->trial_ended =
+                                record_add(m, e, &(struct record_task){.type = RECORD_END_TRIAL}) >=
+                                0;
                 else if (!m->env.sleeping && f->trial_open && f->trial_ended) {
                         f->trial_ended = false;
-                        (void) record_add(m, e, &(struct record_task){.type = RECORD_HISTORY, .history.state = HISTORY_TRIAL});
+                        (void) record_add(m, e,
+                                          &(struct record_task){.type = RECORD_HISTORY,
+                                                                .history.state = HISTORY_TRIAL});
                 }
         }
 }
 
-/* For a disk that is new to this uasd: its trial may have begun before, or have ended with the machine. */
+/* For a disk that is new to this uasd: its trial may have begun before, or have ended with the
+ * machine. */
 void trouble_adopt(struct entry *e)
 {
         struct manager *m = e->manager;
@@ -323,20 +344,25 @@ void trouble_adopt(struct entry *e)
 
         trouble_driver(&e->trouble.account, f->driver, trust_of(f));
         e->trouble.account.timeouts =
-                trouble_timeouts(e); /* timeouts before uasd listened; the kept number of an earlier uasd replaces it */
+                trouble_timeouts(e); /* timeouts before uasd listened; the kept number of an earlier
+                                        uasd replaces it */
         if (facts_uas_alone(f))
                 return;
         if (f->trial_failed && record_read(m, f, &h) > 0 && h.state == HISTORY_TRIAL) {
                 h = (struct history){.state = HISTORY_DISTRUSTED, .failed = true};
-                (void) copy_string(h.reason, sizeof(h.reason), "the machine went down in the middle of its trial");
+                (void) copy_string(h.reason, sizeof(h.reason),
+                                   "the machine went down in the middle of its trial");
                 report_distrust(e, h.reason);
                 (void) record_add(m, e,
                                   &(struct record_task){
                                           .type = RECORD_HISTORY,
-                                          .history = h}); /* early in a boot the record may fail: the next uasd does it again */
+                                          .history = h}); /* early in a boot the record may fail:
+                                                             the next uasd does it again */
         } else if (f->trial_ended && f->driver == DRIVER_UAS && !m->env.stopping)
                 f->trial_open =
-                        record_add(m, e, &(struct record_task){.type = RECORD_HISTORY, .history.state = HISTORY_TRIAL}) >= 0;
+                        record_add(m, e,
+                                   &(struct record_task){.type = RECORD_HISTORY,
+                                                         .history.state = HISTORY_TRIAL}) >= 0;
         if (f->initramfs_old)
                 report_old_initramfs(e);
         keepoff_schedule(m);
@@ -357,7 +383,8 @@ void trouble_gone(struct entry *e)
 {
         usec_t asleep, now = now_and_asleep(&asleep);
 
-        drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.attempt.running || e->trouble.failed, now, asleep);
+        drops_gone(&e->manager->drops, &e->life.disk.facts,
+                   e->life.attempt.running || e->trouble.failed, now, asleep);
         if (e->life.disk.facts.trial_open || e->life.attempt.running)
                 (void) record_add(e->manager, e, &(struct record_task){.type = RECORD_END_TRIAL});
 }

@@ -12,8 +12,9 @@
 /* ---- are there users? for the machine ---- */
 
 /*
- * A search by name: finds the users of all processes, and adds inotify watches for the ends of the uses. A child does it, since
- * the path to a mount in another mount namespace may cross a file system that hangs.
+ * A search by name: finds the users of all processes, and adds inotify watches for the ends of the
+ * uses. A child does it, since the path to a mount in another mount namespace may cross a file
+ * system that hangs.
  */
 struct probe_answer {
         bool in_use, told;
@@ -30,10 +31,12 @@ static void probe_in_child(const struct roots *roots, void *data, int out)
         struct user *users = NULL;
         size_t n = 0;
 
-        if (users_find(roots, d->luns, d->n_luns, true, &users, &n) >= 0) { /* unknown counts as in use */
+        if (users_find(roots, d->luns, d->n_luns, true, &users, &n) >=
+            0) { /* unknown counts as in use */
                 users_without(users, &n, lease_pid(e));
                 a.in_use = n > 0;
-                a.told = e->probe.ends >= 0 && e->watches.all && users_told(roots, d->luns, d->n_luns, e->probe.ends, users, n);
+                a.told = e->probe.ends >= 0 && e->watches.all &&
+                         users_told(roots, d->luns, d->n_luns, e->probe.ends, users, n);
         }
         (void) !write(out, &a, sizeof(a));
 }
@@ -46,7 +49,8 @@ static void probe_run(struct entry *e)
 
         e->probe.ends = use_watch_ends(&e->manager->uses);
         e->probe.again = false;
-        r = child_run(e->manager, probe_in_child, probe_on_answer, e, e->probe.ends, &e->probe.worker);
+        r = child_run(e->manager, probe_in_child, probe_on_answer, e, e->probe.ends,
+                      &e->probe.worker);
         if (r >= 0)
                 return;
         log_warning("%s: cannot look who uses it: %s", e->life.disk.facts.interface, strerror(-r));
@@ -71,9 +75,13 @@ static void probe_on_answer(void *data, const struct child_end *end)
         if (end->size == sizeof(a))
                 memcpy(&a, end->answer, sizeof(a));
         (void) later_call(&e->probe.pause, e->manager->event, PAUSE_USEC, probe_on_pause, e);
-        log_debug("%s: looked by name: %s%s", e->life.disk.facts.interface, a.in_use ? "in use" : "nobody",
+        log_debug("%s: looked by name: %s%s", e->life.disk.facts.interface,
+                  a.in_use ? "in use" : "nobody",
                   a.in_use && !a.told ? ", and no event tells when that ends" : "");
-        queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = a.in_use, .by_name = true, .told = a.told});
+        queue_event(e, &(struct event){.type = EVENT_USERS,
+                                       .in_use = a.in_use,
+                                       .by_name = true,
+                                       .told = a.told});
 }
 
 void use_probe_start(struct entry *e)
@@ -86,10 +94,10 @@ void use_probe_start(struct entry *e)
 /* ---- who are they? for clients ---- */
 
 /*
- * The users of a disk are searched when a client asks: the machine needs to know only whether there are any. Clients need the
- * users of disks that wait, so a child walks over all processes. It walks once for all such disks, and for all properties of one
- * call. For all other disks only the tables are read. For a new disk uasd searches only its users: no client asks for the others
- * then.
+ * The users of a disk are searched when a client asks: the machine needs to know only whether there
+ * are any. Clients need the users of disks that wait, so a child walks over all processes. It walks
+ * once for all such disks, and for all properties of one call. For all other disks only the tables
+ * are read. For a new disk uasd searches only its users: no client asks for the others then.
  */
 #define FRESH_USEC (500 * USEC_PER_MSEC)
 
@@ -97,20 +105,24 @@ static bool walk_asks(const struct entry *e, const struct entry *of, usec_t now)
 {
         bool waits = e->life.disk.state == STATE_WAITING;
 
-        return e == of || (of->announced && waits == (of->life.disk.state == STATE_WAITING) && now >= e->users_at + FRESH_USEC);
+        return e == of || (of->announced && waits == (of->life.disk.state == STATE_WAITING) &&
+                           now >= e->users_at + FRESH_USEC);
 }
 
-/* Returns the pool that udev found on this device, if it is imported. The labels of a former pool may still be there. */
+/* Returns the pool that udev found on this device, if it is imported. The labels of a former pool
+ * may still be there. */
 static char *pool_of(const struct roots *roots, const struct block *b)
 {
         char id[UDEVDB_ID_MAX], text[256], *name;
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
-        if (udevdb_property(roots, id, "ID_FS_TYPE", text, sizeof(text)) <= 0 || !streq(text, "zfs_member") ||
+        if (udevdb_property(roots, id, "ID_FS_TYPE", text, sizeof(text)) <= 0 ||
+            !streq(text, "zfs_member") ||
             udevdb_property(roots, id, "ID_FS_LABEL_ENC", text, sizeof(text)) <= 0)
                 return NULL;
         unescape(text);
-        if (strchr(text, '/') || faccessat(roots->proc, path_join("spl/kstat/zfs/", text, "/state"), F_OK, 0) < 0)
+        if (strchr(text, '/') ||
+            faccessat(roots->proc, path_join("spl/kstat/zfs/", text, "/state"), F_OK, 0) < 0)
                 return NULL;
         if (asprintf(&name, "ZFS pool %s", text) < 0)
                 return NULL;
@@ -134,7 +146,8 @@ static char *pool_on(const struct roots *roots, const struct disk *d, const char
         return NULL;
 }
 
-/* Adds users that only uasd-switch noticed: by their claim, or by the driver's count if the driver has no other disk. */
+/* Adds users that only uasd-switch noticed: by their claim, or by the driver's count if the driver
+ * has no other disk. */
 static void users_take_claims(struct entry *e, struct users_of *of)
 {
         const struct roots *roots = &e->manager->roots;
@@ -172,7 +185,8 @@ static void users_take(struct entry *e, struct users_of *of)
 
 /* ---- the walk over all processes, in a child ---- */
 
-/* A call waits at most this long for a walk. Then it returns the users found last, and a signal announces the new ones later. */
+/* A call waits at most this long for a walk. Then it returns the users found last, and a signal
+ * announces the new ones later. */
 #define WALK_USEC (300 * USEC_PER_MSEC)
 /* A longer walk hangs: it is given up. */
 #define WALK_MOST_USEC (30 * USEC_PER_SEC)
@@ -195,9 +209,9 @@ static void walk_free(struct users_walk *w)
 }
 
 /* The texts of a user. In the answer they come after it, each with its NUL. */
-#define TEXTS_OF(u)                                                                                                              \
-        {                                                                                                                        \
-                &(u)->where, &(u)->namespace, &(u)->command, &(u)->unit, &(u)->via                                               \
+#define TEXTS_OF(u)                                                                                \
+        {                                                                                          \
+                &(u)->where, &(u)->namespace, &(u)->command, &(u)->unit, &(u)->via                 \
         }
 
 static void walk_in_child(const struct roots *roots, void *data, int out)
@@ -234,7 +248,8 @@ static bool walk_read_user(FILE *f, struct user *u)
                 bool follows = *texts[t]; /* the child's pointer */
 
                 *texts[t] = NULL;
-                whole = whole && (!follows || (getdelim(texts[t], &(size_t){0}, '\0', f) > 0 && !feof(f)));
+                whole = whole &&
+                        (!follows || (getdelim(texts[t], &(size_t){0}, '\0', f) > 0 && !feof(f)));
         }
         return whole;
 }
@@ -299,7 +314,8 @@ void users_forget(struct entry *e)
 static void walk_look_quickly(struct users_walk *w)
 {
         for (size_t i = 0; i < w->n; i++)
-                if (w->asked[i]->life.disk.n_users == 0 && users_find_each(&w->manager->roots, &w->of[i], 1, false) >= 0)
+                if (w->asked[i]->life.disk.n_users == 0 &&
+                    users_find_each(&w->manager->roots, &w->of[i], 1, false) >= 0)
                         users_take(w->asked[i], &w->of[i]);
 }
 
@@ -313,7 +329,8 @@ static void walk_start(struct manager *m, struct users_walk *w)
                 return;
         }
         m->walk = w;
-        if (m->walks_long || !child_wait(w->worker, w->began + WALK_USEC)) { /* otherwise it has ended */
+        if (m->walks_long ||
+            !child_wait(w->worker, w->began + WALK_USEC)) { /* otherwise it has ended */
                 w->late = true;
                 walk_look_quickly(w);
         }

@@ -12,12 +12,14 @@
 /* If the kernel floods its log, it is read in batches. */
 #define WAKEUPS_PER_SEC 20
 #define RECORDS_PER_WAKEUP 4096
-/* No data is at risk on usb-storage, and many machines have only such sticks. Their log wakes uasd at most this often. */
+/* No data is at risk on usb-storage, and many machines have only such sticks. Their log wakes uasd
+ * at most this often. */
 #define STORAGE_PAUSE_USEC (10 * USEC_PER_SEC)
 
 /*
- * The kernel's records about disks. Without a disk the source is off, and no record wakes uasd. The last number is
- * kept over a restart, so that no record counts twice. The accounts are kept as well, so that no record is forgotten.
+ * The kernel's records about disks. Without a disk the source is off, and no record wakes uasd. The
+ * last number is kept over a restart, so that no record counts twice. The accounts are kept as
+ * well, so that no record is forgotten.
  */
 
 /* A result that has been acted upon does not count any more. */
@@ -25,8 +27,8 @@ static bool kmsg_has_account(const struct entry *e)
 {
         enum driver d = e->life.disk.facts.driver;
 
-        return (d == DRIVER_UAS || d == DRIVER_USB_STORAGE) && e->trouble.account.driver == d && !e->life.attempt.running &&
-               !e->trouble.acted;
+        return (d == DRIVER_UAS || d == DRIVER_USB_STORAGE) && e->trouble.account.driver == d &&
+               !e->life.attempt.running && !e->trouble.acted;
 }
 
 #define ACCOUNT_KEY_MAX (ATTACHMENT_MAX + 16)
@@ -34,7 +36,8 @@ static const char *account_key(const struct entry *e, char ret[static ACCOUNT_KE
 {
         char attachment[ATTACHMENT_MAX];
 
-        (void) snprintf(ret, ACCOUNT_KEY_MAX, "%s/%s", facts_attachment(&e->life.disk.facts, attachment),
+        (void) snprintf(ret, ACCOUNT_KEY_MAX, "%s/%s",
+                        facts_attachment(&e->life.disk.facts, attachment),
                         driver_to_string(e->trouble.account.driver));
         return ret;
 }
@@ -71,13 +74,15 @@ void kmsg_keep(struct manager *m)
                 char key[ACCOUNT_KEY_MAX], lines[TROUBLE_TEXT_MAX];
 
                 if (kmsg_has_account(e))
-                        (void) fputs(trouble_text(&e->trouble.account, account_key(e, key), lines), out);
+                        (void) fputs(trouble_text(&e->trouble.account, account_key(e, key), lines),
+                                     out);
         }
         if (fclose(out) >= 0)
                 (void) state_write(m->roots.run, RUN_KMSG, text, false);
 }
 
-/* live: false for records from before uasd listened, when a host's number may have been another disk's. */
+/* live: false for records from before uasd listened, when a host's number may have been another
+ * disk's. */
 static void kmsg_take_records(struct manager *m, bool live)
 {
         struct kmsg_watch *w = &m->kmsg;
@@ -109,7 +114,8 @@ void kmsg_drain(struct manager *m)
 void kmsg_arm(struct manager *m)
 {
         struct kmsg_watch *w = &m->kmsg;
-        /* Also for a disk without a driver: to read the boot's records takes long, and after the bind there is no time for it. */
+        /* Also for a disk without a driver: to read the boot's records takes long, and after the
+         * bind there is no time for it. */
         bool wanted = m->n_entries > 0, often = false;
 
         if (w->fd < 0)
@@ -156,7 +162,8 @@ void kmsg_start(struct manager *m, kmsg_sign_fn take)
         w->take = take;
         r = kmsg_watch_log(m);
         if (r < 0) {
-                log_warning("the kernel's log cannot be read, so no disk is watched for errors: %s", strerror(-r));
+                log_warning("the kernel's log cannot be read, so no disk is watched for errors: %s",
+                            strerror(-r));
                 w->fd = close_keep_errno(w->fd);
         }
         (void) state_read(m->roots.run, RUN_KMSG, kmsg_take_kept, m);

@@ -7,10 +7,11 @@
 #include "daemon/manager.h"
 
 /*
- * logind announces that the machine is going to sleep. It waits for programs that have a delay inhibitor, 5 s by default. uasd
- * has one all the time, so that it is there before a switch begins. When the machine is about to sleep, no switch begins any
- * more, and the record of each trial ends. The inhibitor is released when the last switch has ended and all is on record. uasd
- * takes another one when the machine is awake again.
+ * logind announces that the machine is going to sleep. It waits for programs that have a delay
+ * inhibitor, 5 s by default. uasd has one all the time, so that it is there before a switch begins.
+ * When the machine is about to sleep, no switch begins any more, and the record of each trial ends.
+ * The inhibitor is released when the last switch has ended and all is on record. uasd takes another
+ * one when the machine is awake again.
  */
 
 #define LOGIND "org.freedesktop.login1"
@@ -43,7 +44,8 @@ static void sleep_begins(struct sleep *s)
         m->env.sleeping = true;
         log_debug("the machine is going to sleep: no switch begins");
         queue_post(m, POST_ENVIRONMENT);
-        if (s->fd >= 0 && !s->settle && sd_event_add_post(m->event, &s->settle, sleep_on_settle, s) < 0)
+        if (s->fd >= 0 && !s->settle &&
+            sd_event_add_post(m->event, &s->settle, sleep_on_settle, s) < 0)
                 s->fd = close_keep_errno(s->fd);
 }
 
@@ -66,7 +68,8 @@ static int sleep_on_inhibitor(sd_bus_message *message, void *data, sd_bus_error 
         int fd;
 
         s->asking = sd_bus_slot_unref(s->asking);
-        if (e && streq(e->name, ALREADY_BEGUN)) { /* uasd connected to the bus while the machine was already about to sleep */
+        if (e && streq(e->name, ALREADY_BEGUN)) { /* uasd connected to the bus while the machine was
+                                                     already about to sleep */
                 sleep_begins(s);
                 return 0;
         }
@@ -86,21 +89,23 @@ static int sleep_ask_logind(struct sleep *s)
         sd_bus *bus = s->manager->bus.system;
         int r;
 
-        r = sd_bus_message_new_method_call(bus, &call, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "Inhibit");
+        r = sd_bus_message_new_method_call(bus, &call, LOGIND, LOGIND_PATH, LOGIND_MANAGER,
+                                           "Inhibit");
         if (r < 0)
                 return r;
         r = sd_bus_message_set_auto_start(call, false);
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(call, "ssss", "sleep", "uasd", "A USB disk may be on its way to another driver", "delay");
+        r = sd_bus_message_append(call, "ssss", "sleep", "uasd",
+                                  "A USB disk may be on its way to another driver", "delay");
         if (r < 0)
                 return r;
         return sd_bus_call_async(bus, &s->asking, call, sleep_on_inhibitor, s, 0);
 }
 
 /*
- * Asks logind, unless it would have to be started. Its answer also says whether the machine is about to sleep: then logind gives
- * no inhibitor. Switches begin again with the answer.
+ * Asks logind, unless it would have to be started. Its answer also says whether the machine is
+ * about to sleep: then logind gives no inhibitor. Switches begin again with the answer.
  */
 static void sleep_inhibit(struct sleep *s)
 {
@@ -142,14 +147,15 @@ int sleep_watch(struct manager *m)
 
         s->manager = m;
         s->asking = sd_bus_slot_unref(s->asking);
-        r = sd_bus_match_signal_async(bus, NULL, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "PrepareForSleep", sleep_on_prepare, NULL,
-                                      s);
+        r = sd_bus_match_signal_async(bus, NULL, LOGIND, LOGIND_PATH, LOGIND_MANAGER,
+                                      "PrepareForSleep", sleep_on_prepare, NULL, s);
         if (r < 0)
                 return r;
-        r = sd_bus_add_match_async(bus, NULL,
-                                   "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-                                   "member='NameOwnerChanged',arg0='" LOGIND "'",
-                                   sleep_on_owner, NULL, s);
+        r = sd_bus_add_match_async(
+                bus, NULL,
+                "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+                "member='NameOwnerChanged',arg0='" LOGIND "'",
+                sleep_on_owner, NULL, s);
         if (r < 0)
                 return r;
         sleep_inhibit(s);

@@ -31,7 +31,8 @@ struct boot {
 };
 void boot_await(struct manager *m);
 
-/* sleep.c: whether logind is sending the machine to sleep. Called when the connection to the system bus is new. */
+/* sleep.c: whether logind is sending the machine to sleep. Called when the connection to the system
+ * bus is new. */
 struct sleep {
         struct manager *manager;
         sd_bus_slot *asking;     /* the call for an inhibitor */
@@ -50,10 +51,12 @@ struct kmsg_watch {
         bool often;    /* a disk is on uas: records are read at once */
         uint64_t next; /* the number behind that of the last record; 0: no record yet */
 };
-/* Reads the kernel's log while a disk is on uas or usb-storage. The function returns true if an account has changed. */
+/* Reads the kernel's log while a disk is on uas or usb-storage. The function returns true if an
+ * account has changed. */
 void kmsg_start(struct manager *m, kmsg_sign_fn take);
-void kmsg_arm(struct manager *m);   /* called when a disk came, went, or changed its driver */
-void kmsg_keep(struct manager *m);  /* called when the accounts have changed, and at the end of uasd */
+void kmsg_arm(struct manager *m); /* called when a disk came, went, or changed its driver */
+void kmsg_keep(
+        struct manager *m); /* called when the accounts have changed, and at the end of uasd */
 void kmsg_drain(struct manager *m); /* counts all present records before anything changes */
 
 /* uses.c */

@@ -9,11 +9,13 @@
 #include "sys/udev/uevents.h"
 
 /*
- * Kernel events report a driver at once: delay_use is one second, and udev's rules may need most of it. udev's own events report
- * block devices when its rules are done. Both only say which disk to read again.
+ * Kernel events report a driver at once: delay_use is one second, and udev's rules may need most of
+ * it. udev's own events report block devices when its rules are done. Both only say which disk to
+ * read again.
  */
 
-/* udev's `remove` may come after the kernel's `add` of the next device at that port. Only sysfs shows what is there. */
+/* udev's `remove` may come after the kernel's `add` of the next device at that port. Only sysfs
+ * shows what is there. */
 static void uevent_take(struct manager *m, const struct uevent *e)
 {
         if (e->interface[0])
@@ -45,7 +47,8 @@ static int uevents_on_event(sd_event_source *source, int fd, uint32_t revents, v
         return 0;
 }
 
-/* Another program has ended a hold or removed a record: the dead man's timer, or a foreign uasd-switch. */
+/* Another program has ended a hold or removed a record: the dead man's timer, or a foreign
+ * uasd-switch. */
 static int uevents_on_mark(sd_event_source *source, const struct inotify_event *i, void *data)
 {
         struct manager *m = data;
@@ -68,7 +71,8 @@ static int uevents_on_record(sd_event_source *source, const struct inotify_event
         return uevents_on_mark(source, i, data);
 }
 
-static int uevents_watch_marks(struct manager *m, const char *dir, sd_event_inotify_handler_t on_change)
+static int uevents_watch_marks(struct manager *m, const char *dir,
+                               sd_event_inotify_handler_t on_change)
 {
         char path[64];
         int r = state_mkdir(m->roots.run, dir);
@@ -76,7 +80,8 @@ static int uevents_watch_marks(struct manager *m, const char *dir, sd_event_inot
         if (r < 0)
                 return r;
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", m->roots.run, dir);
-        return sd_event_add_inotify(m->event, NULL, path, IN_DELETE | IN_MOVED_TO | IN_ONLYDIR, on_change, m);
+        return sd_event_add_inotify(m->event, NULL, path, IN_DELETE | IN_MOVED_TO | IN_ONLYDIR,
+                                    on_change, m);
 }
 
 int uevents_start(struct manager *m)
@@ -91,16 +96,21 @@ int uevents_start(struct manager *m)
         r = uevents_open(UEVENTS_PROCESSED, &s->udev);
         if (r < 0)
                 return r;
-        r = sd_event_add_io(m->event, &s->kernel_source, uevents_fd(s->kernel), EPOLLIN, uevents_on_event, s);
+        r = sd_event_add_io(m->event, &s->kernel_source, uevents_fd(s->kernel), EPOLLIN,
+                            uevents_on_event, s);
         if (r < 0)
                 return r;
-        r = sd_event_add_io(m->event, &s->udev_source, uevents_fd(s->udev), EPOLLIN, uevents_on_event, s);
+        r = sd_event_add_io(m->event, &s->udev_source, uevents_fd(s->udev), EPOLLIN,
+                            uevents_on_event, s);
         if (r < 0)
                 return r;
-        r = sd_event_source_set_priority(s->kernel_source, SD_EVENT_PRIORITY_IMPORTANT); /* delay_use is only one second */
+        r = sd_event_source_set_priority(
+                s->kernel_source, SD_EVENT_PRIORITY_IMPORTANT); /* delay_use is only one second */
         if (r < 0)
                 return r;
-        if (uevents_watch_marks(m, RUN_HOLD, uevents_on_mark) < 0 || uevents_watch_marks(m, RUN_SWITCH, uevents_on_record) < 0)
-                log_warning("cannot watch /run/" RUN_DIR ": a hold that ends by its timer is seen late");
+        if (uevents_watch_marks(m, RUN_HOLD, uevents_on_mark) < 0 ||
+            uevents_watch_marks(m, RUN_SWITCH, uevents_on_record) < 0)
+                log_warning("cannot watch /run/" RUN_DIR
+                            ": a hold that ends by its timer is seen late");
         return 0;
 }

@@ -10,10 +10,11 @@
 #include "sys/io/sysfs.h"
 
 /*
- * Notices the end of uses of disks that wait. Sources: PID 1's mount table, the swaps, closes of the nodes, uevents of stacked
- * devices (uevents.c), and the end of file systems that are mounted elsewhere. Reading the mount table takes time in proportion
- * to its length. So after a change uasd first reads only the reference count of the disk drivers, which changes with every open
- * and close of their disks.
+ * Notices the end of uses of disks that wait. Sources: PID 1's mount table, the swaps, closes of
+ * the nodes, uevents of stacked devices (uevents.c), and the end of file systems that are mounted
+ * elsewhere. Reading the mount table takes time in proportion to its length. So after a change uasd
+ * first reads only the reference count of the disk drivers, which changes with every open and close
+ * of their disks.
  */
 
 /* A file system is detached first and releases its device later: after a moment, or a long sync. */
@@ -21,8 +22,9 @@
 #define AGAIN_MOST 10
 
 /*
- * The checks take at most an eightieth of the time, so that a storm of mounts costs little, however long the table is. In a pause
- * uasd does not listen to the tables. A change after a pause is checked at once.
+ * The checks take at most an eightieth of the time, so that a storm of mounts costs little, however
+ * long the table is. In a pause uasd does not listen to the tables. A change after a pause is
+ * checked at once.
  */
 #define PAUSE_FACTOR 80
 #define PAUSE_LEAST_USEC AGAIN_FIRST_USEC
@@ -33,7 +35,8 @@ static uint64_t reference_count(struct use_watch *w)
         int sys = w->manager->roots.sys;
         uint64_t storage, uas;
 
-        /* A built-in driver has no count, so every change is checked. uas cannot be built in if usb_storage is not. */
+        /* A built-in driver has no count, so every change is checked. uas cannot be built in if
+         * usb_storage is not. */
         if (attr_read_uint(sys, "module/usb_storage/refcnt", 10, &storage) < 0)
                 return UINT64_MAX;
         if (attr_read_uint(sys, "module/uas/refcnt", 10, &uas) < 0)
@@ -43,8 +46,8 @@ static uint64_t reference_count(struct use_watch *w)
 }
 
 /*
- * The kernel reports a change of a table once, to the next poll. epoll_ctl() polls, too, when sd-event begins to listen: earlier
- * changes are no event.
+ * The kernel reports a change of a table once, to the next poll. epoll_ctl() polls, too, when
+ * sd-event begins to listen: earlier changes are no event.
  */
 static void use_watch_listen(struct use_watch *w, bool on)
 {
@@ -81,7 +84,8 @@ static int use_watch_on_again(sd_event_source *s, usec_t usec, void *data);
 static void use_watch_check_later(struct use_watch *w, usec_t delay)
 {
         w->again = sd_event_source_disable_unref(w->again);
-        if (sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, use_watch_on_again, w) >= 0)
+        if (sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1,
+                                       use_watch_on_again, w) >= 0)
                 return;
         use_watch_listen(w, true); /* nothing else ends the pause */
         use_watch_look_at_all(w);
@@ -119,7 +123,8 @@ void use_watch_lost(struct use_watch *w)
         if (w->n == 0)
                 return;
         use_watch_look_at_all(w);
-        use_watch_changed(w); /* check again as after an event: a use that is about to end may not have released the disk yet */
+        use_watch_changed(w); /* check again as after an event: a use that is about to end may not
+                                 have released the disk yet */
 }
 
 bool use_watch_pauses(const struct use_watch *w)
@@ -170,7 +175,8 @@ int use_watch_ends(struct use_watch *w)
         w->ends = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (w->ends < 0)
                 return -errno;
-        r = sd_event_add_io(w->manager->event, &w->ends_source, w->ends, EPOLLIN, use_watch_on_ends, w);
+        r = sd_event_add_io(w->manager->event, &w->ends_source, w->ends, EPOLLIN, use_watch_on_ends,
+                            w);
         if (r < 0) {
                 use_watch_forget_ends(w);
                 return r;
@@ -222,14 +228,16 @@ int use_watch_start(struct manager *m)
         struct use_watch *w = &m->uses;
         int r;
 
-        *w = (struct use_watch){.manager = m, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
+        *w = (struct use_watch){
+                .manager = m, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
         if (w->inotify < 0)
                 return -errno;
         r = use_watch_open_table(w, "1/mountinfo", &w->tables[0]);
         if (r < 0)
                 return r;
         (void) use_watch_open_table(w, "swaps", &w->tables[1]);
-        return sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, use_watch_on_inotify, w);
+        return sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN,
+                               use_watch_on_inotify, w);
 }
 
 static bool use_watch_node(struct use_watch *w, struct entry *e, const char *name)

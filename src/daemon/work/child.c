@@ -29,8 +29,9 @@ struct child {
         int in, out;
         bool is_switch;
         struct outcome outcome;
-        struct job_text *job; /* of one that was on standby, until it has said something; else NULL */
-        char *text;           /* output: all of a task, or the beginning of the next line of uasd-switch */
+        struct job_text
+                *job; /* of one that was on standby, until it has said something; else NULL */
+        char *text;   /* output: all of a task, or the beginning of the next line of uasd-switch */
         size_t size;
         sd_event_source *end, *output;
 };
@@ -55,7 +56,8 @@ static struct child *child_new(child_end_fn ended, void *data)
         struct child *c = calloc(1, sizeof(*c));
 
         if (c)
-                *c = (struct child){.ended = ended, .data = data, .in = -1, .out = -1, .outcome.code = -1};
+                *c = (struct child){
+                        .ended = ended, .data = data, .in = -1, .out = -1, .outcome.code = -1};
         return c;
 }
 
@@ -73,7 +75,8 @@ static void child_take_line(struct child *c, const char *line)
                 (void) copy_string(o->text, sizeof(o->text), line + end);
                 return;
         }
-        if (sscanf(line, "STEP %23s", o->step) != 1 && sscanf(line, "CLAIMED %31s", o->claimed) != 1)
+        if (sscanf(line, "STEP %23s", o->step) != 1 &&
+            sscanf(line, "CLAIMED %31s", o->claimed) != 1)
                 (void) sscanf(line, "OPENED %31s", o->opened);
         if (c->line)
                 c->line(c->data, line, o);
@@ -116,7 +119,8 @@ static int child_on_output(sd_event_source *s, int fd, uint32_t revents, void *d
 static void child_finish(struct child *c, bool exited, int status)
 {
         if (c->ended)
-                c->ended(c->data, &(struct child_end){c->text, c->size, &c->outcome, exited, status});
+                c->ended(c->data,
+                         &(struct child_end){c->text, c->size, &c->outcome, exited, status});
         child_freep(&c);
 }
 
@@ -156,7 +160,8 @@ static int child_attach(struct child *c, sd_event *event)
         return r;
 }
 
-int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *data, int keep_fd, struct child **ret)
+int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *data, int keep_fd,
+              struct child **ret)
 {
         _cleanup_(child_freep) struct child *c = child_new(ended, data);
         const struct roots *roots = &m->roots;
@@ -187,8 +192,10 @@ int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *d
         return 0;
 }
 
-/* Starts uasd-switch. with_stdin: it has a stdin, and `in` is the other end. like: has the functions that it calls. */
-static int switch_new(sd_event *event, const char *const *argv, bool with_stdin, const struct child *like, struct child **ret)
+/* Starts uasd-switch. with_stdin: it has a stdin, and `in` is the other end. like: has the
+ * functions that it calls. */
+static int switch_new(sd_event *event, const char *const *argv, bool with_stdin,
+                      const struct child *like, struct child **ret)
 {
         _cleanup_(child_freep) struct child *c = child_new(like->ended, like->data);
         _cleanup_close_ int its_in = -1, its_out = -1;
@@ -236,26 +243,28 @@ static int job_text_new(const char *const *args, struct job_text *ret)
         return 0;
 }
 
-static int job_text_start(sd_event *event, const struct job_text *job, bool with_stdin, const struct child *like,
-                          struct child **ret)
+static int job_text_start(sd_event *event, const struct job_text *job, bool with_stdin,
+                          const struct child *like, struct child **ret)
 {
         const char *argv[ARGS_MOST + 3] = {PROGRAM_SWITCH};
         size_t n = 1;
 
-        for (size_t at = 0; at < job->size && n < ELEMENTSOF(argv) - 1; at += strlen(job->text + at) + 1)
+        for (size_t at = 0; at < job->size && n < ELEMENTSOF(argv) - 1;
+             at += strlen(job->text + at) + 1)
                 argv[n++] = job->text + at;
         return switch_new(event, argv, with_stdin, like, ret);
 }
 
-int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data,
-                struct child **ret)
+int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended,
+                void *data, struct child **ret)
 {
         struct job_text job;
         int r = job_text_new(args, &job);
 
         if (r < 0)
                 return r;
-        return job_text_start(m->event, &job, true, &(struct child){.line = line, .ended = ended, .data = data}, ret);
+        return job_text_start(m->event, &job, true,
+                              &(struct child){.line = line, .ended = ended, .data = data}, ret);
 }
 
 /* Returns false if there is no standby that takes the job. From then on its stdin is at its end. */
@@ -280,7 +289,8 @@ static bool standby_take(struct manager *m, const struct job_text *job, const st
         return true;
 }
 
-int child_switch(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data)
+int child_switch(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended,
+                 void *data)
 {
         const struct child like = {.line = line, .ended = ended, .data = data};
         struct job_text job;
@@ -295,8 +305,9 @@ int child_switch(struct manager *m, const char *const *args, child_line_fn line,
 }
 
 /*
- * A standby may end at the moment at which it gets its job. Then it has not begun, and another uasd-switch gets the job. The
- * switch counts as running all the time: a sleep waits for it, no inhibitor ends it, and its arguments name the device.
+ * A standby may end at the moment at which it gets its job. Then it has not begun, and another
+ * uasd-switch gets the job. The switch counts as running all the time: a sleep waits for it, no
+ * inhibitor ends it, and its arguments name the device.
  */
 static bool child_start_again(struct child *c, sd_event *event)
 {
@@ -325,7 +336,8 @@ void child_standby(struct manager *m, bool wanted)
         m->standby_wanted = wanted;
         child_orphan(TAKE_PTR(m->standby));
         if (wanted)
-                (void) switch_new(m->event, argv, true, &(struct child){.ended = on_standby_end, .data = m}, &m->standby);
+                (void) switch_new(m->event, argv, true,
+                                  &(struct child){.ended = on_standby_end, .data = m}, &m->standby);
 }
 
 void child_standby_end(struct manager *m)
@@ -367,7 +379,8 @@ bool child_wait(struct child *c, usec_t deadline)
         while (!child_take_output(c)) {
                 usec_t now = now_monotonic();
 
-                if (now >= deadline || poll(&p, 1, (int) ((deadline - now) / USEC_PER_MSEC) + 1) < 0)
+                if (now >= deadline ||
+                    poll(&p, 1, (int) ((deadline - now) / USEC_PER_MSEC) + 1) < 0)
                         return false;
         }
         c->end = sd_event_source_disable_unref(c->end);

@@ -13,8 +13,9 @@
 #include "sys/state/store.h"
 
 /*
- * The durable records: histories, policies, TRIM. A child writes them one by one, in the order in which they were added, since a
- * disk that hangs may delay an fsync for minutes. A history counts even before it is written.
+ * The durable records: histories, policies, TRIM. A child writes them one by one, in the order in
+ * which they were added, since a disk that hangs may delay an fsync for minutes. A history counts
+ * even before it is written.
  */
 
 /* At the end of uasd: most time to wait for unwritten records. */
@@ -74,7 +75,8 @@ static void record_written(struct manager *m, int r)
 
 static void record_start(void *data);
 
-/* A caller must get an answer. uasd's own records can wait: another program has the lock, or no child could be started. */
+/* A caller must get an answer. uasd's own records can wait: another program has the lock, or no
+ * child could be started. */
 static bool record_can_wait(const struct record_task *rec)
 {
         return !rec->call && !rec->manager->env.stopping;
@@ -113,7 +115,8 @@ static void record_start(void *data)
                 if (r >= 0)
                         return;
                 if (record_can_wait(m->records) &&
-                    (m->record_again.timer || later_call(&m->record_again, m->event, AGAIN_USEC, record_start, m) >= 0))
+                    (m->record_again.timer ||
+                     later_call(&m->record_again, m->event, AGAIN_USEC, record_start, m) >= 0))
                         return;
                 record_written(m, r);
         }
@@ -167,7 +170,8 @@ bool record_pending(const struct manager *m, const struct facts *f)
 }
 
 /* Changes a record from the files, if found, to what it will be. */
-static bool record_apply(const struct record_task *rec, const struct facts *f, const char *boot, bool found, struct history *h)
+static bool record_apply(const struct record_task *rec, const struct facts *f, const char *boot,
+                         bool found, struct history *h)
 {
         if (rec->type == RECORD_HISTORY && record_is_of(rec, f, history_key)) {
                 *h = rec->history;
@@ -214,5 +218,6 @@ void record_stop(struct manager *m)
         while (m->recorder && child_wait(m->recorder, deadline))
                 ;
         if (m->records)
-                log_warning("not everything that was to be kept is written yet: a disk does not answer");
+                log_warning(
+                        "not everything that was to be kept is written yet: a disk does not answer");
 }

@@ -6,9 +6,9 @@
 #include "sys/usb/usbdisk.h"
 
 /*
- * Reads the strings of a new device. The kernel has the lock of the device until it has probed all interfaces, and the driver of
- * another interface may need half a minute. uasd adds a disk when it has its strings: policy and history may depend on the serial
- * number.
+ * Reads the strings of a new device. The kernel has the lock of the device until it has probed all
+ * interfaces, and the driver of another interface may need half a minute. uasd adds a disk when it
+ * has its strings: policy and history may depend on the serial number.
  */
 struct naming {
         struct naming *next;
@@ -22,7 +22,8 @@ struct naming {
 /* At the start of uasd: most time to wait for devices that are plugged in already. */
 #define START_USEC USEC_PER_SEC
 
-/* If no child could ask it: without its serial number a disk would have neither its policy nor its history. */
+/* If no child could ask it: without its serial number a disk would have neither its policy nor its
+ * history. */
 #define AGAIN_USEC USEC_PER_SEC
 
 /* The child's answer. */
@@ -56,7 +57,8 @@ static void naming_on_answer(void *data, const struct child_end *end)
                 facts_copy_strings(&t->facts, &n->facts);
                 n->whole = t->whole;
         } else
-                (void) later_call(&n->again, n->manager->event, AGAIN_USEC, naming_ask, n); /* unless it has gone */
+                (void) later_call(&n->again, n->manager->event, AGAIN_USEC, naming_ask,
+                                  n); /* unless it has gone */
         queue_rescan(n->manager, n->facts.interface);
 }
 

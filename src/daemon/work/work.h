@@ -21,24 +21,30 @@ struct child_end {
 };
 typedef void (*child_end_fn)(void *data, const struct child_end *end);
 
-/* A fork that does one task, and writes its answer into `out`. keep_fd: another descriptor that it needs, or -1. */
+/* A fork that does one task, and writes its answer into `out`. keep_fd: another descriptor that it
+ * needs, or -1. */
 typedef void (*child_task_fn)(const struct roots *roots, void *data, int out);
-int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *data, int keep_fd, struct child **ret);
+int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *data, int keep_fd,
+              struct child **ret);
 
 /*
- * uasd-switch --machine with these arguments. It writes its steps to stdout, and at the end "END code step text". line: gets each
- * line before the end, with the outcome as known so far. NULL: only the end matters.
+ * uasd-switch --machine with these arguments. It writes its steps to stdout, and at the end "END
+ * code step text". line: gets each line before the end, with the outcome as known so far. NULL:
+ * only the end matters.
  */
 typedef void (*child_line_fn)(void *data, const char *line, const struct outcome *so_far);
-int child_switch(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data);
-/* The same for one that keeps a claim. It has a stdin, which child_stop() closes, as does the end of this process. */
-int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended, void *data,
-                struct child **ret);
+int child_switch(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended,
+                 void *data);
+/* The same for one that keeps a claim. It has a stdin, which child_stop() closes, as does the end
+ * of this process. */
+int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended,
+                void *data, struct child **ret);
 
 /*
- * The start of a process takes longer than all that a switch does until it has the disk. So while it is wanted, one uasd-switch
- * waits on standby, and child_switch() gives it the arguments. Without it child_switch() starts another one. A standby is started
- * when it becomes wanted: one that dies, as by the OOM killer, is not replaced before the next switch has ended.
+ * The start of a process takes longer than all that a switch does until it has the disk. So while
+ * it is wanted, one uasd-switch waits on standby, and child_switch() gives it the arguments.
+ * Without it child_switch() starts another one. A standby is started when it becomes wanted: one
+ * that dies, as by the OOM killer, is not replaced before the next switch has ended.
  */
 void child_standby(struct manager *m, bool wanted);
 /* Ends it, and waits for that: nothing of the unit is left behind. */
@@ -50,7 +56,8 @@ pid_t child_pid(const struct child *c);
 void child_stop(struct child *c);
 /* The same, and no function is called any more. Accepts NULL. */
 void child_orphan(struct child *c);
-/* Waits for a task without the event loop. Returns false if it has not ended at the deadline (CLOCK_MONOTONIC). */
+/* Waits for a task without the event loop. Returns false if it has not ended at the deadline
+ * (CLOCK_MONOTONIC). */
 bool child_wait(struct child *c, usec_t deadline);
 
 /* ---- records.c ---- */
@@ -95,8 +102,9 @@ void record_stop(struct manager *m);
 
 /* ---- strings.c ---- */
 
-/* A child reads the strings of a device, since the kernel has it locked while it configures it. Returns true if f has them.
- * Otherwise they are being read, and the interface is posted when they are there. */
+/* A child reads the strings of a device, since the kernel has it locked while it configures it.
+ * Returns true if f has them. Otherwise they are being read, and the interface is posted when they
+ * are there. */
 bool strings_known(struct manager *m, struct facts *f);
 /* The interface has gone. */
 void strings_drop(struct manager *m, const char *interface);

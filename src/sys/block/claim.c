@@ -20,7 +20,8 @@
 #define STOP_MSEC 60000 /* a large disk needs seconds */
 #define STRANGER_PAUSE_USEC 20000
 
-/* O_NONBLOCK also opens an empty slot. As long as the slot is claimed, no process can mount the next card. */
+/* O_NONBLOCK also opens an empty slot. As long as the slot is claimed, no process can mount the
+ * next card. */
 static int node_open(const struct roots *roots, const struct block *b, int flags)
 {
         int fd = openat(roots->dev, b->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
@@ -29,16 +30,19 @@ static int node_open(const struct roots *roots, const struct block *b, int flags
         if (fd < 0)
                 return -errno;
         /* /dev may lag behind the kernel: the number of the node must be that of the device. */
-        if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != makedev(b->major, b->minor)) {
+        if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) ||
+            st.st_rdev != makedev(b->major, b->minor)) {
                 (void) close(fd);
                 return -ENODEV;
         }
         return fd;
 }
 
-static int claim_add_node(struct claim *c, const struct block *b, int fd, bool whole, bool exclusive, unsigned lun)
+static int claim_add_node(struct claim *c, const struct block *b, int fd, bool whole,
+                          bool exclusive, unsigned lun)
 {
-        struct claimed node = {.fd = fd, .exclusive = exclusive ? fd : -1, .whole = whole, .lun = lun};
+        struct claimed node = {
+                .fd = fd, .exclusive = exclusive ? fd : -1, .whole = whole, .lun = lun};
 
         memcpy(node.name, b->name, sizeof(b->name));
         if (list_push(c->nodes, c->n, node))
@@ -47,8 +51,8 @@ static int claim_add_node(struct claim *c, const struct block *b, int fd, bool w
         return -ENOMEM;
 }
 
-static int claim_take_whole(const struct roots *roots, const struct lun *l, bool exclusive, struct claim *c,
-                            char ret_busy[static BLOCK_NAME_MAX])
+static int claim_take_whole(const struct roots *roots, const struct lun *l, bool exclusive,
+                            struct claim *c, char ret_busy[static BLOCK_NAME_MAX])
 {
         int fd = node_open(roots, &l->disk, exclusive ? O_EXCL : 0);
 
@@ -83,7 +87,8 @@ static int claim_watch_node(const struct roots *roots, int inotify, const struct
         return 0;
 }
 
-static int claim_watch_luns(const struct roots *roots, const struct lun *luns, size_t n_luns, struct claim *c)
+static int claim_watch_luns(const struct roots *roots, const struct lun *luns, size_t n_luns,
+                            struct claim *c)
 {
         int r;
 
@@ -105,7 +110,8 @@ static int claim_watch_luns(const struct roots *roots, const struct lun *luns, s
         return 0;
 }
 
-/* Returns the worst disturbance that inotify reports. but: events of only this kind do not count. */
+/* Returns the worst disturbance that inotify reports. but: events of only this kind do not count.
+ */
 static enum disturbance claim_events(const struct claim *c, uint32_t but)
 {
         enum disturbance worst = DISTURBANCE_NONE;
@@ -117,7 +123,8 @@ static enum disturbance claim_events(const struct claim *c, uint32_t but)
 
         while (c->inotify >= 0 && (n = read(c->inotify, &buffer, sizeof(buffer))) > 0)
                 for (ssize_t at = 0; at < n;) {
-                        const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
+                        const struct inotify_event *e =
+                                (const struct inotify_event *) (buffer.bytes + at);
 
                         /* A queue that overflowed may have lost any event. */
                         if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
@@ -129,8 +136,8 @@ static enum disturbance claim_events(const struct claim *c, uint32_t but)
         return worst;
 }
 
-static int claim_take_all(const struct roots *roots, const struct lun *luns, size_t n_luns, bool exclusive, struct claim *c,
-                          char ret_busy[static BLOCK_NAME_MAX])
+static int claim_take_all(const struct roots *roots, const struct lun *luns, size_t n_luns,
+                          bool exclusive, struct claim *c, char ret_busy[static BLOCK_NAME_MAX])
 {
         int r;
 
@@ -148,7 +155,8 @@ static int claim_take_all(const struct roots *roots, const struct lun *luns, siz
         return 0;
 }
 
-static int claim_all_partitions(const struct roots *roots, const struct lun *luns, size_t n_luns, struct claim *c)
+static int claim_all_partitions(const struct roots *roots, const struct lun *luns, size_t n_luns,
+                                struct claim *c)
 {
         for (size_t i = 0; i < n_luns; i++) {
                 int r = claim_open_partitions(roots, &luns[i], c);
@@ -156,7 +164,8 @@ static int claim_all_partitions(const struct roots *roots, const struct lun *lun
                 if (r < 0)
                         return r;
         }
-        (void) claim_disturbed(c); /* these events are of our own opens; the caller looks in /proc next */
+        (void) claim_disturbed(
+                c); /* these events are of our own opens; the caller looks in /proc next */
         return 0;
 }
 
@@ -214,13 +223,15 @@ static int claim_opens(const struct claim *c)
         return n;
 }
 
-bool claim_has_strangers(const struct roots *roots, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c)
+bool claim_has_strangers(const struct roots *roots, const struct lun *luns, size_t n_luns,
+                         enum driver driver, struct claim *c)
 {
         bool strangers = true, partitions = false;
 
         for (size_t i = 0; i < c->n; i++)
                 partitions = partitions || !c->nodes[i].whole;
-        /* The kernel counts each open of a partition, or all opens of one as one. So ours are closed before the count. */
+        /* The kernel counts each open of a partition, or all opens of one as one. So ours are
+         * closed before the count. */
         claim_close_partitions(c);
         /* An open may end in a moment. */
         for (int tries = 0; strangers && tries < STRANGER_TRIES; tries++) {
@@ -234,11 +245,13 @@ bool claim_has_strangers(const struct roots *roots, const struct lun *luns, size
         return strangers;
 }
 
-int claim_prepare(const struct roots *roots, const struct lun *luns, size_t n_luns, enum driver driver, struct awake deadline,
-                  struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
+int claim_prepare(const struct roots *roots, const struct lun *luns, size_t n_luns,
+                  enum driver driver, struct awake deadline, struct claim *ret,
+                  char ret_busy[static BLOCK_NAME_MAX])
 {
         _cleanup_(claim_drop) struct claim c = CLAIM_NULL;
-        int before = driver_opens(roots, driver), r = claim_take_all(roots, luns, n_luns, false, &c, ret_busy);
+        int before = driver_opens(roots, driver),
+            r = claim_take_all(roots, luns, n_luns, false, &c, ret_busy);
 
         if (r < 0)
                 return r;
@@ -249,9 +262,10 @@ int claim_prepare(const struct roots *roots, const struct lun *luns, size_t n_lu
                         return r;
         }
         /*
-         * No process had a disk of this driver open, and now the driver counts exactly our opens. Then no partition has dirty
-         * pages: the last close of a node writes its page cache back. The events of our own opens are read first. An earlier open
-         * of another process is counted, a later one is an event.
+         * No process had a disk of this driver open, and now the driver counts exactly our opens.
+         * Then no partition has dirty pages: the last close of a node writes its page cache back.
+         * The events of our own opens are read first. An earlier open of another process is
+         * counted, a later one is an event.
          */
         (void) claim_disturbed(&c);
         c.alone = before == 0 && driver_opens(roots, driver) == (int) c.n;
@@ -281,7 +295,8 @@ static void node_let_go(struct claimed *node)
                 node->exclusive = close_keep_errno(node->exclusive);
 }
 
-/* Returns what other processes did meanwhile, as far as the events of our own closes do not hide it. */
+/* Returns what other processes did meanwhile, as far as the events of our own closes do not hide
+ * it. */
 static enum disturbance claim_open_door(struct claim *c)
 {
         for (size_t i = 0; i < c->n; i++)
@@ -308,9 +323,10 @@ static int node_claim(const struct roots *roots, struct claimed *node)
 }
 
 /*
- * mount(8), fsck and mkfs open a node, read it, and open it exclusively a moment later. inotify reports an open before our claim.
- * A later open changes the driver's count, or inotify reports its close. inotify may merge the event of such an open with those
- * of ours. But we close nothing here, so every close is of another process.
+ * mount(8), fsck and mkfs open a node, read it, and open it exclusively a moment later. inotify
+ * reports an open before our claim. A later open changes the driver's count, or inotify reports its
+ * close. inotify may merge the event of such an open with those of ours. But we close nothing here,
+ * so every close is of another process.
  */
 static int claim_try_door(const struct roots *roots, enum driver driver, int opens, struct claim *c,
                           char ret_busy[static BLOCK_NAME_MAX], enum disturbance *d)
@@ -329,7 +345,8 @@ static int claim_try_door(const struct roots *roots, enum driver driver, int ope
                         return r;
         }
         *d = claim_events(c, IN_OPEN);
-        if (*d == DISTURBANCE_NONE && opens >= 0 && driver_opens(roots, driver) != opens + claim_opens(c) - ours)
+        if (*d == DISTURBANCE_NONE && opens >= 0 &&
+            driver_opens(roots, driver) != opens + claim_opens(c) - ours)
                 *d = DISTURBANCE_OPENED;
         return 0;
 }
@@ -365,7 +382,8 @@ void claim_let_go(struct claim *c, unsigned lun)
                         node_let_go(&c->nodes[i]);
 }
 
-/* The kernel lets a read-only open send this command, without any capability (drivers/scsi/scsi_ioctl.c:scsi_cmd_allowed). */
+/* The kernel lets a read-only open send this command, without any capability
+ * (drivers/scsi/scsi_ioctl.c:scsi_cmd_allowed). */
 int claim_stop(const struct claim *c, size_t i)
 {
         uint8_t command[6] = {START_STOP}, sense[32];
@@ -388,13 +406,15 @@ int claim_stop(const struct claim *c, size_t i)
         return 0;
 }
 
-/* fsync may fail on a CD-ROM, a write-protected card or an empty slot. These have nothing to write. */
+/* fsync may fail on a CD-ROM, a write-protected card or an empty slot. These have nothing to write.
+ */
 static bool node_has_nothing_to_write(int fd)
 {
         uint64_t size;
         int ro;
 
-        return (ioctl(fd, BLKROGET, &ro) >= 0 && ro) || (ioctl(fd, BLKGETSIZE64, &size) >= 0 && size == 0);
+        return (ioctl(fd, BLKROGET, &ro) >= 0 && ro) ||
+               (ioctl(fd, BLKGETSIZE64, &size) >= 0 && size == 0);
 }
 
 int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])

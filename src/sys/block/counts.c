@@ -40,7 +40,8 @@ int driver_opens(const struct roots *roots, enum driver d)
 bool driver_has_one(const struct roots *roots, enum driver d, const char *interface)
 {
         _cleanup_strv_ char **names = NULL;
-        int n = dir_list(roots->sys, path_join(SYSFS_USB_DRIVERS "/", driver_to_string(d)), "", &names);
+        int n = dir_list(roots->sys, path_join(SYSFS_USB_DRIVERS "/", driver_to_string(d)), "",
+                         &names);
 
         for (int i = 0; i < n; i++)
                 if (interface_name_valid(names[i]) && !streq(names[i], interface))
@@ -53,9 +54,12 @@ uint64_t sectors_written(const struct roots *roots, const char *block)
         unsigned long long written, discarded = 0;
         char text[256];
 
-        /* A flush counts as a write without sectors. dumpe2fs sends one, and udisks runs dumpe2fs after each change. */
-        if (attr_read(roots->sys, path_join("class/block/", block, "/stat"), text, sizeof(text)) <= 0 ||
-            sscanf(text, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written, &discarded) < 1)
+        /* A flush counts as a write without sectors. dumpe2fs sends one, and udisks runs dumpe2fs
+         * after each change. */
+        if (attr_read(roots->sys, path_join("class/block/", block, "/stat"), text, sizeof(text)) <=
+                    0 ||
+            sscanf(text, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written,
+                   &discarded) < 1)
                 return 0;
         return written + discarded;
 }
@@ -67,9 +71,11 @@ static const char *const attributes[_SCSI_COUNT_MAX] = {
         [SCSI_COUNT_TIMEOUTS] = "iotmo_cnt",
 };
 
-int scsi_count_read(const struct roots *roots, const char *block, enum scsi_count which, uint64_t *ret)
+int scsi_count_read(const struct roots *roots, const char *block, enum scsi_count which,
+                    uint64_t *ret)
 {
-        return attr_read_uint(roots->sys, path_join("block/", block, "/device/", attributes[which]), 16, ret);
+        return attr_read_uint(roots->sys, path_join("block/", block, "/device/", attributes[which]),
+                              16, ret);
 }
 
 void scsi_counts_read(const struct roots *roots, const char *block, struct scsi_counts *ret)

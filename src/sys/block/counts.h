@@ -8,19 +8,22 @@
 #include "sys/io/roots.h"
 
 /*
- * Returns the number of opens of all disks on this driver, mounts and claims among them. sd, sg and loop devices pin the driver's
- * module for each (scsi_device_get). So it is the module's reference count, less the modules that depend on it. -ENOENT: the
- * driver is built in and has no count. Or another -errno.
+ * Returns the number of opens of all disks on this driver, mounts and claims among them. sd, sg and
+ * loop devices pin the driver's module for each (scsi_device_get). So it is the module's reference
+ * count, less the modules that depend on it. -ENOENT: the driver is built in and has no count. Or
+ * another -errno.
  */
 int driver_opens(const struct roots *roots, enum driver d);
 
 /* Returns true if this interface is the only one on its driver. */
 bool driver_has_one(const struct roots *roots, enum driver d, const char *interface);
 
-/* Returns the number of sectors ever written to the disk or discarded. block: "sda". A flush of the drive's cache is no write. */
+/* Returns the number of sectors ever written to the disk or discarded. block: "sda". A flush of the
+ * drive's cache is no write. */
 uint64_t sectors_written(const struct roots *roots, const char *block);
 
-/* Counters of the SCSI layer (drivers/scsi/scsi_sysfs.c, show_iostat). Zero after a switch: the SCSI device is new. */
+/* Counters of the SCSI layer (drivers/scsi/scsi_sysfs.c, show_iostat). Zero after a switch: the
+ * SCSI device is new. */
 enum scsi_count {
         SCSI_COUNT_REQUESTS,
         SCSI_COUNT_DONE,
@@ -29,8 +32,10 @@ enum scsi_count {
         _SCSI_COUNT_MAX,
 };
 
-/* block: "sda". Returns 0, -ENOENT if the disk has gone or this kernel has no such counter, or another -errno. */
-int scsi_count_read(const struct roots *roots, const char *block, enum scsi_count which, uint64_t *ret);
+/* block: "sda". Returns 0, -ENOENT if the disk has gone or this kernel has no such counter, or
+ * another -errno. */
+int scsi_count_read(const struct roots *roots, const char *block, enum scsi_count which,
+                    uint64_t *ret);
 
 /* All counters that the kernel has. */
 struct scsi_counts {

@@ -18,8 +18,9 @@ static void probe_freep(blkid_probe *p)
 }
 
 /*
- * FNV-1a, of words as long as there are any. The product carries a difference only upwards, so the upper half is mixed into the
- * lower one: otherwise two differences in the highest bit would cancel each other.
+ * FNV-1a, of words as long as there are any. The product carries a difference only upwards, so the
+ * upper half is mixed into the lower one: otherwise two differences in the highest bit would cancel
+ * each other.
  */
 static uint64_t fnv1a(const unsigned char *p, size_t n)
 {
@@ -42,14 +43,16 @@ struct source {
         struct unread *unread;
 };
 
-static int source_read_range(const struct source *s, unsigned char *buffer, size_t want, uint64_t offset)
+static int source_read_range(const struct source *s, unsigned char *buffer, size_t want,
+                             uint64_t offset)
 {
         for (size_t done = 0; done < want;) {
                 ssize_t n;
 
                 s->unread->at[0] = offset + done;
                 s->unread->n = 1;
-                n = TEMP_FAILURE_RETRY(pread(s->fd, buffer + done, want - done, (off_t) (offset + done)));
+                n = TEMP_FAILURE_RETRY(
+                        pread(s->fd, buffer + done, want - done, (off_t) (offset + done)));
                 if (n < 0)
                         return -errno;
                 if (n == 0)
@@ -61,11 +64,12 @@ static int source_read_range(const struct source *s, unsigned char *buffer, size
 }
 
 /*
- * Writes the first and the last bytes of a range. Each takes one command, if the disk takes as much at once. There most file
- * systems, RAID and LUKS keep their names: that of btrfs is at 64 KiB, and that of an old RAID up to 128 KiB before the end.
- * UDF and VMFS keep theirs elsewhere.
+ * Writes the first and the last bytes of a range. Each takes one command, if the disk takes as much
+ * at once. There most file systems, RAID and LUKS keep their names: that of btrfs is at 64 KiB, and
+ * that of an old RAID up to 128 KiB before the end. UDF and VMFS keep theirs elsewhere.
  */
-static int source_sample(const struct source *s, uint64_t offset, uint64_t size, const char *where, FILE *out)
+static int source_sample(const struct source *s, uint64_t offset, uint64_t size, const char *where,
+                         FILE *out)
 {
         _cleanup_free_ unsigned char *buffer = malloc(SAMPLE);
         size_t n = size < SAMPLE ? (size_t) size : SAMPLE;
@@ -101,12 +105,15 @@ static int source_partitions(const struct source *s, blkid_probe whole, uint64_t
                 char where[40];
                 int r;
 
-                (void) snprintf(where, sizeof(where), "LUN%u_PART%i", s->lun, blkid_partition_get_partno(part));
-                (void) fprintf(out, "%s_RANGE=%llu+%llu\n", where, (unsigned long long) start, (unsigned long long) length);
+                (void) snprintf(where, sizeof(where), "LUN%u_PART%i", s->lun,
+                                blkid_partition_get_partno(part));
+                (void) fprintf(out, "%s_RANGE=%llu+%llu\n", where, (unsigned long long) start,
+                               (unsigned long long) length);
                 if (blkid_partition_is_extended(part) || start >= size)
                         continue;
                 /* The table of a striped RAID is that of all its disks. */
-                r = source_sample(s, start, length < size - start ? length : size - start, where, out);
+                r = source_sample(s, start, length < size - start ? length : size - start, where,
+                                  out);
                 if (r < 0)
                         return r;
         }
@@ -163,16 +170,20 @@ static int source_read_lun(const struct source *s, bool partly, FILE *out)
         uint64_t size;
         int sector, ro, r;
 
-        /* A write through a partition's node goes to another page cache. So earlier pages of this node may be old. */
+        /* A write through a partition's node goes to another page cache. So earlier pages of this
+         * node may be old. */
         (void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         (void) posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* no readahead past a sample */
-        if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0 || ioctl(fd, BLKROGET, &ro) < 0)
+        if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0 ||
+            ioctl(fd, BLKROGET, &ro) < 0)
                 return -errno;
-        if (size == 0) { /* an empty slot: a card that is put in meanwhile does not make it another disk */
+        if (size ==
+            0) { /* an empty slot: a card that is put in meanwhile does not make it another disk */
                 (void) fprintf(out, "LUN%u" UNREAD "\n", lun);
                 return 0;
         }
-        (void) fprintf(out, "LUN%u_SIZE=%llu\nLUN%u_SECTOR=%i\n", lun, (unsigned long long) size, lun, sector);
+        (void) fprintf(out, "LUN%u_SIZE=%llu\nLUN%u_SECTOR=%i\n", lun, (unsigned long long) size,
+                       lun, sector);
         if (ro)
                 (void) fprintf(out, "LUN%u" PROTECTED "\n", lun);
         contents = open_memstream(&text, &length);
@@ -251,7 +262,8 @@ bool fingerprint_same_sizes(const char *before, const char *after)
                 if (!startswith(what, "_SIZE=") && !startswith(what, "_SECTOR="))
                         continue;
                 for (const char *now = after; *now; now = line_next(now))
-                        if (strncmp(line, now, key) == 0 && (strcspn(now, "\n") != length || strncmp(line, now, length) != 0))
+                        if (strncmp(line, now, key) == 0 &&
+                            (strcspn(now, "\n") != length || strncmp(line, now, length) != 0))
                                 return false;
         }
         return true;
@@ -283,7 +295,8 @@ bool fingerprint_same(const char *before, const char *after, char *ret, size_t s
         while (*before || *after) {
                 size_t length = strcspn(before, "\n");
 
-                /* The new disk may be writable: blockdev(8) can protect it, until it gets another block device. */
+                /* The new disk may be writable: blockdev(8) can protect it, until it gets another
+                 * block device. */
                 if (line_says(before, PROTECTED)) {
                         if (line_says(after, PROTECTED))
                                 after = line_next(after);
@@ -298,7 +311,8 @@ bool fingerprint_same(const char *before, const char *after, char *ret, size_t s
                 }
                 if (length != strcspn(after, "\n") || strncmp(before, after, length) != 0) {
                         int a, b;
-                        const char *old = line_or_nothing(before, &a), *now = line_or_nothing(after, &b);
+                        const char *old = line_or_nothing(before, &a),
+                                   *now = line_or_nothing(after, &b);
 
                         (void) snprintf(ret, size, "before %.*s, now %.*s", a, old, b, now);
                         return false;

@@ -18,7 +18,9 @@ static unsigned reads_depth(const struct roots *roots, const char *disk)
 {
         uint64_t depth;
 
-        if (attr_read_uint(roots->sys, path_join("block/", disk, "/device/queue_depth"), 10, &depth) < 0 || depth == 0)
+        if (attr_read_uint(roots->sys, path_join("block/", disk, "/device/queue_depth"), 10,
+                           &depth) < 0 ||
+            depth == 0)
                 return 1;
         if (depth > DEPTH_MAX)
                 return DEPTH_MAX;
@@ -33,7 +35,8 @@ static uint64_t reads_offset(unsigned i, unsigned round, unsigned depth, uint64_
         return (i * step + (step - READ_SIZE) / ROUNDS * round) / READ_SIZE * READ_SIZE;
 }
 
-static int reads_submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size)
+static int reads_submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth,
+                              unsigned round, uint64_t size)
 {
         struct iocb blocks[DEPTH_MAX], *list[DEPTH_MAX];
         int n;
@@ -41,7 +44,8 @@ static int reads_submit_round(io_context_t ctx, int fd, unsigned char *buffers, 
         for (unsigned i = 0; i < depth; i++) {
                 unsigned char *buffer = buffers + (size_t) i * READ_SIZE;
 
-                io_prep_pread(&blocks[i], fd, buffer, READ_SIZE, (long long) reads_offset(i, round, depth, size));
+                io_prep_pread(&blocks[i], fd, buffer, READ_SIZE,
+                              (long long) reads_offset(i, round, depth, size));
                 blocks[i].data = buffer;
                 list[i] = &blocks[i];
         }
@@ -53,7 +57,8 @@ static int reads_submit_round(io_context_t ctx, int fd, unsigned char *buffers, 
         return 0;
 }
 
-/* Returns 0 if the read was answered well, 1 if it met a bad sector (ENODATA: BLK_STS_MEDIUM in block/blk-core.c), or -errno. */
+/* Returns 0 if the read was answered well, 1 if it met a bad sector (ENODATA: BLK_STS_MEDIUM in
+ * block/blk-core.c), or -errno. */
 static int reads_result(const struct io_event *e)
 {
         long res = (long) e->res;
@@ -68,11 +73,11 @@ static int reads_result(const struct io_event *e)
 }
 
 /*
- * Waits for all answers, also after an error: the open reads may meet the same place of the disk. ret_bad: a bit for each read
- * that met a bad sector. Returns 0, -ETIMEDOUT, or the first error.
+ * Waits for all answers, also after an error: the open reads may meet the same place of the disk.
+ * ret_bad: a bit for each read that met a bad sector. Returns 0, -ETIMEDOUT, or the first error.
  */
-static int reads_collect_round(io_context_t ctx, const unsigned char *buffers, unsigned depth, struct awake deadline,
-                               struct unread *u, uint64_t *ret_bad)
+static int reads_collect_round(io_context_t ctx, const unsigned char *buffers, unsigned depth,
+                               struct awake deadline, struct unread *u, uint64_t *ret_bad)
 {
         struct io_event events[DEPTH_MAX];
         int error = 0;
@@ -80,7 +85,8 @@ static int reads_collect_round(io_context_t ctx, const unsigned char *buffers, u
         *ret_bad = 0;
         for (unsigned done = 0; done < depth;) {
                 usec_t left = awake_left(deadline);
-                struct timespec ts = {(time_t) (left / USEC_PER_SEC), (long) (left % USEC_PER_SEC) * 1000};
+                struct timespec ts = {(time_t) (left / USEC_PER_SEC),
+                                      (long) (left % USEC_PER_SEC) * 1000};
                 int n = io_getevents(ctx, 1, depth - done, events, &ts);
 
                 if (n == 0 || left == 0)
@@ -88,7 +94,8 @@ static int reads_collect_round(io_context_t ctx, const unsigned char *buffers, u
                 if (n < 0 && n != -EINTR)
                         return n;
                 for (int i = 0; i < n; i++) {
-                        size_t which = (size_t) ((unsigned char *) events[i].data - buffers) / READ_SIZE;
+                        size_t which =
+                                (size_t) ((unsigned char *) events[i].data - buffers) / READ_SIZE;
                         int r = reads_result(&events[i]);
 
                         if (r == 0)
@@ -104,7 +111,8 @@ static int reads_collect_round(io_context_t ctx, const unsigned char *buffers, u
         return error;
 }
 
-/* A bad sector cannot be read without other commands in the queue either. If it can, the bridge fails at depth. */
+/* A bad sector cannot be read without other commands in the queue either. If it can, the bridge
+ * fails at depth. */
 static int reads_alone(int fd, void *buffer, uint64_t offset)
 {
         ssize_t n = pread(fd, buffer, READ_SIZE, (off_t) offset);
@@ -116,8 +124,8 @@ static int reads_alone(int fd, void *buffer, uint64_t offset)
         return -errno;
 }
 
-static int reads_try_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size,
-                           struct awake deadline, struct unread *u)
+static int reads_try_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth,
+                           unsigned round, uint64_t size, struct awake deadline, struct unread *u)
 {
         uint64_t bad = 0;
         int r;
@@ -142,8 +150,8 @@ static int reads_try_round(io_context_t ctx, int fd, unsigned char *buffers, uns
         return 0;
 }
 
-static int reads_try_rounds(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, uint64_t size,
-                            struct awake deadline, struct unread *u)
+static int reads_try_rounds(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth,
+                            uint64_t size, struct awake deadline, struct unread *u)
 {
         for (unsigned round = 0; round < ROUNDS; round++) {
                 int r = reads_try_round(ctx, fd, buffers, depth, round, size, deadline, u);
@@ -154,7 +162,8 @@ static int reads_try_rounds(io_context_t ctx, int fd, unsigned char *buffers, un
         return 0;
 }
 
-/* O_DIRECT belongs to the open file. Opened through /proc, since the node's name may be of another device by now. */
+/* O_DIRECT belongs to the open file. Opened through /proc, since the node's name may be of another
+ * device by now. */
 static int node_open_direct(const struct claimed *node)
 {
         char path[40];
@@ -167,7 +176,8 @@ static int node_open_direct(const struct claimed *node)
         return fd;
 }
 
-static int reads_try_disk(const struct roots *roots, const struct claimed *node, struct awake deadline, struct unread *u)
+static int reads_try_disk(const struct roots *roots, const struct claimed *node,
+                          struct awake deadline, struct unread *u)
 {
         unsigned depth = reads_depth(roots, node->name);
         _cleanup_free_ void *buffers = NULL;
@@ -191,9 +201,10 @@ static int reads_try_disk(const struct roots *roots, const struct claimed *node,
                 return r;
         r = reads_try_rounds(ctx, fd, buffers, depth, size, deadline, u);
         /*
-         * io_destroy() would wait for a hung device, and a late answer still writes to the buffers. So both stay until exit.
-         * After an error other reads may be open, which are waited for. If all are answered, io_destroy() would wait only for
-         * RCU, longer than the reads took. The exit does that, too.
+         * io_destroy() would wait for a hung device, and a late answer still writes to the buffers.
+         * So both stay until exit. After an error other reads may be open, which are waited for. If
+         * all are answered, io_destroy() would wait only for RCU, longer than the reads took. The
+         * exit does that, too.
          */
         if (r == -ETIMEDOUT)
                 (void) TAKE_PTR(buffers);
@@ -202,7 +213,8 @@ static int reads_try_disk(const struct roots *roots, const struct claimed *node,
         return r;
 }
 
-int trial_reads(const struct roots *roots, const struct claim *c, struct awake deadline, struct unread *u)
+int trial_reads(const struct roots *roots, const struct claim *c, struct awake deadline,
+                struct unread *u)
 {
         for (size_t i = 0; i < c->n; i++) {
                 int r;

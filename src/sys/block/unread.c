@@ -17,10 +17,12 @@ bool unread_copy(const struct unread *u, struct unread *ret)
 /* "0 samples 1a000": the LUN, the kind, and the offsets. */
 char *unread_text(const struct unread *u, char ret[static UNREAD_TEXT_MAX])
 {
-        int used = snprintf(ret, UNREAD_TEXT_MAX, "%u %s", u->lun, u->samples ? "samples" : "places");
+        int used =
+                snprintf(ret, UNREAD_TEXT_MAX, "%u %s", u->lun, u->samples ? "samples" : "places");
 
         for (unsigned i = 0; i < u->n && i < UNREAD_MAX; i++)
-                used += snprintf(ret + used, UNREAD_TEXT_MAX - (size_t) used, " %llx", (unsigned long long) u->at[i]);
+                used += snprintf(ret + used, UNREAD_TEXT_MAX - (size_t) used, " %llx",
+                                 (unsigned long long) u->at[i]);
         return ret;
 }
 

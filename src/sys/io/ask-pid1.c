@@ -13,7 +13,8 @@
 
 int pid1_there(const struct roots *roots)
 {
-        if (faccessat(roots->run, RUN_PID1_SOCKET, F_OK, 0) < 0 && faccessat(roots->run, RUN_SYSTEMD_BOOTED, F_OK, 0) < 0)
+        if (faccessat(roots->run, RUN_PID1_SOCKET, F_OK, 0) < 0 &&
+            faccessat(roots->run, RUN_SYSTEMD_BOOTED, F_OK, 0) < 0)
                 return -ENOENT;
         return 0;
 }
@@ -62,7 +63,8 @@ static int pid1_read_answer(int fd, struct awake deadline)
         do {
                 usec_t left = awake_left(deadline);
 
-                r = poll(&(struct pollfd){fd, POLLIN, 0}, 1, (int) ((left + USEC_PER_MSEC - 1) / USEC_PER_MSEC));
+                r = poll(&(struct pollfd){fd, POLLIN, 0}, 1,
+                         (int) ((left + USEC_PER_MSEC - 1) / USEC_PER_MSEC));
         } while (r < 0 && errno == EINTR);
         if (r < 0)
                 return -errno;

@@ -7,8 +7,8 @@
 #include "sys/io/roots.h"
 
 /*
- * Questions to PID 1 by a child, the program uasd-pid1. It links libsystemd. To load that takes longer than all that
- * uasd-switch does before it has a disk.
+ * Questions to PID 1 by a child, the program uasd-pid1. It links libsystemd. To load that takes
+ * longer than all that uasd-switch does before it has a disk.
  */
 
 enum pid1_state {
@@ -24,18 +24,20 @@ int pid1_there(const struct roots *roots);
 #define PID1_ASK_STATE "state"     /* the answer: enum pid1_state */
 #define PID1_ASK_RELEASE "release" /* and an interface: pid1_arm_release() */
 #define PID1_ASK_LOAD "load"       /* and a module: pid1_load_module() */
-#define PID1_ASK_HOLD "hold"       /* and an interface: "release", if a hold can begin now (hold/ask-pid1.c) */
+#define PID1_ASK_HOLD                                                                              \
+        "hold" /* and an interface: "release", if a hold can begin now (hold/ask-pid1.c) */
 
 struct pid1_question {
         pid_t pid; /* 0: none is open */
         int answer;
 };
 
-/* Begins to ask, without waiting. what: NULL, or the second argument. Returns 0 or -errno, never -ENOENT. */
+/* Begins to ask, without waiting. what: NULL, or the second argument. Returns 0 or -errno, never
+ * -ENOENT. */
 int pid1_ask(const char *verb, const char *what, struct pid1_question *ret);
 /*
- * Waits for the answer, and ends the child. Returns the answer, -ENOENT if systemd is not PID 1, -ETIMEDOUT, or another -errno if
- * the child or PID 1 has failed.
+ * Waits for the answer, and ends the child. Returns the answer, -ENOENT if systemd is not PID 1,
+ * -ETIMEDOUT, or another -errno if the child or PID 1 has failed.
  */
 int pid1_answer(struct pid1_question *q, struct awake deadline);
 /* Ends the child if there is one. */

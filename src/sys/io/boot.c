@@ -10,7 +10,8 @@
 
 bool in_initramfs(const struct roots *roots)
 {
-        return faccessat(roots->etc, "initrd-release", F_OK, 0) == 0 || faccessat(roots->etc, INITRAMFS_MARK, F_OK, 0) == 0;
+        return faccessat(roots->etc, "initrd-release", F_OK, 0) == 0 ||
+               faccessat(roots->etc, INITRAMFS_MARK, F_OK, 0) == 0;
 }
 
 bool cmdline_has(const struct roots *roots, const char *word)
@@ -21,7 +22,8 @@ bool cmdline_has(const struct roots *roots, const char *word)
         if (attr_read(roots->proc, "cmdline", text, sizeof(text)) < 0)
                 return false;
         for (char *w = strtok_r(text, " \n", &save); w; w = strtok_r(NULL, " \n", &save))
-                if (streq(w, word) || (initrd && startswith(w, "rd.") && streq(w + strlen("rd."), word)))
+                if (streq(w, word) ||
+                    (initrd && startswith(w, "rd.") && streq(w + strlen("rd."), word)))
                         return true;
         return false;
 }
@@ -65,7 +67,8 @@ int kmsg_next(int fd, struct kmsg *ret)
 
 int uas_probe_error(const struct roots *roots, const char *interface)
 {
-        _cleanup_close_ int fd = openat(roots->dev, "kmsg", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        _cleanup_close_ int fd =
+                openat(roots->dev, "kmsg", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         struct kmsg k;
         int error = 0;
 

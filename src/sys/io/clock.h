@@ -6,8 +6,9 @@
 usec_t now_boottime(void); /* usec */
 
 /*
- * A moment on the clock that stands still while the machine sleeps (CLOCK_MONOTONIC). Budgets end at such a moment: a disk is
- * not late because the lid was closed. A hold ends on CLOCK_BOOTTIME. The type keeps the two apart.
+ * A moment on the clock that stands still while the machine sleeps (CLOCK_MONOTONIC). Budgets end
+ * at such a moment: a disk is not late because the lid was closed. A hold ends on CLOCK_BOOTTIME.
+ * The type keeps the two apart.
  */
 struct awake {
         usec_t usec;
@@ -35,5 +36,6 @@ static inline usec_t awake_since(struct awake begin)
 }
 
 usec_t now_monotonic(void); /* usec; the clock of udev, PID 1 and the kernel log */
-/* Returns now_boottime(), and how long the machine has slept until now. The time between the two readings counts as sleep. */
+/* Returns now_boottime(), and how long the machine has slept until now. The time between the two
+ * readings counts as sleep. */
 usec_t now_and_asleep(usec_t *ret_asleep);

@@ -102,8 +102,8 @@ static int pid1_wait_ready(sd_bus *bus, struct awake deadline)
         }
 }
 
-int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const char *path, const char *interface,
-              const char *member, const char *types, ...)
+int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const char *path,
+              const char *interface, const char *member, const char *types, ...)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         int r = pid1_wait_ready(pid1, deadline);
@@ -127,10 +127,12 @@ int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const c
         return sd_bus_call(pid1, call, left, NULL, ret);
 }
 
-int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface, const char *property, usec_t *ret)
+int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface,
+                  const char *property, usec_t *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r = pid1_call(pid1, deadline, &reply, path, PROPERTIES, "Get", "ss", interface, property);
+        int r = pid1_call(pid1, deadline, &reply, path, PROPERTIES, "Get", "ss", interface,
+                          property);
 
         if (r < 0)
                 return r;
@@ -163,7 +165,8 @@ int pid1_read_state(sd_bus_message *answer, enum pid1_state *ret)
 int pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r = pid1_call(pid1, deadline, &reply, PID1_PATH, PROPERTIES, "Get", "ss", PID1_MANAGER, "SystemState");
+        int r = pid1_call(pid1, deadline, &reply, PID1_PATH, PROPERTIES, "Get", "ss", PID1_MANAGER,
+                          "SystemState");
 
         if (r < 0)
                 return r;
@@ -175,7 +178,8 @@ int pid1_arm_release(sd_bus *pid1, struct awake deadline, const char *interface)
         char unit[INTERFACE_NAME_MAX + 32];
 
         (void) snprintf(unit, sizeof(unit), UNIT_RELEASE_TIMER, interface);
-        return pid1_call(pid1, deadline, NULL, PID1_PATH, PID1_MANAGER, "RestartUnit", "ss", unit, "replace");
+        return pid1_call(pid1, deadline, NULL, PID1_PATH, PID1_MANAGER, "RestartUnit", "ss", unit,
+                         "replace");
 }
 
 struct awaited {
@@ -202,16 +206,19 @@ static int pid1_start_and_wait(sd_bus *pid1, const char *unit, struct awake dead
 
         if (r < 0)
                 return r;
-        r = sd_bus_match_signal_async(pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "JobRemoved", pid1_on_job_removed, NULL, &a);
+        r = sd_bus_match_signal_async(pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "JobRemoved",
+                                      pid1_on_job_removed, NULL, &a);
         if (r < 0)
                 return r;
-        r = pid1_call(pid1, deadline, &reply, PID1_PATH, PID1_MANAGER, "StartUnit", "ss", unit, "replace");
+        r = pid1_call(pid1, deadline, &reply, PID1_PATH, PID1_MANAGER, "StartUnit", "ss", unit,
+                      "replace");
         if (r < 0)
                 return r;
         r = sd_bus_message_read(reply, "o", &a.job);
         if (r < 0)
                 return r;
-        /* A signal that came before the answer is still in the queue. The first round here delivers it. */
+        /* A signal that came before the answer is still in the queue. The first round here delivers
+         * it. */
         while (!a.done) {
                 r = pid1_process(pid1, deadline);
                 if (r < 0)
@@ -250,15 +257,16 @@ int pid1_start_later(const struct roots *roots, sd_event *event, const char *uni
         r = pid1_attach(pid1, event);
         if (r < 0)
                 return r;
-        r = sd_bus_call_method_async(pid1, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "StartUnit", pid1_on_asked, ret, "ss",
-                                     unit, "replace");
+        r = sd_bus_call_method_async(pid1, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "StartUnit",
+                                     pid1_on_asked, ret, "ss", unit, "replace");
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(pid1);
         return r;
 }
 
-int pid1_load_module_later(const struct roots *roots, sd_event *event, const char *module, sd_bus **ret)
+int pid1_load_module_later(const struct roots *roots, sd_event *event, const char *module,
+                           sd_bus **ret)
 {
         char unit[64];
 

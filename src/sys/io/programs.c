@@ -14,7 +14,10 @@ bool program_there(const struct roots *roots, const char *name)
         const struct {
                 int root;
                 const char *folder;
-        } folders[] = {{roots->lib, "../bin/"}, {roots->lib, "../sbin/"}, {roots->etc, "../bin/"}, {roots->etc, "../sbin/"}};
+        } folders[] = {{roots->lib, "../bin/"},
+                       {roots->lib, "../sbin/"},
+                       {roots->etc, "../bin/"},
+                       {roots->etc, "../sbin/"}};
 
         for (size_t i = 0; i < ELEMENTSOF(folders); i++)
                 if (faccessat(folders[i].root, path_join(folders[i].folder, name), X_OK, 0) == 0)
@@ -30,7 +33,8 @@ bool path_is_roots(const char *path)
 
                 if (end > path && !copy_part(above, sizeof(above), path, (size_t) (end - path)))
                         return false;
-                if (statx(AT_FDCWD, above, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+                if (statx(AT_FDCWD, above,
+                          AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
                           STATX_TYPE | STATX_MODE | STATX_UID, &x) < 0)
                         return errno == ENOENT; /* only root can make it */
                 if (!S_ISDIR(x.stx_mode) || x.stx_uid != 0 || x.stx_mode & (S_IWGRP | S_IWOTH))
@@ -39,7 +43,8 @@ bool path_is_roots(const char *path)
         return path[0] == '/';
 }
 
-int remedy_here(const struct roots *roots, enum remedy id, const char *operand, char *ret, size_t size)
+int remedy_here(const struct roots *roots, enum remedy id, const char *operand, char *ret,
+                size_t size)
 {
         const struct remedy_row *row = remedy_rows + id;
 

@@ -7,15 +7,17 @@
 #include "core/remedy.h"
 #include "sys/io/roots.h"
 
-/* Returns true if the system has this program, in /usr/bin, /usr/sbin, /bin or /sbin: only root writes there. */
+/* Returns true if the system has this program, in /usr/bin, /usr/sbin, /bin or /sbin: only root
+ * writes there. */
 bool program_there(const struct roots *roots, const char *name);
 /*
- * Returns true if only root can make this path lead to another file. Root owns each directory above it, and no other user may
- * write there. None is a symbolic link.
+ * Returns true if only root can make this path lead to another file. Root owns each directory above
+ * it, and no other user may write there. None is a symbolic link.
  */
 bool path_is_roots(const char *path);
 /*
- * Writes a command that works on this machine. Returns 0; -ENOENT if its program is missing, or what the program asks; -EINVAL if
- * its operand cannot be pasted. Then ret is "".
+ * Writes a command that works on this machine. Returns 0; -ENOENT if its program is missing, or
+ * what the program asks; -EINVAL if its operand cannot be pasted. Then ret is "".
  */
-int remedy_here(const struct roots *roots, enum remedy id, const char *operand, char *ret, size_t size);
+int remedy_here(const struct roots *roots, enum remedy id, const char *operand, char *ret,
+                size_t size);

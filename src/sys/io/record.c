@@ -22,7 +22,8 @@ static unsigned long long field_max(const struct state_field *f)
         }
 }
 
-static bool field_take_number(const struct state_field *f, unsigned base, const char *value, void *ret)
+static bool field_take_number(const struct state_field *f, unsigned base, const char *value,
+                              void *ret)
 {
         unsigned long long v;
         bool valid = parse_uint(value, base, field_max(f), &v) >= 0;
@@ -78,7 +79,8 @@ static bool field_take_value(const struct state_field *f, const char *value, voi
         return false;
 }
 
-static void field_add_value(char ret[static STORED_MAX], const struct state_field *f, const void *at)
+static void field_add_value(char ret[static STORED_MAX], const struct state_field *f,
+                            const void *at)
 {
         char text[ESCAPED_MAX];
 
@@ -93,7 +95,8 @@ static void field_add_value(char ret[static STORED_MAX], const struct state_fiel
                 text_add(ret, STORED_MAX, "%s=%04llx\n", f->key, field_number(f, at));
                 break;
         case VALUE_DRIVER:
-                text_add(ret, STORED_MAX, "%s=%s\n", f->key, driver_to_string(*(const enum driver *) at));
+                text_add(ret, STORED_MAX, "%s=%s\n", f->key,
+                         driver_to_string(*(const enum driver *) at));
                 break;
         case VALUE_TEXT:
                 text_add(ret, STORED_MAX, "%s=%s\n", f->key, make_harmless(at, text, sizeof(text)));
@@ -106,7 +109,8 @@ int state_store(int dirfd, const char *path, const struct state_type *type, cons
         char text[STORED_MAX] = "";
 
         for (size_t i = 0; i < type->n; i++)
-                field_add_value(text, type->fields + i, (const char *) record + type->fields[i].offset);
+                field_add_value(text, type->fields + i,
+                                (const char *) record + type->fields[i].offset);
         assert(strlen(text) < sizeof(text) - 1);
         return state_write(dirfd, path, text, false);
 }

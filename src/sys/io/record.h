@@ -18,9 +18,9 @@ struct state_field {
         } type;
         size_t offset, size;
 };
-#define STATE_FIELD(key, type, of, member)                                                                                       \
-        {                                                                                                                        \
-                key, type, offsetof(struct of, member), sizeof(((struct of *) NULL)->member)                                     \
+#define STATE_FIELD(key, type, of, member)                                                         \
+        {                                                                                          \
+                key, type, offsetof(struct of, member), sizeof(((struct of *) NULL)->member)       \
         }
 
 struct state_type {
@@ -29,7 +29,7 @@ struct state_type {
         bool whole; /* a file without one of the fields is an error */
 };
 
-/* Changes only the fields that have a line; a number that is none is 0. Returns 1, 0 if there is no file, -EBADMSG if it is not
- * whole, or -errno. */
+/* Changes only the fields that have a line; a number that is none is 0. Returns 1, 0 if there is no
+ * file, -EBADMSG if it is not whole, or -errno. */
 int state_load(int dirfd, const char *path, const struct state_type *type, void *record);
 int state_store(int dirfd, const char *path, const struct state_type *type, const void *record);

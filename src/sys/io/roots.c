@@ -21,8 +21,9 @@ int roots_open(struct roots *ret, const char *prefix)
                 const char *path;
                 int *fd;
         } trees[] = {
-                {"/sys", &roots.sys}, {"/proc", &roots.proc},   {"/dev", &roots.dev}, {"/run", &roots.run},
-                {"/etc", &roots.etc}, {"/usr/lib", &roots.lib}, {"/var", &roots.var},
+                {"/sys", &roots.sys}, {"/proc", &roots.proc}, {"/dev", &roots.dev},
+                {"/run", &roots.run}, {"/etc", &roots.etc},   {"/usr/lib", &roots.lib},
+                {"/var", &roots.var},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(trees); i++)
@@ -47,7 +48,8 @@ void roots_reopen_var(struct roots *roots, const char *prefix)
 
 void roots_close(struct roots *roots)
 {
-        int *fds[] = {&roots->sys, &roots->proc, &roots->dev, &roots->run, &roots->etc, &roots->lib, &roots->var};
+        int *fds[] = {&roots->sys, &roots->proc, &roots->dev, &roots->run,
+                      &roots->etc, &roots->lib,  &roots->var};
 
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 *fds[i] = close_keep_errno(*fds[i]);

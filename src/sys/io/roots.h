@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The trees of the machine as directory descriptors, so that a test can use a tree in a temporary folder. -1: the tree is missing
- * (no /var yet, no /run in a rescue shell).
+ * The trees of the machine as directory descriptors, so that a test can use a tree in a temporary
+ * folder. -1: the tree is missing (no /var yet, no /run in a rescue shell).
  */
 struct roots {
         int sys, proc, dev, run, etc, lib /* /usr/lib */, var;

@@ -12,8 +12,8 @@
 
 /* The history of all disks has a quarter of a megabyte at most. */
 #define FILE_SIZE_MAX (1024 * 1024)
-/* The largest record has a line for each disk with trouble. It is read without malloc(): a disk without a driver needs its
- * record. */
+/* The largest record has a line for each disk with trouble. It is read without malloc(): a disk
+ * without a driver needs its record. */
 #define RECORD_SIZE_MAX (64 * 1024)
 /* Written in one piece: only a power cut in that moment can tear it. */
 #define BLOCK_SIZE 4096
@@ -50,7 +50,8 @@ int state_mkdir(int dirfd, const char *path)
         return 0;
 }
 
-/* Opens the directory that contains a path; ret_name is the rest. From our own directory on no component may be a link. */
+/* Opens the directory that contains a path; ret_name is the rest. From our own directory on no
+ * component may be a link. */
 static int state_open_parent(int dirfd, const char *path, const char **ret_name)
 {
         _cleanup_close_ int dir = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -66,7 +67,8 @@ static int state_open_parent(int dirfd, const char *path, const char **ret_name)
                         return -ENAMETOOLONG;
                 *(char *) mempcpy(part, path, n) = '\0';
                 ours = ours || streq(part, RUN_DIR);
-                next = openat(dir, part, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (ours ? O_NOFOLLOW : 0));
+                next = openat(dir, part,
+                              O_RDONLY | O_DIRECTORY | O_CLOEXEC | (ours ? O_NOFOLLOW : 0));
                 (void) close_keep_errno(dir);
                 dir = next;
         }
@@ -91,7 +93,8 @@ static int state_write_all(int fd, const char *text)
 
 #define ATTRIBUTES_MAX 4096 /* bytes of all names */
 
-/* Copies what the file system has of these. FAT, which a Raspberry Pi boots from, has none of them, and refuses all. */
+/* Copies what the file system has of these. FAT, which a Raspberry Pi boots from, has none of them,
+ * and refuses all. */
 static int file_make_like(int fd, int like)
 {
         _cleanup_free_ char *value = NULL;
@@ -138,13 +141,15 @@ static int file_fill(int fd, const char *text, int like, bool durable)
         return 0;
 }
 
-int file_replace(int dir, const char *name, const char *temp, const char *text, int like, bool durable)
+int file_replace(int dir, const char *name, const char *temp, const char *text, int like,
+                 bool durable)
 {
         _cleanup_close_ int fd = -1;
         int r;
 
         (void) unlinkat(dir, temp, 0); /* left by a killed process */
-        fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, like >= 0 ? 0600 : 0644);
+        fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    like >= 0 ? 0600 : 0644);
         if (fd < 0)
                 return -errno;
         r = file_fill(fd, text, like, durable);
@@ -163,8 +168,9 @@ int file_replace(int dir, const char *name, const char *temp, const char *text, 
 }
 
 /*
- * For a full disk: writes the text over the present file, which has its blocks already. The file does not grow. Otherwise a file
- * system may refuse a second block after it has written the first. The rest of the file becomes empty lines.
+ * For a full disk: writes the text over the present file, which has its blocks already. The file
+ * does not grow. Otherwise a file system may refuse a second block after it has written the first.
+ * The rest of the file becomes empty lines.
  */
 static int file_write_over(int dir, const char *name, const char *text)
 {
@@ -176,7 +182,8 @@ static int file_write_over(int dir, const char *name, const char *text)
 
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode) || st.st_size == 0 || st.st_size > BLOCK_SIZE || n > (size_t) st.st_size)
+        if (!S_ISREG(st.st_mode) || st.st_size == 0 || st.st_size > BLOCK_SIZE ||
+            n > (size_t) st.st_size)
                 return -ENOSPC;
         memset(mempcpy(block, text, n), '\n', sizeof(block) - n);
         written = pwrite(fd, block, (size_t) st.st_size, 0);
@@ -246,7 +253,8 @@ int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)
         return 1;
 }
 
-int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data)
+int state_read(int dirfd, const char *path,
+               int (*fn)(const char *key, const char *value, void *data), void *data)
 {
         _cleanup_close_ int fd = state_open_file(dirfd, path);
         char text[RECORD_SIZE_MAX + 1];
@@ -298,7 +306,8 @@ int state_remove(int dirfd, const char *path)
         return 0;
 }
 
-/* Locks are held for milliseconds: polling costs less than a timer, and disturbs no signal of the caller. */
+/* Locks are held for milliseconds: polling costs less than a timer, and disturbs no signal of the
+ * caller. */
 int lock_until(int fd, struct awake deadline)
 {
         while (flock(fd, LOCK_EX | LOCK_NB) < 0) {

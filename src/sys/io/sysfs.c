@@ -66,7 +66,9 @@ int attr_read_devno(int dirfd, const char *path, unsigned *ret_major, unsigned *
 
 int attr_write(int dirfd, const char *path, const char *text)
 {
-        _cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY); /* O_TRUNC: as a shell does */
+        _cleanup_close_ int fd =
+                openat(dirfd, path,
+                       O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY); /* O_TRUNC: as a shell does */
         size_t length = strlen(text);
         ssize_t n;
 
@@ -172,8 +174,8 @@ static int dropin_first(const struct dropin_dir *dirs, size_t n, const char *nam
         return 0;
 }
 
-int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int (*fn)(int root, const char *path, void *data),
-               void *data)
+int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix,
+               int (*fn)(int root, const char *path, void *data), void *data)
 {
         _cleanup_strv_ char **names = NULL;
         size_t n_names = 0;
@@ -202,7 +204,9 @@ int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int 
         return 0;
 }
 
-int dropins_each(const struct roots *roots, const char *dir, int (*fn)(int root, const char *path, void *data), void *data)
+int dropins_each(const struct roots *roots, const char *dir,
+                 int (*fn)(int root, const char *path, void *data), void *data)
 {
-        return dropins_of((const struct dropin_dir[]){{roots->etc, dir}, {roots->lib, dir}}, 2, ".conf", fn, data);
+        return dropins_of((const struct dropin_dir[]){{roots->etc, dir}, {roots->lib, dir}}, 2,
+                          ".conf", fn, data);
 }

@@ -7,7 +7,8 @@
 
 #include "sys/io/roots.h"
 
-/* Attributes and directories by descriptor. All functions return 0 (or a count) or -errno; paths are relative. */
+/* Attributes and directories by descriptor. All functions return 0 (or a count) or -errno; paths
+ * are relative. */
 
 /* Reads at most size-1 bytes and removes one trailing newline. Returns the length. */
 ssize_t attr_read(int dirfd, const char *path, char *ret, size_t size);
@@ -22,8 +23,8 @@ int attr_write(int dirfd, const char *path, const char *text);
 ssize_t link_basename(int dirfd, const char *path, char *ret, size_t size);
 
 /*
- * Lists the names in a directory that begin with `prefix`, sorted, without dot files. Returns their number, or -errno and changes
- * nothing; strv_free() frees the list.
+ * Lists the names in a directory that begin with `prefix`, sorted, without dot files. Returns their
+ * number, or -errno and changes nothing; strv_free() frees the list.
  */
 int dir_list(int dirfd, const char *path, const char *prefix, char ***ret);
 /* Calls fn for every name in the directory except dot files, sorted, until it returns non-zero. */
@@ -36,11 +37,13 @@ struct dropin_dir {
 };
 
 /*
- * Calls fn for every file with that suffix of these directories, in the order of the names, until it returns less than 0. A name
- * in an earlier directory hides the same name in a later one. Returns 0, the result of fn, or -ENOMEM.
+ * Calls fn for every file with that suffix of these directories, in the order of the names, until
+ * it returns less than 0. A name in an earlier directory hides the same name in a later one.
+ * Returns 0, the result of fn, or -ENOMEM.
  */
-int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix, int (*fn)(int root, const char *path, void *data),
-               void *data);
+int dropins_of(const struct dropin_dir *dirs, size_t n, const char *suffix,
+               int (*fn)(int root, const char *path, void *data), void *data);
 
 /* The same for *.conf of DIR in /etc and /usr/lib. */
-int dropins_each(const struct roots *roots, const char *dir, int (*fn)(int root, const char *path, void *data), void *data);
+int dropins_each(const struct roots *roots, const char *dir,
+                 int (*fn)(int root, const char *path, void *data), void *data);

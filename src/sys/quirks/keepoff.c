@@ -15,9 +15,10 @@ struct disk_reading {
 };
 
 /*
- * A policy has the key "VID:PID:SERIAL". A record has "VID:PID:SERIAL@0000:00:14.0/ss/1.4", and so has the policy of one of two
- * disks that only their ports distinguish. Different keys of a disk must lead to the same disk. Where they do not, one statement
- * for uas is enough to leave both alone.
+ * A policy has the key "VID:PID:SERIAL". A record has "VID:PID:SERIAL@0000:00:14.0/ss/1.4", and so
+ * has the policy of one of two disks that only their ports distinguish. Different keys of a disk
+ * must lead to the same disk. Where they do not, one statement for uas is enough to leave both
+ * alone.
  */
 static struct kept_disk *kept_disk_of_key(struct disk_reading *d, const char *key, bool record)
 {
@@ -85,7 +86,8 @@ int kept_disks_read_plugged(const struct roots *roots, struct kept_disks *k)
         return 0;
 }
 
-static int kept_disks_take_all(const struct roots *roots, const char *kernel, struct disk_reading *d)
+static int kept_disks_take_all(const struct roots *roots, const char *kernel,
+                               struct disk_reading *d)
 {
         int r;
 
@@ -106,7 +108,8 @@ static int kept_disks_take_all(const struct roots *roots, const char *kernel, st
         return d->error;
 }
 
-int kept_disks_read(const struct roots *roots, const struct config *c, const char *kernel, struct kept_disks *ret)
+int kept_disks_read(const struct roots *roots, const struct config *c, const char *kernel,
+                    struct kept_disks *ret)
 {
         struct disk_reading d = {.config = c};
         int r = kept_disks_take_all(roots, kernel, &d);
@@ -122,7 +125,8 @@ int kept_disks_read(const struct roots *roots, const struct config *c, const cha
 /* Our entries in the parameter. */
 struct own {
         char entries[QUIRKS_MAX + 1];
-        uint64_t parameter; /* its inode; 0: from the initramfs, which loads usb_storage only once */
+        uint64_t
+                parameter; /* its inode; 0: from the initramfs, which loads usb_storage only once */
 };
 static const struct state_type own_type = {
         (const struct state_field[]){
@@ -146,7 +150,8 @@ bool keepoff_own_all(const struct roots *roots, char ret[static QUIRKS_MAX + 1])
         return same;
 }
 
-void keepoff_own(const struct roots *roots, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX])
+void keepoff_own(const struct roots *roots, uint16_t vid, uint16_t pid,
+                 char ret[static QUIRK_ENTRY_MAX])
 {
         char own[QUIRKS_MAX + 1];
 
@@ -163,7 +168,8 @@ static int keepoff_own_write(const struct roots *roots, const char *entries)
 }
 
 /* From the last to the first, since each is put before the others. */
-static int keepoff_each_entry(const struct roots *roots, char *entries, int (*fn)(const struct roots *, const char *))
+static int keepoff_each_entry(const struct roots *roots, char *entries,
+                              int (*fn)(const struct roots *, const char *))
 {
         int n = 0;
 
@@ -179,11 +185,13 @@ static int keepoff_each_entry(const struct roots *roots, char *entries, int (*fn
         return n;
 }
 
-int keepoff_apply(const struct roots *roots, const struct kept_disks *kept, bool known, struct keepoff *ret)
+int keepoff_apply(const struct roots *roots, const struct kept_disks *kept, bool known,
+                  struct keepoff *ret)
 {
         _cleanup_close_ int lock = quirks_lock(roots, 0);
         _cleanup_(keepoff_done) struct keepoff made = {};
-        char now[QUIRKS_MAX + 1], own[QUIRKS_MAX + 1], others[QUIRKS_MAX + 1], stale[QUIRKS_MAX + 1], missing[QUIRKS_MAX + 1];
+        char now[QUIRKS_MAX + 1], own[QUIRKS_MAX + 1], others[QUIRKS_MAX + 1],
+                stale[QUIRKS_MAX + 1], missing[QUIRKS_MAX + 1];
         bool on_record;
         int r, out, in;
 
@@ -204,7 +212,8 @@ int keepoff_apply(const struct roots *roots, const struct kept_disks *kept, bool
                         return -ENOSPC;
                 stale[0] = '\0';
         }
-        /* If uasd is killed in here, the list on record still names all of our entries in the parameter. */
+        /* If uasd is killed in here, the list on record still names all of our entries in the
+         * parameter. */
         out = keepoff_each_entry(roots, stale, quirks_param_pop);
         if (out < 0)
                 return out;

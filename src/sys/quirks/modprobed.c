@@ -21,7 +21,8 @@ struct modprobe_reading {
         unsigned line; /* first line of the statement that is being read */
 };
 
-static int modprobe_take_slip(struct quirk_lines *lines, const struct quirk_line *where, const char *name, const char *value)
+static int modprobe_take_slip(struct quirk_lines *lines, const struct quirk_line *where,
+                              const char *name, const char *value)
 {
         struct quirk_line slip = *where;
         char word[2 * QUIRKS_MAX];
@@ -34,13 +35,16 @@ static int modprobe_take_slip(struct quirk_lines *lines, const struct quirk_line
 /* usb_storage: these are options of that module; else of uas, which has none. */
 static int modprobe_take_options(char *options, bool usb_storage, struct modprobe_reading *d)
 {
-        const struct quirk_line where = {.source = QUIRK_MODPROBE, .file = d->file, .line = d->line};
+        const struct quirk_line where = {
+                .source = QUIRK_MODPROBE, .file = d->file, .line = d->line};
         bool behind = false;
         char *name, *value;
 
         while ((options = kernel_next_arg(options, &name, &value))) {
                 bool is_quirks = value && kernel_name_is(name, "quirks");
-                bool slip = is_quirks ? !usb_storage : usb_storage && quirk_word_is_slip(name, value, true, behind);
+                bool slip = is_quirks
+                                    ? !usb_storage
+                                    : usb_storage && quirk_word_is_slip(name, value, true, behind);
                 int r = 0;
 
                 behind = is_quirks || slip;
@@ -82,7 +86,8 @@ static void modprobe_name_file(struct modprobe_reading *d, int root, const char 
         if (outside)
                 (void) snprintf(d->file, sizeof(d->file), "/usr/%s", outside);
         else
-                (void) snprintf(d->file, sizeof(d->file), "%s/%s", modprobe_tree(d->roots, root), path);
+                (void) snprintf(d->file, sizeof(d->file), "%s/%s", modprobe_tree(d->roots, root),
+                                path);
 }
 
 static int modprobe_read_text(int root, const char *path, char **ret, size_t *ret_size)
@@ -112,7 +117,8 @@ static int modprobe_read_file(int root, const char *path, void *data)
         for (char *line = text, *limit = text + size, *end; line < limit; line = end + 1) {
                 d->line = next++;
                 /* A backslash continues a line in the next one. */
-                for (end = strchrnul(line, '\n'); end > line && end[-1] == '\\' && *end == '\n'; end = strchrnul(end - 1, '\n')) {
+                for (end = strchrnul(line, '\n'); end > line && end[-1] == '\\' && *end == '\n';
+                     end = strchrnul(end - 1, '\n')) {
                         memmove(end - 1, end + 1, (size_t) (limit - end));
                         limit -= 2;
                         next++;
@@ -151,7 +157,8 @@ static int modprobe_read_command_line(const struct roots *roots, struct quirk_li
 }
 
 /* ret is to be freed in any case. */
-static int modprobe_read_dirs(const struct roots *roots, const struct dropin_dir *dirs, size_t n, struct quirk_lines *ret)
+static int modprobe_read_dirs(const struct roots *roots, const struct dropin_dir *dirs, size_t n,
+                              struct quirk_lines *ret)
 {
         struct modprobe_reading d = {.roots = roots};
         int r = dropins_of(dirs, n, ".conf", modprobe_read_file, &d);
@@ -203,7 +210,8 @@ int quirk_facts_read(const struct roots *roots, struct quirk_facts *ret)
         if (quirks_param_read(roots, q.parameter) < 0)
                 q.parameter[0] = '\0';
         /* Code in the kernel image has parameters, but no module state. */
-        q.built_in = faccessat(roots->sys, SYSFS_QUIRKS, F_OK, 0) == 0 && faccessat(roots->sys, SYSFS_STORAGE_STATE, F_OK, 0) < 0;
+        q.built_in = faccessat(roots->sys, SYSFS_QUIRKS, F_OK, 0) == 0 &&
+                     faccessat(roots->sys, SYSFS_STORAGE_STATE, F_OK, 0) < 0;
         keepoff_own_all(roots, q.own_kept);
         (void) quirks_bind_read(roots, q.own_now);
         *ret = q;

@@ -14,8 +14,8 @@
 #define LOAD_USEC (10 * USEC_PER_SEC)
 
 /*
- * libkmod loads libcrypto, which takes longer to start than the rest of uasd-switch. It is needed only if `uas` is not loaded
- * yet, so it is loaded only then.
+ * libkmod loads libcrypto, which takes longer to start than the rest of uasd-switch. It is needed
+ * only if `uas` is not loaded yet, so it is loaded only then.
  */
 #define LIBKMOD "libkmod.so.2"
 
@@ -140,7 +140,8 @@ int uas_module_load(const struct roots *roots)
                 return r;
         if (kmod.module_get_install_commands(kmod.module))
                 return -EPERM;
-        r = kmod.module_probe_insert_module(kmod.module, KMOD_PROBE_IGNORE_COMMAND, NULL, NULL, NULL, NULL);
+        r = kmod.module_probe_insert_module(kmod.module, KMOD_PROBE_IGNORE_COMMAND, NULL, NULL,
+                                            NULL, NULL);
         if (r == -EPERM) {
                 if (kmod_is_blacklisted(&kmod, "uas"))
                         return -EACCES;

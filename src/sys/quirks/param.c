@@ -79,7 +79,8 @@ static int quirks_push_once(const struct roots *roots, const char *entry, int *o
                 return r;
         if (*others < 0)
                 *others = quirks_count(old, entry);
-        /* Another process wrote at the same time and kept our entry. One is enough, since it is removed only once. */
+        /* Another process wrote at the same time and kept our entry. One is enough, since it is
+         * removed only once. */
         if (quirks_count(old, entry) > *others)
                 (void) quirks_remove(old, entry, old);
         r = quirks_prepend(old, entry, new);
@@ -163,7 +164,8 @@ int quirks_bind_end(const struct roots *roots)
         if (r <= 0)
                 return r;
         r = quirks_param_pop(roots, entry);
-        if (r == -ENOENT && faccessat(roots->sys, SYSFS_QUIRKS, F_OK, 0) < 0) /* its module was unloaded */
+        if (r == -ENOENT &&
+            faccessat(roots->sys, SYSFS_QUIRKS, F_OK, 0) < 0) /* its module was unloaded */
                 r = 0;
         if (r < 0)
                 return r;

@@ -60,8 +60,17 @@ static const struct state_field mark_fields[] = {
 };
 static const struct state_type mark_type = {mark_fields, ELEMENTSOF(mark_fields), false};
 static const unsigned marks_of[ELEMENTSOF(mark_fields)] = {
-        0,           MARK_TRIED, MARK_RELEASED, MARK_NO_AUTO, MARK_CANCELLED, MARK_OVERRIDE, MARK_OVERRIDE,
-        MARK_UNTOLD, MARK_LEASE, MARK_SWITCHED, MARK_TROUBLE,
+        0,
+        MARK_TRIED,
+        MARK_RELEASED,
+        MARK_NO_AUTO,
+        MARK_CANCELLED,
+        MARK_OVERRIDE,
+        MARK_OVERRIDE,
+        MARK_UNTOLD,
+        MARK_LEASE,
+        MARK_SWITCHED,
+        MARK_TROUBLE,
 };
 
 int attachment_read(const struct roots *roots, const struct facts *f, struct attachment_mark *ret)
@@ -86,7 +95,8 @@ bool attachment_fresh(const struct roots *roots, const struct facts *f)
         return !a.tried && !a.released && !a.cancelled;
 }
 
-static int attachment_write(const struct roots *roots, const struct facts *f, const struct attachment_mark *m)
+static int attachment_write(const struct roots *roots, const struct facts *f,
+                            const struct attachment_mark *m)
 {
         return state_store(roots->run, MARK_PATH(f), &mark_type, m);
 }
@@ -97,7 +107,8 @@ static int attachment_lock(const struct roots *roots)
 }
 
 /* Returns true if one of the fields has changed. */
-static bool mark_take_fields(struct attachment_mark *m, unsigned fields, const struct attachment_mark *to)
+static bool mark_take_fields(struct attachment_mark *m, unsigned fields,
+                             const struct attachment_mark *to)
 {
         bool changed = false;
 
@@ -114,7 +125,8 @@ static bool mark_take_fields(struct attachment_mark *m, unsigned fields, const s
         return changed;
 }
 
-int attachment_change(const struct roots *roots, const struct facts *f, unsigned fields, const struct attachment_mark *to)
+int attachment_change(const struct roots *roots, const struct facts *f, unsigned fields,
+                      const struct attachment_mark *to)
 {
         _unused_ _cleanup_close_ int locked = attachment_lock(roots);
         struct attachment_mark m;
@@ -145,13 +157,16 @@ int attachment_drop_override(const struct roots *roots, const struct facts *f, e
         return attachment_write(roots, f, &m);
 }
 
-/* Read through the interface: usb_disconnect() removes the interfaces first, and the device some time later. */
+/* Read through the interface: usb_disconnect() removes the interfaces first, and the device some
+ * time later. */
 int attachment_now(const struct roots *roots, const char *interface, struct attachment_id *ret)
 {
-        return usb_attachment_read(roots->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/.."), ret);
+        return usb_attachment_read(roots->sys, path_join(SYSFS_USB_DEVICES "/", interface, "/.."),
+                                   ret);
 }
 
-static bool attachment_is_there(const struct roots *roots, const char *interface, struct attachment_id id)
+static bool attachment_is_there(const struct roots *roots, const char *interface,
+                                struct attachment_id id)
 {
         struct attachment_id now;
 
@@ -165,8 +180,8 @@ static bool attachment_has_gone(const struct roots *roots, const char *name)
         char interface[INTERFACE_NAME_MAX];
         struct attachment_id id;
 
-        return at && copy_part(interface, sizeof(interface), name, (size_t) (at - name)) && attachment_id_parse(at + 1, &id) &&
-               !attachment_is_there(roots, interface, id);
+        return at && copy_part(interface, sizeof(interface), name, (size_t) (at - name)) &&
+               attachment_id_parse(at + 1, &id) && !attachment_is_there(roots, interface, id);
 }
 
 int attachments_prune(const struct roots *roots, const char *port)
@@ -190,7 +205,8 @@ int attachments_prune(const struct roots *roots, const char *port)
         for (int i = 0; i < n; i++) {
                 struct hold_mark m;
 
-                if (hold_read(roots, holds[i], &m) > 0 && !attachment_is_there(roots, holds[i], m.attachment))
+                if (hold_read(roots, holds[i], &m) > 0 &&
+                    !attachment_is_there(roots, holds[i], m.attachment))
                         (void) hold_remove(roots, holds[i]);
         }
         return r;
@@ -200,17 +216,20 @@ const char *attachment_arg(const struct facts *f, char ret[static ATTACHMENT_ARG
 {
         char id[ATTACHMENT_ID_MAX];
 
-        (void) snprintf(ret, ATTACHMENT_ARG_MAX, "--attachment=%s", attachment_id_text(facts_attachment_id(f), id));
+        (void) snprintf(ret, ATTACHMENT_ARG_MAX, "--attachment=%s",
+                        attachment_id_text(facts_attachment_id(f), id));
         return ret;
 }
 
-bool hold_in_force(const struct roots *roots, const struct facts *f, usec_t now, usec_t *ret_deadline)
+bool hold_in_force(const struct roots *roots, const struct facts *f, usec_t now,
+                   usec_t *ret_deadline)
 {
         struct attachment_mark a;
         struct hold_mark m;
 
-        if (hold_read(roots, f->interface, &m) <= 0 || !attachment_id_same(m.attachment, facts_attachment_id(f)) ||
-            m.deadline <= now || m.deadline - now > HOLD_MAX_USEC)
+        if (hold_read(roots, f->interface, &m) <= 0 ||
+            !attachment_id_same(m.attachment, facts_attachment_id(f)) || m.deadline <= now ||
+            m.deadline - now > HOLD_MAX_USEC)
                 return false;
         if (attachment_read(roots, f, &a) < 0 || a.released)
                 return false;
@@ -228,9 +247,11 @@ int hold_release(const struct roots *roots, const struct facts *f)
         if (r < 0) /* unreadable: make sure that it is never held again */
                 r = attachment_write(roots, f, &released);
         /* The mark may belong to the next device at this port. */
-        if (hold_read(roots, f->interface, &mark) <= 0 || attachment_id_same(mark.attachment, facts_attachment_id(f)))
+        if (hold_read(roots, f->interface, &mark) <= 0 ||
+            attachment_id_same(mark.attachment, facts_attachment_id(f)))
                 removed = hold_remove(roots, f->interface);
-        /* One of the two is enough. Without a mark no hold begins again either, since PID 1 has seen the disk. */
+        /* One of the two is enough. Without a mark no hold begins again either, since PID 1 has
+         * seen the disk. */
         if (r < 0 && removed < 0)
                 return r;
         return 0;

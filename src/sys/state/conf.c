@@ -35,7 +35,8 @@ static void conf_complain(struct load *l, int line, const char *what)
                 l->complain(l->path, line, what, l->data);
 }
 
-/* inih reports only the number of the first line that it does not understand. So it gets none of them. */
+/* inih reports only the number of the first line that it does not understand. So it gets none of
+ * them. */
 static bool conf_understands(struct load *l, const char *line)
 {
         const char *start = line;
@@ -54,7 +55,8 @@ static bool conf_understands(struct load *l, const char *line)
         return true;
 }
 
-/* Returns one line a call, so that our line numbers are those of inih. inih would split a longer line. */
+/* Returns one line a call, so that our line numbers are those of inih. inih would split a longer
+ * line. */
 static char *conf_give_line(char *ret, int size, void *data)
 {
         _cleanup_free_ char *line = NULL;
@@ -71,7 +73,9 @@ static char *conf_give_line(char *ret, int size, void *data)
                 return memcpy(ret, line, (size_t) n + 1);
         if (n < size && l->n_bad++ <= BAD_MAX)
                 conf_complain(l, l->line,
-                              l->n_bad <= BAD_MAX ? NOT_UNDERSTOOD : NOT_UNDERSTOOD ", nor are others below, perhaps");
+                              l->n_bad <= BAD_MAX ? NOT_UNDERSTOOD
+                                                  : NOT_UNDERSTOOD
+                                      ", nor are others below, perhaps");
         else if (n >= size && !strchr("#;", line[strspn(line, " \t")]))
                 conf_complain(l, l->line, "too long a line");
         return memcpy(ret, "\n", 2);
@@ -85,7 +89,8 @@ static int conf_assign(void *data, const char *section, const char *name, const 
         if (r == -ENOMEM)
                 l->error = r;
         else if (r < 0)
-                conf_complain(l, l->line, r == -ENOENT ? "no such section or key" : "value not understood");
+                conf_complain(l, l->line,
+                              r == -ENOENT ? "no such section or key" : "value not understood");
         return 1; /* inih would keep only the first one */
 }
 
@@ -95,7 +100,8 @@ static int conf_load_file(int dirfd, const char *path, void *data)
         struct load *l = data;
         int fd, line;
 
-        (void) snprintf(l->path, sizeof(l->path), "%s/%s", dirfd == l->lib ? LIB_PATH : ETC_PATH, path);
+        (void) snprintf(l->path, sizeof(l->path), "%s/%s", dirfd == l->lib ? LIB_PATH : ETC_PATH,
+                        path);
         fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0 || !(f = fdopen(fd, "re"))) {
                 if (errno != ENOENT)

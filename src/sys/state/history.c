@@ -76,7 +76,10 @@ bool history_initramfs_old(const struct roots *roots, const struct facts *f)
                 return false;
         if (store_read_file(roots->run, RUN_INITRAMFS, &store) <= 0)
                 return false;
-        history_judge_here(roots, history_find_key(&store, history_key(f, key, sizeof(key)), &h) > 0 ? &h : NULL, &judged);
+        history_judge_here(
+                roots,
+                history_find_key(&store, history_key(f, key, sizeof(key)), &h) > 0 ? &h : NULL,
+                &judged);
         return !judged.distrusted;
 }
 
@@ -103,7 +106,8 @@ static int history_pass_record(const char *key, const char *value, void *data)
         return e->fn(key, &h, e->data);
 }
 
-int history_each(const struct roots *roots, int (*fn)(const char *key, const struct history *h, void *data), void *data)
+int history_each(const struct roots *roots,
+                 int (*fn)(const char *key, const struct history *h, void *data), void *data)
 {
         const struct store *store;
         int r = store_read(roots, STATE_HISTORY, &store);
@@ -148,7 +152,8 @@ static bool history_line_matters(const char *line)
         return history_parse(equals + 1, &h) >= 0 && history_matters(&h);
 }
 
-/* Drops the oldest lines, first of those that do not matter: a device with new names does not remove another's distrust. */
+/* Drops the oldest lines, first of those that do not matter: a device with new names does not
+ * remove another's distrust. */
 static void history_limit_lines(struct store_lines *s)
 {
         size_t over, less = 0, kept = 0;
@@ -211,8 +216,10 @@ int history_put_back(const struct roots *roots, const struct facts *f, const str
         r = history_format(h, value, sizeof(value));
         if (r < 0)
                 return r;
-        return store_change(roots, &(struct store_change){STATE_HISTORY, WRITER, &(struct replacing){key, value},
-                                                          history_drop_key, history_add_line, .room = h->state == HISTORY_TRIAL});
+        return store_change(roots, &(struct store_change){STATE_HISTORY, WRITER,
+                                                          &(struct replacing){key, value},
+                                                          history_drop_key, history_add_line,
+                                                          .room = h->state == HISTORY_TRIAL});
 }
 
 void history_complete(const struct roots *roots, const struct facts *f, struct history *h)
@@ -225,7 +232,8 @@ void history_complete(const struct roots *roots, const struct facts *f, struct h
         h->firmware = f->bcd;
         memcpy(h->kernel, here.kernel, sizeof(h->kernel));
         memcpy(h->boot, here.boot, sizeof(h->boot));
-        if (!gmtime_r(&now, &tm) || strftime(h->date, sizeof(h->date), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+        if (!gmtime_r(&now, &tm) ||
+            strftime(h->date, sizeof(h->date), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
                 h->date[0] = '\0';
 }
 
@@ -290,7 +298,8 @@ static int history_end_trial_line(char **line, void *data)
         struct history h;
         char *ended;
 
-        if ((e->key && !store_value(*line, e->key)) || history_parse(equals + 1, &h) < 0 || !history_end_trial(&h, e->boot))
+        if ((e->key && !store_value(*line, e->key)) || history_parse(equals + 1, &h) < 0 ||
+            !history_end_trial(&h, e->boot))
                 return 1;
         if (history_format(&h, value, sizeof(value)) < 0)
                 return 1;
@@ -307,6 +316,7 @@ int history_end_trials(const struct roots *roots, const struct facts *f)
         struct here here;
 
         history_here(roots, &here);
-        return history_change(roots, history_end_trial_line,
-                              &(struct ending){f ? history_key(f, key, sizeof(key)) : NULL, here.boot});
+        return history_change(
+                roots, history_end_trial_line,
+                &(struct ending){f ? history_key(f, key, sizeof(key)) : NULL, here.boot});
 }

@@ -5,16 +5,16 @@
 #include "sys/io/roots.h"
 
 /*
- * Records of disks over boots (core/history.h), one line for each disk and port, stored as in sys/state/store.h. The initramfs
- * contains a copy, too.
+ * Records of disks over boots (core/history.h), one line for each disk and port, stored as in
+ * sys/state/store.h. The initramfs contains a copy, too.
  */
 
 /* Fills the facts. Never fails: unreadable records count as unknown. */
 void history_recall(const struct roots *roots, struct facts *f);
 
 /*
- * For a distrusted disk: returns true if the initramfs has a record that does not distrust it. False without an initramfs of
- * ours, which moves no disk.
+ * For a distrusted disk: returns true if the initramfs has a record that does not distrust it.
+ * False without an initramfs of ours, which moves no disk.
  */
 bool history_initramfs_old(const struct roots *roots, const struct facts *f);
 
@@ -22,9 +22,11 @@ bool history_initramfs_old(const struct roots *roots, const struct facts *f);
 int history_read(const struct roots *roots, const struct facts *f, struct history *ret);
 
 /* Calls fn for every record with its key, unchanged, until fn fails. Returns 0 or -errno. */
-int history_each(const struct roots *roots, int (*fn)(const char *key, const struct history *h, void *data), void *data);
+int history_each(const struct roots *roots,
+                 int (*fn)(const char *key, const struct history *h, void *data), void *data);
 
-/* Calls fn for every record with its key, judged for this kernel (NULL: the running one) and the old firmware. 0 or -errno. */
+/* Calls fn for every record with its key, judged for this kernel (NULL: the running one) and the
+ * old firmware. 0 or -errno. */
 int history_each_judged(const struct roots *roots, const char *kernel,
                         void (*fn)(const char *key, const struct facts *f, void *data), void *data);
 
@@ -36,8 +38,9 @@ void history_judge_here(const struct roots *roots, const struct history *h, stru
 void history_complete(const struct roots *roots, const struct facts *f, struct history *h);
 
 /*
- * Writes the record, with the present firmware, kernel, boot and date. h: NULL removes it, at this port. On return it is durable
- * in at least one place. Otherwise returns -errno; -ETIMEDOUT if another process keeps the lock.
+ * Writes the record, with the present firmware, kernel, boot and date. h: NULL removes it, at this
+ * port. On return it is durable in at least one place. Otherwise returns -errno; -ETIMEDOUT if
+ * another process keeps the lock.
  */
 int history_write(const struct roots *roots, const struct facts *f, const struct history *h);
 /* Writes a record of history_read() back, with its own kernel, boot and date. NULL: none. */

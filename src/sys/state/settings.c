@@ -22,8 +22,8 @@ static void setting_keys(const struct facts *f, struct keys *ret)
                 ret->disk[0] = '\0';
 }
 
-int settings_each(const struct roots *roots, const char *file, int (*fn)(const char *key, const char *words, void *data),
-                  void *data)
+int settings_each(const struct roots *roots, const char *file,
+                  int (*fn)(const char *key, const char *words, void *data), void *data)
 {
         const struct store *s;
         int r = store_read(roots, file, &s);
@@ -39,7 +39,8 @@ static int setting_take_words(const char *key, const char *words, void *data)
         return 0;
 }
 
-int setting_lookup(const struct roots *roots, const char *file, const struct facts *f, struct setting *ret)
+int setting_lookup(const struct roots *roots, const char *file, const struct facts *f,
+                   struct setting *ret)
 {
         const struct store *s;
         struct keys keys;
@@ -86,11 +87,13 @@ static int setting_add_line(struct store_lines *s, void *data)
         return 1;
 }
 
-static int setting_store_keys(const struct roots *roots, const struct keys *keys, bool only_port, const struct setting_line *l)
+static int setting_store_keys(const struct roots *roots, const struct keys *keys, bool only_port,
+                              const struct setting_line *l)
 {
         struct rewrite w = {.keys = keys, .line = l, .only_port = only_port};
 
-        return store_change(roots, &(struct store_change){l->file, l->writer, &w, setting_drop_line, setting_add_line});
+        return store_change(roots, &(struct store_change){l->file, l->writer, &w, setting_drop_line,
+                                                          setting_add_line});
 }
 
 int setting_store(const struct roots *roots, const struct facts *f, const struct setting_line *l)
@@ -111,7 +114,8 @@ static int policy_parse(const char *words, bool *ret_forced)
         return policy_from_string(word);
 }
 
-int policy_lookup(const struct roots *roots, const struct facts *f, enum policy *ret, bool *ret_forced)
+int policy_lookup(const struct roots *roots, const struct facts *f, enum policy *ret,
+                  bool *ret_forced)
 {
         struct setting set;
         int r = setting_lookup(roots, STATE_POLICY, f, &set), policy;
@@ -119,7 +123,8 @@ int policy_lookup(const struct roots *roots, const struct facts *f, enum policy 
 
         if (r < 0)
                 return r;
-        /* The line for the port may be "auto": then a policy without a port is for another disk with the same name. */
+        /* The line for the port may be "auto": then a policy without a port is for another disk
+         * with the same name. */
         policy = policy_parse(set.port, &forced);
         if (policy < 0)
                 policy = policy_parse(set.disk, &forced);
@@ -146,21 +151,25 @@ static int policy_each_line(const char *key, const char *words, void *data)
         return e->fn(key, (enum policy) policy, forced, e->data);
 }
 
-int policy_each(const struct roots *roots, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data)
+int policy_each(const struct roots *roots,
+                int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data)
 {
         return settings_each(roots, STATE_POLICY, policy_each_line, &(struct each){fn, data});
 }
 
-static int policy_store_keys(const struct roots *roots, const struct keys *keys, bool only_port, enum policy p, bool forced)
+static int policy_store_keys(const struct roots *roots, const struct keys *keys, bool only_port,
+                             enum policy p, bool forced)
 {
         char words[48];
 
         (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
-        return setting_store_keys(roots, keys, only_port,
-                                  &(struct setting_line){STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO});
+        return setting_store_keys(
+                roots, keys, only_port,
+                &(struct setting_line){STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO});
 }
 
-int policy_store(const struct roots *roots, const struct facts *f, bool port, enum policy p, bool forced)
+int policy_store(const struct roots *roots, const struct facts *f, bool port, enum policy p,
+                 bool forced)
 {
         struct keys keys;
 
@@ -189,10 +198,11 @@ void policy_rows_done(struct policy_rows *p)
         *p = (struct policy_rows){0};
 }
 
-struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy, bool forced,
-                                   enum policy_source source)
+struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy,
+                                   bool forced, enum policy_source source)
 {
-        struct policy_row row = {.id = strdup(id), .policy = policy, .forced = forced, .source = source};
+        struct policy_row row = {
+                .id = strdup(id), .policy = policy, .forced = forced, .source = source};
 
         if (row.id && list_push(p->list, p->n, row))
                 return p->list + p->n - 1;
@@ -215,7 +225,8 @@ static bool policy_id_is_of(const struct facts *f, const char *id)
         return streq(id, "*") || streq(id, bridge) || history_id_is_of(id, f);
 }
 
-static int policy_list_add(struct listing *l, const char *id, enum policy policy, bool forced, enum policy_source source)
+static int policy_list_add(struct listing *l, const char *id, enum policy policy, bool forced,
+                           enum policy_source source)
 {
         struct policy_row *row = policy_rows_add(&l->rows, id, policy, forced, source);
 
@@ -271,7 +282,8 @@ static int policy_list_add_udev(struct listing *l)
 
                 if (f->policy_source != POLICY_BY_UDEV)
                         continue;
-                r = policy_list_add(l, history_usb_id(f, id, sizeof(id)), f->policy, false, POLICY_BY_UDEV);
+                r = policy_list_add(l, history_usb_id(f, id, sizeof(id)), f->policy, false,
+                                    POLICY_BY_UDEV);
                 if (r < 0)
                         return r;
         }
@@ -290,8 +302,8 @@ static int policy_list_fill(const struct roots *roots, const struct config *c, s
         return policy_list_add_configured(l, c);
 }
 
-int policy_list(const struct roots *roots, const struct config *c, const struct facts *const *plugged, size_t n_plugged,
-                struct policy_rows *ret)
+int policy_list(const struct roots *roots, const struct config *c,
+                const struct facts *const *plugged, size_t n_plugged, struct policy_rows *ret)
 {
         struct listing l = {plugged, n_plugged, {0}};
         int r = policy_list_fill(roots, c, &l);

@@ -8,9 +8,9 @@
 #include "sys/io/roots.h"
 
 /*
- * Settings of users for disks, stored as in sys/state/store.h: "VID:PID:SERIAL=words", for any port. A disk without a serial, or
- * with the serial of another disk, has a line with its port, as in its history (core/history.h):
- * "VID:PID:@0000:00:14.0/ss/1.4=words".
+ * Settings of users for disks, stored as in sys/state/store.h: "VID:PID:SERIAL=words", for any
+ * port. A disk without a serial, or with the serial of another disk, has a line with its port, as
+ * in its history (core/history.h): "VID:PID:@0000:00:14.0/ss/1.4=words".
  */
 
 #define SETTING_MAX 768
@@ -21,16 +21,19 @@ struct setting {
 };
 
 /* Returns 0 or -errno. */
-int setting_lookup(const struct roots *roots, const char *file, const struct facts *f, struct setting *ret);
+int setting_lookup(const struct roots *roots, const char *file, const struct facts *f,
+                   struct setting *ret);
 
 /* Calls fn for every line. Returns 0, -errno, or the negative result of fn. */
-int settings_each(const struct roots *roots, const char *file, int (*fn)(const char *key, const char *words, void *data),
-                  void *data);
+int settings_each(const struct roots *roots, const char *file,
+                  int (*fn)(const char *key, const char *words, void *data), void *data);
 
 struct setting_line {
-        const char *file, *writer; /* writer: the command that writes it, for the first line of the file */
+        const char *file,
+                *writer; /* writer: the command that writes it, for the first line of the file */
         const char *words;
-        bool usual; /* means the same as no line: written only if a line for any port says otherwise */
+        bool usual; /* means the same as no line: written only if a line for any port says otherwise
+                     */
         bool port;  /* only for this disk, since another one has the same name */
 };
 
@@ -40,22 +43,26 @@ int setting_store(const struct roots *roots, const struct facts *f, const struct
 /* Kept policy (`uasctl policy`), stored as in sys/state/settings.h: "VID:PID:SERIAL=uas force". */
 
 /* Returns 1 and the kept policy of this disk, 0 if there is none, or -errno. */
-int policy_lookup(const struct roots *roots, const struct facts *f, enum policy *ret, bool *ret_forced);
+int policy_lookup(const struct roots *roots, const struct facts *f, enum policy *ret,
+                  bool *ret_forced);
 
 /* Calls fn for every kept policy with its key. Returns 0, -errno, or the negative result of fn. */
-int policy_each(const struct roots *roots, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data);
+int policy_each(const struct roots *roots,
+                int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data);
 
 /*
- * Stores a policy durably in both places; POLICY_AUTO removes the line. port: only for this disk, since another one has the same
- * name. Returns 0, or -errno and changes nothing.
+ * Stores a policy durably in both places; POLICY_AUTO removes the line. port: only for this disk,
+ * since another one has the same name. Returns 0, or -errno and changes nothing.
  */
-int policy_store(const struct roots *roots, const struct facts *f, bool port, enum policy p, bool forced);
+int policy_store(const struct roots *roots, const struct facts *f, bool port, enum policy p,
+                 bool forced);
 /* The same for a disk that is not plugged in, by its key. */
 int policy_store_id(const struct roots *roots, const char *id, enum policy p, bool forced);
 
 /* All policies that are set, also for disks that are not plugged in. */
 struct policy_row {
-        char *id; /* "VID:PID:SERIAL", with "@PORT" if it is for a port; "VID:PID" or "*" in the configuration */
+        char *id; /* "VID:PID:SERIAL", with "@PORT" if it is for a port; "VID:PID" or "*" in the
+                     configuration */
         enum policy policy;
         bool forced;
         enum policy_source source;
@@ -70,27 +77,30 @@ struct policy_rows {
 
 void policy_rows_done(struct policy_rows *p);
 /* Adds a row; NULL: no memory. */
-struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy, bool forced,
-                                   enum policy_source source);
+struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy,
+                                   bool forced, enum policy_source source);
 
 /* plugged: the disks that are plugged in, completed by facts_complete(). Returns 0 or -errno. */
-int policy_list(const struct roots *roots, const struct config *c, const struct facts *const *plugged, size_t n_plugged,
-                struct policy_rows *ret);
+int policy_list(const struct roots *roots, const struct config *c,
+                const struct facts *const *plugged, size_t n_plugged, struct policy_rows *ret);
 
 /* ---- trims.c ---- */
 
-/* Reads the TRIM facts of a block device from sysfs, all but `kept`. A missing attribute is unknown. Sends the disk no command.
+/* Reads the TRIM facts of a block device from sysfs, all but `kept`. A missing attribute is
+ * unknown. Sends the disk no command.
  */
 void trim_read(const struct roots *roots, const char *block, struct trim_facts *ret);
-/* Reads only `offer` and max_bytes. Like the next function it does not lock the queue of the disk. */
-void trim_read_offer(const struct roots *roots, const char *block, unsigned block_size, struct trim_facts *ret);
+/* Reads only `offer` and max_bytes. Like the next function it does not lock the queue of the disk.
+ */
+void trim_read_offer(const struct roots *roots, const char *block, unsigned block_size,
+                     struct trim_facts *ret);
 /* Reads only provisioning_mode. */
 void trim_read_mode(const struct roots *roots, const char *block, char ret[static TRIM_MODE_MAX]);
 
 /*
- * `uasctl trim DISK on`, stored as in sys/state/settings.h: "VID:PID:SERIAL=on 0:2146435072:SIZE:INQUIRY:SERIAL 1:0:...". Each
- * LUN for which it is on, the most bytes that it takes at a time (0: unknown), and its medium. ":force" behind it: the disk did
- * not offer TRIM.
+ * `uasctl trim DISK on`, stored as in sys/state/settings.h: "VID:PID:SERIAL=on
+ * 0:2146435072:SIZE:INQUIRY:SERIAL 1:0:...". Each LUN for which it is on, the most bytes that it
+ * takes at a time (0: unknown), and its medium. ":force" behind it: the disk did not offer TRIM.
  */
 #define TRIM_LUNS_MAX 8
 struct trim_lun {
@@ -101,6 +111,8 @@ struct trim_lun {
 };
 void trim_read_medium(const struct roots *roots, const char *block, struct trim_medium *ret);
 /* Returns an enum trim_kept for this LUN and its block device, or -errno. */
-int trims_lookup(const struct roots *roots, const struct facts *f, unsigned lun, const char *block, uint64_t *ret_max_bytes);
+int trims_lookup(const struct roots *roots, const struct facts *f, unsigned lun, const char *block,
+                 uint64_t *ret_max_bytes);
 /* port: as in setting_store(). n 0: off. Returns 0 or -errno. */
-int trims_store(const struct roots *roots, const struct facts *f, bool port, const struct trim_lun *luns, size_t n);
+int trims_store(const struct roots *roots, const struct facts *f, bool port,
+                const struct trim_lun *luns, size_t n);

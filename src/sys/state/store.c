@@ -14,7 +14,8 @@
 #include "sys/io/statefile.h"
 
 #define GENERATION "generation"
-#define ROOM 256 /* a former record with its reason is so much longer than that of a trial, at most */
+#define ROOM                                                                                       \
+        256 /* a former record with its reason is so much longer than that of a trial, at most */
 /* The process with the lock writes two small files; it may hang in an fsync. */
 #define LOCK_USEC (10 * USEC_PER_SEC)
 
@@ -63,8 +64,10 @@ static bool store_line_is_of(const char *line, size_t length, const char *key, s
         return length > n && line[n] == '=' && memcmp(line, key, n) == 0;
 }
 
-/* Calls fn with a copy of each line that has the key, or any key. It may replace the copy. Most lines are not even split. */
-static int store_each_line(const struct store *s, const char *key, int (*fn)(char **line, void *data), void *data)
+/* Calls fn with a copy of each line that has the key, or any key. It may replace the copy. Most
+ * lines are not even split. */
+static int store_each_line(const struct store *s, const char *key,
+                           int (*fn)(char **line, void *data), void *data)
 {
         const char *text = s->text ?: "", *limit = text + s->size, *end;
         size_t n = key ? strlen(key) : 0;
@@ -106,7 +109,8 @@ static int store_split_line(char **line, void *data)
         return e->fn(*line, equals + 1, e->data);
 }
 
-int store_each(const struct store *s, const char *key, int (*fn)(const char *key, const char *value, void *data), void *data)
+int store_each(const struct store *s, const char *key,
+               int (*fn)(const char *key, const char *value, void *data), void *data)
 {
         return store_each_line(s, key, store_split_line, &(struct splitting){fn, data});
 }
@@ -138,7 +142,8 @@ static int store_read_newer(const struct roots *roots, const char *name, struct 
         return e;
 }
 
-/* A file is replaced, or on a full disk written over (state_write()). So it has another inode or time. All 0: there is none. */
+/* A file is replaced, or on a full disk written over (state_write()). So it has another inode or
+ * time. All 0: there is none. */
 struct file_id {
         dev_t dev;
         ino_t ino;
@@ -157,8 +162,8 @@ static struct file_id file_identify(int dirfd, const char *path)
 
 static bool file_id_same(const struct file_id *a, const struct file_id *b)
 {
-        return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->changed.tv_sec == b->changed.tv_sec &&
-               a->changed.tv_nsec == b->changed.tv_nsec;
+        return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+               a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
 struct kept {
@@ -179,7 +184,8 @@ static struct kept *store_keep(const struct roots *roots, const char *name)
         while (k->name[0] && !streq(k->name, name))
                 k++;
         assert(k < kept + ELEMENTSOF(kept));
-        if (k->version > 0 && k->read >= 0 && file_id_same(&k->etc, &etc) && file_id_same(&k->var, &var))
+        if (k->version > 0 && k->read >= 0 && file_id_same(&k->etc, &etc) &&
+            file_id_same(&k->var, &var))
                 return k;
         (void) copy_string(k->name, sizeof(k->name), name);
         k->etc = etc;
@@ -229,7 +235,8 @@ const char *store_warning(void)
         return warning;
 }
 
-static int store_format(const struct store_change *c, const struct store_lines *lines, unsigned long long generation, char **ret)
+static int store_format(const struct store_change *c, const struct store_lines *lines,
+                        unsigned long long generation, char **ret)
 {
         char *text = NULL;
         size_t size;
@@ -237,8 +244,11 @@ static int store_format(const struct store_change *c, const struct store_lines *
 
         if (!out)
                 return -errno;
-        (void) fprintf(out, "# Written by %s. A boot reads /etc/uasd/%s; /var/lib/uasd/%s is its copy.\n" GENERATION "=%llu\n",
-                       c->writer, c->name, c->name, generation);
+        (void) fprintf(
+                out,
+                "# Written by %s. A boot reads /etc/uasd/%s; /var/lib/uasd/%s is its copy.\n" GENERATION
+                "=%llu\n",
+                c->writer, c->name, c->name, generation);
         for (size_t i = 0; i < lines->n; i++)
                 (void) fprintf(out, "%s\n", lines->list[i]);
         for (size_t i = 0; c->room && i < ROOM; i++)
@@ -251,8 +261,8 @@ static int store_format(const struct store_change *c, const struct store_lines *
         return 0;
 }
 
-static int store_write_both(const struct roots *roots, const struct store_change *c, const struct store_lines *lines,
-                            unsigned long long generation)
+static int store_write_both(const struct roots *roots, const struct store_change *c,
+                            const struct store_lines *lines, unsigned long long generation)
 {
         _cleanup_free_ char *text = NULL;
         int e = -ENOENT, v = -ENOENT, r = store_format(c, lines, generation, &text);
@@ -265,13 +275,15 @@ static int store_write_both(const struct roots *roots, const struct store_change
                 v = state_write(roots->var, path_join(STATE_DIR "/", c->name), text, true);
         /* /var may be on a file system that is mounted late. */
         if (e < 0 && v >= 0 && roots->etc >= 0)
-                (void) snprintf(warning, sizeof(warning),
-                                "Cannot write /etc/uasd/%s: %s. /var/lib/uasd has the change, which a boot may read too late.",
-                                c->name, strerror(-e));
+                (void) snprintf(
+                        warning, sizeof(warning),
+                        "Cannot write /etc/uasd/%s: %s. /var/lib/uasd has the change, which a boot may read too late.",
+                        c->name, strerror(-e));
         else if (v < 0 && e >= 0 && roots->var >= 0)
-                (void) snprintf(warning, sizeof(warning),
-                                "Cannot write /var/lib/uasd/%s: %s. /etc/uasd has the change, and no copy of it.", c->name,
-                                strerror(-v));
+                (void) snprintf(
+                        warning, sizeof(warning),
+                        "Cannot write /var/lib/uasd/%s: %s. /etc/uasd has the change, and no copy of it.",
+                        c->name, strerror(-v));
         if (*warning)
                 log_warning("%s", warning);
         if (e < 0 && v < 0)
@@ -300,7 +312,8 @@ static int store_change_line(char **line, void *data)
         return strv_push(&to->lines.list, &to->lines.n, *line);
 }
 
-static int store_change_lines(const struct roots *roots, const struct store_change *c, struct changing *to)
+static int store_change_lines(const struct roots *roots, const struct store_change *c,
+                              struct changing *to)
 {
         const struct store *old;
         int r = store_read(roots, c->name, &old);
@@ -325,7 +338,8 @@ static int store_lock(const struct roots *roots, const struct store_change *c)
 {
         if (in_initramfs(roots))
                 return -EROFS;
-        return state_lock(roots->run, path_join(RUN_DIR "/", c->name, ".lock"), awake_in(LOCK_USEC));
+        return state_lock(roots->run, path_join(RUN_DIR "/", c->name, ".lock"),
+                          awake_in(LOCK_USEC));
 }
 
 int store_change(const struct roots *roots, const struct store_change *c)

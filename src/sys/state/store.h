@@ -7,8 +7,9 @@
 #include "sys/io/roots.h"
 
 /*
- * Data that is kept over boots, one line for each key: "KEY=words". A boot reads /etc/uasd/NAME, since /var may not be mounted
- * yet. /var/lib/uasd/NAME is its copy. A number in both shows which is newer, in case one was not writable.
+ * Data that is kept over boots, one line for each key: "KEY=words". A boot reads /etc/uasd/NAME,
+ * since /var may not be mounted yet. /var/lib/uasd/NAME is its copy. A number in both shows which
+ * is newer, in case one was not writable.
  */
 struct store {
         unsigned long long generation;
@@ -17,8 +18,9 @@ struct store {
 };
 
 /*
- * Lends the newer one of the two files. Returns 1, 0 if there is none, or -errno. The process keeps it and reads it again when it
- * has been replaced. *ret, never NULL, is good until the next call with this name.
+ * Lends the newer one of the two files. Returns 1, 0 if there is none, or -errno. The process keeps
+ * it and reads it again when it has been replaced. *ret, never NULL, is good until the next call
+ * with this name.
  */
 int store_read(const struct roots *roots, const char *name, const struct store **ret);
 /* Returns a number that changes whenever the lines may have changed. */
@@ -26,8 +28,10 @@ unsigned store_version(const struct roots *roots, const char *name);
 /* Reads one file that store_change() has written. ret is to be freed in any case. */
 int store_read_file(int dirfd, const char *path, struct store *ret);
 void store_done(struct store *s);
-/* Calls fn for the lines with this key; NULL: for all lines. Returns 0, or the negative result of fn. */
-int store_each(const struct store *s, const char *key, int (*fn)(const char *key, const char *value, void *data), void *data);
+/* Calls fn for the lines with this key; NULL: for all lines. Returns 0, or the negative result of
+ * fn. */
+int store_each(const struct store *s, const char *key,
+               int (*fn)(const char *key, const char *value, void *data), void *data);
 /* Returns the text after the key in a line, or NULL. */
 const char *store_value(const char *line, const char *key);
 
@@ -44,19 +48,23 @@ struct store_change {
         const char *name;   /* of the file */
         const char *writer; /* for the first line of the file */
         void *data;
-        /* Called for every line. Returns 1, 0 to remove the line, or -errno. May replace the line. */
+        /* Called for every line. Returns 1, 0 to remove the line, or -errno. May replace the line.
+         */
         int (*change)(char **line, void *data);
         /* May be NULL. Adds or removes lines. Returns 1 if it did, 0, or -errno. */
         int (*finish)(struct store_lines *lines, void *data);
-        bool room; /* empty lines keep the place for the next change, which may come on a full disk */
+        bool room; /* empty lines keep the place for the next change, which may come on a full disk
+                    */
 };
 
 /*
- * Changes the lines under the file's lock. On return the change is durable in at least one place. Returns 0, or -errno without a
- * change: -ETIMEDOUT if another process keeps the lock, -EROFS in an initramfs.
+ * Changes the lines under the file's lock. On return the change is durable in at least one place.
+ * Returns 0, or -errno without a change: -ETIMEDOUT if another process keeps the lock, -EROFS in an
+ * initramfs.
  */
 int store_change(const struct roots *roots, const struct store_change *c);
 
-/* Returns which of the two files the last store_change() of this process could not write, in sentences; empty: it wrote both. */
+/* Returns which of the two files the last store_change() of this process could not write, in
+ * sentences; empty: it wrote both. */
 #define STORE_WARNING_MAX 256
 const char *store_warning(void);

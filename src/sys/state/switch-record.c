@@ -16,8 +16,10 @@
 
 int switch_lock_take(int fd, enum switch_lock which)
 {
-        struct flock lock = {
-                .l_type = which == SWITCH_LOCK ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1};
+        struct flock lock = {.l_type = which == SWITCH_LOCK ? F_WRLCK : F_RDLCK,
+                             .l_whence = SEEK_SET,
+                             .l_start = which,
+                             .l_len = 1};
 
         if (fcntl(fd, F_OFD_SETLK, &lock) >= 0)
                 return 0;
@@ -61,7 +63,8 @@ int switch_record_read(const struct roots *roots, const char *interface, struct 
         return state_load(roots->run, SWITCH_RECORD_PATH(interface), &record_type, ret);
 }
 
-int switch_record_write(const struct roots *roots, const char *interface, const struct switch_record *record)
+int switch_record_write(const struct roots *roots, const char *interface,
+                        const struct switch_record *record)
 {
         return state_store(roots->run, SWITCH_RECORD_PATH(interface), &record_type, record);
 }
@@ -72,9 +75,11 @@ int switch_record_remove(const struct roots *roots, const char *interface)
 }
 
 /* Returns true and the record. The record of a killed uasd-switch stays until a recovery. */
-static bool switch_record_read_living(const struct roots *roots, const char *interface, struct switch_record *ret)
+static bool switch_record_read_living(const struct roots *roots, const char *interface,
+                                      struct switch_record *ret)
 {
-        return switch_record_read(roots, interface, ret) > 0 && ret->pid > 0 && (kill(ret->pid, 0) == 0 || errno == EPERM);
+        return switch_record_read(roots, interface, ret) > 0 && ret->pid > 0 &&
+               (kill(ret->pid, 0) == 0 || errno == EPERM);
 }
 
 bool switch_at_work(const struct roots *roots, const char *interface)

@@ -13,16 +13,17 @@
 #include "sys/io/roots.h"
 
 /*
- * A disk that uasd-switch has just moved must not be used before it has been tried. Its first event waits in the udev helper
- * until then. So a quick decision needs neither a hold nor a second event that ends it.
+ * A disk that uasd-switch has just moved must not be used before it has been tried. Its first event
+ * waits in the udev helper until then. So a quick decision needs neither a hold nor a second event
+ * that ends it.
  */
 
 /* Time that the helper waits at most; shorter than the limit in udev's rule. */
 #define AWAIT_USEC (7 * USEC_PER_SEC)
 
 /*
- * The progress of a switch, for the process that has to finish it. The record of a killed uasd-switch stays until a recovery.
- * It is replaced as a whole, so the lock is on another file.
+ * The progress of a switch, for the process that has to finish it. The record of a killed
+ * uasd-switch stays until a recovery. It is replaced as a whole, so the lock is on another file.
  */
 struct switch_record {
         pid_t pid; /* of the uasd-switch; 0: unknown */
@@ -35,16 +36,18 @@ struct switch_record {
 };
 /* Returns 1, 0 if there is no record, or -errno. */
 int switch_record_read(const struct roots *roots, const char *interface, struct switch_record *ret);
-int switch_record_write(const struct roots *roots, const char *interface, const struct switch_record *record);
+int switch_record_write(const struct roots *roots, const char *interface,
+                        const struct switch_record *record);
 int switch_record_remove(const struct roots *roots, const char *interface);
 
-/* Paths below roots.run: the record of a switch, and the lock that its uasd-switch keeps for life. */
+/* Paths below roots.run: the record of a switch, and the lock that its uasd-switch keeps for life.
+ */
 #define SWITCH_RECORD_PATH(interface) path_join(RUN_SWITCH "/", interface)
 #define SWITCH_LOCK_PATH(interface) path_join(RUN_SWITCH "/", interface, ".lock")
 /*
- * The lock file has two locks, each on a byte: one of uasd-switch, and one that its children share, since a child may hang and
- * outlive it. Both belong to the open file (F_OFD_SETLK). A process can check them without taking them, so a check never keeps a
- * uasd-switch from beginning.
+ * The lock file has two locks, each on a byte: one of uasd-switch, and one that its children share,
+ * since a child may hang and outlive it. Both belong to the open file (F_OFD_SETLK). A process can
+ * check them without taking them, so a check never keeps a uasd-switch from beginning.
  */
 enum switch_lock {
         SWITCH_LOCK,

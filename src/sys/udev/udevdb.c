@@ -19,7 +19,8 @@ char *udevdb_read(const struct roots *roots, const char *id)
 
         if (strchr(id, '/'))
                 return NULL;
-        fd = openat(roots->run, path_join(RUN_UDEV_DATA "/", id), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        fd = openat(roots->run, path_join(RUN_UDEV_DATA "/", id),
+                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fd < 0 || read_whole(fd, RECORD_MAX, &text, &size) < 0)
                 return NULL;
         return text;
@@ -67,11 +68,13 @@ bool udevdb_usb_id(const struct roots *roots, const char *port, char ret[static 
 {
         char devno[32];
 
-        return attr_read(roots->sys, path_join(SYSFS_USB_DEVICES "/", port, "/dev"), devno, sizeof(devno)) > 0 &&
+        return attr_read(roots->sys, path_join(SYSFS_USB_DEVICES "/", port, "/dev"), devno,
+                         sizeof(devno)) > 0 &&
                concat(ret, UDEVDB_ID_MAX, "c", devno);
 }
 
-int udevdb_property(const struct roots *roots, const char *id, const char *key, char *ret, size_t size)
+int udevdb_property(const struct roots *roots, const char *id, const char *key, char *ret,
+                    size_t size)
 {
         _cleanup_free_ char *record = udevdb_read(roots, id);
 
@@ -125,7 +128,8 @@ void platform_read(const struct roots *roots, char ret[static PLATFORM_MAX])
 }
 
 /* Writes the action to the device, and keeps the first error. */
-static void trigger_one(const struct roots *roots, const struct block *b, const char *action, int *first)
+static void trigger_one(const struct roots *roots, const struct block *b, const char *action,
+                        int *first)
 {
         int r = attr_write(roots->sys, path_join("class/block/", b->name, "/uevent"), action);
 
@@ -133,7 +137,8 @@ static void trigger_one(const struct roots *roots, const struct block *b, const 
                 *first = r;
 }
 
-static int trigger_all(const struct roots *roots, const struct lun *luns, size_t n_luns, bool parts, const char *action)
+static int trigger_all(const struct roots *roots, const struct lun *luns, size_t n_luns, bool parts,
+                       const char *action)
 {
         int first = 0;
 
@@ -151,6 +156,8 @@ int trigger_add(const struct roots *roots, const struct lun *luns, size_t n_luns
 
 int trigger_change(const struct roots *roots, const struct lun *luns, size_t n_luns)
 {
-        /* The kernel wants a UUID before the arguments of an event. No program waits for this one. */
-        return trigger_all(roots, luns, n_luns, false, "change 00000000-0000-0000-0000-000000000000 UASD=ask");
+        /* The kernel wants a UUID before the arguments of an event. No program waits for this one.
+         */
+        return trigger_all(roots, luns, n_luns, false,
+                           "change 00000000-0000-0000-0000-000000000000 UASD=ask");
 }

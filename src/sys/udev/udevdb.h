@@ -11,13 +11,15 @@
 #include "sys/io/roots.h"
 
 /*
- * udev's database of one device in /run/udev/data/ID ("b8:0", "c189:2"): lines "E:KEY=VALUE", tags "G:" (all ever given) and "Q:"
- * (given at the last event). Read as text: the helper that runs at every block event links no library for it.
+ * udev's database of one device in /run/udev/data/ID ("b8:0", "c189:2"): lines "E:KEY=VALUE", tags
+ * "G:" (all ever given) and "Q:" (given at the last event). Read as text: the helper that runs at
+ * every block event links no library for it.
  */
 
 #define UDEVDB_ID_MAX 40
 
-/* Writes the id of the USB device at this port, "c189:2", from sysfs. Returns false if there is none. */
+/* Writes the id of the USB device at this port, "c189:2", from sysfs. Returns false if there is
+ * none. */
 bool udevdb_usb_id(const struct roots *roots, const char *port, char ret[static UDEVDB_ID_MAX]);
 /* Reads the record of a device, which is to be freed. NULL if there is none. */
 char *udevdb_read(const struct roots *roots, const char *id);
@@ -26,44 +28,48 @@ int udevdb_get(const char *record, const char *key, char *ret, size_t size);
 /* Returns true if the device ever had the tag. */
 bool udevdb_has_tag(const char *record, const char *tag);
 /* udevdb_get() for one property. */
-int udevdb_property(const struct roots *roots, const char *id, const char *key, char *ret, size_t size);
+int udevdb_property(const struct roots *roots, const char *id, const char *key, char *ret,
+                    size_t size);
 /*
- * Returns 1 and the time at which udev had processed the first event of this device, in usec of CLOCK_MONOTONIC. Returns 0 if it
- * has not yet, or -errno.
+ * Returns 1 and the time at which udev had processed the first event of this device, in usec of
+ * CLOCK_MONOTONIC. Returns 0 if it has not yet, or -errno.
  */
 int udevdb_initialized(const struct roots *roots, const char *id, usec_t *ret_usec);
 
 /*
- * Reads from udev's record what the hwdb says about the USB device at this port. Opens no hwdb and asks no device. Returns 1, or
- * 0 and an empty entry.
+ * Reads from udev's record what the hwdb says about the USB device at this port. Opens no hwdb and
+ * asks no device. Returns 1, or 0 and an empty entry.
  */
 int bridgedb_read(const struct roots *roots, const char *port, struct db_entry *ret);
 
-/* Reads the names of this host: the device tree's `compatible`, or the machine's architecture without a device tree. */
+/* Reads the names of this host: the device tree's `compatible`, or the machine's architecture
+ * without a device tree. */
 void platform_read(const struct roots *roots, char ret[static PLATFORM_MAX]);
 
 /*
- * Triggers a synthetic `add` on the disks of an interface, then on their partitions. `change` is not enough for LVM: 69-lvm.rules
- * handles plain disks only on `add`. Tries all of them. Returns 0 or the first -errno.
+ * Triggers a synthetic `add` on the disks of an interface, then on their partitions. `change` is
+ * not enough for LVM: 69-lvm.rules handles plain disks only on `add`. Tries all of them. Returns 0
+ * or the first -errno.
  */
 int trigger_add(const struct roots *roots, const struct lun *luns, size_t n_luns);
 
 /*
- * Triggers a synthetic `change`, only on the disks, so that udev's rule asks uasd-hold again. It does not at another `change` of
- * a disk that is not held. Returns as above.
+ * Triggers a synthetic `change`, only on the disks, so that udev's rule asks uasd-hold again. It
+ * does not at another `change` of a disk that is not held. Returns as above.
  */
 int trigger_change(const struct roots *roots, const struct lun *luns, size_t n_luns);
 
 /* ---- hwdb.c ---- */
 
 /*
- * Looks a bridge up in the hwdb of this machine, as udev does. product: of the device, or empty. Returns 1, 0 and an empty entry,
- * or -errno: -ENOENT if there is no hwdb.
+ * Looks a bridge up in the hwdb of this machine, as udev does. product: of the device, or empty.
+ * Returns 1, 0 and an empty entry, or -errno: -ENOENT if there is no hwdb.
  */
 int hwdb_read(uint16_t vid, uint16_t pid, const char *product, struct db_entry *ret);
 
 /*
- * At plug-in uasd acts on the event of the kernel, before udev has a record of the USB device. So the bridge is looked up in the
- * hwdb as udev does it. Does nothing if there is a record. Without a hwdb the verdict does not change.
+ * At plug-in uasd acts on the event of the kernel, before udev has a record of the USB device. So
+ * the bridge is looked up in the hwdb as udev does it. Does nothing if there is a record. Without a
+ * hwdb the verdict does not change.
  */
 void facts_complete_hwdb(const struct roots *roots, struct facts *f);

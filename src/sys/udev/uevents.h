@@ -9,7 +9,8 @@ struct uevent {
         char action[16];    /* add, remove, change, bind, unbind */
         char subsystem[16]; /* usb, block, scsi */
         char name[INTERFACE_NAME_MAX];
-        char interface[INTERFACE_NAME_MAX]; /* the USB interface, or the one above the device; empty: none */
+        char interface[INTERFACE_NAME_MAX]; /* the USB interface, or the one above the device;
+                                               empty: none */
 };
 
 struct udev_monitor;
@@ -25,5 +26,6 @@ int uevents_open(enum uevents which, struct udev_monitor **ret);
 void uevents_close(struct udev_monitor *m);
 int uevents_fd(struct udev_monitor *m);
 
-/* Returns 1 and an event, 0 if there is none, -ENOBUFS if some were lost and sysfs must be read again, or another -errno. */
+/* Returns 1 and an event, 0 if there is none, -ENOBUFS if some were lost and sysfs must be read
+ * again, or another -errno. */
 int uevents_next(struct udev_monitor *m, struct uevent *ret);

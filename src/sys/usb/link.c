@@ -16,7 +16,8 @@ bool hub_above(const char *name, char ret[static INTERFACE_NAME_MAX])
 
         if (!isdigit((unsigned char) *name) || !end)
                 return false;
-        (void) snprintf(ret, INTERFACE_NAME_MAX, "%s%.*s", *end == '.' ? "" : "usb", (int) (end - name), name);
+        (void) snprintf(ret, INTERFACE_NAME_MAX, "%s%.*s", *end == '.' ? "" : "usb",
+                        (int) (end - name), name);
         return true;
 }
 
@@ -30,7 +31,8 @@ static void hub_read_product(const struct roots *roots, const char *name, struct
         record = udevdb_read(roots, id);
         (void) udevdb_get(record, "ID_VENDOR", vendor, sizeof(vendor));
         (void) udevdb_get(record, "ID_MODEL", model, sizeof(model));
-        (void) snprintf(h->product, sizeof(h->product), "%s%s%s", vendor, *vendor && *model ? " " : "", model);
+        (void) snprintf(h->product, sizeof(h->product), "%s%s%s", vendor,
+                        *vendor && *model ? " " : "", model);
         for (char *c = h->product; *c; c++)
                 if (*c == '_')
                         *c = ' ';
@@ -49,7 +51,8 @@ void hub_read(const struct roots *roots, const char *name, struct hub *ret)
         }
         h.speed_mbps = usb_speed(roots, name);
         if (root) {
-                (void) link_basename(roots->sys, path_join(SYSFS_USB_DEVICES "/", name, "/../driver"), h.driver,
+                (void) link_basename(roots->sys,
+                                     path_join(SYSFS_USB_DEVICES "/", name, "/../driver"), h.driver,
                                      sizeof(h.driver));
                 (void) usb_controller(roots, name, h.product, sizeof(h.product));
         } else {
@@ -62,7 +65,8 @@ void hub_read(const struct roots *roots, const char *name, struct hub *ret)
 static unsigned hub_read_bcd_usb(const struct roots *roots, const char *device)
 {
         char version[16];
-        ssize_t n = attr_read(roots->sys, path_join(SYSFS_USB_DEVICES "/", device, "/version"), version, sizeof(version));
+        ssize_t n = attr_read(roots->sys, path_join(SYSFS_USB_DEVICES "/", device, "/version"),
+                              version, sizeof(version));
 
         if (n < 0)
                 return 0;
@@ -83,7 +87,8 @@ static unsigned hub_read_controller_speed(const struct roots *roots, const char 
         for (int i = 0; i < n; i++) {
                 unsigned mbps = usb_speed(roots, names[i]);
 
-                if (mbps > fastest && usb_controller(roots, names[i], its, sizeof(its)) && streq(its, controller))
+                if (mbps > fastest && usb_controller(roots, names[i], its, sizeof(its)) &&
+                    streq(its, controller))
                         fastest = mbps;
         }
         return fastest;
@@ -91,10 +96,13 @@ static unsigned hub_read_controller_speed(const struct roots *roots, const char 
 
 static enum link_peer link_read_peer(const struct roots *roots, const char *device)
 {
-        if (faccessat(roots->sys, path_join(SYSFS_USB_DEVICES "/", device, "/port/peer"), F_OK, 0) == 0)
+        if (faccessat(roots->sys, path_join(SYSFS_USB_DEVICES "/", device, "/port/peer"), F_OK,
+                      0) == 0)
                 return LINK_PEER_THERE;
-        return faccessat(roots->sys, path_join(SYSFS_USB_DEVICES "/", device, "/port"), F_OK, 0) == 0 ? LINK_PEER_NONE
-                                                                                                      : LINK_PEER_UNKNOWN;
+        return faccessat(roots->sys, path_join(SYSFS_USB_DEVICES "/", device, "/port"), F_OK, 0) ==
+                               0
+                       ? LINK_PEER_NONE
+                       : LINK_PEER_UNKNOWN;
 }
 
 void link_read(const struct roots *roots, const struct facts *f, struct link_facts *ret)

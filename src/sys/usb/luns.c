@@ -14,8 +14,10 @@ static int gone_is_none(int r)
         return r;
 }
 
-/* Calls fn for the names in a directory that begin with `prefix`, with its descriptor, until fn returns non-zero. */
-static int luns_each(int at, const char *path, const char *prefix, int (*fn)(int dir, const char *name, void *data), void *data)
+/* Calls fn for the names in a directory that begin with `prefix`, with its descriptor, until fn
+ * returns non-zero. */
+static int luns_each(int at, const char *path, const char *prefix,
+                     int (*fn)(int dir, const char *name, void *data), void *data)
 {
         _cleanup_close_ int dir = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_strv_ char **names = NULL;
@@ -41,7 +43,8 @@ static int lun_add_partition(int disk, const char *name, void *data)
         struct block b = {};
         int r;
 
-        if (!copy_string(b.name, sizeof(b.name), name) || faccessat(disk, path_join(name, "/partition"), F_OK, 0) < 0)
+        if (!copy_string(b.name, sizeof(b.name), name) ||
+            faccessat(disk, path_join(name, "/partition"), F_OK, 0) < 0)
                 return 0;
         r = attr_read_devno(disk, path_join(name, "/dev"), &b.major, &b.minor);
         if (r < 0)
@@ -89,10 +92,12 @@ static int lun_read_devices(int fd, struct lun *l)
         if (r < 0)
                 return r;
         /*
-         * The link exists from before the driver's probe() until it fails (drivers/base/dd.c:really_probe). It is read after
-         * block/: a disk that appears in between counts as being probed.
+         * The link exists from before the driver's probe() until it fails
+         * (drivers/base/dd.c:really_probe). It is read after block/: a disk that appears in between
+         * counts as being probed.
          */
-        l->probing = lun_awaited(l) && (faccessat(fd, "driver", F_OK, AT_SYMLINK_NOFOLLOW) >= 0 || errno != ENOENT);
+        l->probing = lun_awaited(l) &&
+                     (faccessat(fd, "driver", F_OK, AT_SYMLINK_NOFOLLOW) >= 0 || errno != ENOENT);
         return luns_each(fd, "scsi_generic", "", lun_read_sg, l);
 }
 
@@ -110,7 +115,8 @@ static int luns_add(int target, const char *name, void *data)
         uint64_t type;
         int r;
 
-        if (!parse_numbers(name, ':', numbers, ELEMENTSOF(numbers)) || !copy_string(l.scsi, sizeof(l.scsi), name))
+        if (!parse_numbers(name, ':', numbers, ELEMENTSOF(numbers)) ||
+            !copy_string(l.scsi, sizeof(l.scsi), name))
                 return 0;
         fd = openat(target, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)

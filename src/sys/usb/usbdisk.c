@@ -33,13 +33,15 @@ static const struct state_field strings_fields[] = {
         STATE_FIELD("PRODUCT", VALUE_TEXT, facts, product),
         STATE_FIELD("SERIAL", VALUE_TEXT, facts, serial),
 };
-static const struct state_type strings_type = {strings_fields, ELEMENTSOF(strings_fields), .whole = true};
+static const struct state_type strings_type = {strings_fields, ELEMENTSOF(strings_fields),
+                                               .whole = true};
 
 bool strings_kept(const struct roots *roots, struct facts *f)
 {
         struct facts kept = {};
 
-        if (state_load(roots->run, STRINGS_PATH(f), &strings_type, &kept) <= 0 || kept.vid != f->vid || kept.pid != f->pid)
+        if (state_load(roots->run, STRINGS_PATH(f), &strings_type, &kept) <= 0 ||
+            kept.vid != f->vid || kept.pid != f->pid)
                 return false;
         facts_copy_strings(&kept, f);
         return true;
@@ -54,7 +56,8 @@ int strings_keep(const struct roots *roots, const struct facts *f)
 
 static int usb_open(const struct roots *roots, const char *name)
 {
-        int fd = openat(roots->sys, path_join(SYSFS_USB_DEVICES "/", name), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int fd = openat(roots->sys, path_join(SYSFS_USB_DEVICES "/", name),
+                        O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         if (fd < 0 && errno == ENOENT)
                 return -ENODEV;
@@ -64,7 +67,8 @@ static int usb_open(const struct roots *roots, const char *name)
 }
 
 /* Reads a mandatory number that is at most `max`. */
-static int usb_need_uint(int dirfd, const char *attribute, unsigned base, uint64_t max, uint64_t *ret)
+static int usb_need_uint(int dirfd, const char *attribute, unsigned base, uint64_t max,
+                         uint64_t *ret)
 {
         int r = attr_read_uint(dirfd, attribute, base, ret);
 
@@ -77,7 +81,8 @@ static int usb_need_uint(int dirfd, const char *attribute, unsigned base, uint64
         return 0;
 }
 
-static uint64_t usb_optional_uint(int dirfd, const char *attribute, unsigned base, uint64_t fallback)
+static uint64_t usb_optional_uint(int dirfd, const char *attribute, unsigned base,
+                                  uint64_t fallback)
 {
         uint64_t v;
 
@@ -98,7 +103,8 @@ static int usb_read_descriptors(int usb, struct facts *f)
                 return -ENODEV;
         if (n < 0)
                 return (int) n;
-        f->caps_error = descriptors_parse(data, (size_t) n, f->configuration, f->interface_number, &f->caps);
+        f->caps_error = descriptors_parse(data, (size_t) n, f->configuration, f->interface_number,
+                                          &f->caps);
         return 0;
 }
 
@@ -108,7 +114,8 @@ static void usb_read_max_speed(int usb, struct facts *f)
         ssize_t n = attr_read_binary(usb, "bos_descriptors", bos, sizeof(bos));
 
         if (n > 0)
-                f->max_speed_mbps = device_max_speed(bos, (size_t) n, f->usb_version, f->speed_mbps);
+                f->max_speed_mbps =
+                        device_max_speed(bos, (size_t) n, f->usb_version, f->speed_mbps);
         else
                 f->max_speed_mbps = device_max_speed(NULL, 0, f->usb_version, f->speed_mbps);
 }
@@ -117,7 +124,8 @@ bool usb_controller(const struct roots *roots, const char *root_hub, char *ret, 
 {
         char target[PATH_MAX], *slash;
         /* ".../0000:00:14.0/usb2" */
-        ssize_t n = readlinkat(roots->sys, path_join(SYSFS_USB_DEVICES "/", root_hub), target, sizeof(target) - 1);
+        ssize_t n = readlinkat(roots->sys, path_join(SYSFS_USB_DEVICES "/", root_hub), target,
+                               sizeof(target) - 1);
 
         if (n < 0)
                 return false;
@@ -134,7 +142,8 @@ bool usb_controller(const struct roots *roots, const char *root_hub, char *ret, 
 unsigned usb_speed(const struct roots *roots, const char *device)
 {
         uint64_t v;
-        int r = attr_read_uint(roots->sys, path_join(SYSFS_USB_DEVICES "/", device, "/speed"), 10, &v);
+        int r = attr_read_uint(roots->sys, path_join(SYSFS_USB_DEVICES "/", device, "/speed"), 10,
+                               &v);
 
         if (r < 0 || v > UINT_MAX)
                 return 0;
@@ -148,12 +157,15 @@ static void usb_read_controller(const struct roots *roots, struct facts *f)
 
         (void) snprintf(root_hub, sizeof(root_hub), "usb%u", f->busnum);
         (void) usb_controller(roots, root_hub, f->controller_device, sizeof(f->controller_device));
-        if (link_basename(roots->sys, path_join(SYSFS_USB_DEVICES "/", root_hub, "/../driver"), name, sizeof(name)) <= 0)
+        if (link_basename(roots->sys, path_join(SYSFS_USB_DEVICES "/", root_hub, "/../driver"),
+                          name, sizeof(name)) <= 0)
                 return;
         (void) copy_string(f->controller, sizeof(f->controller), name);
-        /* No attribute shows these two limits. The host controller drivers with a limit are known by name. */
+        /* No attribute shows these two limits. The host controller drivers with a limit are known
+         * by name. */
         f->no_sg = streq(name, "dwc2") || streq(name, "max3421-hcd");
-        f->no_streams = f->speed_mbps >= 5000 && (streq(name, "vhci_hcd") || streq(name, "dummy_hcd"));
+        f->no_streams =
+                f->speed_mbps >= 5000 && (streq(name, "vhci_hcd") || streq(name, "dummy_hcd"));
 }
 
 /* A missing attribute counts as read. */
@@ -165,12 +177,14 @@ static bool usb_read_string(int usb, const char *attribute, char ret[static USB_
 }
 
 /*
- * The kernel's usb_string_attr() (drivers/usb/core/sysfs.c) takes the lock of the device, by usb_lock_device_interruptible(). An
- * unbind or bind of its interface takes that lock (need_parent_lock of usb_bus_type). So does a reset by the error handler
- * (usb_lock_device_for_reset()). Both keep it as long as the disk hangs. Other attributes take it as well: usb_actconfig_show()
- * (bConfigurationValue, bNumInterfaces, bmAttributes), bMaxPower_show(), configuration_show(), usb3_hardware_lpm_*_show(), and of
- * an interface supports_autosuspend_show(). uasd reads none of these. All others that it reads take no lock; nor does
- * `bos_descriptors`. Returns true if the device has answered all three.
+ * The kernel's usb_string_attr() (drivers/usb/core/sysfs.c) takes the lock of the device, by
+ * usb_lock_device_interruptible(). An unbind or bind of its interface takes that lock
+ * (need_parent_lock of usb_bus_type). So does a reset by the error handler
+ * (usb_lock_device_for_reset()). Both keep it as long as the disk hangs. Other attributes take it
+ * as well: usb_actconfig_show() (bConfigurationValue, bNumInterfaces, bmAttributes),
+ * bMaxPower_show(), configuration_show(), usb3_hardware_lpm_*_show(), and of an interface
+ * supports_autosuspend_show(). uasd reads none of these. All others that it reads take no lock; nor
+ * does `bos_descriptors`. Returns true if the device has answered all three.
  */
 static bool usb_read_strings(int usb, struct facts *f)
 {
@@ -181,8 +195,9 @@ static bool usb_read_strings(int usb, struct facts *f)
 }
 
 /*
- * From the number of its node /dev/bus/usb/BBB/DDD, which the kernel assigns once (usb_new_device()). The attribute devnum is 0
- * in a reset, until the device has its address again (update_devnum() in hub_port_reset()).
+ * From the number of its node /dev/bus/usb/BBB/DDD, which the kernel assigns once
+ * (usb_new_device()). The attribute devnum is 0 in a reset, until the device has its address again
+ * (update_devnum() in hub_port_reset()).
  */
 int usb_attachment_read(int at, const char *path, struct attachment_id *ret)
 {
@@ -196,7 +211,8 @@ int usb_attachment_read(int at, const char *path, struct attachment_id *ret)
         r = attr_read_devno(dir, "dev", &major, &minor);
         if (r < 0)
                 return r;
-        *ret = (struct attachment_id){minor / USB_DEVICES_OF_BUS + 1, minor % USB_DEVICES_OF_BUS + 1, st.st_ino};
+        *ret = (struct attachment_id){minor / USB_DEVICES_OF_BUS + 1,
+                                      minor % USB_DEVICES_OF_BUS + 1, st.st_ino};
         return 0;
 }
 
@@ -221,7 +237,8 @@ static int usb_read_ids(int usb, struct facts *f)
 }
 
 /* By its interface, not by its port: there may be another device meanwhile. */
-static int usb_read_device(const struct roots *roots, int intf, bool strings, struct facts *f, bool *ret_anew)
+static int usb_read_device(const struct roots *roots, int intf, bool strings, struct facts *f,
+                           bool *ret_anew)
 {
         _cleanup_close_ int usb = openat(intf, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char version[16], *v = version;
@@ -301,7 +318,8 @@ static int usb_interface_read(int intf, uint8_t *ret_number)
         return class == 0x08 && subclass == 0x06 && (protocol == 0x50 || protocol == 0x62);
 }
 
-int usb_disk_read(const struct roots *roots, const char *interface, bool strings, struct usb_disk *ret)
+int usb_disk_read(const struct roots *roots, const char *interface, bool strings,
+                  struct usb_disk *ret)
 {
         struct usb_disk d = {0};
         struct facts *f = &d.facts;
@@ -344,13 +362,15 @@ int usb_disk_enumerate(const struct roots *roots, char ***ret_interfaces)
         if (n < 0 && n != -ENOENT) /* a machine without USB is no error */
                 return n;
         for (int i = 0; i < n; i++)
-                if (interface_name_valid(names[i]) && strv_push(&interfaces, &n_interfaces, names[i]) < 0)
+                if (interface_name_valid(names[i]) &&
+                    strv_push(&interfaces, &n_interfaces, names[i]) < 0)
                         return -ENOMEM;
         *ret_interfaces = TAKE_PTR(interfaces);
         return (int) n_interfaces;
 }
 
-int usb_disk_of_block(const struct roots *roots, const char *block, char ret_interface[static INTERFACE_NAME_MAX])
+int usb_disk_of_block(const struct roots *roots, const char *block,
+                      char ret_interface[static INTERFACE_NAME_MAX])
 {
         char path[64], target[PATH_MAX];
         ssize_t n;
@@ -361,7 +381,8 @@ int usb_disk_of_block(const struct roots *roots, const char *block, char ret_int
         if (n < 0)
                 return -errno;
         target[n] = '\0';
-        /* .../usb2/2-1/2-1:1.0/host0/target0:0:0/0:0:0:0/block/sda: the interface is the last such component. */
+        /* .../usb2/2-1/2-1:1.0/host0/target0:0:0/0:0:0:0/block/sda: the interface is the last such
+         * component. */
         if (!interface_in_path(target, ret_interface))
                 return -ENOENT;
         return 0;

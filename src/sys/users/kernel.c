@@ -16,17 +16,17 @@
 #include "sys/users/search.h"
 
 /*
- * Loop devices. sysfs has the path of the backing file, as it looks in the mount namespace of the reader. A
- * node in a chroot, in a namespace that is gone, or made by mknod has another path than /dev/NAME. Only the
- * number of the backing device proves what a loop device stands on. The kernel returns it to a process that has
- * the loop device open (LOOP_GET_STATUS64).
+ * Loop devices. sysfs has the path of the backing file, as it looks in the mount namespace of the
+ * reader. A node in a chroot, in a namespace that is gone, or made by mknod has another path than
+ * /dev/NAME. Only the number of the backing device proves what a loop device stands on. The kernel
+ * returns it to a process that has the loop device open (LOOP_GET_STATUS64).
  *
- * This open disturbs no other process. It is read-only, so udev makes no event of its close. The kernel
- * detaches a loop device with `autoclear` at its last close. Such a device is open for as long as it is
- * attached, so our close is the last one only if all others have closed it before.
+ * This open disturbs no other process. It is read-only, so udev makes no event of its close. The
+ * kernel detaches a loop device with `autoclear` at its last close. Such a device is open for as
+ * long as it is attached, so our close is the last one only if all others have closed it before.
  *
- * To answer, the kernel asks the file system of the backing file, which may be FUSE or CIFS and hang. So a
- * child process asks, and the parent waits for it no longer than this.
+ * To answer, the kernel asks the file system of the backing file, which may be FUSE or CIFS and
+ * hang. So a child process asks, and the parent waits for it no longer than this.
  */
 #define ANSWER_USEC USEC_PER_SEC
 
@@ -66,7 +66,8 @@ static int loops_list(struct loops *l)
                 const char *path = path_join("block/", names[i], "/loop/backing_file");
 
                 if (!copy_string(new.name, sizeof(new.name), names[i]) ||
-                    attr_read(l->roots->sys, path, new.file, sizeof(new.file)) < 0) /* nothing is attached */
+                    attr_read(l->roots->sys, path, new.file, sizeof(new.file)) <
+                            0) /* nothing is attached */
                         continue;
                 if (!list_push(l->list, l->n, new))
                         return -ENOMEM;
@@ -162,9 +163,11 @@ static int search_add_loop(struct user_search *s, const struct loop *l, bool ask
         if (asked && a->error == 0) {
                 device = NULL;
                 if (!luns_have(s->luns, s->n_luns, major(a->node), minor(a->node), &device) &&
-                    luns_have(s->luns, s->n_luns, major(a->filesystem), minor(a->filesystem), &device) &&
+                    luns_have(s->luns, s->n_luns, major(a->filesystem), minor(a->filesystem),
+                              &device) &&
                     search_is_mounted(s, device))
-                        device = NULL; /* a file keeps its file system busy: the mount is the user */
+                        device =
+                                NULL; /* a file keeps its file system busy: the mount is the user */
         } else if (asked && a->error == -ENXIO)
                 device = NULL; /* detached meanwhile */
         else if (asked && !device) {
@@ -199,7 +202,8 @@ bool user_loop_sure(const struct roots *roots, const struct user *u)
                        streq(one.file, path_join("/dev/", u->device));
         }
         return copy_string(lun.disk.name, sizeof(lun.disk.name), u->device) &&
-               attr_read_devno(roots->sys, path_join("class/block/", u->device, "/dev"), &lun.disk.major, &lun.disk.minor) >= 0 &&
+               attr_read_devno(roots->sys, path_join("class/block/", u->device, "/dev"),
+                               &lun.disk.major, &lun.disk.minor) >= 0 &&
                (luns_have(&lun, 1, major(a->node), minor(a->node), &node) ||
                 luns_have(&lun, 1, major(a->filesystem), minor(a->filesystem), &node));
 }
@@ -223,11 +227,12 @@ int search_loops(struct user_search *list, size_t n, bool ask)
 }
 
 /*
- * Targets of the kernel that export a node to another machine. The kernel opens the node itself and without a claim, and no
- * process has it open (drivers/nvme/target/io-cmd-bdev.c, drivers/target/target_core_file.c,
- * drivers/usb/gadget/function/storage_common.c, drivers/block/xen-blkback/xenbus.c, drivers/block/rnbd/rnbd-srv-sysfs.c, SCST's
- * scst_vdisk.c). configfs has the path of the node, and sysfs the number of a disk that a guest of Xen has. Only rtslib fills in
- * LIO's udev_path, the kernel itself its info. LIO's block backend claims its disk.
+ * Targets of the kernel that export a node to another machine. The kernel opens the node itself and
+ * without a claim, and no process has it open (drivers/nvme/target/io-cmd-bdev.c,
+ * drivers/target/target_core_file.c, drivers/usb/gadget/function/storage_common.c,
+ * drivers/block/xen-blkback/xenbus.c, drivers/block/rnbd/rnbd-srv-sysfs.c, SCST's scst_vdisk.c).
+ * configfs has the path of the node, and sysfs the number of a disk that a guest of Xen has. Only
+ * rtslib fills in LIO's udev_path, the kernel itself its info. LIO's block backend claims its disk.
  */
 static const struct target {
         const char *paths, *module;
@@ -246,11 +251,13 @@ static bool target_is_enabled(const char *path)
         char enable[PATH_MAX], value[8];
 
         /* A gadget has no such file: it opens the node when the path is written. */
-        (void) snprintf(enable, sizeof(enable), "%.*s/enable", (int) (strrchr(path, '/') - path), path);
+        (void) snprintf(enable, sizeof(enable), "%.*s/enable", (int) (strrchr(path, '/') - path),
+                        path);
         return attr_read(AT_FDCWD, enable, value, sizeof(value)) <= 0 || !streq(value, "0");
 }
 
-/* node: its path, its number in hexadecimal ("8:1f"), or a link in sysfs to it ("../../block/sda") */
+/* node: its path, its number in hexadecimal ("8:1f"), or a link in sysfs to it ("../../block/sda")
+ */
 static const char *target_device(const struct user_search *s, const char *node)
 {
         const char *device = NULL;
@@ -262,7 +269,8 @@ static const char *target_device(const struct user_search *s, const char *node)
                 node = strrchr(node, '/') + 1;
                 return search_name(s, node) ?: search_stacked_name(s, node);
         }
-        if (sscanf(node, "%x:%x", &major, &minor) == 2 && !luns_have(s->luns, s->n_luns, major, minor, &device))
+        if (sscanf(node, "%x:%x", &major, &minor) == 2 &&
+            !luns_have(s->luns, s->n_luns, major, minor, &device))
                 device = search_stacked_number(s, major, minor);
         return device;
 }

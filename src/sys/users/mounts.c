@@ -10,12 +10,14 @@
 #include "sys/users/users.h"
 
 /*
- * Parses the four fields that uasd needs. libmount with its libraries takes longer to start than the udev helper needs for its
- * whole work. The helper reads these tables at every event of a block device.
+ * Parses the four fields that uasd needs. libmount with its libraries takes longer to start than
+ * the udev helper needs for its whole work. The helper reads these tables at every event of a block
+ * device.
  */
 
 #define BLANK " \t\n"
-/* stdio reads a file of procfs in pieces of 1 KiB. If a table changes between two of them, a line may be missed. */
+/* stdio reads a file of procfs in pieces of 1 KiB. If a table changes between two of them, a line
+ * may be missed. */
 #define BUFFER 8192
 #define DELETED " (deleted)" /* d_path() appends it to the path of a file that has been removed */
 
@@ -37,7 +39,8 @@ static char *mount_unmangle(char *s)
         for (const char *from = s; *from; to++) {
                 *to = *from++;
                 if (*to == '\\' && is_octal(from)) {
-                        *to = (char) strtoul((const char[]){from[0], from[1], from[2], '\0'}, NULL, 8);
+                        *to = (char) strtoul((const char[]){from[0], from[1], from[2], '\0'}, NULL,
+                                             8);
                         from += 3;
                 }
         }
@@ -70,7 +73,8 @@ static bool mount_parse_mountinfo(char *text, struct mount_line *ret)
 
         for (size_t i = 0; i < ELEMENTSOF(fields); i++)
                 fields[i] = mountinfo_take_field(&text);
-        if (!parse_numbers(fields[0], '\0', &id, 1) || !parse_numbers(fields[2], ':', devno, 2) || !*fields[4])
+        if (!parse_numbers(fields[0], '\0', &id, 1) || !parse_numbers(fields[2], ':', devno, 2) ||
+            !*fields[4])
                 return false;
         ret->id = (int) id;
         ret->devno = makedev(devno[0], devno[1]);
@@ -122,8 +126,8 @@ static bool mount_line_parse(enum mount_table table, char *text, struct mount_li
         return false;
 }
 
-int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(const struct mount_line *line, void *data),
-                void *data)
+int mount_lines(int dirfd, const char *path, enum mount_table table,
+                int (*fn)(const struct mount_line *line, void *data), void *data)
 {
         char buffer[BUFFER];
         _cleanup_fclose_ FILE *f = NULL;
@@ -171,8 +175,10 @@ static int btrfs_list_members(const struct user_search *s, const char *uuid, cha
         return n;
 }
 
-/* Returns 1 if a btrfs has this member, 0, or -errno. ret_ours gets a member that is on the disk, or NULL. */
-static int btrfs_has(const struct user_search *s, const char *uuid, const char *member, const char **ret_ours)
+/* Returns 1 if a btrfs has this member, 0, or -errno. ret_ours gets a member that is on the disk,
+ * or NULL. */
+static int btrfs_has(const struct user_search *s, const char *uuid, const char *member,
+                     const char **ret_ours)
 {
         _cleanup_strv_ char **names = NULL;
         int n = btrfs_list_members(s, uuid, &names);
@@ -191,10 +197,11 @@ static int btrfs_has(const struct user_search *s, const char *uuid, const char *
 }
 
 /*
- * btrfs has its own device number, and its source names only one of its members. sysfs lists the members. Returns 0 and the
- * device of the disk that is mounted, or NULL, or -errno.
+ * btrfs has its own device number, and its source names only one of its members. sysfs lists the
+ * members. Returns 0 and the device of the disk that is mounted, or NULL, or -errno.
  */
-static int mount_device(const struct user_search *s, const struct mount_line *line, const char **ret)
+static int mount_device(const struct user_search *s, const struct mount_line *line,
+                        const char **ret)
 {
         _cleanup_strv_ char **uuids = NULL;
         const char *source;
@@ -221,12 +228,14 @@ static int mount_device(const struct user_search *s, const struct mount_line *li
         return 0;
 }
 
-/* A copy that propagation made in a service's namespace disappears with the mount itself: it is not a separate user. */
+/* A copy that propagation made in a service's namespace disappears with the mount itself: it is not
+ * a separate user. */
 static bool mount_is_listed(const struct user_search *s, const char *device, const char *where)
 {
         for (size_t i = 0; i < s->n; i++)
-                if (s->list[i].kind == USER_MOUNT && !s->list[i].namespace && streq(s->list[i].device, device) &&
-                    s->list[i].where && where && streq(s->list[i].where, where))
+                if (s->list[i].kind == USER_MOUNT && !s->list[i].namespace &&
+                    streq(s->list[i].device, device) && s->list[i].where && where &&
+                    streq(s->list[i].where, where))
                         return true;
         return false;
 }
@@ -237,7 +246,8 @@ struct mounts {
         const char *namespace, *pid;
 };
 
-static int search_add_mount(const struct mounts *m, struct user_search *s, const struct mount_line *line)
+static int search_add_mount(const struct mounts *m, struct user_search *s,
+                            const struct mount_line *line)
 {
         const char *device;
         struct user *u;
@@ -272,9 +282,11 @@ static int mounts_take_line(const struct mount_line *line, void *data)
         return 0;
 }
 
-int search_mounts(struct user_search *list, size_t n, const char *path, const char *namespace, const char *pid)
+int search_mounts(struct user_search *list, size_t n, const char *path, const char *namespace,
+                  const char *pid)
 {
-        return mount_lines(list->roots->proc, path, TABLE_MOUNTINFO, mounts_take_line, &(struct mounts){list, n, namespace, pid});
+        return mount_lines(list->roots->proc, path, TABLE_MOUNTINFO, mounts_take_line,
+                           &(struct mounts){list, n, namespace, pid});
 }
 
 const char *search_path(const struct user_search *s, const char *path)
@@ -286,7 +298,9 @@ const char *search_path(const struct user_search *s, const char *path)
                 device = search_name(s, name) ?: search_stacked_name(s, name);
         if (device)
                 return device;
-        if (s->any || statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 || !S_ISBLK(x.stx_mode))
+        if (s->any ||
+            statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 ||
+            !S_ISBLK(x.stx_mode))
                 return NULL;
         if (!luns_have(s->luns, s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device))
                 device = search_stacked_number(s, x.stx_rdev_major, x.stx_rdev_minor);
@@ -314,7 +328,8 @@ static int swaps_take_line(const struct mount_line *line, void *data)
 
 int search_swaps(struct user_search *list, size_t n)
 {
-        int r = mount_lines(list->roots->proc, "swaps", TABLE_SWAPS, swaps_take_line, &(struct mounts){.list = list, .n = n});
+        int r = mount_lines(list->roots->proc, "swaps", TABLE_SWAPS, swaps_take_line,
+                            &(struct mounts){.list = list, .n = n});
 
         if (r == -ENOENT)
                 return 0;

@@ -20,7 +20,8 @@ struct task {
         int dir;          /* directory `path`, or its fd/ */
 };
 
-/* A process may end meanwhile, or may not be readable. But if we lack memory or files, its files are unknown: no empty list. */
+/* A process may end meanwhile, or may not be readable. But if we lack memory or files, its files
+ * are unknown: no empty list. */
 static int task_own_error(int error)
 {
         if (no_room_for_files(-error))
@@ -33,13 +34,15 @@ static bool task_fd_is_path_only(const struct task *p, const char *fd)
 {
         char text[256], *flags;
 
-        if (attr_read(p->s->roots->proc, path_join(p->path, "/fdinfo/", fd), text, sizeof(text)) <= 0 ||
+        if (attr_read(p->s->roots->proc, path_join(p->path, "/fdinfo/", fd), text, sizeof(text)) <=
+                    0 ||
             !(flags = strstr(text, "flags:")))
                 return false;
         return strtoul(flags + strlen("flags:"), NULL, 8) & O_PATH;
 }
 
-static int task_add_open(const struct task *p, const char *device, const char *below, const char *name)
+static int task_add_open(const struct task *p, const char *device, const char *below,
+                         const char *name)
 {
         struct user *u;
 
@@ -60,10 +63,12 @@ static int task_add_open(const struct task *p, const char *device, const char *b
 }
 
 /*
- * For sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device. Returns 0, with the name of a
- * node of the disk if the device belongs to a LUN, or -errno if sysfs does not have it.
+ * For sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device.
+ * Returns 0, with the name of a node of the disk if the device belongs to a LUN, or -errno if sysfs
+ * does not have it.
  */
-static int search_character_device(const struct user_search *s, unsigned major, unsigned minor, const char **ret)
+static int search_character_device(const struct user_search *s, unsigned major, unsigned minor,
+                                   const char **ret)
 {
         char path[48], target[PATH_MAX], scsi[sizeof(s->luns->scsi) + 2];
         ssize_t n;
@@ -79,7 +84,8 @@ static int search_character_device(const struct user_search *s, unsigned major, 
                 (void) snprintf(scsi, sizeof(scsi), "/%s/", l->scsi);
                 if (!strstr(target, scsi))
                         continue;
-                *ret = l->disk.name[0] && !streq(strrchr(target, '/') + 1, l->sg) ? l->disk.name : l->sg;
+                *ret = l->disk.name[0] && !streq(strrchr(target, '/') + 1, l->sg) ? l->disk.name
+                                                                                  : l->sg;
                 break;
         }
         return 0;
@@ -94,20 +100,23 @@ static const char *task_node_named(const struct task *p, const char *name, const
         if (!node)
                 return NULL;
         device = search_name(p->s, node);
-        /* "/dev/sda (deleted)" is the node of a former disk, and "/dev/sda" in a container may be any. */
+        /* "/dev/sda (deleted)" is the node of a former disk, and "/dev/sda" in a container may be
+         * any. */
         if (!device || fstatat(p->dir, name, &st, 0) < 0)
                 return NULL;
         if (S_ISCHR(st.st_mode)) {
                 if (search_character_device(p->s, major(st.st_rdev), minor(st.st_rdev), &other) < 0)
                         return device;
         } else if (S_ISBLK(st.st_mode))
-                (void) luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev), &other);
+                (void) luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev),
+                                 &other);
         return other;
 }
 
 /*
- * Finds a node by another name, in a container's /dev. Or a file on a file system that is in no mount table any more, but remains
- * for its present users (umount -l). A file server that does not answer is not asked.
+ * Finds a node by another name, in a container's /dev. Or a file on a file system that is in no
+ * mount table any more, but remains for its present users (umount -l). A file server that does not
+ * answer is not asked.
  */
 static const char *task_node_otherwise(const struct task *p, const char *name)
 {
@@ -117,7 +126,8 @@ static const char *task_node_otherwise(const struct task *p, const char *name)
         if (statx(p->dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0)
                 return NULL;
         if (S_ISBLK(x.stx_mode))
-                (void) luns_have(p->s->luns, p->s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device);
+                (void) luns_have(p->s->luns, p->s->n_luns, x.stx_rdev_major, x.stx_rdev_minor,
+                                 &device);
         else if (S_ISCHR(x.stx_mode))
                 (void) search_character_device(p->s, x.stx_rdev_major, x.stx_rdev_minor, &device);
         else if (luns_have(p->s->luns, p->s->n_luns, x.stx_dev_major, x.stx_dev_minor, &device) &&
@@ -147,7 +157,9 @@ static int task_find_fd(const char *name, void *data)
 static int task_find_files(struct task *p)
 {
         static const char *const links[] = {"cwd", "root", "exe"};
-        _cleanup_close_ int dir = openat(p->s->roots->proc, p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fds = -1;
+        _cleanup_close_ int dir = openat(p->s->roots->proc, p->path,
+                                         O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                            fds = -1;
 
         if (dir < 0)
                 return task_own_error(errno);
@@ -175,17 +187,20 @@ static int search_namespace(struct user_search *s, const char *task)
         char namespace[64];
         int r;
 
-        if (link_basename(s->roots->proc, path_join(task, "/ns/mnt"), namespace, sizeof(namespace)) <= 0 ||
+        if (link_basename(s->roots->proc, path_join(task, "/ns/mnt"), namespace,
+                          sizeof(namespace)) <= 0 ||
             search_has_read(s, namespace))
                 return 0;
         r = search_mounts(s, 1, path_join(task, "/mountinfo"), namespace, task);
-        /* A process that has ended meanwhile has no table. Then another one of the namespace is asked. */
+        /* A process that has ended meanwhile has no table. Then another one of the namespace is
+         * asked. */
         if (r < 0)
                 return task_own_error(-r);
         return search_note_read(s, namespace);
 }
 
-/* Searches the mount namespace and the open files of one process or thread. Returns 0 or our own -errno. */
+/* Searches the mount namespace and the open files of one process or thread. Returns 0 or our own
+ * -errno. */
 static int search_task(struct user_search *s, const char *task)
 {
         int r = search_namespace(s, task);
@@ -196,14 +211,16 @@ static int search_task(struct user_search *s, const char *task)
 }
 
 /*
- * Returns true if both threads have the same open files, root and mount namespace. The threads of a process share them until one
- * of them calls unshare(2). A thread cannot enter another mount namespace while it shares its root (CLONE_FS). A main thread that
- * has ended shares nothing. Two calls for a thread are much cheaper than a search of its open files. Without kcmp(2) every thread
+ * Returns true if both threads have the same open files, root and mount namespace. The threads of a
+ * process share them until one of them calls unshare(2). A thread cannot enter another mount
+ * namespace while it shares its root (CLONE_FS). A main thread that has ended shares nothing. Two
+ * calls for a thread are much cheaper than a search of its open files. Without kcmp(2) every thread
  * is searched.
  */
 static bool threads_share(long a, long b)
 {
-        return syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0 && syscall(SYS_kcmp, a, b, KCMP_FS, 0, 0) == 0;
+        return syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0 &&
+               syscall(SYS_kcmp, a, b, KCMP_FS, 0, 0) == 0;
 }
 
 static int search_threads(struct user_search *s, const char *pid)
@@ -219,7 +236,8 @@ static int search_threads(struct user_search *s, const char *pid)
                 long thread = atol(names[i]);
                 int r;
 
-                if (thread == process || threads_share(thread, last) || (last != process && threads_share(thread, process)))
+                if (thread == process || threads_share(thread, last) ||
+                    (last != process && threads_share(thread, process)))
                         continue;
                 last = thread;
                 r = search_task(s, path_join(threads, "/", names[i]));

@@ -45,7 +45,8 @@ bool search_enough(const struct user_search *s, const char *device)
         return n == USES_MAX;
 }
 
-int search_add_named(struct user_search *s, enum user_kind kind, const char *device, const char *where)
+int search_add_named(struct user_search *s, enum user_kind kind, const char *device,
+                     const char *where)
 {
         struct user *u = search_add(s, kind, device);
 
@@ -70,8 +71,9 @@ int search_note_read(struct user_search *s, const char *namespace)
 }
 
 /*
- * The devices that stand on the disk: volumes, arrays, mappings, their partitions, and the devices on those. They are read only
- * when the users are listed, and once. The disk's own holders/ shows quickly whether it is used.
+ * The devices that stand on the disk: volumes, arrays, mappings, their partitions, and the devices
+ * on those. They are read only when the users are listed, and once. The disk's own holders/ shows
+ * quickly whether it is used.
  */
 
 /* For one disk. If more devices stand on it, only the first ones are reported. */
@@ -92,7 +94,9 @@ bool search_is_called(const struct user_search *s, const char *block, const char
         if (streq(block, name))
                 return true;
         return mapping && startswith(block, "dm-") &&
-               attr_read(s->roots->sys, path_join("class/block/", block, "/dm/name"), dm, sizeof(dm)) > 0 && streq(dm, mapping);
+               attr_read(s->roots->sys, path_join("class/block/", block, "/dm/name"), dm,
+                         sizeof(dm)) > 0 &&
+               streq(dm, mapping);
 }
 
 const char *search_stacked_number(const struct user_search *s, unsigned major, unsigned minor)
@@ -114,7 +118,8 @@ const char *search_stacked_name(const struct user_search *s, const char *name)
 static bool stack_has(const struct climb *c, const char *name)
 {
         for (size_t i = 0; i < c->s->n_stack; i++)
-                if (streq(c->s->stack[i].block.name, name) && streq(c->s->stack[i].device, c->device))
+                if (streq(c->s->stack[i].block.name, name) &&
+                    streq(c->s->stack[i].device, c->device))
                         return true;
         return false;
 }
@@ -130,7 +135,8 @@ static int stack_push(const char *name, void *data)
         if (!copy_string(new.block.name, sizeof(new.block.name), name))
                 return -ENAMETOOLONG;
         /* otherwise 0 */
-        (void) attr_read_devno(s->roots->sys, path_join("class/block/", name, "/dev"), &new.block.major, &new.block.minor);
+        (void) attr_read_devno(s->roots->sys, path_join("class/block/", name, "/dev"),
+                               &new.block.major, &new.block.minor);
         if (!list_push(s->stack, s->n_stack, new))
                 return -ENOMEM;
         return 0;
@@ -149,7 +155,8 @@ static int stack_push_partition(const char *name, void *data)
 
 static int stack_push_holders(struct climb *c)
 {
-        int r = dir_each(c->s->roots->sys, path_join("class/block/", c->block, "/holders"), stack_push, c);
+        int r = dir_each(c->s->roots->sys, path_join("class/block/", c->block, "/holders"),
+                         stack_push, c);
 
         if (r == -ENOENT)
                 return 0;
@@ -167,12 +174,14 @@ int search_stack(struct user_search *s)
                         if (r < 0)
                                 return r;
                 }
-        /* Devices that are pushed here are searched later in this loop. A device that has disappeared holds nothing. */
+        /* Devices that are pushed here are searched later in this loop. A device that has
+         * disappeared holds nothing. */
         for (size_t i = first; i < s->n_stack; i++) {
                 const struct block at = s->stack[i].block;
                 struct climb c = {s, s->stack[i].device, at.name, false};
 
-                if (dir_each(s->roots->sys, path_join("class/block/", at.name), stack_push_partition, &c) == -ENOMEM ||
+                if (dir_each(s->roots->sys, path_join("class/block/", at.name),
+                             stack_push_partition, &c) == -ENOMEM ||
                     stack_push_holders(&c) == -ENOMEM)
                         return -ENOMEM;
         }

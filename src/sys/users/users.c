@@ -45,7 +45,8 @@ static void users_lend(const struct users_of *of, size_t n, struct user_search *
 
 static bool user_is_of(const struct users_of *of, const struct user *u)
 {
-        return search_name(&(struct user_search){.luns = of->luns, .n_luns = of->n_luns}, u->device);
+        return search_name(&(struct user_search){.luns = of->luns, .n_luns = of->n_luns},
+                           u->device);
 }
 
 /* Gives each user behind `known` to its disk. A node belongs to only one disk. */
@@ -66,7 +67,8 @@ static int users_share_out(struct users_of *of, size_t n, struct user_search *s,
 }
 
 /* known: becomes the number of users in the list that the disks own. */
-static int users_search_processes(struct users_of *of, size_t n, struct user_search *s, size_t *known)
+static int users_search_processes(struct users_of *of, size_t n, struct user_search *s,
+                                  size_t *known)
 {
         char namespace[64];
         int r = users_search_together(of, n, s);
@@ -167,7 +169,8 @@ static int users_read_tables(const struct roots *roots, struct users_of *of, siz
         if (!list)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                list[i] = (struct user_search){.roots = roots, .luns = of[i].luns, .n_luns = of[i].n_luns};
+                list[i] = (struct user_search){
+                        .roots = roots, .luns = of[i].luns, .n_luns = of[i].n_luns};
         if (n > 0)
                 r = users_search_tables(list, n, deep);
         for (size_t i = 0; i < n; i++) {
@@ -201,7 +204,8 @@ int users_find_each(const struct roots *roots, struct users_of *of, size_t n, bo
         return r;
 }
 
-int users_find(const struct roots *roots, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n)
+int users_find(const struct roots *roots, const struct lun *luns, size_t n_luns, bool deep,
+               struct user **ret, size_t *ret_n)
 {
         struct users_of of = {.luns = luns, .n_luns = n_luns};
         int r = users_find_each(roots, &of, 1, deep);
@@ -216,8 +220,8 @@ int users_find(const struct roots *roots, const struct lun *luns, size_t n_luns,
 /* Checks whether the end of a use will be reported, and adds the watches that this needs. */
 
 /*
- * A watch on any inode reports the end of its file system, after the last unmount in any namespace. Unlike an open mount table of
- * another namespace it pins nothing.
+ * A watch on any inode reports the end of its file system, after the last unmount in any namespace.
+ * Unlike an open mount table of another namespace it pins nothing.
  */
 static bool users_watch_end(int inotify, const struct roots *roots, const char *below)
 {
@@ -234,36 +238,45 @@ static bool mount_end_reported(const struct roots *roots, int inotify, const str
 
         if (!u->namespace) /* the mount table of PID 1 shows it */
                 return true;
-        if (snprintf(path, sizeof(path), "%i/root%s", (int) u->pid, u->where ?: "/") >= PATH_MAX / 2)
+        if (snprintf(path, sizeof(path), "%i/root%s", (int) u->pid, u->where ?: "/") >=
+            PATH_MAX / 2)
                 return false;
         /* The watch comes first: if the mount is still there afterwards, the watch is on it. */
         return users_watch_end(inotify, roots, path) &&
-               statx(roots->proc, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_MNT_ID, &x) == 0 &&
+               statx(roots->proc, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_MNT_ID, &x) ==
+                       0 &&
                (x.stx_mask & STATX_MNT_ID) && x.stx_mnt_id == (uint64_t) u->mount_id;
 }
 
-static bool open_end_reported(const struct roots *roots, const struct lun *luns, size_t n_luns, int inotify, const struct user *u)
+static bool open_end_reported(const struct roots *roots, const struct lun *luns, size_t n_luns,
+                              int inotify, const struct user *u)
 {
         struct stat its, ours;
 
         if (!u->via || fstatat(roots->proc, u->via, &its, 0) < 0)
                 return false;
-        /* inotify reports the close only on the node that was opened. A container may have another node. */
+        /* inotify reports the close only on the node that was opened. A container may have another
+         * node. */
         if (S_ISBLK(its.st_mode) || S_ISCHR(its.st_mode))
-                return fstatat(roots->dev, u->device, &ours, 0) == 0 && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
-        return users_watch_end(inotify, roots, u->via) && fstatat(roots->proc, u->via, &its, 0) == 0 &&
+                return fstatat(roots->dev, u->device, &ours, 0) == 0 && its.st_dev == ours.st_dev &&
+                       its.st_ino == ours.st_ino;
+        return users_watch_end(inotify, roots, u->via) &&
+               fstatat(roots->proc, u->via, &its, 0) == 0 &&
                luns_have(luns, n_luns, major(its.st_dev), minor(its.st_dev), NULL);
 }
 
-/* Uevents of the holder report its end, except for a member that leaves an array. For a btrfs its mounts report it. */
+/* Uevents of the holder report its end, except for a member that leaves an array. For a btrfs its
+ * mounts report it. */
 static bool holder_end_reported(const struct user *users, size_t n, const struct user *u)
 {
         if (u->btrfs)
-                return search_is_mounted(&(struct user_search){.list = (struct user *) users, .n = n}, u->device);
+                return search_is_mounted(
+                        &(struct user_search){.list = (struct user *) users, .n = n}, u->device);
         return !u->where || !users_is_array(u->where);
 }
 
-bool users_told(const struct roots *roots, const struct lun *luns, size_t n_luns, int inotify, const struct user *users, size_t n)
+bool users_told(const struct roots *roots, const struct lun *luns, size_t n_luns, int inotify,
+                const struct user *users, size_t n)
 {
         bool all = n > 0;
 

@@ -12,9 +12,10 @@
 /* Names the process of a use, and how it can be ended. */
 
 /*
- * Returns the first part of a cgroup's path that is no slice, if it is a unit. PID 1 makes the groups of slices and units. Below
- * a unit a user may make a group that has the name of a service. A group at the top that is no slice belongs to a container
- * manager, and the names in it are those of the container.
+ * Returns the first part of a cgroup's path that is no slice, if it is a unit. PID 1 makes the
+ * groups of slices and units. Below a unit a user may make a group that has the name of a service.
+ * A group at the top that is no slice belongs to a container manager, and the names in it are those
+ * of the container.
  */
 static char *cgroup_first_unit(char *path)
 {
@@ -34,7 +35,8 @@ static char *process_unit(const struct roots *roots, pid_t pid)
         (void) snprintf(path, sizeof(path), "%i/cgroup", (int) pid);
         if (attr_read(roots->proc, path, text, sizeof(text)) <= 0)
                 return NULL;
-        /* "0::/system.slice/smbd.service"; with several hierarchies "1:name=systemd:/system.slice/smbd.service" too */
+        /* "0::/system.slice/smbd.service"; with several hierarchies
+         * "1:name=systemd:/system.slice/smbd.service" too */
         for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
                 const char *id = line + strspn(line, "0123456789");
 
@@ -59,7 +61,8 @@ bool user_unit_runs(const struct roots *roots, const char *unit)
 {
         struct stat st;
 
-        return fstatat(roots->run, path_join("systemd/units/invocation:", unit), &st, AT_SYMLINK_NOFOLLOW) == 0;
+        return fstatat(roots->run, path_join("systemd/units/invocation:", unit), &st,
+                       AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 bool user_still_there(const struct roots *roots, const struct user *u)
@@ -70,10 +73,12 @@ bool user_still_there(const struct roots *roots, const struct user *u)
         if (attr_read(roots->proc, path_join(pid, "/comm"), text, sizeof(text)) < 0)
                 return false;
         /* From the bus the command comes escaped. */
-        if (u->command && !streq(u->command, text) && !streq(u->command, make_harmless(text, harmless, sizeof(harmless))))
+        if (u->command && !streq(u->command, text) &&
+            !streq(u->command, make_harmless(text, harmless, sizeof(harmless))))
                 return false;
         /* Other users may not read it. */
-        return !u->namespace || link_basename(roots->proc, path_join(pid, "/ns/mnt"), text, sizeof(text)) <= 0 ||
+        return !u->namespace ||
+               link_basename(roots->proc, path_join(pid, "/ns/mnt"), text, sizeof(text)) <= 0 ||
                streq(text, u->namespace);
 }
 
@@ -88,8 +93,8 @@ static const char *process_status_line(const char *status, const char *name)
 }
 
 /*
- * The first process of a pid namespace gets only signals that it handles. systemd in a container blocks SIGTERM and handles it,
- * but does not end.
+ * The first process of a pid namespace gets only signals that it handles. systemd in a container
+ * blocks SIGTERM and handles it, but does not end.
  */
 bool user_ignores_term(const struct roots *roots, const struct user *u)
 {
@@ -125,7 +130,8 @@ static int namespace_take_process(const char *pid, void *data)
         char text[64];
 
         if (!isdigit((unsigned char) *pid) || s->n >= PROCESSES_MAX ||
-            link_basename(s->roots->proc, path_join(pid, "/ns/mnt"), text, sizeof(text)) <= 0 || !streq(text, s->namespace))
+            link_basename(s->roots->proc, path_join(pid, "/ns/mnt"), text, sizeof(text)) <= 0 ||
+            !streq(text, s->namespace))
                 return 0;
         user_take_process(s->roots, &u, (pid_t) atol(pid));
         if (list_push(s->list, s->n, u))
@@ -135,7 +141,8 @@ static int namespace_take_process(const char *pid, void *data)
         return -ENOMEM;
 }
 
-int users_of_namespace(const struct roots *roots, const char *namespace, struct user **ret, size_t *ret_n)
+int users_of_namespace(const struct roots *roots, const char *namespace, struct user **ret,
+                       size_t *ret_n)
 {
         struct sharing s = {.roots = roots, .namespace = namespace};
         int r = dir_each(roots->proc, ".", namespace_take_process, &s);
