@@ -15,8 +15,7 @@
 
 #define ANNOUNCE_USEC (5 * USEC_PER_MSEC) /* the kernel reads the partition table before */
 #define GONE_USEC (20 * USEC_PER_MSEC)
-#define LOCKED_USEC                                                                                \
-        (200 * USEC_PER_MSEC) /* k systemd, src/udev/udevd.c: EVENT_RETRY_INTERVAL_USEC */
+#define LOCKED_USEC (200 * USEC_PER_MSEC) /* systemd's udevd: EVENT_RETRY_INTERVAL_USEC */
 #define NOT_YET UINT64_MAX
 
 static struct fake_event *add(const struct fake_usb *u, const struct fake_lun *l,
