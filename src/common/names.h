@@ -9,8 +9,8 @@
 #define UASD_BUS_MANAGER "org.uasd1.Manager"
 #define UASD_BUS_DISK "org.uasd1.Disk"
 #define UASD_BUS_JOB "org.uasd1.Job"
-#define HOLDER_BTRFS                                                                               \
-        "btrfs " /* prefix of a UUID in Busy, for a holder that is not a block device */
+/* prefix of a UUID in Busy, for a holder that is not a block device */
+#define HOLDER_BTRFS "btrfs "
 #define UASD_BUS_BRIEF "sa(sut)uussssssss" /* a disk in the answer of ListDisks */
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
 #define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
@@ -34,31 +34,30 @@
 /* Below /run */
 #define RUN_DIR "uasd"
 #define RUN_HOLD RUN_DIR "/hold" /* one file for each interface whose disks are held */
-#define RUN_SWITCH                                                                                 \
-        RUN_DIR "/switch" /* one record and one lock for each interface that is being switched */
+/* one record and one lock for each interface that is being switched */
+#define RUN_SWITCH RUN_DIR "/switch"
 #define RUN_ATTACHMENT RUN_DIR "/attachment" /* changes made to this plugged-in device */
 #define RUN_ATTACHMENT_LOCK RUN_DIR "/attachment.lock"
-#define RUN_STRINGS                                                                                \
-        RUN_DIR "/strings" /* strings of a plugged-in device, because reading them may hang */
+/* strings of a plugged-in device, because reading them may hang */
+#define RUN_STRINGS RUN_DIR "/strings"
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
 #define RUN_BOOT_LOCK RUN_DIR "/boot.lock"
-#define RUN_DAEMON_LOCK                                                                            \
-        RUN_DIR "/uasd.lock" /* F_SETLK: no child inherits it, and a test does not take it */
+/* F_SETLK: no child inherits it, and a test does not take it */
+#define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock"
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */
 #define KEY_QUIRKS "quirks"
-#define RUN_QUIRKS_BIND                                                                            \
-        RUN_DIR "/quirks.bind" /* our entry in it for a bind, by the process with the lock */
-#define RUN_KMSG                                                                                   \
-        RUN_DIR "/kmsg" /* position up to which the kernel's messages have been evaluated */
+/* our entry in it for a bind, by the process with the lock */
+#define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind"
+/* position up to which the kernel's messages have been evaluated */
+#define RUN_KMSG RUN_DIR "/kmsg"
 #define RUN_INITRAMFS RUN_DIR "/initramfs" /* the history in the initramfs of this kernel */
-#define RUN_WAITED_FOR                                                                             \
-        RUN_DIR "/waited-for" /* in the initramfs: a device is waited for, so nothing is held any  \
-                                 more */
+/* in the initramfs: a device is waited for, so nothing is held any more */
+#define RUN_WAITED_FOR RUN_DIR "/waited-for"
 #define RUN_HOLD_ALLOWED "systemd/generator/uasd-hold" /* link made by the generator */
 #define RUN_PID1_SOCKET "systemd/private"
-#define RUN_SYSTEMD_BOOTED                                                                         \
-        "systemd/system" /* a directory that exists if systemd is PID 1: sd_booted(3) */
+/* a directory that exists if systemd is PID 1: sd_booted(3) */
+#define RUN_SYSTEMD_BOOTED "systemd/system"
 #define RUN_SYSTEM_BUS_SOCKET "dbus/system_bus_socket"
 #define RUN_UDEV_DATA "udev/data"
 
@@ -103,8 +102,8 @@
 #define PROP_HOLD "UASD_HOLD"
 #define PROP_CAPABLE "UASD_CAPABLE"
 #define PROP_VERDICT "UASD_VERDICT"
-#define PROP_ASKED                                                                                 \
-        "UASD_ASKED" /* 1: in the initramfs, udev has processed an event of the bound interface */
+/* 1: in the initramfs, udev has processed an event of the bound interface */
+#define PROP_ASKED "UASD_ASKED"
 #define PROP_POLICY "UASD_POLICY"
 #define PROP_TRIM "UASD_TRIM"           /* 1: TRIM is on by uasctl trim */
 #define PROP_TRIM_MODE "UASD_TRIM_MODE" /* value that the rule writes to provisioning_mode */

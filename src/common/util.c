@@ -89,8 +89,8 @@ static __attribute__((format(printf, 3, 0))) void text_add_valist(char *ret, siz
 {
         size_t used = strlen(ret);
 
-        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the analyzer does not see the
-         * va_start() of text_add() */
+        /* The analyzer does not see the va_start() of text_add().
+         * NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
         (void) vsnprintf(ret + used, size - used, format, ap);
 }
 
@@ -119,8 +119,8 @@ static bool concat_valist(char *ret, size_t size, va_list ap)
         bool fits = true;
 
         ret[0] = '\0';
-        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the analyzer does not see the
-         * va_start() of path_join_list() */
+        /* The analyzer does not see the va_start() of path_join_list().
+         * NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
         for (const char *s = va_arg(ap, const char *); s && fits; s = va_arg(ap, const char *)) {
                 size_t n = strlen(s);
 

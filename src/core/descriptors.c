@@ -176,8 +176,9 @@ int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint
                 if (total < b.p[0])
                         return -EBADMSG;
                 if (total < c.n)
-                        c.n = total; /* usbcore cuts off data that it cannot read: there may be less
-                                        than claimed */
+                        /* usbcore cuts off data that it cannot read: there may be less than claimed
+                         */
+                        c.n = total;
                 if (configuration == 0 || b.p[5] == configuration)
                         return parse_configuration(c, interface, ret);
                 b.p += c.n;

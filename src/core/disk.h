@@ -117,9 +117,10 @@ char *luns_names(const struct lun *luns, size_t n, char *ret, size_t size);
 /* The block devices of a LUN: the disk, then its partitions. Returns the one behind b, the first
  * one for NULL; NULL: no more. */
 const struct block *lun_next_node(const struct lun *l, const struct block *b);
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): `b` is declared here */
+/* NOLINTBEGIN(bugprone-macro-parentheses): `b` is declared here */
 #define FOREACH_NODE(b, l)                                                                         \
         for (const struct block *b = lun_next_node(l, NULL); b; b = lun_next_node(l, b))
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Returns the disk or partition of this name; NULL: none of these. */
 const struct block *luns_find(const struct lun *luns, size_t n, const char *name);

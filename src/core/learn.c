@@ -53,8 +53,8 @@ static void learn_in_use(struct life *l, const struct event *e, usec_t now)
                         l->use.retries = 0;
                 return;
         }
-        if (!l->use.hidden) /* no event may report the end of this use: perhaps a search by name can
-                               change that */
+        /* no event may report the end of this use: perhaps a search by name can change that */
+        if (!l->use.hidden)
                 l->use.looked = false;
         l->use.hidden = true;
         if (!l->use.retry_at)
@@ -209,8 +209,8 @@ static void learn_cancelled(struct life *l, const struct event *e)
         l->use.looked = false; /* no search runs from now on */
         l->use.free_since = 0;
         lease_decide(l);
-        l->cancelled = lease_wants(l); /* if the present override and policy want no switch, there
-                                          is nothing to cancel */
+        /* if the present override and policy want no switch, there is nothing to cancel */
+        l->cancelled = lease_wants(l);
 }
 
 /* The result of a switch that another process has started: its outcome is unknown. */

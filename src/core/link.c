@@ -93,8 +93,8 @@ unsigned device_max_speed(const void *bos, size_t size, const char *usb_version,
                 top = bos_max_speed(p + p[0], size - p[0]);
         if (top > 0)
                 return MAX(top, link_mbps);
-        if (link_mbps != 480) /* The reason of a slower link is unknown. At a faster one, bcdUSB or
-                                 the BOS is wrong. */
+        /* The reason of a slower link is unknown. At a faster one, bcdUSB or the BOS is wrong. */
+        if (link_mbps != 480)
                 return 0;
         if (has_bos)
                 return 480;

@@ -42,17 +42,16 @@
 
 #define BURST_GAP_USEC 10000000ULL  /* signs with a shorter gap are one burst, */
 #define BURST_MOST_USEC 32000000ULL /* if at most this has passed since the first of them, */
-#define EPISODE_MOST_USEC                                                                          \
-        60000000ULL /* or at most this for a sign that follows from an earlier one */
-#define HANDLING_WAIT_USEC                                                                         \
-        125000000ULL /* from the first abort to the reset: the longest timeout, and rounding of    \
-                        timers */
-#define HANDLING_NEXT_USEC                                                                         \
-        15000000ULL /* after the reset, from one sign to the next: a command of the error handler, \
-                     */
-#define HANDLING_TESTS_USEC 60000000ULL /* if at most this has passed since the reset */
-#define MEMORY_USEC 600000000ULL        /* time for which a burst counts */
-#define EXCUSE_USEC 60000000ULL         /* around a sign of bad power a bridge is not to blame */
+/* or at most this for a sign that follows from an earlier one */
+#define EPISODE_MOST_USEC 60000000ULL
+/* from the first abort to the reset: the longest timeout, and rounding of timers */
+#define HANDLING_WAIT_USEC 125000000ULL
+/* after the reset, from one sign to the next: a command of the error handler */
+#define HANDLING_NEXT_USEC 15000000ULL
+/* and at most this after the reset */
+#define HANDLING_TESTS_USEC 60000000ULL
+#define MEMORY_USEC 600000000ULL /* time for which a burst counts */
+#define EXCUSE_USEC 60000000ULL  /* around a sign of bad power a bridge is not to blame */
 #define BURSTS_MAX 8
 
 struct burst {

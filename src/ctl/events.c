@@ -74,11 +74,11 @@ void events_done(struct events *e)
 /* ---- which disks ---- */
 
 struct events_disk {
-        char id[USB_ID_MAX];                /* as in the journal */
-        char interface[INTERFACE_NAME_MAX]; /* without a serial number only the port distinguishes
-                                               two of a kind; "": any */
-        char key[HISTORY_KEY_MAX]; /* prefix of its records; the whole key without a serial number
-                                    */
+        char id[USB_ID_MAX]; /* as in the journal */
+        /* without a serial number only the port distinguishes two of a kind; "": any */
+        char interface[INTERFACE_NAME_MAX];
+        /* prefix of its records; the whole key without a serial number */
+        char key[HISTORY_KEY_MAX];
 };
 
 void events_filter_add(struct events_filter *f, const struct facts *disk, const char *id)

@@ -283,8 +283,9 @@ static void free_user(struct freeing *f, const struct user *u)
         if (freeing_ends_process(u))
                 end_processes(f, u);
         else if (u->unsure && f->depth > 1)
-                return; /* it does not answer: it stands on the disk, or not, but not on another
-                           device of the disk */
+                /* it does not answer: it stands on the disk, or not, but not on another device of
+                 * the disk */
+                return;
         else if (id == REMEDY_LOOP)
                 detach_loop(f, u, operand);
         else if (id == REMEDY_UMOUNT) {

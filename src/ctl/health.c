@@ -15,9 +15,8 @@
 
 /* ---- SMART ---- */
 
-#define LOOKUP_USEC                                                                                \
-        (5 * USEC_PER_SEC) /* the program only reads a file, but from a slow or busy disk perhaps  \
-                            */
+/* the program only reads a file, but from a slow or busy disk perhaps */
+#define LOOKUP_USEC (5 * USEC_PER_SEC)
 #define ASK_USEC (5 * USEC_PER_SEC) /* the disk may hang: the command timeout is 30 s */
 
 /* The value at a path like "/temperature/current"; NULL: none. */

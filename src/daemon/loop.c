@@ -17,8 +17,8 @@
 
 struct watchdog {
         usec_t period_usec; /* WatchdogSec=; 0: PID 1 does not watch */
-        usec_t notified_at; /* CLOCK_MONOTONIC in usec of the last message; 0: the message said that
-                               uasd is at rest */
+        /* CLOCK_MONOTONIC in usec of the last message; 0: the message said that uasd is at rest */
+        usec_t notified_at;
 };
 
 /* Called before an event is handled. If that takes longer than the period, PID 1 ends uasd and

@@ -12,8 +12,8 @@
 static int uasd_on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
 {
         (void) sd_notify(0, "STOPPING=1");
-        manager_end(data); /* now, because an event loop that has ended takes no child for the last
-                              records */
+        /* now, because an event loop that has ended takes no child for the last records */
+        manager_end(data);
         return sd_event_exit(sd_event_source_get_event(s), 0);
 }
 

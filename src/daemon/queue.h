@@ -71,9 +71,10 @@ void queue_reply(struct manager *m, sd_bus_message *reply);
 /* For a method handler: answers the call later, with nothing. Returns its return value. */
 int queue_answer(struct manager *m, sd_bus_message *call);
 
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): `e` is declared here */
+/* NOLINTBEGIN(bugprone-macro-parentheses): `e` is declared here */
 #define FOREACH_ENTRY(e, m)                                                                        \
         for (struct entry *e = TAILQ_FIRST(&(m)->entries); e; e = TAILQ_NEXT(e, link))
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Finds a disk by its interface. */
 struct entry *disk_find(struct manager *m, const char *interface);

@@ -191,8 +191,8 @@ static void entry_adopt(struct entry *e, const struct attachment_mark *mark)
 /* how: EVENT_SCANNED or EVENT_AGAIN */
 static void rescan_how(struct manager *m, const char *name, enum event_type how)
 {
-        char interface[INTERFACE_NAME_MAX]; /* a copy: the name may be in the entry, which may be
-                                               freed */
+        /* a copy: the name may be in the entry, which may be freed */
+        char interface[INTERFACE_NAME_MAX];
         struct entry *e = disk_find(m, name);
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
         struct attachment_mark mark = {};

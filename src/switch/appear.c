@@ -13,12 +13,11 @@
 #include "sys/udev/udevdb.h"
 
 #define LOOK_AGAIN_MSEC 200 /* without udev's events, which end the wait sooner */
-#define FAIR_USEC                                                                                  \
-        (2 * USEC_PER_SEC) /* uas has its disks in 0.2 s; the rest of a hold may be shorter */
+/* uas has its disks in 0.2 s; the rest of a hold may be shorter */
+#define FAIR_USEC (2 * USEC_PER_SEC)
 #define DELAY_MOST_USEC (120 * USEC_PER_SEC) /* a longer wait for a disk is no use */
-#define BEHIND_USEC                                                                                \
-        (2 * USEC_PER_SEC) /* in this time `ahead` is rolled back, and the kernel continues with   \
-                              this disk */
+/* in this time `ahead` is rolled back, and the kernel continues with this disk */
+#define BEHIND_USEC (2 * USEC_PER_SEC)
 
 static bool events_expected(const struct transaction *t)
 {

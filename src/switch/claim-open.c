@@ -9,9 +9,8 @@
 #define OPEN_BUDGET USEC_PER_SEC
 #define OPEN_AGAIN_MSEC 20
 #define LOOK_AGAIN_MSEC 50
-#define PROBE_BUDGET                                                                               \
-        (2 * USEC_PER_SEC) /* a probe without a spin-up needs a fraction of it; uasd waits for a   \
-                              longer one */
+/* a probe without a spin-up needs a fraction of it; uasd waits for a longer one */
+#define PROBE_BUDGET (2 * USEC_PER_SEC)
 
 static int open_online(struct transaction *t, struct awake deadline,
                        char ret_busy[static BLOCK_NAME_MAX])

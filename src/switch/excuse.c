@@ -15,14 +15,14 @@
  * five seconds, and a write to /sys/power/state asks no program.
  */
 
-#define RECORDS_MAX                                                                                \
-        65536 /* more than the kernel's log has; it may be filled faster than it is read */
+/* more than the kernel's log has; it may be filled faster than it is read */
+#define RECORDS_MAX 65536
 
 /* The kernel's reports about the disk. */
 struct reports {
-        const char *excuse; /* what happened to its power or its controller around this switch;
-                               NULL: nothing */
-        bool fault;         /* the bridge has failed */
+        /* what happened to its power or its controller around this switch; NULL: nothing */
+        const char *excuse;
+        bool fault; /* the bridge has failed */
 };
 
 static int open_log(const struct transaction *t)

@@ -15,8 +15,8 @@
 #define ALONE_USEC (AWAIT_USEC / 2)
 #define UDEV_BUDGET (3 * USEC_PER_SEC)
 
-#define UNDO_BUDGET                                                                                \
-        (5 * USEC_PER_SEC) /* an unbind, a bind and delay_use, at most; a third of a short hold */
+/* an unbind, a bind and delay_use, at most; a third of a short hold */
+#define UNDO_BUDGET (5 * USEC_PER_SEC)
 
 struct awake undo_deadline(const struct transaction *t)
 {
@@ -112,8 +112,8 @@ void switch_hold_begin(struct transaction *t)
                 switch_hold_await(t);
         if (t->awaited && record_write(t, t->step) < 0)
                 t->awaited = false;
-        if (t->plugged || !t->awaited) /* a boot or a user waits for it: if this process dies, PID 1
-                                          ends the hold */
+        /* a boot or a user waits for it: if this process dies, PID 1 ends the hold */
+        if (t->plugged || !t->awaited)
                 hold_set(t);
 }
 

@@ -279,8 +279,8 @@ static int step_unbind(struct transaction *t)
 
         if (t->from == DRIVER_NONE || t->detached)
                 return 0;
-        if (signal_waits()) /* the driver is still there: a scan brings the LUNs back sooner than
-                               another bind */
+        /* the driver is still there: a scan brings the LUNs back sooner than another bind */
+        if (signal_waits())
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, -EINTR, "ended by a signal");
         r = driver_unbind(t, t->from);
         if (r == -EBUSY)
@@ -368,8 +368,9 @@ static const struct switch_step {
         const char *name;
         int (*run)(struct transaction *t);
         void (*undo)(struct transaction *t);
-        bool at_once; /* a signal may end this step at once: it has touched nothing, and it is known
-                         whether a record exists */
+        /* a signal may end this step at once: it has touched nothing, and it is known whether a
+         * record exists */
+        bool at_once;
 } steps[] = {
         /* clang-format off */
         {"identify",    step_identify,    NULL,         true},

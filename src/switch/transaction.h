@@ -275,8 +275,8 @@ struct awake step_deadline(const struct transaction *t, usec_t budget);
 /* Time that PID 1 has for an answer, usec. Meanwhile the disk is locked, and udev cannot process
  * its events. */
 #define PID1_USEC (2 * USEC_PER_SEC)
-#define PID1_LONG_USEC                                                                             \
-        (5 * USEC_PER_SEC) /* for a disk without a driver, which no program has seen */
+/* for a disk without a driver, which no program has seen */
+#define PID1_LONG_USEC (5 * USEC_PER_SEC)
 /* Starts the dead man's timer before the disk loses its driver, if a hold will need it. -ETIMEDOUT:
  * PID 1 does not answer. */
 int switch_hold_prepare(struct transaction *t);

@@ -331,8 +331,8 @@ static bool pair(const struct scene *s, const struct clean *c, unsigned n, unsig
         scene_make(&now);
         scene_switch(&now, &r);
         text = fake->opened_at && !still_mounted() ? "the mount is gone" : NULL;
-        fake->refused = false; /* the claim refused a mount, then an error ended the switch: this
-                                  cannot be avoided */
+        /* the claim refused a mount, then an error ended the switch: this cannot be avoided */
+        fake->refused = false;
         /* A disk in use on its new driver stays there, without the LUN that this driver does not
          * show. */
         if (fake->usb[0].missing_on_uas && fake->usb[0].driver == UAS)
@@ -438,8 +438,8 @@ static void test_replaced_before_recovery(void **state)
         } kills[] = {{"delete", 1}, {"unbind", 1}, {"bind", 1}, {"trial", 1}};
 
         for (size_t i = 0; i < 2 * ELEMENTSOF(kills); i++) {
-                bool unscanned = i >= ELEMENTSOF(kills); /* the kernel has not looked for the LUN of
-                                                            the other disk yet */
+                /* the kernel has not looked for the LUN of the other disk yet */
+                bool unscanned = i >= ELEMENTSOF(kills);
                 struct scene s = {BOT, UAS, .partitions = 1,
                                   .hooks = {{.op = kills[i % ELEMENTSOF(kills)].op,
                                              .nth = kills[i % ELEMENTSOF(kills)].nth,

@@ -146,8 +146,8 @@ int main(void)
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals),
                                            cmocka_unit_test(test_at_once)};
 
-        (void) signal(SIGINT, SIG_DFL); /* a shell without job control leaves it ignored;
-                                           uasd-switch respects that */
+        /* a shell without job control leaves it ignored; uasd-switch respects that */
+        (void) signal(SIGINT, SIG_DFL);
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

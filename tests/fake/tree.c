@@ -12,8 +12,8 @@
 #include "common/util.h"
 #include "fake.h"
 
-#define UDEV_USEC                                                                                  \
-        (250 * USEC_PER_MSEC) /* v b: udev finishes with disk and partitions 0.2..1.2 s later */
+/* v b: udev finishes with disk and partitions 0.2..1.2 s later */
+#define UDEV_USEC (250 * USEC_PER_MSEC)
 
 struct fake *fake;
 

@@ -23,8 +23,8 @@
  */
 
 #define SHORT patience(200 * USEC_PER_MSEC)
-#define LONG                                                                                       \
-        patience(5 * USEC_PER_SEC) /* sd-bus gives up a handshake after 90 s, a call after 25 s */
+/* sd-bus gives up a handshake after 90 s, a call after 25 s */
+#define LONG patience(5 * USEC_PER_SEC)
 
 static char top[] = "/tmp/uasd-pid1-XXXXXX";
 static struct roots roots = ROOTS_NULL;

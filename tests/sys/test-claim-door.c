@@ -295,8 +295,8 @@ static void test_close_door(void **state)
                 const char *what;
                 enum act before, meanwhile;
                 const char *claimed;
-                int more, unknown; /* opens that the caller did not count; unknown: it could not
-                                      count */
+                /* opens that the caller did not count; unknown: it could not count */
+                int more, unknown;
                 int r;
         } table[] = {
                 {"no process", NOTHING, NOTHING, NULL, 0, 0, 0},

@@ -179,8 +179,8 @@ static void test_prune(void **state)
         static const char *const dirs[] = {"attachment", "strings"};
         static const struct {
                 const char *name;
-                bool here, other_port; /* it stays when port 2-1 is pruned; it stays when port 2-10
-                                          is */
+                /* it stays when port 2-1 is pruned; it stays when port 2-10 is */
+                bool here, other_port;
         } table[] = {
                 {"2-1:1.0@2-5", true, true},    {"2-1:1.0@2-6", false, true},
                 {"2-1:1.0@3-5", false, true},   {"2-1:1.1@2-5", false, true},

@@ -101,8 +101,8 @@ static int insert(struct kmod_module *m, unsigned flags, const char *options,
                   int (*run)(struct kmod_module *, const char *, void *), const void *data,
                   void (*action)(struct kmod_module *, bool, const char *))
 {
-        assert_int_equal(flags, KMOD_PROBE_IGNORE_COMMAND); /* no command runs, and a blacklist is
-                                                               only for aliases */
+        /* no command runs, and a blacklist is only for aliases */
+        assert_int_equal(flags, KMOD_PROBE_IGNORE_COMMAND);
         inserted++;
         if (have.insert == 0)
                 registered();

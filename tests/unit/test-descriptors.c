@@ -12,10 +12,9 @@
 #define COMPANION(log2) 6, 0x30, 15, log2, 0, 0
 #define PIPE(id) 4, 0x24, id, 0
 
-#define BOT_ALT                                                                                    \
-        ALT(0, 0, 2, 0x50), ENDPOINT(0x81), COMPANION(0), ENDPOINT(0x02), COMPANION(0) /* 9 + 26   \
-                                                                                        */
-#define PIPE_ENDPOINT(address, log2, id) ENDPOINT(address), COMPANION(log2), PIPE(id)  /* 17 */
+/* 9 + 26 */
+#define BOT_ALT ALT(0, 0, 2, 0x50), ENDPOINT(0x81), COMPANION(0), ENDPOINT(0x02), COMPANION(0)
+#define PIPE_ENDPOINT(address, log2, id) ENDPOINT(address), COMPANION(log2), PIPE(id) /* 17 */
 #define UAS_PIPES(log2)                                                                            \
         PIPE_ENDPOINT(0x04, 0, 1), PIPE_ENDPOINT(0x83, log2, 2), PIPE_ENDPOINT(0x81, log2, 3),     \
                 PIPE_ENDPOINT(0x02, log2, 4)

@@ -416,8 +416,8 @@ static const struct method {
         const char *name;
         const char *may; /* the action of polkit, without force */
         int (*find)(struct call *c);
-        int (*check)(struct call *c); /* refuses for reasons that do not depend on the user; may be
-                                         NULL */
+        /* refuses for reasons that do not depend on the user; may be NULL */
+        int (*check)(struct call *c);
         int (*perform)(struct call *c);
         int (*begin)(struct entry *e,
                      sd_bus_message *message); /* or this: the answer comes later */

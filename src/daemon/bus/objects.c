@@ -20,8 +20,8 @@ static const char *disk_text(struct entry *e, const char *property, char *room, 
         struct facts *f = &d->facts;
         const struct {
                 const char *property, *text;
-                bool foreign; /* from the device: a backslash of its own differs from one that
-                                 escapes */
+                /* from the device: a backslash of its own differs from one that escapes */
+                bool foreign;
         } texts[] = {
                 {"Id", f->interface},
                 {"Interface", f->interface},

@@ -22,8 +22,8 @@ struct question {
         sd_bus_slot *slot;
         method_fn method;
         const char *action;
-        const char *other_seat; /* the action for a user who does not sit where the disk is plugged
-                                   in; NULL: the same */
+        /* the action for a user who does not sit where the disk is plugged in; NULL: the same */
+        const char *other_seat;
         char disk[INTERFACE_NAME_MAX]; /* "": any */
         struct attachment_id attachment;
         bool at_polkit;

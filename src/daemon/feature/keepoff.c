@@ -77,8 +77,8 @@ static void keepoff_try_again(struct manager *m, int why)
 
         if (m->keepoff.again.timer)
                 return;
-        if (why == -ENOENT && last == PAUSE_MAX) /* given up: later events try it again, but PID 1
-                                                    is not asked again */
+        /* given up: later events try it again, but PID 1 is not asked again */
+        if (why == -ENOENT && last == PAUSE_MAX)
                 return;
         if (last == 0 && why == -ENOENT)
                 keepoff_load_storage(m);

@@ -26,9 +26,9 @@ struct disk_lease {
         struct action
                 next; /* a switch that begins when the child has ended; target DRIVER_NONE: none */
         sd_bus_message *call; /* call to be answered */
-        sd_bus *bus;  /* connection of the holder: our own reference, so that its address is not
-                         reused */
-        char *sender; /* NULL: peer to peer */
+        /* connection of the holder: our own reference, so that its address is not reused */
+        sd_bus *bus;
+        char *sender;         /* NULL: peer to peer */
         sd_bus_slot *asked;   /* asks for the process of the holder */
         sd_event_source *end; /* of its pipe */
 };

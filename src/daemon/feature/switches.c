@@ -25,8 +25,8 @@ struct job {
         char step[sizeof(
                 ((struct outcome *) NULL)->step)]; /* the last one that it reported; empty: none */
         bool recovering;
-        struct outcome killed; /* recovery: the end of the switch that left the record, if it was
-                                  our child */
+        /* recovery: the end of the switch that left the record, if it was our child */
+        struct outcome killed;
         unsigned tries;
 };
 

@@ -344,8 +344,8 @@ void trouble_adopt(struct entry *e)
 
         trouble_driver(&e->trouble.account, f->driver, trust_of(f));
         e->trouble.account.timeouts =
-                trouble_timeouts(e); /* timeouts before uasd listened; the kept number of an earlier
-                                        uasd replaces it */
+                /* timeouts before uasd listened; the kept number of an earlier uasd replaces it */
+                trouble_timeouts(e);
         if (facts_uas_alone(f))
                 return;
         if (f->trial_failed && record_read(m, f, &h) > 0 && h.state == HISTORY_TRIAL) {
@@ -353,11 +353,9 @@ void trouble_adopt(struct entry *e)
                 (void) copy_string(h.reason, sizeof(h.reason),
                                    "the machine went down in the middle of its trial");
                 report_distrust(e, h.reason);
+                /* early in a boot the record may fail: the next uasd does it again */
                 (void) record_add(m, e,
-                                  &(struct record_task){
-                                          .type = RECORD_HISTORY,
-                                          .history = h}); /* early in a boot the record may fail:
-                                                             the next uasd does it again */
+                                  &(struct record_task){.type = RECORD_HISTORY, .history = h});
         } else if (f->trial_ended && f->driver == DRIVER_UAS && !m->env.stopping)
                 f->trial_open =
                         record_add(m, e,

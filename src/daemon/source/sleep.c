@@ -68,8 +68,8 @@ static int sleep_on_inhibitor(sd_bus_message *message, void *data, sd_bus_error 
         int fd;
 
         s->asking = sd_bus_slot_unref(s->asking);
-        if (e && streq(e->name, ALREADY_BEGUN)) { /* uasd connected to the bus while the machine was
-                                                     already about to sleep */
+        /* uasd connected to the bus while the machine was already about to sleep */
+        if (e && streq(e->name, ALREADY_BEGUN)) {
                 sleep_begins(s);
                 return 0;
         }

@@ -123,8 +123,9 @@ void use_watch_lost(struct use_watch *w)
         if (w->n == 0)
                 return;
         use_watch_look_at_all(w);
-        use_watch_changed(w); /* check again as after an event: a use that is about to end may not
-                                 have released the disk yet */
+        /* check again as after an event: a use that is about to end may not have released the disk
+         * yet */
+        use_watch_changed(w);
 }
 
 bool use_watch_pauses(const struct use_watch *w)

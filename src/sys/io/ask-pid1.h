@@ -24,8 +24,8 @@ int pid1_there(const struct roots *roots);
 #define PID1_ASK_STATE "state"     /* the answer: enum pid1_state */
 #define PID1_ASK_RELEASE "release" /* and an interface: pid1_arm_release() */
 #define PID1_ASK_LOAD "load"       /* and a module: pid1_load_module() */
-#define PID1_ASK_HOLD                                                                              \
-        "hold" /* and an interface: "release", if a hold can begin now (hold/ask-pid1.c) */
+/* and an interface: "release", if a hold can begin now (hold/ask-pid1.c) */
+#define PID1_ASK_HOLD "hold"
 
 struct pid1_question {
         pid_t pid; /* 0: none is open */

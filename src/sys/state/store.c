@@ -14,8 +14,8 @@
 #include "sys/io/statefile.h"
 
 #define GENERATION "generation"
-#define ROOM                                                                                       \
-        256 /* a former record with its reason is so much longer than that of a trial, at most */
+/* a former record with its reason is so much longer than that of a trial, at most */
+#define ROOM 256
 /* The process with the lock writes two small files; it may hang in an fsync. */
 #define LOCK_USEC (10 * USEC_PER_SEC)
 
