@@ -83,10 +83,10 @@
 #define BENCH_SHARE_SHOWN "/usr/share/uasd/bench"
 #define BENCH_SUFFIX ".fio"
 
-#define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
-#define PROGRAM_DECIDE "/usr/lib/uasd/uasd-hold-decide"
-#define PROGRAM_PID1 "/usr/lib/uasd/uasd-pid1"
-#define PROGRAM_BENCH "/usr/lib/uasd/uasctl-bench"
+#define PROGRAM_SWITCH PKGLIBEXECDIR "/uasd-switch"
+#define PROGRAM_DECIDE PKGLIBEXECDIR "/uasd-hold-decide"
+#define PROGRAM_PID1 PKGLIBEXECDIR "/uasd-pid1"
+#define PROGRAM_BENCH PKGLIBEXECDIR "/uasctl-bench"
 #define SWITCH_KEPT "KEPT" /* its message: the claim is held */
 /* Most bytes of the arguments that uasd-switch --standby reads, with a NUL after each. One write(2)
  * to a pipe is one read(2). */

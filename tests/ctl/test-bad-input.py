@@ -16,7 +16,7 @@ import unittest
 import privatebus
 from patience import until
 from spoken import verbs_of
-from tree import Tree
+from tree import LIBEXEC, Tree
 
 FAKE, IN_TREE = sys.argv[1:3]
 FIO = shutil.which('fio')
@@ -222,7 +222,7 @@ class BadInput(unittest.TestCase):
 
     def test_no_bench(self):
         """bench is a separate program. If it is not installed, the error names the package."""
-        path = self.tree.path('usr/lib/uasd/uasctl-bench')
+        path = self.tree.path(LIBEXEC + '/uasctl-bench')
         os.rename(path, path + '-not')
         try:
             self.wrong('bench', 'sda', code=77, says='install the package uasd-bench')

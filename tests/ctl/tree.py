@@ -20,6 +20,9 @@ REMOTE = next((p for p in ('/usr/lib/systemd/systemd-journal-remote', '/lib/syst
 MACHINE = '0123456789abcdef0123456789abcdef'
 BOOT = '00000000-0000-0000-0000-000000000001'
 EPOCH = 1763900000  # 2025-11-23 12:13:20 UTC
+# The folder of uasd's programs, below the root. A build with another --libexecdir says which.
+LIBEXEC = os.environ.get('PKGLIBEXECDIR', '/usr/lib/uasd')[1:]
+BENCH = LIBEXEC + '/uasctl-bench'
 
 
 def memory():
@@ -42,8 +45,8 @@ class Tree:
         self.write('proc/sys/kernel/random/boot_id', BOOT + '\n')
         # The tree contains its own uasctl-bench.
         bench = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../uasctl-bench/bench-in-tree.py')
-        self.write('usr/lib/uasd/uasctl-bench', f'#!/bin/sh\nUASCTL_IN_TREE={os.path.abspath(program)} exec {bench} {self.top} "$@"\n')
-        os.chmod(self.path('usr/lib/uasd/uasctl-bench'), 0o755)
+        self.write(BENCH, f'#!/bin/sh\nUASCTL_IN_TREE={os.path.abspath(program)} exec {bench} {self.top} "$@"\n')
+        os.chmod(self.path(BENCH), 0o755)
         self.programs('umount', 'swapoff', 'losetup', 'zpool', 'lvchange', 'cryptsetup', 'veritysetup', 'integritysetup', 'multipath',
                       'dmsetup', 'mdadm', folder='usr/sbin')
         self.programs('update-grub', 'grub-mkconfig', 'grub2-mkconfig', 'update-initramfs', 'mkinitcpio', 'dracut')

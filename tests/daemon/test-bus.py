@@ -81,7 +81,7 @@ class Daemon(Machine):
 
     def test_activation(self):
         "D-Bus starts the unit through the link that enabling makes."
-        with open(os.path.join(TOP, 'src/daemon/org.uasd1.service')) as activation, open(os.path.join(TOP, 'systemd/uasd.service')) as unit:
+        with open(os.path.join(TOP, 'src/daemon/org.uasd1.service')) as activation, open(os.path.join(TOP, 'systemd/uasd.service.in')) as unit:
             [started] = [line.split('=')[1] for line in activation if line.startswith('SystemdService=')]
             self.assertIn(started, [line.split('=')[1] for line in unit if line.startswith('Alias=')])
 

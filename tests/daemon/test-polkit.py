@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def limit_of_unit():
     """The most files that uasd.service may have open; without a line of its own what systemd gives it."""
-    with open(os.path.join(HERE, '../../systemd/uasd.service')) as f:
+    with open(os.path.join(HERE, '../../systemd/uasd.service.in')) as f:
         lines = dict(line.rstrip('\n').split('=', 1) for line in f if '=' in line)
     return int(lines.get('LimitNOFILE', 1024))
 

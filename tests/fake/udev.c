@@ -122,7 +122,7 @@ static void runs_rules(struct fake_event *e, uint64_t from)
                         n->held = rule_holds(&fake->usb[u]);
 }
 
-/* A partition without a mark inherits the answer (udev/59-uasd-hold.rules). */
+/* A partition without a mark inherits the answer (udev/59-uasd-hold.rules.in). */
 static bool asks_helper(const struct fake_event *e)
 {
         return whole(e) || tree_exists("run/" RUN_HOLD "/%s", e->interface);

@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../ctl'))
 import privatebus  # noqa: E402
 from patience import patience  # noqa: E402
-from tree import Tree  # noqa: E402
+from tree import LIBEXEC, Tree  # noqa: E402
 
 HOLD, DECIDE, PID1, GENERATOR, FAKE_PID1 = map(os.path.abspath, sys.argv[1:6])
 USB = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1'
@@ -52,9 +52,9 @@ class Programs(unittest.TestCase):
         os.symlink(DROPIN, self.tree.path('run/systemd/generator/uasd-hold'))
         os.makedirs(self.tree.path('run/systemd/system'))
         self.tree.write('dev/kmsg', '')
-        os.makedirs(self.tree.path('usr/lib/uasd'), exist_ok=True)
-        os.symlink(DECIDE, self.tree.path('usr/lib/uasd/uasd-hold-decide'))
-        os.symlink(PID1, self.tree.path('usr/lib/uasd/uasd-pid1'))
+        os.makedirs(self.tree.path(LIBEXEC), exist_ok=True)
+        os.symlink(DECIDE, self.tree.path(LIBEXEC + '/uasd-hold-decide'))
+        os.symlink(PID1, self.tree.path(LIBEXEC + '/uasd-pid1'))
         self.tree.write('limits', '')
         self.env = dict(os.environ, TREE=self.tree.top, LC_ALL='C')
 
@@ -186,23 +186,23 @@ class Programs(unittest.TestCase):
     def test_no_timer(self):
         "The program that arms the timer is missing or fails: no hold."
         self.pid1('state running', 'answer')
-        os.unlink(self.tree.path('usr/lib/uasd/uasd-pid1'))
+        os.unlink(self.tree.path(LIBEXEC + '/uasd-pid1'))
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
-        os.symlink('/bin/false', self.tree.path('usr/lib/uasd/uasd-pid1'))
+        os.symlink('/bin/false', self.tree.path(LIBEXEC + '/uasd-pid1'))
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/hold/2-1:1.0')))
 
     def test_no_decision(self):
         "The program that decides is missing: no hold, the rest of the answer comes, and the other verbs fail."
         self.pid1('state running', 'answer')
-        os.unlink(self.tree.path('usr/lib/uasd/uasd-hold-decide'))
+        os.unlink(self.tree.path(LIBEXEC + '/uasd-hold-decide'))
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
-        self.assertIn('Cannot run /usr/lib/uasd/uasd-hold-decide: ', self.run_hold('let-go', code=1).stderr)
+        self.assertIn('Cannot run /%s/uasd-hold-decide: ' % LIBEXEC, self.run_hold('let-go', code=1).stderr)
 
     def test_switch_is_awaited(self):
         "A switch has just moved the disk: the program that waits for its end is asked. Without it the rest of the answer comes at once."
         self.tree.write('run/uasd/switch/2-1:1.0', 'PID=%d\nAWAIT=1\n' % os.getpid())
-        decide = self.tree.path('usr/lib/uasd/uasd-hold-decide')
+        decide = self.tree.path(LIBEXEC + '/uasd-hold-decide')
         os.unlink(decide)
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
         with open(decide, 'w') as file:
@@ -306,7 +306,7 @@ class Programs(unittest.TestCase):
 
     def test_stopped(self):
         "The kernel kills the helper also while a signal has stopped it."
-        timer = 'usr/lib/uasd/uasd-pid1'
+        timer = LIBEXEC + '/uasd-pid1'
         os.unlink(self.tree.path(timer))
         self.tree.write(timer, '#!/bin/sh\nkill -STOP $PPID\n')
         os.chmod(self.tree.path(timer), 0o755)
@@ -351,15 +351,15 @@ class Programs(unittest.TestCase):
 
     def test_mounting(self):
         "All events of udev are waited for only if a disk was moved: a slow device does not delay any other boot."
-        with open(os.path.join(HERE, '../../packaging/initramfs/run')) as file:
-            self.tree.write('run-script', file.read().replace('/usr/lib/uasd', self.tree.path('usr/lib/uasd')))
+        with open(os.path.join(HERE, '../../packaging/initramfs/run.in')) as file:
+            self.tree.write('run-script', file.read().replace('@pkglibexecdir@', self.tree.path(LIBEXEC)))
         for shell in ['dash'], ['bash', '--posix'], ['busybox', 'sh']:
             if not shutil.which(shell[0]):
                 continue
             for moved in True, False:
                 with self.subTest(shell=shell, moved=moved):
                     self.tree.write('said', '')
-                    for program, status in ('usr/lib/uasd/uasd-hold', not moved), ('bin/udevadm', True):
+                    for program, status in (LIBEXEC + '/uasd-hold', not moved), ('bin/udevadm', True):
                         self.tree.write(program, '#!/bin/sh\necho ${0##*/} $* >>%s\nexit %d\n' % (self.tree.path('said'), status))
                         os.chmod(self.tree.path(program), 0o755)
                     p = subprocess.run([*shell, self.tree.path('run-script'), 'mounting'], capture_output=True, text=True, timeout=patience(),
@@ -410,7 +410,7 @@ class Programs(unittest.TestCase):
         """A disk that has passed its trial, in an initramfs. A script with these lines plays uasd-switch."""
         self.tree.write('etc/uasd/initramfs', '')
         self.tree.write('etc/uasd/history', PASSED)
-        for program, more in ('usr/lib/uasd/uasd-switch', lines), ('sbin/modprobe', ()):
+        for program, more in (LIBEXEC + '/uasd-switch', lines), ('sbin/modprobe', ()):
             self.tree.write(program, '\n'.join(['#!/bin/sh', 'echo "${0##*/} $*" >>"$TREE/calls"', *more, '']))
             os.chmod(self.tree.path(program), 0o755)
 
