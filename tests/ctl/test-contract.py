@@ -576,4 +576,4 @@ for links in "$TREE/sys/block" "$TREE/sys/class/block"; do rm "$links/sda"; ln -
 
 
 if __name__ == '__main__':
-    main(without_root="other users are root's to be", programs=3)
+    main(needs_root="other users are root's to be", programs=3)

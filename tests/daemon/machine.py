@@ -28,6 +28,7 @@ INTERFACE = BUS + '/2-1/2-1:1.0'  # of the one disk
 XML = os.path.join(TOP, 'src/daemon/org.uasd1.xml')
 SKIPPED = 77
 WARNING = 4  # the priority in the journal
+HELLO = b'\0AUTH EXTERNAL %s\r\n' % str(os.geteuid()).encode().hex().encode()  # to the private socket
 
 with open(os.path.join(TOP, 'src/common/names.h')) as names:
     NAMES = names.read()
@@ -295,9 +296,10 @@ class Machine(unittest.TestCase):
             pass
 
 
-def main(without_root='polkit asks nobody here: root alone may switch', programs=2):
-    """Runs the tests of the program. programs: number of arguments that are not for unittest."""
-    if os.geteuid() != 0:
-        print(without_root)
+def main(needs_root=None, programs=2):
+    """Runs the tests of the program. needs_root: why an ordinary user cannot run them. programs: number of arguments that are not for
+    unittest."""
+    if needs_root and os.geteuid() != 0:
+        print(needs_root)
         sys.exit(SKIPPED)
     unittest.main(argv=sys.argv[:1] + sys.argv[1 + programs:], verbosity=2)

@@ -468,4 +468,4 @@ class Lease(Machine):
 
 
 if __name__ == '__main__':
-    main(without_root='the private socket lets root alone in')
+    main()

@@ -174,4 +174,4 @@ class Polkit(Machine):
 
 
 if __name__ == '__main__':
-    main(without_root="other users are root's to be", programs=3)
+    main(needs_root="other users are root's to be", programs=3)

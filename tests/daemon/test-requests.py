@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 
-from machine import INTERFACE, Machine, main, patience, until
+from machine import HELLO, INTERFACE, Machine, main, patience, until
 from tree import BOOT
 
 SCSI = INTERFACE + '/host3/target3:0:0/3:0:0:0'
@@ -450,7 +450,7 @@ class Requests(Machine):
             self.addCleanup(client.close)
             client.settimeout(patience())
             client.connect(self.tree.path('run/uasd/private'))
-            client.sendall(b'\0AUTH EXTERNAL 30\r\n')
+            client.sendall(HELLO)
             self.assertRegex(client.recv(4096), b'^OK ')
             clients.append(client)
 
@@ -460,7 +460,7 @@ class Requests(Machine):
             client.settimeout(patience())
             client.connect(self.tree.path('run/uasd/private'))
             try:
-                client.sendall(b'\0AUTH EXTERNAL 30\r\n')
+                client.sendall(HELLO)
                 return client.recv(4096)
             except OSError:
                 return b''

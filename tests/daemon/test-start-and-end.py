@@ -11,7 +11,7 @@ import struct
 import subprocess
 import termios
 
-from machine import UASD, Machine, main, patience, privatebus, until
+from machine import HELLO, UASD, Machine, main, patience, privatebus, until
 
 SEVERAL = 8000
 
@@ -94,7 +94,7 @@ class Stop(Machine):
         client = socket.socket(socket.AF_UNIX)
         self.addCleanup(client.close)
         until(lambda: client.connect_ex(self.tree.path('run/uasd/private')) == 0, 'it listens')
-        client.sendall(b'\0AUTH EXTERNAL 30\r\n')
+        client.sendall(HELLO)
         self.assertRegex(client.recv(4096), b'^OK ')
         client.sendall(b'BEGIN\r\n' + b''.join(call(i + 1) for i in range(SEVERAL)))
         seen = []

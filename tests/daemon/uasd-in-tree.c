@@ -2,10 +2,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <systemd/sd-bus.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -21,7 +24,8 @@
  * [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
  * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each
  * quick look for users. With a file "no-uevents" the kernel gives no events, with a file "no-fork"
- * uasd gets no child. logind's "run/systemd/seats" is that of the folder.
+ * uasd gets no child. logind's "run/systemd/seats" is that of the folder. The user who runs the
+ * test is root for uasd, on the bus and at the private socket.
  *
  * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
@@ -181,6 +185,75 @@ int __wrap_sd_seat_get_active(const char *seat, char **session, uid_t *uid)
         n = fscanf(f, "ACTIVE_UID=%u", uid);
         (void) fclose(f);
         return n == 1 ? 0 : -ENODATA;
+}
+
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+        int r = __real_getsockopt(fd, level, name, value, size);
+        struct ucred *peer = value;
+
+        if (r >= 0 && name == SO_PEERCRED && peer->uid == geteuid())
+                peer->uid = 0;
+        return r;
+}
+
+/* src/daemon/bus/polkit.c, while it gets the answer of the bus */
+static sd_bus_message_handler_t user_asked;
+static bool user_answered;
+
+static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+        int r;
+
+        user_answered = true;
+        r = user_asked(reply, data, error);
+        user_answered = false;
+        return r;
+}
+
+int __wrap_sd_bus_call_method_async(sd_bus *bus, sd_bus_slot **slot, const char *to,
+                                    const char *path, const char *interface, const char *member,
+                                    sd_bus_message_handler_t callback, void *data,
+                                    const char *types, ...);
+int __wrap_sd_bus_call_method_async(sd_bus *bus, sd_bus_slot **slot, const char *to,
+                                    const char *path, const char *interface, const char *member,
+                                    sd_bus_message_handler_t callback, void *data,
+                                    const char *types, ...)
+{
+        va_list values;
+        int r;
+
+        if (streq(member, "GetConnectionUnixUser")) {
+                user_asked = callback;
+                callback = on_user;
+        }
+        va_start(values, types);
+        r = sd_bus_call_method_asyncv(bus, slot, to, path, interface, member, callback, data, types,
+                                      values);
+        va_end(values);
+        return r;
+}
+
+int __wrap_sd_bus_message_read(sd_bus_message *m, const char *types, ...);
+int __wrap_sd_bus_message_read(sd_bus_message *m, const char *types, ...)
+{
+        va_list values, again;
+        int r;
+
+        va_start(values, types);
+        va_copy(again, values);
+        r = sd_bus_message_readv(m, types, values);
+        if (r > 0 && user_answered) {
+                uint32_t *uid = va_arg(again, uint32_t *);
+
+                if (*uid == geteuid())
+                        *uid = 0;
+        }
+        va_end(again);
+        va_end(values);
+        return r;
 }
 
 /* As systemd does for the stderr of a service. */
