@@ -197,8 +197,24 @@ class LeftOut(unittest.TestCase):
             report.case("skip", "unit/y:test_a", 0, note="guests need root")
             with mock.patch.object(check.os, "_exit"):
                 report.close()
-        self.assertEqual(said(close).splitlines()[-3:], ["left out: vm, unit/y:test_a: guests need root",
+        self.assertEqual(said(close).splitlines()[-4:], ["time: 0 s", "left out: vm, unit/y:test_a: guests need root",
                                                          "left out: fresh/bookworm: bare roots need root", "1 passed, 0 failed, 3 skipped"])
+
+    def test_times(self):
+        "The slice of the full tier has a limit of its own, and its time is not that of the default tier."
+        report = check.Report()
+        for name, processor in (("build/gcc", 100), ("tests", 40), ("tests", 5)):
+            report.used(name, processor)
+        with mock.patch.object(report, "seconds", lambda: 2000):
+            self.assertEqual(report.times(), "time: 2000 s; processor seconds: 145 (build/gcc 100, tests 45)")
+            report.slice_start = 1200
+            self.assertTrue(report.times().startswith("time: 1200 s, and 800 s for the slice of tier full; "))
+
+    def test_counted(self):
+        "A command with its output, its status and the time of its children."
+        status, text, processor = check.counted(["sh", "-c", "i=0; (while [ $i -lt 20000 ]; do i=$((i + 1)); done); echo x$A; exit 3"], {"A": "y"})
+        self.assertEqual((status, text), (3, "xy\n"))
+        self.assertGreater(processor, 0)
 
     def test_missing(self):
         "Without root a step whose program is missing is left out; as root it fails."
