@@ -43,14 +43,6 @@ static enum state derive_state(const struct roots *roots, const struct disk *d)
         return state_derive(d, &s);
 }
 
-static void view_describe(struct view *v)
-{
-        (void) disk_reason(&v->disk, v->reason, sizeof(v->reason));
-        (void) disk_history(&v->disk, v->history, sizeof(v->history));
-        (void) disk_diagnosis(&v->disk, v->diagnosis, sizeof(v->diagnosis));
-        (void) copy_string(v->reason_id, sizeof(v->reason_id), disk_reason_id(&v->disk));
-}
-
 static void read_one(const struct roots *roots, const struct config *c, const char *interface,
                      struct views *views)
 {

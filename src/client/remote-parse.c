@@ -6,53 +6,9 @@
 #include "common/util.h"
 
 /*
- * The properties of an interface, a row each. Unknown properties of a newer daemon are ignored. A
- * known property that cannot be parsed is an error, because an incomplete answer is useless.
+ * Unknown properties of a newer daemon are ignored. A known property that cannot be parsed is an
+ * error, because an incomplete answer is useless.
  */
-struct property {
-        const char *name, *contents;
-        int (*take)(const char *s, const struct property *p, void *to); /* for texts */
-        size_t offset, size;
-        int (*from_string)(const char *); /* for the names of an enum in core/types.h */
-        int otherwise;                    /* value of ""; negative: "" is not allowed */
-        int (*read)(sd_bus_message *m, struct disk *d); /* NULL for texts and numbers */
-};
-
-static int take_buffer(const char *s, const struct property *p, void *to)
-{
-        (void) copy_string((char *) to + p->offset, p->size, s);
-        return 0;
-}
-
-static enum driver driver_named(const char *s)
-{
-        if (isempty(s))
-                return DRIVER_NONE;
-        if (streq(s, DRIVER_NAME_UAS))
-                return DRIVER_UAS;
-        if (streq(s, DRIVER_NAME_BOT))
-                return DRIVER_USB_STORAGE;
-        return DRIVER_OTHER;
-}
-
-static int take_driver(const char *s, const struct property *p, void *to)
-{
-        struct facts *f = &((struct view *) to)->disk.facts;
-
-        (void) copy_string(f->driver_name, sizeof(f->driver_name), s);
-        f->driver = driver_named(s);
-        return 0;
-}
-
-static int take_enum(const char *s, const struct property *p, void *to)
-{
-        int word = isempty(s) ? p->otherwise : p->from_string(s);
-
-        if (word < 0)
-                return -EBADMSG;
-        memcpy((char *) to + p->offset, &word, p->size);
-        return 0;
-}
 
 static int read_capable(sd_bus_message *m, struct disk *d)
 {
@@ -139,78 +95,44 @@ static int read_outcome(sd_bus_message *m, struct disk *d)
         return 0;
 }
 
-#define AT(field) offsetof(struct view, field), sizeof(((struct view *) NULL)->field)
-
-static const struct property properties[] = {
-        {"Id", "s", take_buffer, AT(disk.facts.interface)},
-        {"VendorId", "q", NULL, AT(disk.facts.vid)},
-        {"ProductId", "q", NULL, AT(disk.facts.pid)},
-        {"Revision", "q", NULL, AT(disk.facts.bcd)},
-        {"Manufacturer", "s", take_buffer, AT(disk.facts.manufacturer)},
-        {"Product", "s", take_buffer, AT(disk.facts.product)},
-        {"Serial", "s", take_buffer, AT(disk.facts.serial)},
-        {"SpeedMbps", "u", NULL, AT(disk.facts.speed_mbps)},
-        {"MaxSpeedMbps", "u", NULL, AT(disk.facts.max_speed_mbps)},
-        {"UsbVersion", "s", take_buffer, AT(disk.facts.usb_version)},
-        {"Driver", "s", take_driver},
-        {"Capable", "b", .read = read_capable},
-        {"Policy", "s", take_enum, AT(disk.facts.policy), policy_from_string, -EINVAL},
-        {"Target", "s", take_enum, AT(disk.decision.target), driver_from_string, DRIVER_NONE},
-        {"State", "s", take_enum, AT(disk.state), state_from_string, -EINVAL},
-        {"Reason", "s", take_buffer, AT(reason)},
-        {"ReasonId", "s", take_buffer, AT(reason_id)},
-        {"Verdict", "s", take_enum, AT(disk.facts.verdict), verdict_from_string, -EINVAL},
-        {"History", "s", take_buffer, AT(history)},
-        {"Diagnosis", "s", take_buffer, AT(diagnosis)},
-        {"Host", "s", take_buffer, AT(disk.host)},
-        {"Disks", "a(sut)", .read = read_luns},
-        {"Busy", "a(sssssus)", .read = read_busy},
-        {"Outcome", "(iss)", .read = read_outcome},
-        {"Lease", "s", take_buffer, AT(disk.lease)},
-        {},
-};
-
-static const struct property job_properties[] = {
-        {"Disk", "s", take_buffer, offsetof(struct job_step, disk), INTERFACE_NAME_MAX},
-        {"State", "s", take_buffer, offsetof(struct job_step, state), JOB_WORD_MAX},
-        {"Step", "s", take_buffer, offsetof(struct job_step, step), JOB_WORD_MAX},
-        {},
-};
-
-static const struct property *property_find(const struct property *table, const char *name)
+static int read_value(sd_bus_message *m, const struct disk_property *p, struct view *v)
 {
-        while (table->name && !streq(table->name, name))
-                table++;
-        return table->name ? table : NULL;
-}
-
-static int read_value(sd_bus_message *m, const struct property *p, void *to)
-{
-        const char *s;
+        const char type = *property_types[p->kind], *text;
         int r;
 
-        if (p->read)
-                return p->read(m, &((struct view *) to)->disk);
-        if (!p->take)
-                return sd_bus_message_read_basic(m, *p->contents, (char *) to + p->offset);
-        r = sd_bus_message_read_basic(m, *p->contents, &s);
+        switch (p->kind) {
+        case PROPERTY_HEX:
+        case PROPERTY_NUMBER:
+                return sd_bus_message_read_basic(m, type, (char *) v + p->offset);
+        case PROPERTY_CAPABLE:
+                return read_capable(m, &v->disk);
+        case PROPERTY_LUNS:
+                return read_luns(m, &v->disk);
+        case PROPERTY_USERS:
+                return read_busy(m, &v->disk);
+        case PROPERTY_OUTCOME:
+                return read_outcome(m, &v->disk);
+        case PROPERTY_TEXT:
+        case _PROPERTY_KIND_MAX:
+                break;
+        }
+        r = sd_bus_message_read_basic(m, type, &text);
         if (r < 0)
                 return r;
-        return p->take(s, p, to);
+        return disk_property_take(p, v, text);
 }
 
-static int read_property(sd_bus_message *m, const struct property *table, void *to)
-{
-        const struct property *p;
-        const char *name;
-        int r = sd_bus_message_read_basic(m, 's', &name);
+/* Reads a property of this name, a variant. */
+typedef int property_fn(sd_bus_message *m, const char *name, void *to);
 
-        if (r < 0)
-                return r;
-        p = property_find(table, name);
+static int read_disk_property(sd_bus_message *m, const char *name, void *to)
+{
+        const struct disk_property *p = disk_property_find(name);
+        int r;
+
         if (!p)
                 return sd_bus_message_skip(m, "v");
-        r = sd_bus_message_enter_container(m, 'v', p->contents);
+        r = sd_bus_message_enter_container(m, 'v', property_types[p->kind]);
         if (r < 0)
                 return r;
         r = read_value(m, p, to);
@@ -219,14 +141,42 @@ static int read_property(sd_bus_message *m, const struct property *table, void *
         return sd_bus_message_exit_container(m);
 }
 
-static int read_properties(sd_bus_message *m, const struct property *table, void *to)
+static int read_text(sd_bus_message *m, char *ret, size_t size)
 {
+        const char *text;
+        int r = sd_bus_message_read(m, "v", "s", &text);
+
+        if (r < 0)
+                return r;
+        (void) copy_string(ret, size, text);
+        return 0;
+}
+
+static int read_job_property(sd_bus_message *m, const char *name, void *to)
+{
+        struct job_step *s = to;
+
+        if (streq(name, "Disk"))
+                return read_text(m, s->disk, sizeof(s->disk));
+        if (streq(name, "State"))
+                return read_text(m, s->state, sizeof(s->state));
+        if (streq(name, "Step"))
+                return read_text(m, s->step, sizeof(s->step));
+        return sd_bus_message_skip(m, "v");
+}
+
+static int read_properties(sd_bus_message *m, property_fn *read, void *to)
+{
+        const char *name;
         int r = sd_bus_message_enter_container(m, 'a', "{sv}");
 
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
-                r = read_property(m, table, to);
+                r = sd_bus_message_read_basic(m, 's', &name);
+                if (r < 0)
+                        return r;
+                r = read(m, name, to);
                 if (r < 0)
                         return r;
                 r = sd_bus_message_exit_container(m);
@@ -255,7 +205,7 @@ static int read_object(sd_bus_message *m, struct view *v)
                 if (r < 0)
                         return r;
                 if (!found && streq(interface, UASD_BUS_DISK)) {
-                        r = read_properties(m, properties, v);
+                        r = read_properties(m, read_disk_property, v);
                         found = true;
                 } else
                         r = sd_bus_message_skip(m, "a{sv}");
@@ -273,28 +223,36 @@ static int read_object(sd_bus_message *m, struct view *v)
         return found;
 }
 
+static enum driver driver_named(const char *s)
+{
+        if (isempty(s))
+                return DRIVER_NONE;
+        if (streq(s, DRIVER_NAME_UAS))
+                return DRIVER_UAS;
+        if (streq(s, DRIVER_NAME_BOT))
+                return DRIVER_USB_STORAGE;
+        return DRIVER_OTHER;
+}
+
 static int view_finish(struct view *v)
 {
         struct facts *f = &v->disk.facts;
 
         if (!f->interface[0])
                 return -EBADMSG;
+        f->driver = driver_named(f->driver_name);
         (void) copy_string(f->port, sizeof(f->port), f->interface);
         f->port[strcspn(f->port, ":")] = '\0';
         return 0;
 }
 
-/* In the order of UASD_BUS_BRIEF. */
-static const char *const brief[] = {
-        "Id",           "Disks",   "SpeedMbps", "MaxSpeedMbps", "Driver",  "State",
-        "Manufacturer", "Product", "ReasonId",  "Target",       "Verdict", "Diagnosis",
-};
-
 static int read_brief(sd_bus_message *m, struct view *v)
 {
-        for (size_t i = 0; i < ELEMENTSOF(brief); i++) {
-                int r = read_value(m, property_find(properties, brief[i]), v);
+        for (size_t i = 0; i < n_disk_properties; i++) {
+                int r = 0;
 
+                if (disk_properties[i].flags & PROPERTY_BRIEF)
+                        r = read_value(m, &disk_properties[i], v);
                 if (r < 0)
                         return r;
         }
@@ -335,7 +293,7 @@ int remote_parse(sd_bus_message *m, struct views *ret)
 
 int remote_parse_brief(sd_bus_message *m, struct views *ret)
 {
-        return views_parse(m, "(" UASD_BUS_BRIEF ")", 'r', UASD_BUS_BRIEF, read_brief, ret);
+        return views_parse(m, "(" PROPERTIES_BRIEF ")", 'r', PROPERTIES_BRIEF, read_brief, ret);
 }
 
 int remote_parse_added(sd_bus_message *m, struct view *ret)
@@ -353,7 +311,7 @@ int remote_parse_added(sd_bus_message *m, struct view *ret)
 
 int remote_parse_changed(sd_bus_message *m, struct view *v)
 {
-        int r = read_properties(m, properties, v);
+        int r = read_properties(m, read_disk_property, v);
 
         if (r < 0)
                 return r;
@@ -362,5 +320,5 @@ int remote_parse_changed(sd_bus_message *m, struct view *v)
 
 int remote_parse_step(sd_bus_message *m, struct job_step *ret)
 {
-        return read_properties(m, job_properties, ret);
+        return read_properties(m, read_job_property, ret);
 }

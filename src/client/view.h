@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/disk.h"
-
-/* A disk for output: the data from the daemon or kernel, and the daemon's texts. */
-struct view {
-        struct disk disk;
-        char history[400];   /* a clause, or "" */
-        char diagnosis[320]; /* a sentence, or "" */
-        char reason[2048];   /* a sentence */
-        char reason_id[64];  /* a stable word */
-        int users_error;     /* 0, or -errno: the users could not be found */
-};
+#include "core/property.h"
 
 struct views {
         struct view *list;

@@ -11,7 +11,6 @@
 #define UASD_BUS_JOB "org.uasd1.Job"
 /* prefix of a UUID in Busy, for a holder that is not a block device */
 #define HOLDER_BTRFS "btrfs "
-#define UASD_BUS_BRIEF "sa(sut)uussssssss" /* a disk in the answer of ListDisks */
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
 #define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
 #define UASD_BUS_ERROR_REFUSED "org.uasd1.Error.Refused"

@@ -233,7 +233,7 @@ static char *decision_sentence(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
-char *disk_reason(const struct disk *d, char *ret, size_t size)
+const char *disk_reason(const struct disk *d, char *ret, size_t size)
 {
         const char *target = driver_to_string(d->decision.target);
         char names[256], cancelled[160], unattended[80] = "", why[2 * HISTORY_TEXT_MAX],
@@ -310,7 +310,7 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
-char *disk_history(const struct disk *d, char *ret, size_t size)
+const char *disk_history(const struct disk *d, char *ret, size_t size)
 {
         const struct facts *f = &d->facts;
 
@@ -338,7 +338,7 @@ char *disk_history(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
-char *disk_diagnosis(const struct disk *d, char *ret, size_t size)
+const char *disk_diagnosis(const struct disk *d, char *ret, size_t size)
 {
         const struct facts *f = &d->facts;
 

@@ -142,7 +142,7 @@ bool disk_went_wrong(const struct disk *d);
  * why ("Waits for uas until nothing uses it: /mnt/usb (sda1)."). Names in it are made harmless.
  * Returns ret.
  */
-char *disk_reason(const struct disk *d, char *ret, size_t size);
+const char *disk_reason(const struct disk *d, char *ret, size_t size);
 /* Returns true if a volume or an array is between disk and user: it keeps the disk busy after the
  * user has ended. */
 bool user_is_stacked(const struct disk *d, const struct user *u);
@@ -156,12 +156,12 @@ bool disk_serves_system(const struct disk *d);
 char *disk_system_remedy(const struct disk *d, char *ret, size_t size);
 /* Writes the record of the disk as a clause: "distrusted: ...", "on trial", "passed its trial", or
  * "". Returns ret. */
-char *disk_history(const struct disk *d, char *ret, size_t size);
+const char *disk_history(const struct disk *d, char *ret, size_t size);
 /*
  * Writes what is to blame for its trouble on usb-storage: "Not uas: disk, cable, power or port.
  * Under usb-storage: it had to be reset.", or "" without trouble. Returns ret.
  */
-char *disk_diagnosis(const struct disk *d, char *ret, size_t size);
+const char *disk_diagnosis(const struct disk *d, char *ret, size_t size);
 /* Returns the stable word for the reason (`reason_id`). */
 const char *disk_reason_id(const struct disk *d);
 

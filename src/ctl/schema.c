@@ -46,35 +46,53 @@ static json_object *json_users(const struct disk *d)
         return list;
 }
 
+static json_object *json_outcome(const struct outcome *o)
+{
+        return json_make({"code", new_int(o->code)}, {"step", new_string_or_null(o->step)},
+                         {"text", new_string(o->text)});
+}
+
+/* NULL is null. */
+static json_object *json_property(const struct disk_property *p, const struct view *v)
+{
+        const void *at = (const char *) v + p->offset;
+        bool nullable = p->flags & PROPERTY_NULLABLE;
+        const char *text = at;
+        unsigned number;
+
+        switch (p->kind) {
+        case PROPERTY_HEX:
+                return new_hex(*(const uint16_t *) at);
+        case PROPERTY_NUMBER:
+                number = *(const unsigned *) at;
+                return number || !nullable ? new_int(number) : NULL;
+        case PROPERTY_CAPABLE:
+                return new_bool(view_capable(v));
+        case PROPERTY_LUNS:
+                return json_luns(&v->disk);
+        case PROPERTY_USERS:
+                return json_users(&v->disk);
+        case PROPERTY_OUTCOME:
+                return json_outcome(&v->disk.outcome);
+        case PROPERTY_TEXT:
+        case _PROPERTY_KIND_MAX:
+                break;
+        }
+        if (p->from_string)
+                text = p->say(&v->disk, NULL, 0);
+        return nullable ? new_string_or_null(text) : new_string(text);
+}
+
 json_object *json_disk(const struct view *v)
 {
-        const struct facts *f = &v->disk.facts;
-        const struct disk *d = &v->disk;
-        json_object *o = json_make(
-                {"id", new_string(f->interface)}, {"interface", new_string(f->interface)},
-                {"vendor_id", new_hex(f->vid)}, {"product_id", new_hex(f->pid)},
-                {"revision", new_hex(f->bcd)}, {"manufacturer", new_string(f->manufacturer)},
-                {"product", new_string(f->product)}, {"serial", new_string(f->serial)},
-                {"speed_mbps", new_int(f->speed_mbps)},
-                {"max_speed_mbps", f->max_speed_mbps ? new_int(f->max_speed_mbps) : NULL},
-                {"usb_version", new_string(f->usb_version)},
-                {"driver", new_string_or_null(view_driver(v))},
-                {"capable", new_bool(view_capable(v))},
-                {"policy", new_string(policy_to_string(f->policy))},
-                {"target", new_string_or_null(view_target(v))},
-                {"state", new_string(state_to_string(d->state))}, {"reason", new_string(v->reason)},
-                {"reason_id", new_string(v->reason_id)},
-                {"verdict", new_string(verdict_to_string(f->verdict))},
-                {"history", new_string_or_null(v->history)},
-                {"diagnosis", new_string_or_null(v->diagnosis)},
-                {"host", new_string_or_null(d->host)}, {"lease", new_string_or_null(d->lease)},
-                {"disks", json_luns(d)}, {"busy", json_users(d)});
+        json_object *o = json_new();
 
-        if (d->outcome.code >= 0)
-                put(o, "outcome",
-                    json_make({"code", new_int(d->outcome.code)},
-                              {"step", new_string_or_null(d->outcome.step)},
-                              {"text", new_string(d->outcome.text)}));
+        for (size_t i = 0; i < n_disk_properties; i++) {
+                const struct disk_property *p = &disk_properties[i];
+
+                if (p->kind != PROPERTY_OUTCOME || v->disk.outcome.code >= 0)
+                        put(o, p->json, json_property(p, v));
+        }
         return o;
 }
 

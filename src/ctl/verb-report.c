@@ -87,9 +87,7 @@ static void redact_disk(struct serials *known, struct view *v)
         d->facts.distrust_date[0] = d->facts.distrust_kernel[0] = '\0';
         redact_string(&d->inhibited);
         redact_text(d->lease, sizeof(d->lease));
-        (void) disk_history(d, v->history, sizeof(v->history));
-        (void) disk_diagnosis(d, v->diagnosis, sizeof(v->diagnosis));
-        (void) disk_reason(d, v->reason, sizeof(v->reason));
+        view_describe(v);
 }
 
 /* The text of an ending names users of the disk. In a record the last part is such a text:

@@ -180,10 +180,9 @@ static void another_answer(void **state)
 
 static int append_brief(sd_bus_message *m, const char *id, const char *state)
 {
-        return sd_bus_message_append(m, "(" UASD_BUS_BRIEF ")", id, 2, "sdb", 0,
-                                     (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512, 480, 10000,
-                                     "uas", state, "Maker", "Disk", "verdict-bad", "usb-storage",
-                                     "bad", "");
+        return sd_bus_message_append(m, "(" PROPERTIES_BRIEF ")", id, "Maker", "Disk", 480, 10000,
+                                     "uas", "usb-storage", state, "verdict-bad", "bad", "", 2,
+                                     "sdb", 0, (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512);
 }
 
 static void brief(void **state)
@@ -193,7 +192,7 @@ static void brief(void **state)
         sd_bus_message *m = message_new(f->bus);
         const struct disk *d;
 
-        assert_true(sd_bus_message_open_container(m, 'a', "(" UASD_BUS_BRIEF ")") >= 0);
+        assert_true(sd_bus_message_open_container(m, 'a', "(" PROPERTIES_BRIEF ")") >= 0);
         assert_true(append_brief(m, "2-2:1.0", "settled") >= 0 &&
                     append_brief(m, "2-1:1.0", "waiting") >= 0);
         assert_true(sd_bus_message_close_container(m) >= 0);
@@ -228,7 +227,7 @@ static void brief_nonsense(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 m = message_new(f->bus);
-                assert_true(sd_bus_message_open_container(m, 'a', "(" UASD_BUS_BRIEF ")") >= 0);
+                assert_true(sd_bus_message_open_container(m, 'a', "(" PROPERTIES_BRIEF ")") >= 0);
                 assert_true(append_brief(m, rows[i][0], rows[i][1]) >= 0);
                 assert_true(sd_bus_message_close_container(m) >= 0);
                 assert_int_equal(parse_by(remote_parse_brief, m, &views), -EBADMSG);

@@ -50,8 +50,8 @@ class Daemon(Machine):
         self.both()
         p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'ListDisks')
         told = {one[0]: one for one in json.loads(p.stdout)['data'][0]}
-        names = 'Id', 'Disks', 'SpeedMbps', 'MaxSpeedMbps', 'Driver', 'State', 'Manufacturer', 'Product', 'ReasonId', 'Target', \
-                'Verdict', 'Diagnosis'
+        names = 'Id', 'Manufacturer', 'Product', 'SpeedMbps', 'MaxSpeedMbps', 'Driver', 'Target', 'State', 'ReasonId', 'Verdict', \
+                'Diagnosis', 'Disks'
         self.assertEqual(told, {disk['Id']: [disk[name] for name in names] for disk in self.managed_disks()})
         self.assertEqual(len(told), 2)
         brief, whole = (self.ctl('list', *more).stdout.splitlines() for more in ([], ['-o', '+HOST']))

@@ -1,85 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/bus/methods.h"
 
+#include <assert.h>
 #include <limits.h>
 
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "core/property.h"
 #include "daemon/feature/features.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
 
 /* ---- org.uasd1.Disk ---- */
 
-/* room: buffer for a text that must be formatted. Returns NULL for another property. */
-static const char *disk_text(struct entry *e, const char *property, char *room, size_t size)
+static int append_luns(sd_bus_message *reply, const struct disk *d)
 {
-        struct disk *d = &e->life.disk;
-        struct facts *f = &d->facts;
-        const struct {
-                const char *property, *text;
-                /* from the device: a backslash of its own differs from one that escapes */
-                bool foreign;
-        } texts[] = {
-                {"Id", f->interface},
-                {"Interface", f->interface},
-                {"Manufacturer", f->manufacturer, true},
-                {"Product", f->product, true},
-                {"Serial", f->serial, true},
-                {"UsbVersion", f->usb_version, true},
-                {"Driver", f->driver_name},
-                {"Policy", policy_to_string(f->policy)},
-                {"Target", driver_or_empty(d->decision.target)},
-                {"State", state_to_string(d->state)},
-                {"ReasonId", disk_reason_id(d)},
-                {"Verdict", verdict_to_string(f->verdict)},
-                {"Host", d->host},
-                {"Lease", d->lease},
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
-                if (streq(texts[i].property, property))
-                        return texts[i].foreign ? make_harmless(texts[i].text, room, size)
-                                                : texts[i].text;
-        if (streq(property, "Reason")) {
-                if (d->state == STATE_WAITING)
-                        users_cache_refresh(e);
-                return disk_reason(d, room, size);
-        }
-        if (streq(property, "Diagnosis"))
-                return disk_diagnosis(d, room, size);
-        if (!streq(property, "History"))
-                return NULL;
-        if (f->initramfs_old) /* the initramfs may have been rebuilt meanwhile */
-                f->initramfs_old = history_initramfs_old(&e->manager->roots, f);
-        return disk_history(d, room, size);
-}
-
-static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property,
-                    sd_bus_message *reply, void *data, sd_bus_error *error)
-{
-        char room[USB_STRING_MAX * 4];
-        const char *text = disk_text(data, property, room, sizeof(room));
-
-        if (!text)
-                return -EINVAL;
-        return bus_append_text(reply, text);
-}
-
-static int get_capable(sd_bus *bus, const char *path, const char *interface, const char *property,
-                       sd_bus_message *reply, void *data, sd_bus_error *error)
-{
-        const struct facts *f = &((struct entry *) data)->life.disk.facts;
-
-        return sd_bus_message_append(reply, "b", facts_offer_uas(f));
-}
-
-static int get_disks(sd_bus *bus, const char *path, const char *interface, const char *property,
-                     sd_bus_message *reply, void *data, sd_bus_error *error)
-{
-        const struct disk *d = &((struct entry *) data)->life.disk;
         int r = sd_bus_message_open_container(reply, 'a', "(sut)");
 
         if (r < 0)
@@ -109,10 +46,8 @@ static int append_user(sd_bus_message *reply, const struct user *u)
                 harmless_sentence(u->unit ?: "", unit, sizeof(unit)));
 }
 
-static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property,
-                    sd_bus_message *reply, void *data, sd_bus_error *error)
+static int append_users(sd_bus_message *reply, struct entry *e)
 {
-        struct entry *e = data;
         int r;
 
         users_cache_refresh(e);
@@ -127,72 +62,90 @@ static int get_busy(sd_bus *bus, const char *path, const char *interface, const 
         return sd_bus_message_close_container(reply);
 }
 
-static int get_outcome(sd_bus *bus, const char *path, const char *interface, const char *property,
-                       sd_bus_message *reply, void *data, sd_bus_error *error)
+/* Reads again what may have changed without an event. */
+static void sentence_refresh(const struct disk_property *p, struct entry *e)
 {
-        const struct disk *d = &((struct entry *) data)->life.disk;
-        char text[sizeof(d->outcome.text) * 4];
+        struct facts *f = &e->life.disk.facts;
 
-        return sd_bus_message_append(reply, "(iss)", d->last_code, d->outcome.step,
-                                     harmless_sentence(d->outcome.text, text, sizeof(text)));
+        if (p->say == disk_reason && e->life.disk.state == STATE_WAITING)
+                users_cache_refresh(e);
+        if (p->say == disk_history && f->initramfs_old) /* it may have been rebuilt meanwhile */
+                f->initramfs_old = history_initramfs_old(&e->manager->roots, f);
 }
 
-#define FACT(field) offsetof(struct entry, life.disk.facts.field)
+static int append_property(sd_bus_message *reply, const struct disk_property *p, struct entry *e)
+{
+        const struct disk *d = &e->life.disk;
+        const char *at = (const char *) d + p->offset; /* as in a view, which begins with a disk */
+        char room[USB_STRING_MAX * 4];
 
-static const sd_bus_vtable disk_vtable[] = {
-        SD_BUS_VTABLE_START(0),
-        SD_BUS_PROPERTY("Id", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Interface", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("VendorId", "q", NULL, FACT(vid), SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("ProductId", "q", NULL, FACT(pid), SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Revision", "q", NULL, FACT(bcd), SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Manufacturer", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Product", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Serial", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("SpeedMbps", "u", NULL, FACT(speed_mbps), SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("MaxSpeedMbps", "u", NULL, FACT(max_speed_mbps),
-                        SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("UsbVersion", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Driver", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Capable", "b", get_capable, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Policy", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Target", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("State", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Reason", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
-        SD_BUS_PROPERTY("ReasonId", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Verdict", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("History", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Diagnosis", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Host", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Disks", "a(sut)", get_disks, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Busy", "a(sssssus)", get_busy, 0, 0),
-        SD_BUS_PROPERTY("Outcome", "(iss)", get_outcome, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Lease", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_VTABLE_END,
-};
+        switch (p->kind) {
+        case PROPERTY_HEX:
+        case PROPERTY_NUMBER:
+                return sd_bus_message_append_basic(reply, *property_types[p->kind], at);
+        case PROPERTY_CAPABLE:
+                return sd_bus_message_append(reply, "b", facts_offer_uas(&d->facts));
+        case PROPERTY_LUNS:
+                return append_luns(reply, d);
+        case PROPERTY_USERS:
+                return append_users(reply, e);
+        case PROPERTY_OUTCOME:
+                return sd_bus_message_append(
+                        reply, "(iss)", d->last_code, d->outcome.step,
+                        harmless_sentence(d->outcome.text, room, sizeof(room)));
+        case PROPERTY_TEXT:
+        case _PROPERTY_KIND_MAX:
+                break;
+        }
+        sentence_refresh(p, e);
+        if (p->say)
+                return bus_append_text(reply, p->say(d, room, sizeof(room)));
+        if (p->flags & PROPERTY_FOREIGN)
+                return bus_append_text(reply, make_harmless(at, room, sizeof(room)));
+        return bus_append_text(reply, at);
+}
 
-/* In the order of UASD_BUS_BRIEF. */
+static int get_property(sd_bus *bus, const char *path, const char *interface, const char *property,
+                        sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+        return append_property(reply, disk_property_find(property), data);
+}
+
+#define DISK_VTABLE_MAX 64
+
+/* sd-bus keeps the pointer. */
+static const sd_bus_vtable *disk_vtable(void)
+{
+        static sd_bus_vtable vtable[DISK_VTABLE_MAX] = {SD_BUS_VTABLE_START(0)};
+
+        assert(n_disk_properties + 2 <= DISK_VTABLE_MAX);
+        for (size_t i = 0; i < n_disk_properties; i++) {
+                const struct disk_property *p = &disk_properties[i];
+                uint64_t change = SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE;
+
+                if (p->flags & PROPERTY_CONST)
+                        change = SD_BUS_VTABLE_PROPERTY_CONST;
+                if (p->flags & PROPERTY_INVALIDATES)
+                        change = SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION;
+                if (p->flags & PROPERTY_SILENT)
+                        change = 0;
+                vtable[i + 1] = (sd_bus_vtable) SD_BUS_PROPERTY(p->name, property_types[p->kind],
+                                                                get_property, 0, change);
+        }
+        vtable[n_disk_properties + 1] = (sd_bus_vtable) SD_BUS_VTABLE_END;
+        return vtable;
+}
+
 static int append_brief(sd_bus_message *reply, struct entry *e)
 {
-        static const char *const texts[] = {"Driver",   "State",  "Manufacturer", "Product",
-                                            "ReasonId", "Target", "Verdict",      "Diagnosis"};
-        const struct facts *f = &e->life.disk.facts;
-        int r;
+        int r = sd_bus_message_open_container(reply, 'r', PROPERTIES_BRIEF);
 
-        r = sd_bus_message_open_container(reply, 'r', UASD_BUS_BRIEF);
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(reply, "s", f->interface);
-        if (r < 0)
-                return r;
-        r = get_disks(NULL, NULL, UASD_BUS_DISK, "Disks", reply, e, NULL);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(reply, "uu", f->speed_mbps, f->max_speed_mbps);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
-                r = get_text(NULL, NULL, UASD_BUS_DISK, texts[i], reply, e, NULL);
+        for (size_t i = 0; i < n_disk_properties; i++) {
+                if (!(disk_properties[i].flags & PROPERTY_BRIEF))
+                        continue;
+                r = append_property(reply, &disk_properties[i], e);
                 if (r < 0)
                         return r;
         }
@@ -296,7 +249,7 @@ static int list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
         r = sd_bus_message_new_method_return(message, &reply);
         if (r < 0)
                 return r;
-        r = sd_bus_message_open_container(reply, 'a', "(" UASD_BUS_BRIEF ")");
+        r = sd_bus_message_open_container(reply, 'a', "(" PROPERTIES_BRIEF ")");
         if (r < 0)
                 return r;
         FOREACH_ENTRY (e, m) {
@@ -406,7 +359,7 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0,
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        METHOD("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(" UASD_BUS_BRIEF ")", disks),
+        METHOD("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(" PROPERTIES_BRIEF ")", disks),
                list_disks),
         METHOD("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options),
                SD_BUS_RESULT("o", job), bus_method),
@@ -470,7 +423,7 @@ int bus_objects_add(sd_bus *bus, struct manager *m)
         r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager_vtable, m);
         if (r < 0)
                 return r;
-        r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable,
+        r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable(),
                                        object_find_disk, m);
         if (r < 0)
                 return r;
