@@ -5,10 +5,11 @@
 
 #include "common/gettext.h"
 #include "common/names.h"
+#include "switch/appear.h"
+#include "switch/signals.h"
 #include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
-#include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 #include "sys/udev/udevdb.h"
 

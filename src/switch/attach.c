@@ -6,11 +6,16 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "switch/appear.h"
+#include "switch/attach.h"
+#include "switch/record.h"
+#include "switch/remove.h"
+#include "switch/signals.h"
 #include "switch/transaction.h"
+#include "switch/undo-claim.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/quirks.h"
-#include "sys/state/attachment.h"
 
 #define QUIRKS_BUDGET (10 * USEC_PER_SEC)
 #define BACK_BUDGET (30 * USEC_PER_SEC)

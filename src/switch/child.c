@@ -6,6 +6,8 @@
 #include <sys/prctl.h>
 
 #include "common/log.h"
+#include "switch/child.h"
+#include "switch/signals.h"
 #include "switch/transaction.h"
 #include "sys/state/switch-record.h"
 

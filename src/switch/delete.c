@@ -4,7 +4,8 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "common/names.h"
+#include "switch/quiesce.h"
+#include "switch/remove.h"
 #include "switch/transaction.h"
 #include "sys/io/sysfs.h"
 

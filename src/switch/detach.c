@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "switch/detach.h"
 #include "common/gettext.h"
+#include "switch/appear.h"
+#include "switch/attach.h"
+#include "switch/hold.h"
+#include "switch/record.h"
+#include "switch/remove.h"
+#include "switch/signals.h"
 #include "switch/transaction.h"
+#include "switch/trial.h"
 #include "sys/usb/usbdisk.h"
 
 /* The checks before the first change to a disk. The first change itself, if no program has seen the

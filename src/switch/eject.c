@@ -3,10 +3,15 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "switch/claim.h"
+#include "switch/quiesce.h"
+#include "switch/record.h"
+#include "switch/remove.h"
+#include "switch/report.h"
+#include "switch/signals.h"
+#include "switch/tasks.h"
 #include "switch/transaction.h"
 #include "sys/io/sysfs.h"
-#include "sys/state/attachment.h"
-#include "sys/state/switch-record.h"
 
 /*
  * Ejects a disk: no process uses it, each byte is on the medium, and the drive has stopped. Then

@@ -3,6 +3,9 @@
 #include <sys/param.h>
 
 #include "common/names.h"
+#include "switch/appear.h"
+#include "switch/hold.h"
+#include "switch/record.h"
 #include "switch/transaction.h"
 #include "sys/io/ask-pid1.h"
 #include "sys/io/boot.h"

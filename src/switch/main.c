@@ -6,8 +6,10 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "switch/report.h"
+#include "switch/signals.h"
+#include "switch/tasks.h"
 #include "switch/transaction.h"
-#include "sys/io/clock.h"
 #include "sys/state/conf.h"
 
 /* The task of this process. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "common/gettext.h"
+#include "switch/quiesce.h"
+#include "switch/report.h"
 #include "switch/transaction.h"
 #include "sys/block/claim.h"
 #include "sys/block/counts.h"
@@ -101,7 +102,7 @@ int look_for_strangers(struct transaction *t)
                        "in use: a program that cannot be named has the disk open");
 }
 
-int sync_nodes(struct transaction *t)
+static int sync_nodes(struct transaction *t)
 {
         char node[BLOCK_NAME_MAX] = "";
         int r = claim_sync(&t->claim, node);
@@ -114,7 +115,7 @@ int sync_nodes(struct transaction *t)
 }
 
 /* Repeats search and sync until no process has touched the disk meanwhile. */
-int undisturbed(struct transaction *t)
+static int undisturbed(struct transaction *t)
 {
         enum disturbance d;
         int r;
@@ -133,6 +134,15 @@ int undisturbed(struct transaction *t)
         if (claim_disturbed(&t->claim) != DISTURBANCE_NONE)
                 return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "a program keeps opening the disk");
         return 0;
+}
+
+int step_sync(struct transaction *t)
+{
+        int r = sync_nodes(t);
+
+        if (r < 0)
+                return r;
+        return undisturbed(t); /* the sync may have taken minutes */
 }
 
 int take_fingerprint(struct transaction *t)

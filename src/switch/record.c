@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include "common/names.h"
+#include "switch/record.h"
 #include "switch/transaction.h"
 #include "sys/io/statefile.h"
 #include "sys/state/attachment.h"

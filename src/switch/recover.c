@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "switch/attach.h"
+#include "switch/child.h"
+#include "switch/hold.h"
+#include "switch/record.h"
+#include "switch/tasks.h"
 #include "switch/transaction.h"
+#include "switch/trial.h"
+#include "switch/verify.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
+#include "sys/state/switch-record.h"
 #include "sys/usb/usbdisk.h"
 
 /*
@@ -79,4 +87,20 @@ int transaction_recover(struct transaction *t)
                 recover_disk(t);
         record_end(t);
         return 0;
+}
+
+void finish_earlier(struct transaction *t)
+{
+        struct transaction earlier = {.roots = t->roots,
+                                      .config = t->config,
+                                      .interface = t->interface,
+                                      .no_udev = t->no_udev,
+                                      .lock = -1,
+                                      .log = -1,
+                                      .claim = CLAIM_NULL};
+
+        if (!switch_recorded(&t->roots, t->interface))
+                return;
+        (void) transaction_recover(&earlier);
+        usb_disk_done(&earlier.disk);
 }

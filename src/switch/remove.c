@@ -4,7 +4,10 @@
 #include <poll.h>
 
 #include "common/names.h"
+#include "switch/record.h"
+#include "switch/remove.h"
 #include "switch/transaction.h"
+#include "switch/undo-claim.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 #include "sys/usb/usbdisk.h"

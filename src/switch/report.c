@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "switch/report.h"
 #include "switch/transaction.h"
 #include "sys/io/clock.h"
 

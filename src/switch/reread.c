@@ -6,7 +6,10 @@
 #include <sys/wait.h>
 
 #include "common/gettext.h"
+#include "switch/child.h"
+#include "switch/signals.h"
 #include "switch/transaction.h"
+#include "switch/verify.h"
 #include "sys/io/clock.h"
 
 /*

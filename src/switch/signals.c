@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "switch/report.h"
+#include "switch/signals.h"
 #include "switch/transaction.h"
 #include "sys/state/switch-record.h"
 

@@ -3,15 +3,24 @@
 #include <sys/param.h>
 
 #include "common/gettext.h"
-#include "common/log.h"
-#include "common/names.h"
+#include "switch/appear.h"
+#include "switch/attach.h"
+#include "switch/claim.h"
+#include "switch/detach.h"
+#include "switch/hold.h"
+#include "switch/quiesce.h"
+#include "switch/record.h"
+#include "switch/remove.h"
+#include "switch/report.h"
+#include "switch/signals.h"
+#include "switch/tasks.h"
 #include "switch/transaction.h"
+#include "switch/trial.h"
+#include "switch/verify.h"
 #include "sys/facts.h"
 #include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
 #include "sys/quirks/quirks.h"
-#include "sys/state/attachment.h"
-#include "sys/state/switch-record.h"
 #include "sys/usb/usbdisk.h"
 
 /* Budgets, usec. The spin-up of a large disk needs most time. */
@@ -87,62 +96,9 @@ static void undo_detach(struct transaction *t)
                 undo_trial(t);
 }
 
-/*
- * PID 1 is asked after the claim: the disk may have become free because the machine goes down. The
- * answer is read before the delete, so that the program that asks starts beside the sync. A held
- * disk had no user before, and during a boot PID 1 is slow: then it is not asked.
- */
-static void ask_whether_it_stops(struct transaction *t)
-{
-        if (t->pid1_error >= 0)
-                t->pid1_error = pid1_ask(PID1_ASK_STATE, NULL, &t->stopping);
-}
-
-int step_claim(struct transaction *t)
-{
-        char busy[BLOCK_NAME_MAX];
-        int r;
-
-        if (t->disk.n_luns == 0) /* it has no driver, or no longer one */
-                return 0;
-        r = look_for_users(t, false);
-        if (r < 0)
-                return r;
-        r = claim_online(t, step_deadline(t, LOCK_BUDGET), busy);
-        if (r == -EBUSY)
-                return refuse_claimed(t, busy);
-        if (r == -ETIMEDOUT)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a program keeps the lock on %s", busy);
-        if (r == -ESTALE)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "its media or partitions keep changing");
-        if (r == -EAGAIN)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r,
-                               "the kernel is still probing it: it has no block device yet");
-        if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s",
-                               busy[0] ? busy : t->interface, strerror(-r));
-        ask_whether_it_stops(t);
-        /* If the kernel itself counts no opens but ours, a search in /proc is not needed. */
-        if (t->claim.alone)
-                return 0;
-        r = look_for_users(t, true);
-        if (r < 0)
-                return r;
-        return look_for_strangers(t);
-}
-
 static void undo_claim(struct transaction *t)
 {
         claim_drop(&t->claim);
-}
-
-int step_sync(struct transaction *t)
-{
-        int r = sync_nodes(t);
-
-        if (r < 0)
-                return r;
-        return undisturbed(t); /* the sync may have taken minutes */
 }
 
 static const char *why_no_module(int error)
@@ -389,34 +345,6 @@ static const struct switch_step {
         {"release",     step_release,     NULL,         false},
         /* clang-format on */
 };
-
-/* First finishes a switch that was killed, since its record is about to be replaced. */
-void finish_earlier(struct transaction *t)
-{
-        struct transaction earlier = {.roots = t->roots,
-                                      .config = t->config,
-                                      .interface = t->interface,
-                                      .no_udev = t->no_udev,
-                                      .lock = -1,
-                                      .log = -1,
-                                      .claim = CLAIM_NULL};
-
-        if (!switch_recorded(&t->roots, t->interface))
-                return;
-        (void) transaction_recover(&earlier);
-        usb_disk_done(&earlier.disk);
-}
-
-void settle_unplugged(struct transaction *t)
-{
-        if (t->disk.facts.devnum == 0 || attachment_there(t))
-                return;
-        t->code = UASD_EXIT_NO_DISK;
-        (void) copy_string(t->text, sizeof(t->text), "the disk was unplugged");
-        (void) hold_release(&t->roots, &t->disk.facts);
-        (void) attachments_prune(&t->roots,
-                                 t->disk.facts.port); /* also the marks of that attachment */
-}
 
 /* Returns the result of the step. */
 static int step_run(struct transaction *t, const struct switch_step *step)

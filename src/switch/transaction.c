@@ -123,3 +123,14 @@ bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *re
                 }
         return false;
 }
+
+void settle_unplugged(struct transaction *t)
+{
+        if (t->disk.facts.devnum == 0 || attachment_there(t))
+                return;
+        t->code = UASD_EXIT_NO_DISK;
+        (void) copy_string(t->text, sizeof(t->text), "the disk was unplugged");
+        (void) hold_release(&t->roots, &t->disk.facts);
+        (void) attachments_prune(&t->roots,
+                                 t->disk.facts.port); /* also the marks of that attachment */
+}

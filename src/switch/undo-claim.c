@@ -6,10 +6,13 @@
 #include <sys/wait.h>
 
 #include "common/util.h"
+#include "switch/child.h"
+#include "switch/quiesce.h"
+#include "switch/signals.h"
 #include "switch/transaction.h"
+#include "switch/undo-claim.h"
 #include "sys/block/counts.h"
 #include "sys/io/clock.h"
-#include "sys/users/users.h"
 
 #define START_MSEC 1000      /* for a child to begin: it needs a few msec, and is tried again */
 #define UNDO_CLAIM_MSEC 2000 /* for the first LUN whose open hangs */

@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 
 #include "common/gettext.h"
-#include "common/names.h"
+#include "switch/child.h"
+#include "switch/hold.h"
+#include "switch/signals.h"
 #include "switch/transaction.h"
+#include "switch/verify.h"
 #include "sys/block/claim.h"
 #include "sys/block/counts.h"
 #include "sys/io/clock.h"
-#include "sys/state/attachment.h"
 
 #define ANSWER_MSEC 500 /* longer than a seek of the slowest disk */
 #define OPEN_TRIES 50   /* one second: sysfs shows a device a moment before it can be opened */

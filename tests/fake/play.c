@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "switch/signals.h"
 #include "sys/io/statefile.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"

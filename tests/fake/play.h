@@ -2,6 +2,8 @@
 #pragma once
 
 #include "fake.h"
+#include "switch/report.h"
+#include "switch/tasks.h"
 #include "switch/transaction.h"
 
 /* One switch on the fake kernel: the machine before it, and the conditions that must hold after it.

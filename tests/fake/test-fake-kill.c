@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "common/names.h"
+#include "switch/child.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/switch-record.h"
 

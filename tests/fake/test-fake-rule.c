@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sweep.h"
+#include "switch/undo-claim.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "switch/report.h"
+#include "switch/tasks.h"
 #include "switch/transaction.h"
 #include "sys/block/claim.h"
 #include "sys/io/clock.h"

@@ -7,6 +7,7 @@
 #include "core/history.h"
 #include "fuzz.h"
 #include "hold/allowed.h"
+#include "switch/record.h"
 #include "switch/transaction.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
