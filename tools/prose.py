@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The prose of changed lines: CONTRIBUTING.md, "How we write", as far as a pattern can find it.
+"""The prose of changed lines: docs/writing.md, as far as a pattern can find it.
 
 Prose is Markdown, manual pages (scdoc), English journal catalogs, comments in C, and the strings that C passes to log_*().
 A sentence that a commit only moves or folds differently is not checked.
