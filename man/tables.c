@@ -2,6 +2,7 @@
 /* Copies a page, and puts the code's own tables where it asks for them, so that the manual says
  * what the code does. */
 #include "common/util.h"
+#include "core/explain.h"
 #include "core/policy.h"
 
 /* For scdoc. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/client.h"
+#include "client/local.h"
+#include "client/select.h"
 
 #include <poll.h>
 #include <signal.h>

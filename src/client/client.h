@@ -69,37 +69,3 @@ int request_reply(const struct client *c, struct remote *remote, const struct re
 
 /* Advice after a refusal that --force would override. */
 #define FORCE_HELPS N_("Use --force to override.")
-
-/* ---- the disks without the daemon ---- */
-
-/*
- * The disks from the kernel and files, without the daemon. The same table decides the target. The
- * state is held, or the one at rest, because without uasd it waits for nothing. users: also find
- * the users, which takes a walk over all processes. Returns 0 or -errno.
- */
-int local_read(const struct roots *roots, bool users, struct views *ret);
-
-/* The expected result of `switch`, by the daemon's table. Pure. */
-struct plan {
-        enum uasd_exit code;
-        struct refusal refusal;
-        struct decision decision;
-        char quirk[QUIRK_ENTRY_MAX]; /* the entry that the kernel would need for it, or empty */
-};
-
-/* target: DRIVER_NONE removes the override. v: from local_read(). */
-void plan_switch(const struct view *v, enum driver target, bool force, struct plan *ret);
-
-/* ---- names of disks ---- */
-
-/*
- * Finds the disks that match a name from the user. The name is a path (device node, link, mount
- * point), an interface or port, or a block device. It may be a by-id name, VID:PID[:SERIAL], a
- * serial number, or a part of the product's name, too. The first kind with a match counts. The
- * device chooses the last two, so they must not pass for the name of another disk.
- *
- * found: room for all of v. Returns their number. -EXDEV: it exists, but on none of them. -ENOTBLK:
- * it is neither disk nor mount point. Other -errno.
- */
-int select_disks(const struct roots *roots, const struct views *v, const char *what,
-                 const struct view **found);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/client.h"
+#include "client/local.h"
 
 #include <limits.h>
 
+#include "client/client.h"
 #include "common/need.h"
 #include "core/config.h"
 #include "core/machine.h"
 #include "core/policy.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/modules.h"
 #include "sys/state/attachment.h"
 #include "sys/state/conf.h"
 #include "sys/state/switch-record.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/remote.h"
+#include "client/remote-parse.h"
 
+#include "client/remote.h"
 #include "common/names.h"
 #include "common/need.h"
 #include "common/util.h"

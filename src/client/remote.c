@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/remote.h"
+#include "client/remote-parse.h"
 
 #include "common/names.h"
 #include "common/util.h"

@@ -69,68 +69,6 @@ struct remote_call {
 int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply,
                 sd_bus_error *ret_error);
 
-/* Parses the answer of GetManagedObjects. -EBADMSG: not understood. */
-int remote_parse(sd_bus_message *m, struct views *ret);
-/* Parses the answer of ListDisks. Other members stay empty. The same errors. */
-int remote_parse_brief(sd_bus_message *m, struct views *ret);
-/* Parses InterfacesAdded. 1 and the disk, 0: something else, -EBADMSG. */
-int remote_parse_added(sd_bus_message *m, struct view *ret);
 /* Reads Reason and Busy of the disk into v, because no signal carries them. Does nothing if its
  * state has changed meanwhile: then another signal is on its way. Nor without an answer. */
 void remote_read_rest(struct remote *remote, struct view *v);
-/* Parses PropertiesChanged after its first argument, and updates v. -EBADMSG: v is partly updated.
- */
-int remote_parse_changed(sd_bus_message *m, struct view *v);
-
-#define JOB_WORD_MAX 24
-struct job_step {
-        char disk[INTERFACE_NAME_MAX], state[JOB_WORD_MAX], step[JOB_WORD_MAX];
-};
-/* The same for a job. */
-int remote_parse_step(sd_bus_message *m, struct job_step *ret);
-
-/* ---- changes ---- */
-
-/* Changes of a disk. */
-enum disk_event {
-        DISK_PRESENT, /* it was there when the watch began */
-        DISK_ADDED,
-        DISK_CHANGED,
-        DISK_REMOVED,
-};
-
-/*
- * The disks from the daemon, kept up to date by its signals, and its other signals. A signal
- * carries the new values. So all disks are read once, and again only if a signal cannot be
- * understood or uasd was restarted.
- */
-struct daemon_watch {
-        struct remote *remote;
-        sd_bus_slot *slots[4];
-        struct views disks;
-        /* Called for each event of a disk; NULL: none. The disk is in `disks`. */
-        void (*on_disk)(const struct view *v, enum disk_event e, void *data);
-        const char *disk; /* on_step is called for this disk; NULL: for all */
-        /* step is "" without one; NULL: no callback */
-        void (*on_step)(const char *disk, const char *step, void *data);
-        void *data;      /* of both */
-        const char *job; /* the wait ends with this one, or NULL */
-        int hangup_fd;   /* -EPIPE when its reader has gone; -1: none */
-        bool changed;    /* a disk has changed; the caller resets it */
-        bool gone;       /* the daemon has left the bus; the caller resets it */
-        bool reread;
-        bool ended; /* the job has ended, with */
-        struct outcome outcome;
-};
-
-#define DAEMON_WATCH_NULL ((struct daemon_watch){.hangup_fd = -1, .outcome.code = -1})
-
-/* Call it before the request. w must keep its address. 0 or a negative errno as from remote_read().
- */
-int daemon_watch_open(struct daemon_watch *w, struct remote *remote);
-/* Reads all disks again, because the signals for Reason and Busy carry no value. 0 or -errno. */
-int daemon_watch_refresh(struct daemon_watch *w);
-void daemon_watch_close(struct daemon_watch *w);
-/* Waits until one of the above is true, or until `deadline` (now_boottime()). 0, -ETIMEDOUT,
- * -EPIPE, other -errno. */
-int daemon_watch_next(struct daemon_watch *w, uint64_t deadline);

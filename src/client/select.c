@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/client.h"
+#include "client/select.h"
 
 #include <ctype.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "client/client.h"
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 #include "sys/usb/usbdisk.h"
+#include "sys/users/mounts.h"
 #include "sys/users/users.h"
+#include "sys/users/who.h"
 
 struct selection {
         const struct roots *roots;

@@ -5,6 +5,7 @@
 
 #include "common/need.h"
 #include "common/util.h"
+#include "core/explain.h"
 #include "core/policy.h"
 
 void view_done(struct view *v)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/remote.h"
+#include "client/watch.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <poll.h>
 
+#include "client/remote-parse.h"
+#include "client/remote.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"

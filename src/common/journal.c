@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "common/log.h"
+#include "common/journal.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "common/log.h"
 
 int journal_send(const char *text, size_t size)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "common/gettext.h"
+#include "common/journal.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -41,12 +41,3 @@ struct log_field {
 /* Logs an ending. message_id is one of MESSAGE_*. Values are made harmless. */
 _printf_(5, 6) void log_ending(int level, const char *message_id, const struct log_field *fields,
                                size_t n_fields, const char *format, ...);
-
-/* ---- journal.c ---- */
-
-/*
- * Sends a message to journald, in its native protocol: lines "NAME=value\n". Returns 0 or -errno,
- * -EAGAIN if journald's queue is full. sd_journal_sendv() would do it as well. But udev's helper
- * runs at each event of a USB disk, and to load libsystemd takes several times as long as its work.
- */
-int journal_send(const char *text, size_t size);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/disk.h"
+#include "core/disk-words.h"
 
 #include <stdarg.h>
 
 #include "common/exit-codes.h"
 #include "common/util.h"
+#include "core/disk.h"
+#include "core/explain.h"
 #include "core/history.h"
 #include "core/policy.h"
 

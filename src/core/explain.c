@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/policy.h"
+#include "core/explain.h"
 
 #include "common/util.h"
+#include "core/policy.h"
 
 size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/disk.h"
+#include "core/freeing.h"
 
 #include "common/util.h"
+#include "core/disk.h"
 
 /* Writes all of the operand, or "": then it has no command. */
 static enum remedy remedy_with(enum remedy id, const char *before, const char *name,

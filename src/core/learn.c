@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/machine.h"
+#include "core/learn.h"
 
 #include <sys/param.h>
 
 #include "common/exit-codes.h"
 #include "common/util.h"
+#include "core/disk-words.h"
+#include "core/machine.h"
 
 /* ---- what is known of a disk ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/machine.h"
+#include "core/learn.h"
 
 #include <assert.h>
 #include <sys/param.h>

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "common/util.h"
+#include "core/disk-words.h"
 
 #define SAY(property, text)                                                                        \
         static const char *say_##property(const struct disk *d, char *ret, size_t size)            \

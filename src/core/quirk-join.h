@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/facts.h"
+#include "core/quirk-words.h"
 #include "core/quirks.h"
 
 /* One string in place of several `quirks=`, or of one that the kernel does not take. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "core/quirk-words.h"
 #include "core/quirks.h"
 
 /*

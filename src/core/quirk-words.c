@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/quirks.h"
+#include "core/quirk-words.h"
 
 #include "common/gettext.h"
 #include "common/util.h"
+#include "core/quirks.h"
 
 static const char *const quirk_source_names[_QUIRK_SOURCE_MAX] = {
         [QUIRK_COMMAND_LINE] = "command-line",

@@ -2,6 +2,8 @@
 #include "core/request.h"
 
 #include "common/util.h"
+#include "core/disk-words.h"
+#include "core/explain.h"
 #include "core/policy.h"
 
 /* ---- before it is stored ---- */

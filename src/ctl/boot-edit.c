@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/boot-edit.h"
 #include <assert.h>
 #include <ctype.h>
 #include <fcntl.h>

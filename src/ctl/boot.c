@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/boot.h"
+#include "ctl/boot-edit.h"
 
 #include <fcntl.h>
 
 #include "common/names.h"
+#include "core/disk-words.h"
 #include "core/quirks.h"
 #include "ctl/output.h"
 #include "sys/io/boot.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/capture.h"
 
 #include <fcntl.h>
 #include <poll.h>

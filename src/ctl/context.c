@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
 
+#include "client/select.h"
 #include "common/names.h"
 #include "ctl/events.h"
+#include "ctl/options.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
 

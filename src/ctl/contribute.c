@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/contribute.h"
 
 #include "common/names.h"
 #include "core/bridge-db.h"
+#include "ctl/context.h"
 #include "sys/state/history.h"
 #include "sys/udev/udevdb.h"
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "common/names.h"
+#include "ctl/context.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/history.h"

@@ -7,7 +7,7 @@
 #include <systemd/sd-id128.h>
 #include <systemd/sd-journal.h>
 
-#include "ctl/ctl.h"
+#include "ctl/context.h"
 
 /* The history of disks: endings that uasd wrote to the journal, and the records about them
  * (sys/state/history.h). */

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/freeing.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "core/disk-words.h"
 #include "core/disk.h"
+#include "core/freeing.h"
 #include "ctl/boot.h"
+#include "ctl/context.h"
 #include "ctl/output.h"
 #include "sys/io/programs.h"
 #include "sys/io/sysfs.h"
+#include "sys/users/mounts.h"
 #include "sys/users/users.h"
+#include "sys/users/who.h"
 
 #define STACK_DEPTH 8 /* of the recursion: real stacks have three */
 

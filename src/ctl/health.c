@@ -4,12 +4,14 @@
 #include <limits.h>
 
 #include "common/names.h"
-#include "ctl/ctl.h"
+#include "ctl/capture.h"
 #include "ctl/output.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/state/settings.h"
 #include "sys/state/switch-record.h"
+#include "sys/state/trims.h"
+#include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
 #include "term/terminal.h"
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/mentions.h"
 
 #include <fcntl.h>
 
+#include "core/disk-words.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "sys/io/sysfs.h"
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
+#include "sys/users/mounts.h"
 #include "sys/users/users.h"
+#include "sys/users/who.h"
 
 #define CRYPTTAB_MAX ((size_t) 1024 * 1024)
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/options.h"
 
 #include <getopt.h>
 #include <limits.h>
 #include <time.h>
 
 #include "core/config.h"
+#include "ctl/verbs.h"
 
 #define FOLLOW_LINES 10 /* as journalctl -f */
 #define LETTERS "fhjn:qo:H:"

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/boot.h"
+#include "ctl/policy-kernel.h"
 
 #include <fcntl.h>
 
+#include "core/explain.h"
 #include "core/keepoff.h"
 #include "core/policy.h"
 #include "core/quirk-join.h"
+#include "ctl/boot.h"
+#include "ctl/context.h"
 #include "ctl/output.h"
+#include "ctl/quirks-say.h"
 #include "ctl/schema.h"
 #include "sys/io/boot.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/modprobed.h"
 #include "sys/state/conf.h"
 
 /* The lines for the two places. */

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/boot.h"
+#include "ctl/policy-write.h"
 
 #include "common/names.h"
+#include "core/disk-words.h"
 #include "core/history.h"
 #include "core/keepoff.h"
 #include "core/policy.h"
 #include "core/quirk-join.h"
+#include "ctl/boot-edit.h"
+#include "ctl/boot.h"
+#include "ctl/context.h"
+#include "ctl/options.h"
 #include "ctl/output.h"
+#include "ctl/policy-kernel.h"
+#include "ctl/quirks-say.h"
 #include "sys/io/boot.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/modprobed.h"
 
 /* --kernel --write: one change of the file that this machine boots with. */
 struct change {

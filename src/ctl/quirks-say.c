@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/quirks-say.h"
 /* Sentences about quirks entries: those that the kernel ignores, and the cost of one. */
 #include "ctl/boot.h"
+#include "ctl/context.h"
 #include "ctl/health.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/schema.h"
 
+#include "core/disk-words.h"
+#include "ctl/options.h"
+
 #include <limits.h>
 
 /* ---- the disk ---- */

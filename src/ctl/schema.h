@@ -2,7 +2,9 @@
 #pragma once
 
 #include "core/bridge-db.h"
+#include "core/disk-words.h"
 #include "core/disk.h"
+#include "core/explain.h"
 #include "core/keepoff.h"
 #include "core/link.h"
 #include "core/policy.h"

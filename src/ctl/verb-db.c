@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/options.h"
 
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
+#include "sys/udev/hwdb.h"
 #include "sys/udev/udevdb.h"
 
 /* A bridge, and what is known of it. */

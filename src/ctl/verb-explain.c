@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/mentions.h"
+#include "ctl/options.h"
 
 #include <ctype.h>
 #include <fcntl.h>
 
+#include "core/explain.h"
 #include "core/policy.h"
 #include "core/smart.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
+#include "ctl/quirks-say.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 #include "sys/io/boot.h"
 #include "sys/io/programs.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/modprobed.h"
+#include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
 
 #define CONFIG_MAX ((size_t) 4 * 1024 * 1024)

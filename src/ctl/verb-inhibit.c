@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/options.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +11,7 @@
 
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 
 static void add_inhibitor(const char *disk, const char *who, const char *why, void *data)
 {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "client/local.h"
+#include "client/watch.h"
 #include "common/names.h"
 #include "core/trouble.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"
 #include "sys/usb/usbdisk.h"

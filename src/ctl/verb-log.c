@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/options.h"
 
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 
 #define CLOCK_WIDTH 19
 #define WORD_WIDTH 12

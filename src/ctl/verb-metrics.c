@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/options.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 #include "sys/block/counts.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/param.h"
 
 #define TEXTFILE "uasd.prom"
 #define BYTES_PER_MBIT 125000

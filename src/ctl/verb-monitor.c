@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/options.h"
 
 #include <time.h>
 
+#include "client/watch.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 
 /* ---- differences ---- */
 

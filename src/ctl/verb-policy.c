@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/freeing.h"
+#include "ctl/options.h"
 
+#include "client/local.h"
 #include "common/names.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
+#include "ctl/policy-kernel.h"
+#include "ctl/policy-write.h"
+#include "ctl/quirks-say.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 #include "sys/state/conf.h"
 
 /* ---- sources ---- */

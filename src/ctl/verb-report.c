@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/capture.h"
+#include "ctl/context.h"
+#include "ctl/contribute.h"
+#include "ctl/options.h"
 
 #include <locale.h>
 #include <sys/utsname.h>
 
 #include "common/names.h"
+#include "core/explain.h"
 #include "core/policy.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/modprobed.h"
 #include "sys/state/conf.h"
 #include "sys/udev/udevdb.h"
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/freeing.h"
+#include "ctl/options.h"
 
 #include "ctl/boot.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 #include "sys/io/clock.h"
 
 /* Verbs that send one request: release, cancel, forget, eject, trim. */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/freeing.h"
+#include "ctl/mentions.h"
+#include "ctl/options.h"
 
+#include "core/disk-words.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 
 static void print_luns(const struct view *v)
 {

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/context.h"
+#include "ctl/freeing.h"
+#include "ctl/options.h"
 
 #include <fcntl.h>
 #include <signal.h>
 
+#include "client/local.h"
+#include "client/watch.h"
 #include "common/names.h"
+#include "core/explain.h"
 #include "core/policy.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
+#include "ctl/quirks-say.h"
+#include "ctl/verbs.h"
 #include "sys/io/clock.h"
 
 /* uasd takes a free disk at once: one that still waits after this is in use. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
+#include "ctl/verbs.h"
 
 #include <ctype.h>
 #include <limits.h>
 #include <locale.h>
 
 #include "common/names.h"
+#include "ctl/context.h"
+#include "ctl/options.h"
 #include "ctl/output.h"
 
 #define ANY UINT_MAX

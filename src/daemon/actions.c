@@ -3,8 +3,12 @@
 #include <assert.h>
 
 #include "common/log.h"
-#include "daemon/feature/features.h"
-#include "daemon/work/work.h"
+#include "daemon/feature/lease.h"
+#include "daemon/feature/report.h"
+#include "daemon/feature/requests.h"
+#include "daemon/feature/switches.h"
+#include "daemon/feature/trouble.h"
+#include "daemon/feature/users.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/udev/udevdb.h"

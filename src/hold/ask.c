@@ -12,6 +12,7 @@
 #include "sys/state/attachment.h"
 #include "sys/state/settings.h"
 #include "sys/state/switch-record.h"
+#include "sys/state/trims.h"
 #include "sys/udev/udevdb.h"
 
 #define OFF "full" /* sd's name for a fully provisioned disk */

@@ -9,6 +9,8 @@
 #include "hold/answer.h"
 #include "hold/early.h"
 #include "hold/hold.h"
+#include "hold/quirks.h"
+#include "hold/settle.h"
 #include "sys/io/ask-pid1.h"
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"

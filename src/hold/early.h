@@ -33,25 +33,3 @@ int early_let_go(const struct roots *roots);
 int run_switch(const struct facts *f, enum driver target, usec_t deadline);
 void run_modprobe(const char *module);
 #define TIMER_BUDGET (9 * USEC_PER_SEC) /* PID 1 starts the dead man's timer */
-
-/* ---- settle.c ---- */
-
-/*
- * Waits until no disk with both protocols is about to be moved. In the initramfs, before root is
- * mounted: until udev has processed each interface. Returns 1 if one was tried there, so that its
- * events are still to come. In the root file system, for programs that import disks without a look
- * at holds: until no disk is held or switched, and udev has announced each. Returns 0, -ETIMEDOUT,
- * or another -errno.
- */
-#define SETTLE_BUDGET (30 * USEC_PER_SEC)      /* before root is mounted */
-#define SETTLE_BOOT_BUDGET (60 * USEC_PER_SEC) /* no hold of a boot is longer: half of 90 s */
-int hold_settle(const struct roots *roots, usec_t budget);
-
-/* ---- quirks.c ---- */
-
-/*
- * Keeps disks off uas in the initramfs of `kernel`, which is built in `dir`, before a driver sees
- * them. These are the disks that belong on usb-storage by policy or distrust. etc/modprobe.d gets
- * the whole parameter, etc/uasd/quirks our part of it.
- */
-int hold_quirks(const struct roots *roots, const char *kernel, const char *dir);

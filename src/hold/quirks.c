@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "hold/early.h"
+#include "hold/quirks.h"
 
 #include <fcntl.h>
 
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "hold/early.h"
 #include "sys/io/statefile.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/modprobed.h"
 #include "sys/state/conf.h"
 
 static int hold_quirks_write(const char *dir, const struct keepoff *k)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "hold/settle.h"
 /* Waits until no disk is about to change its driver, for programs that do not honour a hold. */
 #include <unistd.h>
 

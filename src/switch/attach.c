@@ -15,7 +15,7 @@
 #include "switch/undo-claim.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/param.h"
 
 #define QUIRKS_BUDGET (10 * USEC_PER_SEC)
 #define BACK_BUDGET (30 * USEC_PER_SEC)

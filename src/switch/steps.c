@@ -20,7 +20,8 @@
 #include "sys/facts.h"
 #include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/modules.h"
+#include "sys/quirks/param.h"
 #include "sys/usb/usbdisk.h"
 
 /* Budgets, usec. The spin-up of a large disk needs most time. */

@@ -3,7 +3,8 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/param.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"

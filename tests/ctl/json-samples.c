@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "core/disk-words.h"
 #include "ctl/schema.h"
 
 /* One of each JSON object, a line each: with every member, and with as few as possible. */

@@ -3,7 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctl/ctl.h"
+#include "ctl/options.h"
+#include "ctl/verbs.h"
 
 /*
  * Reads lines of words from stdin. Prints for each the errors of the options and of the table of

@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 
 #include "client/client.h"
-#include "ctl/ctl.h"
+#include "client/local.h"
+#include "ctl/context.h"
+#include "ctl/options.h"
+#include "ctl/verbs.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "samples.h"
 
-#include "ctl/ctl.h"
+#include "ctl/options.h"
+#include "ctl/verbs.h"
 
 #define WORDS 8
 

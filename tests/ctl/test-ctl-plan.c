@@ -2,6 +2,7 @@
 #include "samples.h"
 
 #include "client/client.h"
+#include "client/local.h"
 
 /* --dry-run: the exit status that the switch would have. */
 

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "client/remote-parse.h"
 #include "client/remote.h"
 #include "common/names.h"
 #include "sys/io/clock.h"

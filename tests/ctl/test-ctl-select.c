@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include "client/client.h"
+#include "client/select.h"
 
 /*
  * sdb and its partition behind 2-1, sdc behind 2-2, sdd and sde behind the two interfaces of 2-3;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "client/remote.h"
+#include "client/watch.h"
 #include "common/names.h"
 #include "sys/io/clock.h"
 

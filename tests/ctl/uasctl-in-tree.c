@@ -3,7 +3,7 @@
 
 #include <systemd/sd-hwdb.h>
 
-#include "ctl/ctl.h"
+#include "ctl/verbs.h"
 
 static char hwdb_path[4096];
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/names.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/param.h"
 
 /* Faults that begin at some moment and stay: an operation that always fails, a lock that is never
  * released. */

@@ -14,7 +14,6 @@
 #include "sys/io/pid1.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
-#include "sys/quirks/quirks.h"
 #include "sys/udev/uevents.h"
 #include "sys/usb/usbdisk.h"
 #include "sys/users/users.h"

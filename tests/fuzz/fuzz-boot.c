@@ -4,6 +4,7 @@
  * rest is the file. A file may be refused with a reason. Otherwise a value that is written is read
  * again, and a second change leaves no second word. Nothing else in the file changes.
  */
+#include "ctl/boot-edit.h"
 #include "ctl/boot.h"
 
 #include <fcntl.h>

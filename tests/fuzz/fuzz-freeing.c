@@ -5,6 +5,7 @@
  * at most one word that a shell reads as that name.
  */
 #include "core/disk.h"
+#include "core/freeing.h"
 #include "core/remedy.h"
 
 #include "fuzz.h"

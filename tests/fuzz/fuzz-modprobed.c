@@ -4,7 +4,7 @@
  * of /etc, after a NUL one of /usr/lib, after another the command line. Otherwise: lines of a value
  * each, from which the test makes options as modprobe reads them.
  */
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/modprobed.h"
 
 #include <ctype.h>
 

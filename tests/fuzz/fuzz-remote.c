@@ -4,6 +4,7 @@
  * checks their form; the test makes well-formed messages whose types, names, values and nesting
  * come from the input. Lines of a text: each opens or closes a container, or is a value.
  */
+#include "client/remote-parse.h"
 #include "client/remote.h"
 
 #include <sys/socket.h>

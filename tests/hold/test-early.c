@@ -16,6 +16,7 @@
 #include "common/util.h"
 #include "hold/early.h"
 #include "hold/hold.h"
+#include "hold/settle.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"

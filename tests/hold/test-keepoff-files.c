@@ -12,7 +12,9 @@
 #include "core/history.h"
 #include "core/keepoff.h"
 #include "hold/early.h"
-#include "sys/quirks/quirks.h"
+#include "hold/quirks.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/modprobed.h"
 
 #define KERNEL "6.1.0-1"
 #define PASSED "=state=passed firmware=0100 kernel=" KERNEL " boot=- date=- reason=\n"

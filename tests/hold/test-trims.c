@@ -11,6 +11,7 @@
 #include "common/util.h"
 #include "hold/hold.h"
 #include "sys/state/settings.h"
+#include "sys/state/trims.h"
 
 #define SCSI TREE_DIR "/host0/target0:0:0/0:0:0:0"
 #define MODE SCSI "/scsi_disk/0:0:0:0/provisioning_mode"

@@ -12,6 +12,7 @@
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 #include "sys/users/users.h"
+#include "sys/users/who.h"
 
 /* How a process can be ended, on the kernel of this machine. */
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
+#include "sys/udev/hwdb.h"
 #include "sys/udev/udevdb.h"
 #include "tree.h"
 

@@ -13,7 +13,8 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/param.h"
 #include "tree.h"
 
 static void test_apply(void **state)

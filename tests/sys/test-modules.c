@@ -15,7 +15,7 @@
 #include "common/util.h"
 #include "sys/block/counts.h"
 #include "sys/io/ask-pid1.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/modules.h"
 #include "tree.h"
 
 #define REGISTERED "sys/bus/usb/drivers/uas/bind"

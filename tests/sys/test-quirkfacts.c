@@ -10,8 +10,9 @@
 #include <cmocka.h>
 
 #include "common/util.h"
+#include "core/quirk-words.h"
 #include "core/quirks.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/modprobed.h"
 #include "tree.h"
 
 /* One machine a row: the files, and "FILE:LINE=VALUE ..." in the order of the kernel. */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
+#include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
 #include "tree.h"
 

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "common/util.h"
+#include "core/disk-words.h"
 #include "core/disk.h"
 
 static const struct {

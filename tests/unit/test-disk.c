@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/disk-words.h"
 #include "core/disk.h"
 
 #include "common/exit-codes.h"
+#include "core/explain.h"
 #include "core/policy.h"
 #include "unit.h"
 

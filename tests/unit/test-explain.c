@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/disk-words.h"
 #include "core/disk.h"
+#include "core/explain.h"
 #include "core/policy.h"
 
 #include "unit.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/disk.h"
+#include "core/freeing.h"
 
 #include "unit.h"
 

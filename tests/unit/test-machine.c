@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/learn.h"
 #include "core/machine.h"
 
 #include "common/exit-codes.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Origin and effect of each entry in the quirks of usb-storage. */
+#include "core/quirk-words.h"
 #include "core/quirks.h"
 
 #include "unit.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/request.h"
 
+#include "core/explain.h"
 #include "core/policy.h"
 #include "unit.h"
 

@@ -2,6 +2,7 @@
 #include "core/request.h"
 
 #include "common/exit-codes.h"
+#include "core/disk-words.h"
 #include "unit.h"
 
 /* Whether a request has ended, with which status, and whether the earlier override applies again.

@@ -6,8 +6,12 @@
 #include "common/util.h"
 #include "core/history.h"
 #include "core/request.h"
-#include "daemon/feature/features.h"
+#include "daemon/feature/inhibit.h"
+#include "daemon/feature/lease.h"
+#include "daemon/feature/requests.h"
+#include "daemon/feature/switches.h"
 #include "sys/facts.h"
+#include "sys/udev/hwdb.h"
 #include "sys/udev/udevdb.h"
 
 #define MAY_SWITCH "org.uasd1.switch"

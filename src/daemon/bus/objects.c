@@ -8,8 +8,10 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "core/disk-words.h"
 #include "core/property.h"
-#include "daemon/feature/features.h"
+#include "daemon/feature/inhibit.h"
+#include "daemon/feature/users.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/features.h"
+#include "daemon/feature/boot-entry.h"
 
 #include <sys/inotify.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/features.h"
+#include "daemon/feature/inhibit.h"
 
 #include "common/log.h"
+#include "core/learn.h"
 #include "core/machine.h"
 #include "daemon/loop.h"
 

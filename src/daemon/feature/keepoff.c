@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/features.h"
+#include "daemon/feature/keepoff.h"
 
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "core/history.h"
 #include "core/keepoff.h"
+#include "daemon/feature/boot-entry.h"
 #include "sys/io/pid1.h"
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/keepoff.h"
 #include "sys/state/store.h"
 
 /* A bind has the lock for milliseconds, unless it hangs. No event reports its end. */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/features.h"
+#include "daemon/feature/lease.h"
 
 #include <sys/socket.h>
 
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "core/learn.h"
 #include "core/machine.h"
+#include "daemon/feature/switches.h"
 #include "daemon/loop.h"
-#include "daemon/work/work.h"
+#include "daemon/work/child.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/features.h"
+#include "daemon/feature/report.h"
 
 #include "common/exit-codes.h"
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "core/disk-words.h"
 #include "core/history.h"
 #include "sys/io/boot.h"
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/features.h"
+#include "daemon/feature/requests.h"
 
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "core/request.h"
-#include "daemon/work/work.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/feature/lease.h"
+#include "daemon/feature/report.h"
+#include "daemon/feature/trouble.h"
+#include "daemon/work/records.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/udev/udevdb.h"

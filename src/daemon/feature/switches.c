@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/features.h"
+#include "daemon/feature/switches.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -9,7 +9,10 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "core/history.h"
-#include "daemon/work/work.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/feature/report.h"
+#include "daemon/feature/trouble.h"
+#include "daemon/work/child.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 

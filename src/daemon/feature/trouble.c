@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/features.h"
+#include "daemon/feature/trouble.h"
 
 #include "common/log.h"
-#include "daemon/work/work.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/feature/report.h"
+#include "daemon/work/records.h"
 #include "sys/block/counts.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/feature/features.h"
+#include "daemon/feature/users.h"
 
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "daemon/work/work.h"
+#include "daemon/feature/lease.h"
+#include "daemon/work/child.h"
 #include "sys/io/clock.h"
 #include "sys/udev/udevdb.h"
 #include "sys/users/users.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/work/work.h"
+#include "daemon/work/child.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/work/work.h"
+#include "daemon/work/records.h"
 
 #include <assert.h>
 #include <sys/prctl.h>
 
 #include "common/log.h"
 #include "common/util.h"
-#include "daemon/feature/features.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/work/child.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
 #include "sys/state/store.h"
+#include "sys/state/trims.h"
 
 /*
  * The durable records: histories, policies, TRIM. A child writes them one by one, in the order in

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/work/work.h"
+#include "daemon/work/strings.h"
 
 #include "common/log.h"
+#include "daemon/work/child.h"
 #include "sys/io/clock.h"
 #include "sys/usb/usbdisk.h"
 

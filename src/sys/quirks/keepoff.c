@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/keepoff.h"
 
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/record.h"
+#include "sys/quirks/param.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
 #include "sys/usb/usbdisk.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/modprobed.h"
 
 #include <fcntl.h>
 
@@ -7,6 +7,8 @@
 #include "common/util.h"
 #include "core/quirk-slips.h"
 #include "sys/io/sysfs.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/param.h"
 
 #define BLANK " \t\n"
 

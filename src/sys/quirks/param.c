@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/quirks/quirks.h"
+#include "sys/quirks/param.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

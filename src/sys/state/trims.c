@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/state/settings.h"
+#include "sys/state/trims.h"
 
 #include <inttypes.h>
 
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/sysfs.h"
+#include "sys/state/settings.h"
 
 #define PAGE_MAX 512 /* page 83 may be long */
 

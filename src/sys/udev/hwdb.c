@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/udev/udevdb.h"
+#include "sys/udev/hwdb.h"
 
 #include <systemd/sd-hwdb.h>
 
 #include "common/util.h"
+#include "sys/udev/udevdb.h"
 
 struct lookup {
         sd_hwdb *hwdb;

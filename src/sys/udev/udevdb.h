@@ -58,18 +58,3 @@ int trigger_add(const struct roots *roots, const struct lun *luns, size_t n_luns
  * does not at another `change` of a disk that is not held. Returns as above.
  */
 int trigger_change(const struct roots *roots, const struct lun *luns, size_t n_luns);
-
-/* ---- hwdb.c ---- */
-
-/*
- * Looks a bridge up in the hwdb of this machine, as udev does. product: of the device, or empty.
- * Returns 1, 0 and an empty entry, or -errno: -ENOENT if there is no hwdb.
- */
-int hwdb_read(uint16_t vid, uint16_t pid, const char *product, struct db_entry *ret);
-
-/*
- * At plug-in uasd acts on the event of the kernel, before udev has a record of the USB device. So
- * the bridge is looked up in the hwdb as udev does it. Does nothing if there is a record. Without a
- * hwdb the verdict does not change.
- */
-void facts_complete_hwdb(const struct roots *roots, struct facts *f);

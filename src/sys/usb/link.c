@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/usb/usbdisk.h"
+#include "sys/usb/link.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include "core/link.h"
 #include "sys/io/sysfs.h"
 #include "sys/udev/udevdb.h"
+#include "sys/usb/usbdisk.h"
 
 bool hub_above(const char *name, char ret[static INTERFACE_NAME_MAX])
 {

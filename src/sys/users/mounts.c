@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/users/mounts.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -8,6 +10,7 @@
 #include "sys/io/sysfs.h"
 #include "sys/users/search.h"
 #include "sys/users/users.h"
+#include "sys/users/who.h"
 
 /*
  * Parses the four fields that uasd needs. libmount with its libraries takes longer to start than

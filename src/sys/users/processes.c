@@ -10,6 +10,7 @@
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 #include "sys/users/search.h"
+#include "sys/users/who.h"
 
 /* Users found through processes: their mount namespaces and open files. */
 

@@ -45,44 +45,6 @@ bool users_is_array(const char *holder);
  */
 bool users_told(const struct roots *roots, const struct lun *luns, size_t n_luns, int inotify,
                 const struct user *users, size_t n);
-
-/* ---- who.c ---- */
-
-/* Fills in a process, with its command and its unit if they are known. */
-void user_take_process(const struct roots *roots, struct user *u, pid_t pid);
-/* Returns true if PID 1 runs a unit of this name. */
-bool user_unit_runs(const struct roots *roots, const char *unit);
-/* Returns true if the process still exists, with the same command and mount namespace. */
-bool user_still_there(const struct roots *roots, const struct user *u);
-/* Returns true if SIGTERM does not end the process. */
-bool user_ignores_term(const struct roots *roots, const struct user *u);
-/* Lists the first processes in a mount namespace, as far as they can be read. Returns 0 or -errno.
- */
-int users_of_namespace(const struct roots *roots, const char *namespace, struct user **ret,
-                       size_t *ret_n);
-
 /* Returns true if a loop device surely stands on the node of this disk: one that does not answer
  * may be another disk's. */
 bool user_loop_sure(const struct roots *roots, const struct user *u);
-
-/* ---- tables ---- */
-
-/* A line of a mount table or swap table. */
-struct mount_line {
-        const char
-                *source; /* a path; NULL: a tag such as UUID=, a name such as "proc", or nothing */
-        const char *target; /* NULL in a swap table */
-        dev_t devno;        /* of mountinfo; else 0 */
-        int id;             /* of mountinfo; else 0 */
-};
-
-enum mount_table {
-        TABLE_MOUNTINFO, /* /proc/PID/mountinfo */
-        TABLE_SWAPS,     /* /proc/swaps */
-        TABLE_FSTAB,
-};
-
-/* Calls fn for every valid line, until it returns less than 0. Returns 0, the result of fn, or
- * -errno. */
-int mount_lines(int dirfd, const char *path, enum mount_table table,
-                int (*fn)(const struct mount_line *line, void *data), void *data);

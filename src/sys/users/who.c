@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/users/who.h"
 #include <ctype.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "client/client.h"
+#include "common/exit-codes.h"
+#include "common/gettext.h"
+#include "common/log.h"
+#include "common/util.h"
+#include "core/history.h"
+#include "term/json.h"
+#include "term/terminal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Runs a program (absolute path, no shell, no standard input or error, a clean environment) and
+ * captures its output. At the time limit the program is killed. Nothing waits for it, because it
+ * may hang in the kernel. Returns its exit status; -ETIMEDOUT, -E2BIG (too much output), -ECANCELED
+ * (it died of a signal) or another -errno. Then *ret is NULL.
+ */
+int capture(const char *const argv[], uint64_t limit_usec, char **ret);
