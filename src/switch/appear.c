@@ -22,7 +22,8 @@
 
 static bool events_expected(const struct transaction *t)
 {
-        return t->events && (t->awaited || faccessat(t->roots.run, "udev/control", F_OK, 0) == 0);
+        return t->events &&
+               (t->hold.awaited || faccessat(t->roots.run, "udev/control", F_OK, 0) == 0);
 }
 
 /* The block devices that events have announced since the switch listens, by name. */
@@ -40,7 +41,7 @@ static bool block_is_recorded(const struct transaction *t, const struct block *b
         char id[32];
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
-        return udevdb_initialized(&t->roots, id, &usec) > 0 && usec >= t->began.usec;
+        return udevdb_initialized(&t->roots, id, &usec) > 0 && usec >= t->before.began.usec;
 }
 
 static bool announced_has(const struct transaction *t, const struct announced *announced,
@@ -51,7 +52,7 @@ static bool announced_has(const struct transaction *t, const struct announced *a
                         return true;
         /* The kernel has no record of its announcements. But a device that sysfs shows can be
          * opened soon. */
-        return announced->lost && (t->awaited || block_is_recorded(t, b));
+        return announced->lost && (t->hold.awaited || block_is_recorded(t, b));
 }
 
 /* Waits at most `msec` for events and adds them to `announced`. */
@@ -112,7 +113,7 @@ static bool all_back(struct transaction *t, const struct usb_disk *now)
                         return false;
         }
         /* If a switch was killed, it may have deleted some before `disk` was read. */
-        if (luns_with_disk(now->luns, now->n_luns) < t->n_disks)
+        if (luns_with_disk(now->luns, now->n_luns) < t->before.n_disks)
                 return false;
         return expected > 0 || (now->n_luns > 0 && now->luns[0].disk.name[0]);
 }
@@ -163,17 +164,17 @@ void look_ahead(struct transaction *t)
         char **names = NULL;
 
         (void) usb_disk_enumerate(&t->roots, &names);
-        for (char **n = names; n && *n && !t->ahead[0]; n++)
+        for (char **n = names; n && *n && !t->scan.ahead[0]; n++)
                 if (being_scanned(t, *n))
-                        (void) copy_string(t->ahead, sizeof(t->ahead), *n);
+                        (void) copy_string(t->scan.ahead, sizeof(t->scan.ahead), *n);
         strv_free(names);
 }
 
 const char *why_late(const struct transaction *t)
 {
-        if (awake_since(t->bound_at) < FAIR_USEC)
+        if (awake_since(t->scan.since) < FAIR_USEC)
                 return N_("this machine was too slow to wait for it");
-        if (t->behind.usec != 0 && awake_since(t->behind) < BEHIND_USEC)
+        if (t->scan.behind.usec != 0 && awake_since(t->scan.behind) < BEHIND_USEC)
                 return N_("the kernel was at another one, which was bound before it");
         return NULL;
 }
@@ -222,12 +223,12 @@ int wait_for_disks(struct transaction *t, struct awake deadline,
                 if (r == -ENODEV || r == 0 || (r > 0 && !attachment_same(t, &now.facts)))
                         return -ENODEV;
                 if (r > 0 && luns_with_disk(now.luns, now.n_luns) == 0) {
-                        t->unseen = before;
-                        if (t->ahead[0] && being_scanned(t, t->ahead))
-                                t->behind = before;
+                        t->hold.unseen = before;
+                        if (t->scan.ahead[0] && being_scanned(t, t->scan.ahead))
+                                t->scan.behind = before;
                 }
                 back = r > 0 && all_back(t, &now);
-                t->answered = t->answered || back;
+                t->blame.answered = t->blame.answered || back;
                 if (back && all_announced(t, &now, &announced))
                         return 0;
                 if (appear_left(deadline, &haste) == 0)

@@ -37,9 +37,9 @@ bool driver_registered(const struct transaction *t)
  * lock. */
 static int lock_for_bind(struct transaction *t)
 {
-        int r = quirks_lock(&t->roots, t->lock_kept ? 0 : QUIRKS_BUDGET);
+        int r = quirks_lock(&t->roots, t->quirks_hang ? 0 : QUIRKS_BUDGET);
 
-        t->lock_kept = t->lock_kept || r == -ETIMEDOUT;
+        t->quirks_hang = t->quirks_hang || r == -ETIMEDOUT;
         return r;
 }
 
@@ -125,7 +125,7 @@ int attach(struct transaction *t, enum driver d)
         changed = r < 0 && lock >= 0 && entry_needed(t, d, lost) != 0;
         if (lock >= 0)
                 entry_pop(t);
-        t->to_blame = r < 0 && entry_error >= 0 && !changed && !error_is_ours(r);
+        tx_suspect(t, r < 0 && entry_error >= 0 && !changed && !error_is_ours(r));
         if (r < 0 && entry_error < 0)
                 return entry_error;
         return r;
@@ -185,9 +185,9 @@ static int unbind_claimed(struct transaction *t)
 /* The disk is not on its former driver, so "rolled back" would be wrong. */
 static void disk_stays(struct transaction *t, const char *why)
 {
-        if (t->code == UASD_EXIT_ROLLED_BACK)
-                t->code = UASD_EXIT_FAILED;
-        text_add(t->text, sizeof(t->text), "; %s", why);
+        if (t->result.code == UASD_EXIT_ROLLED_BACK)
+                t->result.code = UASD_EXIT_FAILED;
+        text_add(t->result.text, sizeof(t->result.text), "; %s", why);
         log_warning("%s: on %s: %s", t->interface, driver_to_string(driver_now(t)), why);
 }
 
@@ -227,14 +227,12 @@ static bool host_rescan(struct transaction *t)
         return attr_write(t->roots.sys, path, "- - -") >= 0;
 }
 
-void attach_back(struct transaction *t)
+static void attach_in_order(struct transaction *t)
 {
         enum driver back = t->from != DRIVER_NONE ? t->from : DRIVER_USB_STORAGE,
                     order[] = {back, back, t->to};
         int r = -ENODEV, used = 0;
 
-        if (record_check(t) < 0)
-                return;
         if (driver_now(t) == t->from && t->from != DRIVER_NONE && host_rescan(t))
                 r = disks_back(t);
         for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
@@ -244,10 +242,8 @@ void attach_back(struct transaction *t)
                 if (order[i] == DRIVER_USB_STORAGE && !t->disk.facts.caps.bot)
                         continue;
                 r = attach_and_wait(t, order[i]);
-                if (!attachment_there(t)) { /* the disk was unplugged */
-                        t->moved = false;
+                if (!attachment_there(t)) /* the disk was unplugged */
                         return;
-                }
                 if (r < 0)
                         log_warning("%s: not back on %s: %s", t->interface,
                                     driver_to_string(order[i]), strerror(-r));
@@ -256,5 +252,12 @@ void attach_back(struct transaction *t)
                 (void) attach_to_any(t);
         if (driver_now(t) != t->from && t->from != DRIVER_NONE)
                 disk_stays(t, why_not_back(used));
-        t->moved = false;
+}
+
+void attach_back(struct transaction *t)
+{
+        if (record_check(t) < 0)
+                return;
+        attach_in_order(t);
+        t->phase = tx_tried(t) ? PHASE_UNDONE : PHASE_HOME;
 }

@@ -84,7 +84,7 @@ static int claim_try(struct transaction *t, struct awake probed, struct awake de
         r = wait_for_probes(t, probed);
         if (r < 0)
                 return r;
-        if (t->n_disks == 0)
+        if (t->before.n_disks == 0)
                 return -EAGAIN;
         r = open_until(t, deadline, ret_busy);
         if (r < 0)
@@ -118,8 +118,8 @@ static int claim_online(struct transaction *t, struct awake deadline,
  */
 static void ask_whether_it_stops(struct transaction *t)
 {
-        if (t->pid1_error >= 0)
-                t->pid1_error = pid1_ask(PID1_ASK_STATE, NULL, &t->stopping);
+        if (t->pid1.error >= 0)
+                t->pid1.error = pid1_ask(PID1_ASK_STATE, NULL, &t->pid1.stopping);
 }
 
 /* Searches in all open files, and in the count of those that no search finds. */
@@ -200,7 +200,7 @@ static int claim_only_begin(struct transaction *t, bool again)
 
         if (r < 0)
                 return r;
-        if (t->n_disks == 0)
+        if (t->before.n_disks == 0)
                 return tx_fail(t, UASD_EXIT_FAILED, -ENODEV, "it has no block device");
         if (again)
                 return claim_only_take(t);
@@ -219,7 +219,7 @@ static void wait_for_end(void)
 
 int transaction_claim(struct transaction *t, bool again)
 {
-        (void) copy_string(t->step, sizeof(t->step), "claim");
+        (void) copy_string(t->result.step, sizeof(t->result.step), "claim");
         report_step(t);
         if (claim_only_begin(t, again) >= 0) {
                 claim_keep(&t->claim);
@@ -228,5 +228,5 @@ int transaction_claim(struct transaction *t, bool again)
         }
         claim_drop(&t->claim);
         usb_disk_done(&t->disk);
-        return t->code;
+        return t->result.code;
 }

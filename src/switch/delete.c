@@ -127,7 +127,7 @@ static int delete_all(struct transaction *t, struct claim_releaser *d)
                         continue;
                 r = lun_delete(t, d->dir, i, &d->begun);
                 if (r == -EBUSY) {
-                        t->moved = i > 0;
+                        t->phase = i > 0 ? PHASE_TAKEN : PHASE_HOME;
                         return tx_fail(t, UASD_EXIT_DEFERRED, r, NOT_CLAIMED);
                 }
                 if (r < 0)
@@ -143,7 +143,7 @@ static int claim_and_delete(struct transaction *t, struct claim_releaser *d)
 
         if (r < 0)
                 return r;
-        t->moved = true;
+        t->phase = PHASE_TAKEN;
         claim_releaser_go(d);
         return delete_all(t, d);
 }

@@ -18,8 +18,9 @@ int may_begin(struct transaction *t)
 {
         if (signal_waits())
                 return tx_fail(t, UASD_EXIT_DEFERRED, -EINTR,
-                               t->detached ? N_("ended by a signal") : ENDED_BY_SIGNAL);
-        if (t->hold_deadline && awake_left(undo_deadline(t)) <= scan_delay(t, t->to))
+                               t->phase == PHASE_DETACHED ? N_("ended by a signal")
+                                                          : ENDED_BY_SIGNAL);
+        if (t->hold.deadline && awake_left(undo_deadline(t)) <= scan_delay(t, t->to))
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME,
                                "too little is left of the hold for a switch and its undo");
         return 0;
@@ -29,15 +30,15 @@ int will_move(struct transaction *t)
 {
         int r;
 
-        t->moved = true;
-        r = record_write(t, t->step);
-        t->moved = false;
+        t->phase = PHASE_TAKEN;
+        r = record_write(t, t->result.step);
+        t->phase = PHASE_HOME;
         return r;
 }
 
 void listen_for_disks(struct transaction *t)
 {
-        if (!t->no_udev && !t->events)
+        if (!t->request.no_udev && !t->events)
                 (void) uevents_open(
                         UEVENTS_ANNOUNCED,
                         &t->events); /* on failure the disks are awaited only in sysfs */
@@ -70,14 +71,14 @@ int step_detach(struct transaction *t)
         r = will_move(t);
         if (r < 0)
                 return r;
-        t->moved = t->detached = true;
+        t->phase = PHASE_DETACHED;
         r = driver_unbind(t, t->from);
         /* In a probe that declines the disk the driver only seems to have it. */
         if (r == -ENODEV && attachment_there(t) &&
             usb_disk_driver(&t->roots, t->interface) == DRIVER_NONE)
                 return 0;
         if (r == -EBUSY) {
-                t->moved = t->detached = false;
+                t->phase = PHASE_HOME;
                 return tx_fail(t, UASD_EXIT_DEFERRED, r,
                                "its disk appeared before it could be switched");
         }
@@ -89,5 +90,6 @@ int step_detach(struct transaction *t)
 
 bool is_unknown_yet(const struct transaction *t)
 {
-        return t->detached && !t->bound && usb_disk_driver(&t->roots, t->interface) == DRIVER_NONE;
+        return t->phase == PHASE_DETACHED &&
+               usb_disk_driver(&t->roots, t->interface) == DRIVER_NONE;
 }

@@ -68,7 +68,7 @@ static int eject_begin(struct transaction *t)
                         return r;
                 r = record_begin(t);
         } while (r == -EALREADY && awake_left(deadline) > 0 && poll(NULL, 0, LOOK_AGAIN_MSEC) == 0);
-        t->pid1_error = -ENOENT; /* whether the machine goes down does not matter */
+        t->pid1.error = -ENOENT; /* whether the machine goes down does not matter */
         if (r == -EALREADY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r,
                                "another switch of this disk is under way");
@@ -86,7 +86,7 @@ static int eject_sync(struct transaction *t)
 
         if (r < 0)
                 return r;
-        t->written = claim_written(&t->roots, &t->claim);
+        t->before.written = claim_written(&t->roots, &t->claim);
         return 0;
 }
 
@@ -152,7 +152,7 @@ int transaction_eject(struct transaction *t)
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(steps); i++) {
-                (void) copy_string(t->step, sizeof(t->step), steps[i].name);
+                (void) copy_string(t->result.step, sizeof(t->result.step), steps[i].name);
                 report_step(t);
                 if (steps[i].at_once)
                         signals_allow(t);
@@ -164,7 +164,7 @@ int transaction_eject(struct transaction *t)
                          udev_reads_it(t)) {
                         claim_drop(&t->claim);
                         (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
-                        t->code = UASD_EXIT_OK;
+                        t->result.code = UASD_EXIT_OK;
                         r = 0;
                         i = 0; /* with the claim */
                 }
@@ -172,8 +172,8 @@ int transaction_eject(struct transaction *t)
         if (r < 0)
                 settle_unplugged(t);
         else
-                (void) copy_string(t->text, sizeof(t->text), "ejected");
+                (void) copy_string(t->result.text, sizeof(t->result.text), "ejected");
         claim_drop(&t->claim);
         record_end(t);
-        return t->code;
+        return t->result.code;
 }

@@ -23,7 +23,7 @@
 
 struct awake undo_deadline(const struct transaction *t)
 {
-        usec_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
+        usec_t end = t->hold.until.usec, third = (end - t->before.began.usec) / 3;
 
         return (struct awake){end - MIN(third, UNDO_BUDGET)};
 }
@@ -32,7 +32,7 @@ struct awake step_deadline(const struct transaction *t, usec_t budget)
 {
         struct awake end = awake_in(budget);
 
-        if (t->hold_deadline && undo_deadline(t).usec < end.usec)
+        if (t->hold.deadline && undo_deadline(t).usec < end.usec)
                 return undo_deadline(t);
         return end;
 }
@@ -50,21 +50,21 @@ static int hold_arm(struct transaction *t)
 
         if (hold_length(t) == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD))
                 return -ECANCELED;
-        if (t->armed && now < t->armed + hold_length(t) / 2)
+        if (t->hold.armed && now < t->hold.armed + hold_length(t) / 2)
                 return 0;
-        if (t->pid1_error >= 0)
-                t->pid1_error = pid1_ask_and_wait(
+        if (t->pid1.error >= 0)
+                t->pid1.error = pid1_ask_and_wait(
                         PID1_ASK_RELEASE, t->interface,
-                        awake_in(t->detached && !t->bound ? PID1_LONG_USEC : PID1_USEC));
-        if (t->pid1_error < 0)
-                return t->pid1_error;
-        t->armed = now_boottime();
+                        awake_in(t->phase == PHASE_DETACHED ? PID1_LONG_USEC : PID1_USEC));
+        if (t->pid1.error < 0)
+                return t->pid1.error;
+        t->hold.armed = now_boottime();
         return 0;
 }
 
 int switch_hold_prepare(struct transaction *t)
 {
-        if (t->hold_deadline || (!t->plugged && !t->no_udev))
+        if (t->hold.deadline || (!t->request.plugged && !t->request.no_udev))
                 return 0;
         return hold_arm(t);
 }
@@ -76,27 +76,28 @@ static void hold_set(struct transaction *t)
         struct facts *f = &t->disk.facts;
         struct hold_mark m = {.attachment = facts_attachment_id(f)};
 
-        if (t->holding || hold_arm(t) < 0)
+        if (t->hold.ours || hold_arm(t) < 0)
                 return;
         /* A mark "released" belongs to an earlier hold on this attachment. This hold is our own,
          * and short. */
         (void) attachment_change(&t->roots, f, MARK_RELEASED,
                                  &(struct attachment_mark){.released = false});
-        m.deadline = t->armed + hold_length(t);
-        assert(t->armed != 0 &&
-               m.deadline > t->armed); /* every hold has a deadline, and a timer that ends it */
-        t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
+        m.deadline = t->hold.armed + hold_length(t);
+        assert(t->hold.armed != 0 &&
+               m.deadline >
+                       t->hold.armed); /* every hold has a deadline, and a timer that ends it */
+        t->hold.ours = hold_write(&t->roots, t->interface, &m) >= 0;
         /* A boot or a user waits for this disk: its time is that of the hold. */
-        if (t->holding && t->plugged && !t->hold_deadline) {
-                t->hold_deadline = m.deadline;
-                t->hold_until = awake_in(m.deadline - now_boottime());
+        if (t->hold.ours && t->request.plugged && !t->hold.deadline) {
+                t->hold.deadline = m.deadline;
+                t->hold.until = awake_in(m.deadline - now_boottime());
         }
 }
 
 void switch_hold_await(struct transaction *t)
 {
-        t->unseen = now_awake();
-        t->awaited = !t->no_udev;
+        t->hold.unseen = now_awake();
+        t->hold.awaited = !t->request.no_udev;
 }
 
 void switch_hold_begin(struct transaction *t)
@@ -104,27 +105,27 @@ void switch_hold_begin(struct transaction *t)
         const struct attachment_mark mark = {.tried = true, .no_auto = true, .switched_to = t->to};
         unsigned fields = MARK_SWITCHED;
 
-        if (t->automatic)
+        if (t->request.automatic)
                 fields |= MARK_TRIED;
-        if (!t->plugged)
+        if (!t->request.plugged)
                 fields |= MARK_NO_AUTO;
         /* Written before the bind: the rule never begins another hold on this attachment. */
         (void) attachment_change(&t->roots, &t->disk.facts, fields, &mark);
-        t->holding = t->hold_deadline != 0;
-        if (!t->awaited)
+        t->hold.ours = t->hold.deadline != 0;
+        if (!t->hold.awaited)
                 switch_hold_await(t);
-        if (t->awaited && record_write(t, t->step) < 0)
-                t->awaited = false;
+        if (t->hold.awaited && record_write(t, t->result.step) < 0)
+                t->hold.awaited = false;
         /* a boot or a user waits for it: if this process dies, PID 1 ends the hold */
-        if (t->plugged || !t->awaited)
+        if (t->request.plugged || !t->hold.awaited)
                 hold_set(t);
 }
 
 int switch_hold_if_long_left(const struct transaction *t)
 {
-        usec_t left = awake_left((struct awake){t->unseen.usec + ALONE_USEC});
+        usec_t left = awake_left((struct awake){t->hold.unseen.usec + ALONE_USEC});
 
-        if (!t->awaited || t->holding)
+        if (!t->hold.awaited || t->hold.ours)
                 return -1;
         if (left == 0)
                 return 0;
@@ -146,16 +147,16 @@ void switch_hold_for_undo(struct transaction *t, bool known)
 {
         struct udev_monitor *udev = NULL;
 
-        if (!t->no_udev)
+        if (!t->request.no_udev)
                 (void) uevents_open(UEVENTS_PROCESSED, &udev);
         uevents_close(t->events);
         t->events = udev;
-        if (!t->awaited)
+        if (!t->hold.awaited)
                 return;
         if (known)
                 hold_set(t);
-        t->awaited = false;
-        (void) record_write(t, t->step);
+        t->hold.awaited = false;
+        (void) record_write(t, t->result.step);
         if (known)
                 wait_for_udev(t, awake_in(UDEV_BUDGET));
 }
@@ -163,15 +164,15 @@ void switch_hold_for_undo(struct transaction *t, bool known)
 void switch_hold_end(struct transaction *t)
 {
         /* No process has seen the hold: the helper has waited during all of it. */
-        bool silent = t->awaited && awake_since(t->unseen) < AWAIT_USEC;
+        bool silent = t->hold.awaited && awake_since(t->hold.unseen) < AWAIT_USEC;
         _cleanup_(usb_disk_done) struct usb_disk now = {0};
 
-        if (!t->holding && !t->hold_deadline && !t->awaited)
+        if (!t->hold.ours && !t->hold.deadline && !t->hold.awaited)
                 return;
         (void) hold_release(&t->roots, &t->disk.facts);
-        t->holding = t->awaited = false;
-        t->hold_deadline = 0;
-        if (silent || t->no_udev)
+        t->hold.ours = t->hold.awaited = false;
+        t->hold.deadline = 0;
+        if (silent || t->request.no_udev)
                 return;
         (void) usb_disk_read(&t->roots, t->interface, false,
                              &now); /* on failure it is no attachment */

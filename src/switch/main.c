@@ -89,10 +89,10 @@ static int arguments_parse(int argc, char *argv[], struct transaction *t, int *r
                                           optarg);
                                 return -EINVAL;
                         }
-                        t->hold_deadline = v;
+                        t->hold.deadline = v;
                         break;
                 case OPT_ATTACHMENT:
-                        if (!attachment_id_parse(optarg, &t->meant)) {
+                        if (!attachment_id_parse(optarg, &t->request.meant)) {
                                 log_error(
                                         "--attachment: not the numbers of a bus and a device (such as 2-5): %s",
                                         optarg);
@@ -102,10 +102,10 @@ static int arguments_parse(int argc, char *argv[], struct transaction *t, int *r
                 default:
                         return -EINVAL;
                 }
-        t->automatic = automatic;
-        t->plugged = plugged;
-        t->no_udev = no_udev;
-        t->machine = machine;
+        t->request.automatic = automatic;
+        t->request.plugged = plugged;
+        t->request.no_udev = no_udev;
+        t->request.machine = machine;
         if (*ret_task == TASK_STANDBY && argc == optind)
                 return 1;
         operands = *ret_task == TASK_SWITCH ? 2 : 1;
@@ -187,17 +187,19 @@ static void describe_success(struct transaction *t)
         const char *from = driver_to_string(t->from), *to = driver_to_string(t->to);
 
         if (t->from == t->to)
-                (void) snprintf(t->text, sizeof(t->text), "already moved from %s to %s", from, to);
+                (void) snprintf(t->result.text, sizeof(t->result.text),
+                                "already moved from %s to %s", from, to);
         else
-                (void) snprintf(t->text, sizeof(t->text), "moved from %s to %s", from, to);
-        if (t->kept)
-                text_add(t->text, sizeof(t->text), "; %s",
+                (void) snprintf(t->result.text, sizeof(t->result.text), "moved from %s to %s", from,
+                                to);
+        if (t->phase == PHASE_KEPT)
+                text_add(t->result.text, sizeof(t->result.text), "; %s",
                          N_("in use again before it could be tried"));
 }
 
 int main(int argc, char *argv[])
 {
-        struct transaction t = {.roots = ROOTS_NULL, .lock = -1, .log = -1, .claim = CLAIM_NULL};
+        struct transaction t = TRANSACTION_NULL;
         char job[SWITCH_JOB_MAX + 1];
         int task = TASK_SWITCH, r;
 
@@ -209,7 +211,7 @@ int main(int argc, char *argv[])
                 return UASD_EXIT_USAGE;
         if (r == 0)
                 return UASD_EXIT_OK;
-        if (t.machine)
+        if (t.request.machine)
                 log_for(getppid());
         (void) signal(SIGPIPE,
                       SIG_IGN); /* the reader of our output may die; the switch continues */
@@ -220,7 +222,7 @@ int main(int argc, char *argv[])
         if (task == TASK_CLAIM || task == TASK_CLAIM_AGAIN) {
                 if (transaction_claim(&t, task == TASK_CLAIM_AGAIN) != UASD_EXIT_OK)
                         report_end(&t);
-                return t.code;
+                return t.result.code;
         }
         signals_begin(&t);
         if (task == TASK_RECOVER)
@@ -228,10 +230,10 @@ int main(int argc, char *argv[])
         if (task == TASK_EJECT) {
                 (void) transaction_eject(&t);
                 report_end(&t);
-                return t.code;
+                return t.result.code;
         }
         if (transaction_run(&t) == UASD_EXIT_OK)
                 describe_success(&t);
         report_end(&t);
-        return t.code;
+        return t.result.code;
 }

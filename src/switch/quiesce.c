@@ -149,14 +149,14 @@ int take_fingerprint(struct transaction *t)
 {
         int r;
 
-        t->written = claim_written(&t->roots, &t->claim);
+        t->before.written = claim_written(&t->roots, &t->claim);
         /* Inside delay_use, or without a driver, there is no disk yet. A disk that is offline has
          * no data to compare. */
         if (t->claim.n == 0 || t->offline)
                 return 0;
-        free(TAKE_PTR(t->fingerprint));
+        free(TAKE_PTR(t->before.fingerprint));
         /* If a disk cannot be read under uas, that is a reason to leave uas. */
-        r = fingerprint_read(&t->claim, t->from == DRIVER_UAS, &t->fingerprint, NULL);
+        r = fingerprint_read(&t->claim, t->from == DRIVER_UAS, &t->before.fingerprint, NULL);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r));
         return 0;
@@ -237,7 +237,7 @@ int close_door(struct transaction *t)
         /* Without a count, an open in the last moment has not been noticed yet. */
         if (opens < 0 && look_for_users(t, true) < 0)
                 return -EBUSY;
-        if (claim_written(&t->roots, &t->claim) != t->written)
+        if (claim_written(&t->roots, &t->claim) != t->before.written)
                 return door_refused(t, -ESTALE, busy);
         return 0;
 }

@@ -46,11 +46,11 @@ int record_write(struct transaction *t, const char *step)
                 .attachment = facts_attachment_id(&t->disk.facts),
                 .from = t->from,
                 .to = t->to,
-                .n_disks = t->n_disks,
-                .moved = t->moved,
-                .failed = t->failed,
-                .holding = t->holding,
-                .awaited = t->awaited,
+                .n_disks = t->before.n_disks,
+                .moved = tx_moved(t),
+                .failed = tx_failed(t),
+                .holding = t->hold.ours,
+                .awaited = t->hold.awaited,
         };
         int r;
 
@@ -62,8 +62,8 @@ int record_write(struct transaction *t, const char *step)
                         return r;
         }
         (void) copy_string(record.step, sizeof(record.step), step);
-        if (t->failed && t->has_unread)
-                (void) unread_text(&t->unread, record.unread);
+        if (tx_failed(t) && unread_any(&t->blame.unread))
+                (void) unread_text(&t->blame.unread, record.unread);
         r = switch_record_write(&t->roots, t->interface, &record);
         if (r < 0)
                 return r;
@@ -98,10 +98,11 @@ void record_end(struct transaction *t)
         t->lock = close_keep_errno(t->lock);
 }
 
-int record_load(struct transaction *t)
+int record_load(struct transaction *t, bool *ret_replugged)
 {
         struct switch_record record;
         struct attachment_id now;
+        bool replugged;
         int r = take_lock(t);
 
         if (r < 0)
@@ -111,14 +112,18 @@ int record_load(struct transaction *t)
                 return r;
         t->from = record.from;
         t->to = record.to;
-        t->n_disks = record.n_disks;
-        memcpy(t->step, record.step, sizeof(t->step));
-        /* Another device is at that port now. It must not be moved. */
-        t->replugged = attachment_now(&t->roots, t->interface, &now) < 0 ||
-                       !attachment_id_same(now, record.attachment);
-        t->moved = record.moved && !t->replugged;
-        t->failed = record.failed && !t->replugged;
-        t->holding = record.holding && !t->replugged;
-        t->has_unread = t->failed && unread_parse(record.unread, &t->unread);
+        t->before.n_disks = record.n_disks;
+        memcpy(t->result.step, record.step, sizeof(t->result.step));
+        replugged = attachment_now(&t->roots, t->interface, &now) < 0 ||
+                    !attachment_id_same(now, record.attachment);
+        *ret_replugged = replugged;
+        if (replugged) /* another device is at that port now, which must not be moved */
+                return 1;
+        t->phase = record.moved ? PHASE_TAKEN : PHASE_HOME;
+        t->hold.ours = record.holding;
+        if (record.failed) {
+                t->blame.guilt = GUILT_FAILED;
+                (void) unread_parse(record.unread, &t->blame.unread);
+        }
         return 1;
 }

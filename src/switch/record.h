@@ -13,5 +13,6 @@ int record_write(struct transaction *t, const char *step);
  * up late stops here. */
 int record_check(struct transaction *t);
 void record_end(struct transaction *t);
-/* Returns 1 and the fields of a record that a killed process left, or 0 if there is none. */
-int record_load(struct transaction *t);
+/* Returns 1 and the fields of a record that a killed process left, or 0 if there is none.
+ * ret_replugged: the record is of an earlier attachment; only its drivers and its step are read. */
+int record_load(struct transaction *t, bool *ret_replugged);

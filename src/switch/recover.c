@@ -26,40 +26,40 @@ static void keep_what_has_it(struct transaction *t, enum driver now)
                 t->from = now;
 }
 
-static void recover_disk(struct transaction *t)
+static void recover_disk(struct transaction *t, bool replugged)
 {
         enum driver now = t->disk.facts.driver, to = t->to;
-        bool back = t->failed && now == t->to && t->from != DRIVER_NONE;
+        bool back = tx_failed(t) && now == t->to && t->from != DRIVER_NONE;
 
-        if (!t->no_udev)
+        if (!t->request.no_udev)
                 (void) uevents_open(UEVENTS_PROCESSED, &t->events);
         /* true: its LUNs have appeared since it failed, so it was already back */
-        t->answered = now == t->from && t->disk.n_luns > 0 &&
-                      luns_with_disk(t->disk.luns, t->disk.n_luns) >= t->n_disks;
-        if (t->moved && now != DRIVER_OTHER) {
+        t->blame.answered = now == t->from && t->disk.n_luns > 0 &&
+                            luns_with_disk(t->disk.luns, t->disk.n_luns) >= t->before.n_disks;
+        if (tx_moved(t) && now != DRIVER_OTHER) {
                 if (!back)
                         keep_what_has_it(t, now);
                 (void) record_write(t, "recover");
                 if (back || t->disk.n_luns == 0 ||
-                    luns_with_disk(t->disk.luns, t->disk.n_luns) < t->n_disks)
+                    luns_with_disk(t->disk.luns, t->disk.n_luns) < t->before.n_disks)
                         attach_back(t);
         }
-        if (t->failed)
-                (void) snprintf(t->text, sizeof(t->text),
+        if (tx_failed(t))
+                (void) snprintf(t->result.text, sizeof(t->result.text),
                                 "under %s it did not pass; uasd-switch was killed on the way back",
                                 driver_to_string(to));
         t->to = to;
         reread(t);
         /* Also a hold that began after the last change of the record. But a hold of the next
          * attachment is not ours. */
-        if (!t->replugged)
-                t->holding = t->holding ||
-                             hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
-        if (t->holding)
+        if (!replugged)
+                t->hold.ours = t->hold.ours ||
+                               hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
+        if (t->hold.ours)
                 switch_hold_end(t);
         uevents_close(t->events);
         history_recall(&t->roots, &t->disk.facts);
-        if (t->failed)
+        if (tx_failed(t))
                 undo_trial(t);
         trial_leave(t);
         verify_end(t);
@@ -72,35 +72,34 @@ static void recover_disk(struct transaction *t)
  */
 int transaction_recover(struct transaction *t)
 {
-        int r = record_load(t);
+        bool replugged;
+        int r = record_load(t, &replugged);
 
         if (r == 0) /* no record: only the lock file was left */
                 record_end(t);
         if (r <= 0)
                 return r;
         log_notice("%s: a switch from %s to %s was left at step %s", t->interface,
-                   driver_to_string(t->from), driver_to_string(t->to), t->step);
+                   driver_to_string(t->from), driver_to_string(t->to), t->result.step);
         children_end(t); /* otherwise their claims would look like those of another process */
         quirks_in_order(t);
         r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
         if (r > 0)
-                recover_disk(t);
+                recover_disk(t, replugged);
         record_end(t);
         return 0;
 }
 
 void finish_earlier(struct transaction *t)
 {
-        struct transaction earlier = {.roots = t->roots,
-                                      .config = t->config,
-                                      .interface = t->interface,
-                                      .no_udev = t->no_udev,
-                                      .lock = -1,
-                                      .log = -1,
-                                      .claim = CLAIM_NULL};
+        struct transaction earlier = TRANSACTION_NULL;
 
         if (!switch_recorded(&t->roots, t->interface))
                 return;
+        earlier.roots = t->roots;
+        earlier.config = t->config;
+        earlier.interface = t->interface;
+        earlier.request.no_udev = t->request.no_udev;
         (void) transaction_recover(&earlier);
         usb_disk_done(&earlier.disk);
 }

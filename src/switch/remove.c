@@ -84,7 +84,7 @@ int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *be
                 return 0;
         if (r < 0)
                 return r;
-        assert(t->moved && t->recorded && !t->undo.active);
+        assert(tx_moved(t) && t->recorded && !t->undo.active);
         assert(!l->disk.name[0] || claim_has(&t->claim, l->lun));
         atomic_store(begun, i + 1);
         r = attr_write(dir, lun_attribute(t->disk.host, l, "delete", path, sizeof(path)), "1");
@@ -151,7 +151,7 @@ int driver_bind(struct transaction *t, enum driver d)
 
 int driver_unbind(struct transaction *t, enum driver d)
 {
-        assert(t->moved && t->lock >= 0);
+        assert(tx_moved(t) && t->lock >= 0);
         return driver_write(t, d, "unbind", interface_may_go);
 }
 

@@ -24,5 +24,5 @@ int device_remove(struct transaction *t);
 int interface_open(struct transaction *t);
 int driver_bind(struct transaction *t, enum driver d);
 
-/* delete.c: claims the disk and deletes its LUNs. From then on `moved` is true. */
+/* delete.c: claims the disk and deletes its LUNs. From then on the phase is PHASE_TAKEN. */
 int luns_delete(struct transaction *t);

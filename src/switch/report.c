@@ -9,18 +9,19 @@
 
 void report_step(const struct transaction *t)
 {
-        if (t->machine) {
-                (void) printf("STEP %s %llu\n", t->step, (unsigned long long) now_boottime());
+        if (t->request.machine) {
+                (void) printf("STEP %s %llu\n", t->result.step,
+                              (unsigned long long) now_boottime());
                 (void) fflush(stdout);
         } else
-                log_debug("step %s", t->step);
+                log_debug("step %s", t->result.step);
 }
 
 void report_user(const struct transaction *t, const struct user *u)
 {
         char where[PATH_MAX], command[64];
 
-        if (t->machine) { /* without --machine: uasd searches itself */
+        if (t->request.machine) { /* without --machine: uasd searches itself */
                 if (u->kind == USER_CLAIM)
                         (void) printf("CLAIMED %s\n", u->device);
                 else if (u->kind == USER_OPEN && u->pid == 0)
@@ -40,8 +41,8 @@ void report_user(const struct transaction *t, const struct user *u)
 
 void report_claim(const struct transaction *t)
 {
-        (void) printf("%s\n",
-                      t->machine ? SWITCH_KEPT : "It is claimed, until the standard input ends.");
+        (void) printf("%s\n", t->request.machine ? SWITCH_KEPT
+                                                 : "It is claimed, until the standard input ends.");
         (void) fflush(stdout);
 }
 
@@ -51,10 +52,10 @@ void report_claim(const struct transaction *t)
  */
 void end_line(const struct transaction *t, char ret[static END_LINE_MAX])
 {
-        char text[sizeof(t->text)];
+        char text[sizeof(t->result.text)];
 
-        (void) snprintf(ret, END_LINE_MAX, "END %i %s %s\n", t->code, t->step,
-                        make_harmless(t->text, text, sizeof(text)));
+        (void) snprintf(ret, END_LINE_MAX, "END %i %s %s\n", t->result.code, t->result.step,
+                        make_harmless(t->result.text, text, sizeof(text)));
 }
 
 void report_end(const struct transaction *t)
@@ -62,10 +63,10 @@ void report_end(const struct transaction *t)
         char line[END_LINE_MAX];
 
         end_line(t, line);
-        if (t->machine && fputs(line, stdout) >= 0 && fflush(stdout) == 0)
+        if (t->request.machine && fputs(line, stdout) >= 0 && fflush(stdout) == 0)
                 return;
-        if (t->code == UASD_EXIT_OK)
-                log_info("%s: %s", t->interface, t->text);
+        if (t->result.code == UASD_EXIT_OK)
+                log_info("%s: %s", t->interface, t->result.text);
         else
-                log_error("%s: step %s: %s", t->interface, t->step, t->text);
+                log_error("%s: step %s: %s", t->interface, t->result.step, t->result.text);
 }

@@ -95,8 +95,8 @@ static bool run_child(struct transaction *t, struct reread *s)
                 reread_in_child(t, s, pipe_fd[1]);
         }
         (void) close(pipe_fd[1]);
-        if (t->hold_deadline && t->hold_until.usec < end.usec)
-                end = t->hold_until;
+        if (t->hold.deadline && t->hold.until.usec < end.usec)
+                end = t->hold.until;
         t->examiner.pid = MAX(pid, 0);
         t->examiner.closed = pid > 0 && child_answers(pipe_fd[0], end) &&
                              read(pipe_fd[0], &word, 1) == 1 && child_answers(pipe_fd[0], end);
@@ -113,20 +113,20 @@ static void reread_report(struct transaction *t, const struct reread *s)
 
         (void) unread_copy(&s->unread, &open);
         if (!s->begun || open.n == 0)
-                (void) snprintf(t->text, sizeof(t->text), "%s cannot be read, under both drivers",
-                                name);
+                (void) snprintf(t->result.text, sizeof(t->result.text),
+                                "%s cannot be read, under both drivers", name);
         else if (!s->done)
                 (void) snprintf(
-                        t->text, sizeof(t->text),
+                        t->result.text, sizeof(t->result.text),
                         "%s does not answer reads at sector %llu in time, under both drivers", name,
                         (unsigned long long) open.at[0] / 512);
         else if (open.n == 1)
-                (void) snprintf(t->text, sizeof(t->text),
+                (void) snprintf(t->result.text, sizeof(t->result.text),
                                 "%s cannot be read at sector %llu, under both drivers", name,
                                 (unsigned long long) open.at[0] / 512);
         else
                 (void) snprintf(
-                        t->text, sizeof(t->text),
+                        t->result.text, sizeof(t->result.text),
                         "%s cannot be read at sector %llu and %u other places, under both drivers",
                         name, (unsigned long long) open.at[0] / 512, open.n - 1);
 }
@@ -138,15 +138,15 @@ static void reread_report(struct transaction *t, const struct reread *s)
 static void reread_judge(struct transaction *t, const struct reread *s)
 {
         bool well = s->done && s->error >= 0, ours = s->error < 0 && error_is_ours(s->error),
-             broken = s->ready && !s->begun && s->error < 0 && t->fingerprint;
+             broken = s->ready && !s->begun && s->error < 0 && t->before.fingerprint;
 
         if (s->ready) /* otherwise it may have been unplugged */
-                t->answered = s->alive;
-        t->acquitted = ours || !(well || broken);
+                t->blame.answered = s->alive;
+        t->blame.guilt = ours || !(well || broken) ? GUILT_ACQUITTED : GUILT_FAILED;
         if (!s->ready || ours)
-                text_add(t->text, sizeof(t->text), "; %s",
+                text_add(t->result.text, sizeof(t->result.text), "; %s",
                          N_("whether usb-storage reads it is not known"));
-        else if (t->acquitted)
+        else if (t->blame.guilt == GUILT_ACQUITTED)
                 reread_report(t, s);
 }
 
@@ -155,16 +155,16 @@ void reread(struct transaction *t)
 {
         struct reread *s;
 
-        if (!t->failed || !t->has_unread || t->to != DRIVER_UAS || !attachment_there(t) ||
-            usb_disk_driver(&t->roots, t->interface) != DRIVER_USB_STORAGE)
+        if (!tx_failed(t) || !unread_any(&t->blame.unread) || t->to != DRIVER_UAS ||
+            !attachment_there(t) || usb_disk_driver(&t->roots, t->interface) != DRIVER_USB_STORAGE)
                 return;
-        t->acquitted = true;
+        t->blame.guilt = GUILT_ACQUITTED;
         if (signal_waits())
                 return;
         s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (s == MAP_FAILED)
                 return;
-        s->unread = t->unread;
+        s->unread = t->blame.unread;
         if (run_child(t, s))
                 reread_judge(t, s);
         (void) munmap(s, sizeof(*s));

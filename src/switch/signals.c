@@ -40,7 +40,7 @@ void signals_begin(const struct transaction *t)
         const struct sigaction act = {.sa_handler = end_at_once};
 
         at_once.run = t->roots.run;
-        at_once.out = t->machine ? STDOUT_FILENO : STDERR_FILENO;
+        at_once.out = t->request.machine ? STDOUT_FILENO : STDERR_FILENO;
         (void) copy_string(at_once.record, sizeof(at_once.record),
                            SWITCH_RECORD_PATH(t->interface));
         (void) sigemptyset(&at_once.set);
@@ -63,15 +63,15 @@ void signals_block(void)
 
 void signals_allow(const struct transaction *t)
 {
-        struct transaction ended = {.code = UASD_EXIT_DEFERRED};
+        struct transaction ended = {.result.code = UASD_EXIT_DEFERRED};
 
-        (void) copy_string(ended.step, sizeof(ended.step), t->step);
-        (void) copy_string(ended.text, sizeof(ended.text), ENDED_BY_SIGNAL);
+        (void) copy_string(ended.result.step, sizeof(ended.result.step), t->result.step);
+        (void) copy_string(ended.result.text, sizeof(ended.result.text), ENDED_BY_SIGNAL);
         if (at_once.out == STDOUT_FILENO)
                 end_line(&ended, at_once.line);
         else
                 (void) snprintf(at_once.line, sizeof(at_once.line), "%s: step %s: %s\n",
-                                t->interface, t->step, ENDED_BY_SIGNAL);
+                                t->interface, t->result.step, ENDED_BY_SIGNAL);
         at_once.length = strlen(at_once.line);
         at_once.recorded = t->lock >= 0;
         (void) sigprocmask(SIG_UNBLOCK, &at_once.set, NULL);

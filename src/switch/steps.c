@@ -60,7 +60,7 @@ static int step_record(struct transaction *t)
         int r = record_begin(t);
 
         /* PID 1 need not be asked about a disk that is held. */
-        t->pid1_error = t->hold_deadline ? -ENOENT : pid1_there(&t->roots);
+        t->pid1.error = t->hold.deadline ? -ENOENT : pid1_there(&t->roots);
         if (r == -EALREADY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r,
                                "another switch of this disk is under way");
@@ -81,7 +81,7 @@ static void undo_move(struct transaction *t)
         bool unknown = is_unknown_yet(t);
 
         claim_drop(&t->claim);
-        if (!t->moved) /* a user came first: the rest of a hold has time for another try */
+        if (!tx_moved(t)) /* a user came first: the rest of a hold has time for another try */
                 return;
         switch_hold_for_undo(t, !unknown);
         attach_back(t);
@@ -93,7 +93,7 @@ static void undo_move(struct transaction *t)
 static void undo_detach(struct transaction *t)
 {
         undo_move(t);
-        if (t->on_trial) /* it was on record before the step that failed */
+        if (t->trial.begun) /* it was on record before the step that failed */
                 undo_trial(t);
 }
 
@@ -125,8 +125,8 @@ static int read_quirks_locked(struct transaction *t, char ret_left[static QUIRK_
                 quirks_lock(&t->roots, awake_left(step_deadline(t, LOCK_BUDGET)));
         int r;
 
-        t->lock_kept = lock == -ETIMEDOUT;
-        if (t->lock_kept)
+        t->quirks_hang = lock == -ETIMEDOUT;
+        if (t->quirks_hang)
                 return tx_fail(t, UASD_EXIT_DEFERRED, lock,
                                "a program keeps the lock of the quirks parameter");
         if (lock < 0)
@@ -194,14 +194,14 @@ static int machine_stops(struct transaction *t)
 {
         int state = PID1_RUNNING;
 
-        if (t->stopping.pid) {
-                state = pid1_answer(&t->stopping, awake_in(PID1_USEC));
-                t->pid1_error = MIN(state, 0);
+        if (t->pid1.stopping.pid) {
+                state = pid1_answer(&t->pid1.stopping, awake_in(PID1_USEC));
+                t->pid1.error = MIN(state, 0);
         }
-        if (t->n_disks > 0 && t->pid1_error < 0 && t->pid1_error != -ENOENT)
-                return tx_fail(t, UASD_EXIT_DEFERRED, t->pid1_error,
+        if (t->before.n_disks > 0 && t->pid1.error < 0 && t->pid1.error != -ENOENT)
+                return tx_fail(t, UASD_EXIT_DEFERRED, t->pid1.error,
                                "PID 1 does not say whether the machine is going down: %s",
-                               strerror(-t->pid1_error));
+                               strerror(-t->pid1.error));
         if (state == PID1_STOPPING)
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
         return 0;
@@ -222,7 +222,7 @@ static int step_delete(struct transaction *t)
         if (r == -ETIMEDOUT && t->from != DRIVER_NONE)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r,
                                "PID 1 does not start the timer that would end a hold");
-        if (t->detached)
+        if (t->phase == PHASE_DETACHED)
                 return 0;
         r = will_move(t);
         if (r < 0)
@@ -234,7 +234,7 @@ static int step_unbind(struct transaction *t)
 {
         int r;
 
-        if (t->from == DRIVER_NONE || t->detached)
+        if (t->from == DRIVER_NONE || t->phase == PHASE_DETACHED)
                 return 0;
         /* the driver is still there: a scan brings the LUNs back sooner than another bind */
         if (signal_waits())
@@ -254,7 +254,7 @@ static int attach_if_ours(struct transaction *t)
 
         if (r < 0)
                 return r;
-        t->bound = true;
+        t->phase = PHASE_TRIED;
         return attach(t, t->to);
 }
 
@@ -264,15 +264,15 @@ static int step_bind(struct transaction *t)
         int r;
 
         claim_close(&t->claim); /* only after the last close can the name sda be used again */
-        assert(t->moved && t->claim.n == 0);
-        assert(t->to != DRIVER_UAS || t->on_trial || f->trial_passed || f->trial_open ||
+        assert(tx_moved(t) && t->claim.n == 0);
+        assert(t->to != DRIVER_UAS || t->trial.begun || f->trial_passed || f->trial_open ||
                facts_uas_alone(f));
         switch_hold_begin(t);
         r = attach_if_ours(t);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not take it: %s",
                                driver_to_string(t->to), strerror(-r));
-        t->bound_at = now_awake();
+        t->scan.since = now_awake();
         look_ahead(t);
         claim_drop(&t->claim); /* the inotify, while the kernel scans */
         return 0;
@@ -286,7 +286,7 @@ static int step_appear(struct transaction *t)
 
         if (r == -ETIMEDOUT)
                 why = why_late(t);
-        t->to_blame = r < 0 && r != -EINPROGRESS && !why;
+        tx_suspect(t, r < 0 && r != -EINPROGRESS && !why);
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time%s%s",
                                driver_to_string(t->to), why ? ": " : "", why ?: "");
@@ -306,7 +306,7 @@ static int step_verify(struct transaction *t)
         int r = verify(t, step_deadline(t, VERIFY_BUDGET));
 
         if (r == -EBUSY) { /* never roll back while a process uses the disk */
-                t->kept = true;
+                t->phase = PHASE_KEPT;
                 return 0;
         }
         return r;
@@ -352,10 +352,10 @@ static int step_run(struct transaction *t, const struct switch_step *step)
 {
         int r;
 
-        (void) copy_string(t->step, sizeof(t->step), step->name);
+        (void) copy_string(t->result.step, sizeof(t->result.step), step->name);
         report_step(t);
         if (t->lock >= 0) {
-                r = record_write(t, t->step);
+                r = record_write(t, t->result.step);
                 if (r == -ESTALE)
                         return tx_fail(
                                 t, UASD_EXIT_FAILED, r,
@@ -363,7 +363,7 @@ static int step_run(struct transaction *t, const struct switch_step *step)
                 if (r < 0)
                         return r;
         }
-        if (step->at_once && !t->moved)
+        if (step->at_once && !tx_moved(t))
                 signals_allow(t);
         r = step->run(t);
         signals_block();
@@ -373,14 +373,18 @@ static int step_run(struct transaction *t, const struct switch_step *step)
 /* Undoes the first `n` steps. error: the result of the last one. */
 static void steps_undo(struct transaction *t, size_t n, int error)
 {
-        (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, error, "%s: %s",
-                       t->step, strerror(-error));
-        t->failed = t->moved && t->to_blame && !signal_waits() && driver_registered(t) &&
-                    attachment_there(t);
-        t->taken_off = t->bound_at.usec && usb_disk_driver(&t->roots, t->interface) != t->to;
-        t->answered = false;
-        if (t->failed) /* otherwise a recovery would take the switch for a success */
-                (void) record_write(t, t->step);
+        bool failed;
+
+        (void) tx_fail(t, tx_moved(t) ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, error, "%s: %s",
+                       t->result.step, strerror(-error));
+        failed = tx_moved(t) && t->blame.guilt == GUILT_SUSPECTED && !signal_waits() &&
+                 driver_registered(t) && attachment_there(t);
+        t->blame.guilt = failed ? GUILT_FAILED : GUILT_NONE;
+        t->blame.taken_off =
+                t->scan.since.usec && usb_disk_driver(&t->roots, t->interface) != t->to;
+        t->blame.answered = false;
+        if (failed) /* otherwise a recovery would take the switch for a success */
+                (void) record_write(t, t->result.step);
         while (n-- > 0)
                 if (steps[n].undo)
                         steps[n].undo(t);
@@ -392,12 +396,12 @@ int transaction_run(struct transaction *t)
         int r;
 
         finish_earlier(t);
-        t->began = now_awake();
-        (void) now_and_asleep(&t->asleep);
-        if (t->hold_deadline) {
+        t->before.began = now_awake();
+        (void) now_and_asleep(&t->before.asleep);
+        if (t->hold.deadline) {
                 usec_t now = now_boottime();
 
-                t->hold_until = awake_in(t->hold_deadline > now ? t->hold_deadline - now : 0);
+                t->hold.until = awake_in(t->hold.deadline > now ? t->hold.deadline - now : 0);
         }
         do
                 r = step_run(t, &steps[n++]);
@@ -407,8 +411,8 @@ int transaction_run(struct transaction *t)
         uevents_close(TAKE_PTR(t->events));
         settle_unplugged(t);
         claim_drop(&t->claim);
-        t->log = close_keep_errno(t->log);
+        t->blame.log = close_keep_errno(t->blame.log);
         verify_end(t);
-        pid1_forget(&t->stopping);
-        return t->code;
+        pid1_forget(&t->pid1.stopping);
+        return t->result.code;
 }

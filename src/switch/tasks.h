@@ -3,8 +3,7 @@
 
 #include "switch/transaction.h"
 
-/* What uasd-switch may be asked for. Each returns the code of the result, if nothing else is said.
- */
+/* The tasks of uasd-switch. Each returns the code of the result, if nothing else is said. */
 
 /* steps.c: runs all steps of a switch. */
 int transaction_run(struct transaction *t);

@@ -13,11 +13,11 @@ int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
         va_list ap;
 
         assert(error < 0 && code != UASD_EXIT_OK);
-        if (t->code != UASD_EXIT_OK)
+        if (t->result.code != UASD_EXIT_OK)
                 return error;
-        t->code = code;
+        t->result.code = code;
         va_start(ap, format);
-        (void) vsnprintf(t->text, sizeof(t->text), format, ap);
+        (void) vsnprintf(t->result.text, sizeof(t->result.text), format, ap);
         va_end(ap);
         return error;
 }
@@ -45,12 +45,12 @@ int tx_identify(struct transaction *t, bool strings)
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface,
                                strerror(-r));
-        if (t->meant.devnum != 0 &&
-            !attachment_id_same(t->meant, facts_attachment_id(&t->disk.facts)))
+        if (t->request.meant.devnum != 0 &&
+            !attachment_id_same(t->request.meant, facts_attachment_id(&t->disk.facts)))
                 return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV,
                                "the disk was unplugged, and another one is at its port");
         t->from = t->disk.facts.driver;
-        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
+        t->before.n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         return 0;
 }
 
@@ -81,7 +81,7 @@ int look_for_media(struct transaction *t)
         r = luns_same(before, n, now.luns, now.n_luns) ? 0 : -ESTALE;
         t->disk.luns = now.luns;
         t->disk.n_luns = now.n_luns;
-        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
+        t->before.n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         luns_free(before, n);
         return r;
 }
@@ -128,8 +128,8 @@ void settle_unplugged(struct transaction *t)
 {
         if (t->disk.facts.devnum == 0 || attachment_there(t))
                 return;
-        t->code = UASD_EXIT_NO_DISK;
-        (void) copy_string(t->text, sizeof(t->text), "the disk was unplugged");
+        t->result.code = UASD_EXIT_NO_DISK;
+        (void) copy_string(t->result.text, sizeof(t->result.text), "the disk was unplugged");
         (void) hold_release(&t->roots, &t->disk.facts);
         (void) attachments_prune(&t->roots,
                                  t->disk.facts.port); /* also the marks of that attachment */

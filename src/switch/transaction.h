@@ -13,8 +13,8 @@
 
 /*
  * The transaction that moves one interface from one driver to the other. steps.c has the list of
- * steps. A step returns 0, 1 if nothing is left to do, or -errno after tx_fail() has set `code` and
- * `text`. If a step fails, its undo runs and those of all steps before it, the last one first. An
+ * steps. A step returns 0, 1 if nothing is left to do, or -errno after tx_fail() has set the
+ * result. If a step fails, its undo runs and those of all steps before it, the last one first. An
  * undo cannot fail: it does what is possible and reports the rest.
  */
 /* undo-claim.c: the claim during an unbind on the way back. */
@@ -30,80 +30,145 @@ struct undo_claim {
         size_t readers; /* number of processes that have the disk open and do not count as users */
 };
 
+/*
+ * The phase says what has been done to the disk. From PHASE_DETACHED on it has moved: undo brings
+ * it back to a driver. From PHASE_TRIED on there was a trial under the new driver.
+ */
+enum phase {
+        PHASE_HOME,     /* not moved, or undone before a bind was tried */
+        PHASE_DETACHED, /* unbound before the kernel had looked at it: there was nothing to claim */
+        PHASE_TAKEN,    /* LUNs deleted or driver unbound */
+        PHASE_TRIED,    /* the bind to the new driver was tried */
+        PHASE_KEPT,     /* a process uses it under the new driver already: it stays */
+        PHASE_UNDONE,   /* the bind was tried, and undo has done what is possible */
+};
+
+/* The guilt says whose fault a failed step is. From GUILT_FAILED on, the record says that the disk
+ * has failed. */
+enum guilt {
+        GUILT_NONE,      /* that of this program, a slow machine or another disk */
+        GUILT_SUSPECTED, /* the step has seen the disk fail */
+        GUILT_FAILED,    /* the disk is there, and has failed under the new driver */
+        GUILT_ACQUITTED, /* its former driver cannot read it either, or this is not known */
+};
+
 struct transaction {
-        /* The request */
         struct roots roots;
         struct config config;
         const char *interface;
-        struct attachment_id meant; /* devnum 0: the one that is there */
-        enum driver to;
-        bool automatic; /* not a user's request: one try an attachment, and claims without force */
-        bool plugged;   /* at plug-in or boot: afterwards it mounts as usual */
-        bool machine;   /* the progress and the result go to uasd, as lines on stdout */
-        bool no_udev;   /* udev waits for this process: it sends no events, and needs none */
-        usec_t hold_deadline; /* CLOCK_BOOTTIME in usec; 0: no boot or user waits for the release */
-        struct awake hold_until; /* the same, for budgets */
-
-        /* The disk before the switch */
-        struct awake began;
-        usec_t asleep;        /* time that the machine had slept until then */
-        struct usb_disk disk; /* as tx_identify() read it */
-        enum driver from;
-        size_t n_disks; /* LUNs that had a block device */
+        enum driver from, to;
+        struct {
+                struct attachment_id meant; /* devnum 0: the one that is there */
+                bool automatic; /* not a user's request: one try an attachment, and claims without
+                                   force */
+                bool plugged;   /* at plug-in or boot: afterwards it mounts as usual */
+                bool machine;   /* the progress and the result go to uasd, as lines on stdout */
+                bool no_udev; /* udev waits for this process: it sends no events, and needs none */
+        } request;
+        struct usb_disk disk; /* as tx_identify() read it; the LUNs as look_for_media() did */
+        struct {
+                struct awake began;
+                usec_t asleep;     /* time that the machine had slept until then */
+                size_t n_disks;    /* LUNs that had a block device */
+                uint64_t written;  /* sectors that had reached the disk when the fingerprint was
+                                      taken */
+                char *fingerprint; /* NULL: no disk was there yet, inside delay_use */
+        } before;
 
         /* The progress */
+        enum phase phase;
         int lock;
-        bool recorded; /* the record is written */
+        bool recorded;    /* the record is written */
+        bool quirks_hang; /* another process hangs with the lock of the quirks: they cannot be
+                             written */
+        bool offline; /* the kernel has given up a LUN: it can be neither claimed nor synced, and
+                         its unwritten data is lost */
         struct claim claim;
-        uint64_t written;  /* sectors that had reached the disk when the fingerprint was taken */
-        char *fingerprint; /* NULL: no disk was there yet, inside delay_use */
-        bool lock_kept; /* another process hangs while it has the lock: the quirks cannot be written
-                         */
-        bool holding;   /* the hold mark is ours */
-        bool awaited;   /* udev's helper waits with each new disk until the switch has decided */
-        struct awake unseen;            /* the last time at which no disk was seen */
-        struct awake bound_at;          /* time of the bind to the new driver */
-        char ahead[INTERFACE_NAME_MAX]; /* interface that the kernel was already scanning at our
-                                           bind; empty: none */
-        struct awake behind; /* when the kernel was last seen scanning `ahead`; 0: never */
-        bool moved;          /* LUNs deleted or driver unbound: undo has to attach */
-        bool detached; /* unbound before the kernel had looked at the disk: there was nothing to
-                          claim */
+        struct undo_claim undo;
+        struct udev_monitor *events; /* the kernel's while udev's helper waits, else udev's */
+        struct {
+                usec_t deadline;    /* CLOCK_BOOTTIME in usec; 0: no boot or user waits for the
+                                       release */
+                struct awake until; /* the same, for budgets */
+                usec_t armed;       /* start of the dead man's timer, CLOCK_BOOTTIME in usec; 0: not
+                                       started */
+                bool ours;          /* the hold mark is ours */
+                bool awaited; /* udev's helper waits with each new disk until the switch has decided
+                               */
+                struct awake unseen; /* the last time at which no disk was seen */
+        } hold;
+        struct {
+                int error; /* 0: PID 1 can be asked. -ENOENT: no need to ask it, or there is none.
+                              Else no answer */
+                struct pid1_question stopping;
+        } pid1;
+        struct {
+                struct awake since;             /* time of the bind to the new driver; 0: none */
+                char ahead[INTERFACE_NAME_MAX]; /* interface that the kernel was already scanning at
+                                                   our bind; empty: none */
+                struct awake behind; /* when the kernel was last seen scanning `ahead`; 0: never */
+        } scan;
         struct {
                 pid_t pid;   /* child of verify(); 0: none */
                 bool closed; /* it has closed the disk and is about to exit. Otherwise a sick disk
                                 may keep it */
         } examiner;
-        struct undo_claim undo;
-        bool bound;           /* the bind to the new driver was tried */
-        bool failed;          /* the disk failed there, and is to blame */
-        struct unread unread; /* the reads that failed there; valid if has_unread */
-        bool has_unread;
-        bool acquitted; /* its former driver cannot read them either, or this is not known */
-        int log;        /* the kernel's log from the trial on; -1: it is not read */
-        bool taken_off; /* it was bound there, and was on another driver or on none when it failed
-                         */
-        bool replugged; /* recovery: the switch was of an earlier attachment */
-        bool answered;  /* its LUNs have appeared again since it failed, so it was not unplugged */
-        bool on_trial;  /* this switch has begun the trial on record */
-        bool had_past;  /* on_trial: `past` is the record before */
-        struct history past;
-        bool offline;  /* the kernel has given up a LUN: it can be neither claimed nor synced, and
-                          its unwritten data is lost */
-        bool to_blame; /* the step that failed has seen the disk fail: not this program, a slow
-                          machine or another disk */
-        bool kept;     /* a process uses the disk on its new driver already: it stays */
-        struct udev_monitor *events; /* the kernel's while udev's helper waits, else udev's */
-        int pid1_error; /* 0: PID 1 can be asked. -ENOENT: no need to ask it, or there is none. Else
-                           no answer */
-        struct pid1_question stopping;
-        usec_t armed; /* start of the dead man's timer, CLOCK_BOOTTIME in usec; 0: not started */
 
-        /* The result */
-        int code; /* enum uasd_exit */
-        char step[24];
-        char text[256];
+        struct {
+                enum guilt guilt;
+                bool taken_off; /* it was bound there, and was on another driver or on none when it
+                                   failed */
+                bool answered;  /* its LUNs have appeared again since it failed, so it was not
+                                   unplugged */
+                struct unread unread; /* the reads that failed there; empty: none */
+                int log;              /* the kernel's log from the trial on; -1: it is not read */
+        } blame;
+        struct {
+                enum {
+                        TRIAL_NONE,
+                        TRIAL_FIRST, /* this switch has begun it, and there was no record */
+                        TRIAL_AGAIN, /* this switch has begun it, and `past` is the record before */
+                } begun;
+                struct history past;
+        } trial;
+        struct {
+                int code; /* enum uasd_exit */
+                char step[24];
+                char text[256];
+        } result;
 };
+
+/* An empty one owns nothing. */
+#define TRANSACTION_NULL                                                                           \
+        ((struct transaction){                                                                     \
+                .roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL, .blame.log = -1})
+
+static inline bool tx_moved(const struct transaction *t)
+{
+        return t->phase >= PHASE_DETACHED && t->phase < PHASE_UNDONE;
+}
+
+static inline bool tx_tried(const struct transaction *t)
+{
+        return t->phase >= PHASE_TRIED;
+}
+
+static inline bool tx_failed(const struct transaction *t)
+{
+        return t->blame.guilt >= GUILT_FAILED;
+}
+
+/* Called by each step that tries the new driver. On the way back the verdict stands. */
+static inline void tx_suspect(struct transaction *t, bool disk)
+{
+        if (!tx_failed(t))
+                t->blame.guilt = disk ? GUILT_SUSPECTED : GUILT_NONE;
+}
+
+static inline bool unread_any(const struct unread *u)
+{
+        return u->samples || u->n > 0;
+}
 
 /* transaction.c: sets the result unless it is set already. Returns `error`. */
 _printf_(4, 5) int tx_fail(struct transaction *t, int code, int error, const char *format, ...);

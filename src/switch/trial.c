@@ -43,9 +43,9 @@ static int open_log(const struct transaction *t)
 
 static void log_remember(struct transaction *t)
 {
-        t->log = open_log(t);
-        if (t->log >= 0 && lseek(t->log, 0, SEEK_END) < 0)
-                t->log = close_keep_errno(t->log);
+        t->blame.log = open_log(t);
+        if (t->blame.log >= 0 && lseek(t->blame.log, 0, SEEK_END) < 0)
+                t->blame.log = close_keep_errno(t->blame.log);
 }
 
 static struct reports read_reports(const struct transaction *t, int log, usec_t since)
@@ -80,19 +80,19 @@ static struct reports read_reports(const struct transaction *t, int log, usec_t 
 static const char *machine_excuses(const struct transaction *t)
 {
         _cleanup_close_ int whole = open_log(t);
-        usec_t began = t->began.usec ?: now_awake().usec, asleep;
+        usec_t began = t->before.began.usec ?: now_awake().usec, asleep;
         struct reports before = read_reports(t, whole,
                                              began > EXCUSE_USEC ? began - EXCUSE_USEC : 0),
-                       since = read_reports(t, t->log, 0);
+                       since = read_reports(t, t->blame.log, 0);
 
         /* Without `began` this is a recovery, which does not know the time of the switch. */
         (void) now_and_asleep(&asleep);
-        if (t->began.usec && asleep >= t->asleep + ASLEEP_LEAST_USEC)
+        if (t->before.began.usec && asleep >= t->before.asleep + ASLEEP_LEAST_USEC)
                 return N_("the machine slept meanwhile");
         if (since.excuse || before.excuse)
                 return since.excuse ?: before.excuse;
         /* The kernel itself unbinds uas only after a reset that has failed. */
-        if (t->taken_off && t->log >= 0 && !since.fault)
+        if (t->blame.taken_off && t->blame.log >= 0 && !since.fault)
                 return N_("another program has taken it off uas");
         return NULL;
 }
@@ -106,19 +106,20 @@ int step_trial(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
         struct history h = {.state = HISTORY_TRIAL};
+        bool again;
         int r;
 
-        if (t->to != DRIVER_UAS || t->on_trial)
+        if (t->to != DRIVER_UAS || t->trial.begun)
                 return 0;
-        if (t->log < 0)
+        if (t->blame.log < 0)
                 log_remember(t);
         if (f->trial_passed || f->trial_open || facts_uas_alone(f))
                 return 0;
-        t->had_past = history_read(&t->roots, f, &t->past) > 0;
+        again = history_read(&t->roots, f, &t->trial.past) > 0;
         /* The user asked for uas despite a record. The record applies again when this trial ends.
          */
-        if (f->distrusted && t->had_past) {
-                h = t->past;
+        if (f->distrusted && again) {
+                h = t->trial.past;
                 h.state = HISTORY_TRIAL;
                 h.distrusted = true;
         }
@@ -126,7 +127,7 @@ int step_trial(struct transaction *t)
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "its trial cannot be put on record: %s",
                                strerror(-r));
-        t->on_trial = true;
+        t->trial.begun = again ? TRIAL_AGAIN : TRIAL_FIRST;
         return 0;
 }
 
@@ -148,7 +149,7 @@ static bool still_there(const struct transaction *t)
         struct awake deadline = awake_in(GONE_BUDGET);
 
         while (attachment_there(t)) {
-                if (t->answered || awake_left(deadline) == 0)
+                if (t->blame.answered || awake_left(deadline) == 0)
                         return true;
                 (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
         }
@@ -161,8 +162,9 @@ static int trial_end(const struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
 
-        if (t->on_trial && (!t->bound || !attachment_there(t)))
-                return history_put_back(&t->roots, f, t->had_past ? &t->past : NULL);
+        if (t->trial.begun && (!tx_tried(t) || !attachment_there(t)))
+                return history_put_back(&t->roots, f,
+                                        t->trial.begun == TRIAL_AGAIN ? &t->trial.past : NULL);
         return history_end_trials(&t->roots, f);
 }
 
@@ -177,19 +179,20 @@ void undo_trial(struct transaction *t)
 
         if (t->to != DRIVER_UAS)
                 return;
-        if (t->failed)
+        if (tx_failed(t))
                 excuse = machine_excuses(t);
         if (excuse)
-                text_add(t->text, sizeof(t->text), "; %s", excuse);
-        if (t->failed && !excuse && still_there(t) && !t->acquitted && record_check(t) >= 0) {
-                (void) copy_string(h.reason, sizeof(h.reason), t->text);
+                text_add(t->result.text, sizeof(t->result.text), "; %s", excuse);
+        if (tx_failed(t) && !excuse && still_there(t) && t->blame.guilt == GUILT_FAILED &&
+            record_check(t) >= 0) {
+                (void) copy_string(h.reason, sizeof(h.reason), t->result.text);
                 r = facts_uas_alone(f) ? 0 : history_write(&t->roots, f, &h);
                 /* The override was tried. If the disk could not be rolled back, it must not stay on
                  * uas because of it. */
                 (void) attachment_drop_override(&t->roots, f, DRIVER_UAS);
-        } else if (t->on_trial)
+        } else if (t->trial.begun)
                 r = trial_end(t);
-        t->on_trial = false;
+        t->trial.begun = TRIAL_NONE;
         trial_warn(t, r);
 }
 
@@ -212,7 +215,7 @@ void trial_leave(struct transaction *t)
 {
         enum driver now = usb_disk_driver(&t->roots, t->interface);
 
-        if ((t->on_trial || t->disk.facts.trial_open) &&
+        if ((t->trial.begun || t->disk.facts.trial_open) &&
             (now == DRIVER_USB_STORAGE ||
              (now == DRIVER_UAS && (signal_waits() || !uasd_runs(t))) || !attachment_there(t)))
                 trial_warn(t, trial_end(t));

@@ -201,8 +201,8 @@ static struct awake sync_deadline(const struct transaction *t)
 {
         struct awake end = awake_in(SYNC_BUDGET);
 
-        if (t->hold_deadline && t->hold_until.usec < end.usec)
-                return t->hold_until;
+        if (t->hold.deadline && t->hold.until.usec < end.usec)
+                return t->hold.until;
         return end;
 }
 

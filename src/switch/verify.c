@@ -44,10 +44,10 @@ static void verify_compare(struct transaction *t, const struct claim *c, struct 
                 answer_with(a, r, "the disk cannot be read");
                 return;
         }
-        if (t->fingerprint &&
-            !fingerprint_same(t->fingerprint, now, difference, sizeof(difference))) {
+        if (t->before.fingerprint &&
+            !fingerprint_same(t->before.fingerprint, now, difference, sizeof(difference))) {
                 a->error = -EUCLEAN;
-                a->resized = !fingerprint_same_sizes(t->fingerprint, now);
+                a->resized = !fingerprint_same_sizes(t->before.fingerprint, now);
                 (void) snprintf(a->text, sizeof(a->text), "%s: %s", N_("another disk shows"),
                                 difference);
                 return;
@@ -196,6 +196,7 @@ int verify(struct transaction *t, struct awake deadline)
         int pipe_fd[2], alone;
         pid_t pid, self = getpid();
         ssize_t n = 0;
+        bool faulty;
 
         if (unread == MAP_FAILED)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, -errno, "no memory: %s", strerror(errno));
@@ -223,14 +224,15 @@ int verify(struct transaction *t, struct awake deadline)
         t->examiner.closed = a.error != -ETIMEDOUT && child_answers(pipe_fd[0], deadline);
         (void) close(pipe_fd[0]);
         if (a.error == -ETIMEDOUT)
-                t->to_blame = !signal_waits() && !disk_answers(t);
+                faulty = !signal_waits() && !disk_answers(t);
         else
-                t->to_blame = a.error < 0 && !error_is_ours(a.error);
-        if (!t->to_blame && a.error == -ETIMEDOUT)
+                faulty = a.error < 0 && !error_is_ours(a.error);
+        tx_suspect(t, faulty);
+        if (!faulty && a.error == -ETIMEDOUT)
                 answer_with(&a, a.error, "this machine was too slow to tell");
         if (pid > 0)
                 (void) kill(pid, SIGKILL);
-        t->has_unread = unread_copy(unread, &t->unread);
+        (void) unread_copy(unread, &t->blame.unread);
         (void) munmap(unread, sizeof(*unread));
         if (a.error == 0 || a.error == -EBUSY)
                 return a.error;

@@ -17,5 +17,5 @@ int examiner_open(struct transaction *t, struct claim *c, struct usb_disk *ret);
 __attribute__((noreturn)) void examiner_end(struct claim *c, int out);
 
 /* reread.c: after a roll-back to usb-storage, reads there what could not be read under uas. Sets
- * `acquitted` and the text. */
+ * the guilt and the text. */
 void reread(struct transaction *t);

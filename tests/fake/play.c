@@ -109,7 +109,7 @@ void scene_make(const struct scene *s)
 static void transaction_done(struct transaction *t)
 {
         usb_disk_done(&t->disk);
-        free(t->fingerprint);
+        free(t->before.fingerprint);
         config_done(&t->config);
         (void) close_keep_errno(t->lock);
 }
@@ -118,19 +118,19 @@ static void transaction_start(const struct scene *s, struct transaction *t)
 {
         *t = (struct transaction){.roots = fake->roots,
                                   .lock = -1,
-                                  .log = -1,
+                                  .blame.log = -1,
                                   .claim = CLAIM_NULL,
                                   .interface = "2-1:1.0"};
         config_init(&t->config);
         if (!s)
                 return;
         t->to = s->to;
-        t->automatic = s->automatic;
-        t->plugged = s->plugged || s->held;
-        t->no_udev = s->early;
+        t->request.automatic = s->automatic;
+        t->request.plugged = s->plugged || s->held;
+        t->request.no_udev = s->early;
         if (s->hold_sec)
                 t->config.hold_usec = s->hold_sec < 0 ? 0 : (usec_t) s->hold_sec * USEC_PER_SEC;
-        t->hold_deadline = s->held ? fake->clock + 20 * USEC_PER_SEC : 0;
+        t->hold.deadline = s->held ? fake->clock + 20 * USEC_PER_SEC : 0;
 }
 
 static unsigned open_files(void)
@@ -153,8 +153,8 @@ void scene_switch(const struct scene *s, struct result *ret)
         if (s->signals)
                 signals_begin(&t);
         ret->code = s->eject ? transaction_eject(&t) : transaction_run(&t);
-        memcpy(ret->step, t.step, sizeof(ret->step));
-        memcpy(ret->text, t.text, sizeof(ret->text));
+        memcpy(ret->step, t.result.step, sizeof(ret->step));
+        memcpy(ret->text, t.result.text, sizeof(ret->text));
         transaction_done(&t);
         if (open_files() - fake_someones_files() != before)
                 fake_break("left a descriptor open,", "of something");

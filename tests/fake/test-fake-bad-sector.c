@@ -164,6 +164,33 @@ static void test_verdict(void **state)
         }
 }
 
+/*
+ * A user wanted uas despite a record. The disk has a bad place and is pulled out, which the hub
+ * reports later: the trial has no result, so the record before it applies again.
+ */
+static void test_pulled(void **state)
+{
+        static const struct history before = {
+                .state = HISTORY_DISTRUSTED, .failed = true, .reason = "it has failed"};
+        struct scene s = scenes[0];
+        struct usb_disk d = {0};
+        struct history h;
+        struct result r;
+
+        s.prepare = bad;
+        s.hooks[0] = (struct fake_hook){.op = "reread", .what = HOOK_PULL, .error = 3};
+        scene_make(&s);
+        assert_int_equal(usb_disk_read(&fake->roots, "2-1:1.0", true, &d), 1);
+        assert_int_equal(history_write(&fake->roots, &d.facts, &before), 0);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_NO_DISK);
+        assert_true(history_read(&fake->roots, &d.facts, &h) > 0);
+        assert_int_equal(h.state, HISTORY_DISTRUSTED);
+        assert_string_equal(h.reason, before.reason);
+        usb_disk_done(&d);
+        scene_remove();
+}
+
 /* The mounts wait no longer than the hold, which has a third of its time for the way back. */
 static void test_held(void **state)
 {
@@ -220,9 +247,9 @@ static void test_killed(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_verdict),
-                                           cmocka_unit_test(test_held),
-                                           cmocka_unit_test(test_killed)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_verdict), cmocka_unit_test(test_pulled),
+                cmocka_unit_test(test_held), cmocka_unit_test(test_killed)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

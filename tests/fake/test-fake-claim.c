@@ -76,7 +76,7 @@ static const struct {
 
 static bool play(size_t i)
 {
-        struct transaction t = {.lock = -1, .log = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
+        struct transaction t = TRANSACTION_NULL;
         unsigned touched;
         bool good;
         int code;
@@ -84,17 +84,19 @@ static bool play(size_t i)
         kept = refused = 0;
         scene_make(&rows[i].s);
         t.roots = fake->roots;
+        t.interface = "2-1:1.0";
         config_init(&t.config);
         touched = fake->usb[0].touched;
         code = transaction_claim(&t, rows[i].again);
-        good = code == rows[i].code && strncmp(t.text, rows[i].text, strlen(rows[i].text)) == 0 &&
+        good = code == rows[i].code &&
+               strncmp(t.result.text, rows[i].text, strlen(rows[i].text)) == 0 &&
                fake->usb[0].touched == touched && !fake->broken[0] &&
                kept == (code == UASD_EXIT_OK) && (!kept || refused == 2) &&
                /* The fake kernel takes an open by another process for the claim. */
                (fake->someone || (!fake_claims("sda") && !fake_claims("sdb")));
         if (!good)
-                print_error("%s: %i \"%s\", kept %u, refused %u, %s\n", rows[i].what, code, t.text,
-                            kept, refused, fake->broken);
+                print_error("%s: %i \"%s\", kept %u, refused %u, %s\n", rows[i].what, code,
+                            t.result.text, kept, refused, fake->broken);
         unnamed = close_keep_errno(unnamed);
         config_done(&t.config);
         scene_remove();

@@ -303,8 +303,8 @@ static void test_first_failure(void **state)
 
         assert_int_equal(tx_fail(&t, UASD_EXIT_DEFERRED, -EBUSY, "in use by %i", 1), -EBUSY);
         assert_int_equal(tx_fail(&t, UASD_EXIT_FAILED, -EIO, "lost"), -EIO);
-        assert_int_equal(t.code, UASD_EXIT_DEFERRED);
-        assert_string_equal(t.text, "in use by 1");
+        assert_int_equal(t.result.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(t.result.text, "in use by 1");
 }
 
 /* A user of the disk cannot forge the end of a switch, neither with a process name nor with a mount
@@ -312,7 +312,7 @@ static void test_first_failure(void **state)
 static void test_end_is_a_line(void **state)
 {
         struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1};
-        struct transaction t = {.code = UASD_EXIT_FAILED, .step = "fingerprint"};
+        struct transaction t = {.result = {.code = UASD_EXIT_FAILED, .step = "fingerprint"}};
         char line[END_LINE_MAX];
         struct result r;
 
@@ -320,12 +320,12 @@ static void test_end_is_a_line(void **state)
         assert_true(scene_play(&s, "opened", &r));
         assert_int_equal(r.code, UASD_EXIT_DEFERRED);
         assert_non_null(strstr(r.text, "x\nEND 0"));
-        t.code = r.code;
-        memcpy(t.text, r.text, sizeof(t.text));
+        t.result.code = r.code;
+        memcpy(t.result.text, r.text, sizeof(t.result.text));
         end_line(&t, line);
         assert_string_equal(line, "END 3 fingerprint in use: open of sda by x\\x0aEND 0 a b\n");
 
-        memset(t.text, '\n', sizeof(t.text) - 1);
+        memset(t.result.text, '\n', sizeof(t.result.text) - 1);
         end_line(&t, line);
         assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
 }
@@ -341,7 +341,7 @@ static void test_user_is_named(void **state)
                  "open sda by dd\\x0a (pid 42)\n"},
                 {{.kind = USER_MOUNT, .device = "sda1", .where = "/mnt"}, "mount sda1 at /mnt\n"},
         };
-        const struct transaction t = {.machine = false};
+        const struct transaction t = {.request.machine = false};
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 FILE *before = stderr;

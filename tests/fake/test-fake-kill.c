@@ -253,7 +253,7 @@ static pid_t child_left(void)
         struct transaction t = {.roots = fake->roots,
                                 .interface = "2-1:1.0",
                                 .lock = -1,
-                                .log = -1,
+                                .blame.log = -1,
                                 .claim = CLAIM_NULL};
         pid_t parent = getpid(), pid;
         int fds[2];

@@ -508,12 +508,13 @@ static void test_claim_of_the_former_disk(void **state)
 static void test_claim_of_a_dead_child(void **state)
 {
         const struct scene s = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1};
-        struct transaction t = {.interface = "2-1:1.0", .lock = -1, .log = -1, .claim = CLAIM_NULL};
+        struct transaction t = TRANSACTION_NULL;
         siginfo_t si;
         pid_t child;
 
         scene_make(&s);
         t.roots = fake->roots;
+        t.interface = "2-1:1.0";
         fake->switcher = getpid();
         assert_int_equal(undo_claim_begin(&t), 0);
         assert_true(undo_claim_has(&t, &t.undo.disk.luns[0]));

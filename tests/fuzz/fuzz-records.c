@@ -40,22 +40,25 @@ static uint64_t attached(const struct roots *r, unsigned bus, unsigned dev)
 
 static void check_record(struct roots *r, const uint8_t *data, size_t size)
 {
-        struct transaction a = {.roots = *r, .interface = INTERFACE, .lock = -1, .log = -1}, b = a;
+        struct transaction a = {.roots = *r, .interface = INTERFACE, .lock = -1, .blame.log = -1},
+                           b = a;
+        bool replugged;
 
         (void) attached(r, 2, 5);
         fuzz_file(r->run, RUN_SWITCH "/" INTERFACE, data, size);
-        CHECK(record_load(&a) == 1);
+        CHECK(record_load(&a, &replugged) == 1);
         CHECK(a.from < _DRIVER_MAX && a.to < _DRIVER_MAX);
-        CHECK(strlen(a.step) < sizeof(a.step));
+        CHECK(strlen(a.result.step) < sizeof(a.result.step));
 
         a.disk.facts.busnum = 2;
         a.disk.facts.devnum = 5;
-        CHECK(record_write(&a, a.step) == 0);
+        CHECK(record_write(&a, a.result.step) == 0);
         CHECK(record_check(&a) == 0);
         a.lock = close_keep_errno(a.lock);
-        CHECK(record_load(&b) == 1);
-        CHECK(a.from == b.from && a.to == b.to && a.moved == b.moved && a.holding == b.holding &&
-              a.n_disks == b.n_disks && streq(a.step, b.step));
+        CHECK(record_load(&b, &replugged) == 1);
+        CHECK(a.from == b.from && a.to == b.to && a.phase == b.phase &&
+              a.hold.ours == b.hold.ours && a.before.n_disks == b.before.n_disks &&
+              streq(a.result.step, b.result.step));
         record_end(&b);
 }
 

@@ -30,9 +30,10 @@ struct switch_record {
         struct attachment_id attachment;
         enum driver from, to;
         char step[24];
-        size_t n_disks;                       /* LUNs that had a block device */
-        bool moved, failed, holding, awaited; /* as in struct transaction */
-        char unread[UNREAD_TEXT_MAX];         /* the same as text; empty: none */
+        size_t n_disks; /* LUNs that had a block device */
+        bool moved, failed, holding,
+                awaited;              /* of struct transaction: tx_moved(), tx_failed(), `hold` */
+        char unread[UNREAD_TEXT_MAX]; /* the same as text; empty: none */
 };
 /* Returns 1, 0 if there is no record, or -errno. */
 int switch_record_read(const struct roots *roots, const char *interface, struct switch_record *ret);
