@@ -429,7 +429,7 @@ class Requests(Machine):
         self.tree.write('etc/uasd/history', RECORD % ('trial', BOOT, ''))
         self.both()
         self.tree.write(SCSI + '/iotmo_cnt', '0x6\n')
-        until(lambda: 'not yet held against it: commands were not answered in time' in self.journal(), 'it is noted')
+        until(lambda: 'no distrust yet: commands were not answered in time' in self.journal(), 'it is noted')
         self.assertIn('state=trial', self.read('etc/uasd/history'))
         self.assertEqual(self.disk()['state'], 'trial')
 

@@ -14,7 +14,7 @@ import time
 from machine import BUS, Machine, SWITCH, let_pass, main, patience, until
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
-NOTED = 'not yet held against it: commands were not answered in time'
+NOTED = 'no distrust yet: commands were not answered in time'
 
 
 class Trouble(Machine):

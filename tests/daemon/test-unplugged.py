@@ -32,7 +32,7 @@ class Unplug(Machine):
     def noted(self):
         "A sign of trouble, the first of two."
         self.says(1, 300)
-        until(lambda: 'not yet held against it' in self.journal(), 'it is noted')
+        until(lambda: 'no distrust yet' in self.journal(), 'it is noted')
 
     def in_fsync(self):
         return os.path.exists(self.tree.path('in-fsync'))

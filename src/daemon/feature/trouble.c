@@ -151,7 +151,7 @@ static void trouble_take_finding(struct entry *e, const struct finding *f)
                 return;
         }
         if (f->finding == FINDING_NOTED)
-                log_notice("%s: trouble on uas, not yet held against it: %s; to blame: %s",
+                log_notice("%s: trouble on uas, no distrust yet: %s. To blame: %s",
                            e->life.disk.facts.interface, f->what, blame_sentence(f->blame));
         else if (f->finding == FINDING_BROKEN && !facts_uas_alone(&e->life.disk.facts))
                 trouble_distrust(e, f);

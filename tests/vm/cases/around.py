@@ -158,7 +158,7 @@ def asleep_again_and_again(vm):
     well(guest, disk, "uas")
     [one] = guest.uasctl("list")["disks"]
     assert not (one["history"] or "").startswith("distrusted"), one
-    assert "not yet held against it" not in guest.journal("-b -u uasd")
+    assert "no distrust yet" not in guest.journal("-b -u uasd")
 
 
 @case(tier="full", image="vendor", limit=400, cpus=2)

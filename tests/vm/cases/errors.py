@@ -23,7 +23,7 @@ def breaks_while_mounted(vm):
 
     # One stall of a disk that recovers is a burst of lines. It is only noted.
     hang_once(guest, bad, "sda")
-    guest.wait_until("journalctl -b -u uasd | grep -q 'not yet held against it'", 30)
+    guest.wait_until("journalctl -b -u uasd | grep -q 'no distrust yet'", 30)
     assert disk_in(guest, bad, "settled")["history"] is None
     episode_over()
     hang_once(guest, bad, "sda")

@@ -72,7 +72,7 @@ def exposure(vm):
     name = guest.wait_disk(disk.interface, driver="uas")[0]
     impatient(guest, name)
     hang_once(guest, disk, name)
-    guest.wait_until("journalctl -b -u uasd | grep -q 'not yet held against it'", 30)
+    guest.wait_until("journalctl -b -u uasd | grep -q 'no distrust yet'", 30)
     assert messages(guest, DISTRUSTED) == 0
 
     # The service can read disks. It cannot write, and has no other device.
