@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "client/remote.h"
 #include "client/view.h"
-#include "common/exit-codes.h"
-#include "common/gettext.h"
-#include "core/remedy.h"
 #include "core/request.h"
 #include "sys/io/roots.h"
-#include <stdbool.h>
-#include <sys/types.h>
 
 /*
  * The disks from the kernel and files, without the daemon. The same table decides the target. The

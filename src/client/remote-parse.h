@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "client/view.h"
-#include "common/util.h"
 #include <systemd/sd-bus.h>
+
+#include "client/view.h"
 
 /* Parses the answer of GetManagedObjects. -EBADMSG: not understood. */
 int remote_parse(sd_bus_message *m, struct views *ret);

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "client/remote.h"
 #include "client/view.h"
-#include "common/exit-codes.h"
-#include "common/gettext.h"
-#include "core/remedy.h"
-#include "core/request.h"
 #include "sys/io/roots.h"
-#include <stdbool.h>
-#include <sys/types.h>
 
 /*
  * Finds the disks that match a name from the user. The name is a path (device node, link, mount

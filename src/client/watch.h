@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "client/remote.h"
-#include "client/view.h"
-#include "common/util.h"
 #include <systemd/sd-bus.h>
+
+#include "client/view.h"
 
 /* Changes of a disk. */
 enum disk_event {

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "common/util.h"
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
-#include <syslog.h>
 
 /*
  * Sends a message to journald, in its native protocol: lines "NAME=value\n". Returns 0 or -errno,

@@ -2,10 +2,6 @@
 #pragma once
 
 #include "core/disk.h"
-#include "core/facts.h"
-#include "core/policy.h"
-#include "core/remedy.h"
-#include <sys/types.h>
 
 /* Returns true if its last switch failed. A deferred switch has not failed. */
 bool disk_went_wrong(const struct disk *d);

@@ -2,10 +2,6 @@
 #pragma once
 
 #include "core/disk.h"
-#include "core/facts.h"
-#include "core/policy.h"
-#include "core/remedy.h"
-#include <sys/types.h>
 
 /* The remedies that end the uses of a disk. ret gets the operand. REMEDY_NONE: none is known. */
 

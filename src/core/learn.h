@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "common/util.h"
-#include "core/disk.h"
 #include "core/machine.h"
 
 /* Applies an event to the known facts of a disk. The machine derives state and actions from them.

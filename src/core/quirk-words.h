@@ -2,9 +2,6 @@
 #pragma once
 
 #include "core/quirks.h"
-#include "core/types.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 /*
  * The sources of entries for one bridge in the `quirks` of usb-storage, and their effect.

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/quirk-slips.h"
-#include "ctl/boot.h"
-#include "ctl/context.h"
 #include <sys/stat.h>
+
+#include "ctl/context.h"
 
 /*
  * Changes usb-storage.quirks= in the file of a boot place. It changes only a file whose form is

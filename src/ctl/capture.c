@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "common/child.h"
+#include "term/terminal.h"
 
 #define OUTPUT_MAX (1 << 20)
 #define EXIT_NO_PROGRAM 127

@@ -7,6 +7,7 @@
 #include "ctl/options.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
+#include "term/terminal.h"
 
 int ctl_read(struct ctl *c, enum disks_source from, const char *what)
 {

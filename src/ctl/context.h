@@ -2,17 +2,9 @@
 #pragma once
 
 #include "client/client.h"
-#include "common/exit-codes.h"
-#include "common/gettext.h"
-#include "common/log.h"
-#include "common/util.h"
 #include "core/history.h"
 #include "ctl/options.h"
 #include "term/json.h"
-#include "term/terminal.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* The context of every verb. */
 struct ctl {

@@ -6,6 +6,7 @@
 #include "ctl/context.h"
 #include "sys/state/history.h"
 #include "sys/udev/udevdb.h"
+#include "term/terminal.h"
 
 /* report --hwdb: an entry for udev/61-uasd.hwdb and a line for the kernel's unusual_uas.h, from
  * this disk's own history. */

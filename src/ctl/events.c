@@ -9,6 +9,7 @@
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/history.h"
+#include "term/terminal.h"
 
 int journal_open(const char *root, sd_journal **ret)
 {

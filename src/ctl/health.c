@@ -13,6 +13,7 @@
 #include "sys/state/trims.h"
 #include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
+#include "term/json.h"
 #include "term/terminal.h"
 
 /* ---- SMART ---- */

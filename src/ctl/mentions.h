@@ -2,16 +2,7 @@
 #pragma once
 
 #include "client/client.h"
-#include "common/exit-codes.h"
-#include "common/gettext.h"
-#include "common/log.h"
-#include "common/util.h"
-#include "core/history.h"
 #include "term/json.h"
-#include "term/terminal.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /*
  * Lines in fstab and crypttab with a name of this interface's disk that may disappear with its

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "common/util.h"
 #include "core/facts.h"
 #include "sys/io/roots.h"
 

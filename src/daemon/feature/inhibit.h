@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "common/util.h"
-#include "core/trim.h"
 #include "daemon/manager.h"
 
 /* An inhibitor: no switch begins while it exists. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "common/util.h"
-#include "core/trim.h"
 #include "daemon/manager.h"
 
 /* The uasd-switch at work on a disk is a child of this process, of an earlier uasd, or of coldplug.

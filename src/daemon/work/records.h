@@ -3,10 +3,8 @@
 
 #include "core/history.h"
 #include "daemon/manager.h"
-#include "sys/state/settings.h"
 #include "sys/state/store.h"
 #include "sys/state/trims.h"
-#include <sys/types.h>
 
 /* A child writes histories, policies and TRIM durably, one by one. */
 enum record_type {

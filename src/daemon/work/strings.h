@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/history.h"
 #include "daemon/manager.h"
-#include "sys/state/settings.h"
-#include "sys/state/store.h"
-#include <sys/types.h>
 
 /* A child reads the strings of a device, since the kernel has it locked while it configures it.
  * Returns true if f has them. Otherwise they are being read, and the interface is posted when they

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "common/util.h"
-#include "core/config.h"
-#include "core/facts.h"
-#include "core/keepoff.h"
 #include "core/quirk-words.h"
-#include "core/quirks.h"
 #include "sys/io/roots.h"
 
 /* Sorted behind every other file: the last `quirks=` wins. */

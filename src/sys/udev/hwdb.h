@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "common/util.h"
 #include "core/bridge-db.h"
-#include "core/disk.h"
 #include "core/facts.h"
 #include "sys/io/roots.h"
-#include <stdbool.h>
-#include <stddef.h>
 
 /*
  * Looks a bridge up in the hwdb of this machine, as udev does. product: of the device, or empty.

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/disk.h"
-#include "core/facts.h"
 #include "core/link.h"
 #include "sys/io/roots.h"
 

@@ -3,7 +3,6 @@
 
 #include "core/disk.h"
 #include "sys/io/roots.h"
-#include <sys/types.h>
 
 /* Fills in a process, with its command and its unit if they are known. */
 void user_take_process(const struct roots *roots, struct user *u, pid_t pid);
