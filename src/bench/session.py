@@ -301,7 +301,8 @@ class Session:
             self.errors = watch.Errors.begin(s.machine, s.block) if watched else watch.Errors()
             if not watched:
                 log.info('Cannot watch the disk for errors.')
-        s.distrusted = False
+        if driver is not Driver.UAS:  # only a disk on uas is distrusted
+            s.distrusted = False
 
     def switch(self, to: Driver) -> int:
         """Unless it is on that driver. Reports errors. Returns an exit status."""
@@ -313,12 +314,15 @@ class Session:
             s.look()
         except (Gone, Lost):
             return self.lost()
+        s.distrusted = False  # from here on it is about the new driver
         code = s.switch(to)
         if s.remount and not s.remount.away and not s.make_scratch() and code == Exit.OK:
             s.why, code = 'there is no new scratch file', Exit.FAILED
         if code == Exit.OK:
             self.arrive(to)
             log.info('Switched to %s.', to)
+            if s.distrusted:
+                self._trouble()
             return Exit.OK
         if code != Exit.ROLLED_BACK:
             log.error('Cannot switch to %s: %s.', to, s.why)

@@ -42,8 +42,8 @@ class Subject:
     writes: bool = False  # permitted
     lay_out: bool = False  # the file is empty and must be written before it is read
     remount: Remount | None = None
-    distrusted: bool = False  # uasd has distrusted the disk since the lease began
-    history: str = ''  # uasd's clause
+    distrusted: bool = False  # uasd has distrusted the disk since its first view, or its last switch
+    history: str | None = None  # uasd's clause
     why: str = ''  # the reason why a switch failed
 
     @property
@@ -121,7 +121,8 @@ class Subject:
             if lun['lun'] == self.lun and lun['name']:
                 self.block = lun['name']
         history = disk['history'] or ''
-        self.distrusted |= history != self.history and history.startswith('distrusted')
+        new = self.history is not None and history != self.history
+        self.distrusted |= new and history.startswith('distrusted')
         self.history = history
 
     def look(self, word: str = 'look') -> None:
@@ -155,7 +156,6 @@ class Subject:
             self.session.look('read')
             self._check_same()
             self._take_view(self.session.state.disk or {})
-            self.distrusted = False  # an earlier record is not new
             if self.remount:
                 if not remount.take_away(self.remount):
                     fail(Exit.REFUSED, "Cannot unmount '%s', so the drivers cannot be compared.",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <signal.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
@@ -12,18 +13,21 @@
  * "ready" when it is on the bus, and every call. The argument selects another version: "methods"
  * has no method. "older" has none either, and reports its version. "properties" has only the
  * properties of the first uasd. "words" reports an unknown state. "dies" ends at the first call.
+ *
+ * SIGUSR1 is for the disk of the last switch or lease: what its part has for the middle of it.
  */
 
 enum part {
         PART_FREE, /* switching, then done; $SECOND_LUN is the name of another LUN */
-        PART_BUSY, /* waiting, freed after 2.5 s ($BUSY_MSEC), then as above */
+        PART_BUSY, /* waiting. SIGUSR1: no more in use from now on, then as above */
         PART_BAD,  /* switching, then rolled back */
         PART_INCAPABLE,
-        PART_REFUSED,
+        PART_REFUSED, /* SIGUSR1: another process ends its lease */
         PART_FORBIDDEN,
-        PART_ABSENT, /* the user pulls it out in the middle */
-        PART_FATAL,  /* the daemon dies during the switch */
-        PART_HELD,   /* held until it is released */
+        PART_ABSENT, /* SIGUSR1: the user pulls it out */
+        PART_FATAL,  /* SIGUSR1: the daemon dies */
+        PART_HELD,   /* held until it is released. In a lease: distrusted at SIGUSR1, or with the
+                        end of a switch to uas ($DISTRUST_AT_ONCE) */
 };
 
 struct fake {
@@ -31,6 +35,8 @@ struct fake {
         enum part part;
         const char *driver, *state, *target, *policy;
         bool busy, forced; /* forced: its policy */
+        bool paused;       /* a switch, until SIGUSR1 */
+        bool freed;        /* no more in use */
         bool seen_in_use;  /* by a request to eject it: its users are shown from then on */
         struct {
                 int code;
@@ -39,8 +45,8 @@ struct fake {
         char job[64];
         sd_bus_slot *slot;
         sd_event_source *timer;
-        /* A lease: our end of its pipe, the driver to restore, and an incident during the lease. */
-        sd_event_source *lease, *trouble;
+        /* A lease: our end of its pipe, and the driver to restore. */
+        sd_event_source *lease;
         const char *before, *history;
 };
 
@@ -59,6 +65,7 @@ static struct fake disks[] = {
 static sd_bus *bus;
 static sd_event *event;
 static unsigned n_jobs;
+static struct fake *last;   /* the disk of the last switch or lease */
 static const char *version; /* a different version; NULL: ours */
 #define OTHER_VERSION "0.0.1\033[31m"
 
@@ -86,8 +93,6 @@ static void job_removed(struct fake *f, int code, const char *step, const char *
                                   f->job, f->id, code, step, text);
 }
 
-static void after(struct fake *f, uint64_t msec);
-
 static void remove_disk(struct fake *f)
 {
         _cleanup_free_ char *path = path_of(f);
@@ -96,38 +101,38 @@ static void remove_disk(struct fake *f)
         f->slot = sd_bus_slot_unref(f->slot);
 }
 
-/* The next step of its part. */
+static void distrust(struct fake *f)
+{
+        _cleanup_free_ char *path = path_of(f);
+
+        f->history = "distrusted: commands were not answered in time";
+        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "History", NULL);
+}
+
+/* The end of a switch. */
 static int on_timer(sd_event_source *s, uint64_t usec, void *data)
 {
         struct fake *f = data;
 
-        if (f->part == PART_FATAL)
-                exit(0);
-        if (f->part == PART_ABSENT) {
-                remove_disk(f);
-                return 0;
-        }
-        if (f->busy) {
-                f->busy = false;
-                f->state = "switching";
-                after(f, 300);
-        } else if (f->part == PART_BAD) {
+        if (f->part == PART_BAD) {
                 f->state = "failed";
                 job_removed(f, UASD_EXIT_ROLLED_BACK, "bind",
                             "The disk did not come back in time.");
         } else {
                 f->driver = f->target;
                 f->state = "trial";
+                if (f->lease && streq(f->driver, "uas") && getenv("DISTRUST_AT_ONCE"))
+                        distrust(f);
                 job_removed(f, UASD_EXIT_OK, "", "It runs on its new driver.");
         }
         changed(f);
         return 0;
 }
 
-static void after(struct fake *f, uint64_t msec)
+static void end_soon(struct fake *f)
 {
         f->timer = sd_event_source_unref(f->timer);
-        (void) sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, msec * USEC_PER_MSEC,
+        (void) sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, 300 * USEC_PER_MSEC,
                                           1000, on_timer, f);
 }
 
@@ -137,6 +142,22 @@ static struct fake *find(const char *id)
                 if (streq(disks[i].id, id))
                         return &disks[i];
         return NULL;
+}
+
+static void go_on(struct fake *f)
+{
+        f->paused = false;
+        if (f->part == PART_FATAL)
+                exit(0);
+        if (f->part == PART_ABSENT) {
+                remove_disk(f);
+                return;
+        }
+        f->busy = false;
+        f->freed = true;
+        f->state = "switching";
+        end_soon(f);
+        changed(f);
 }
 
 /* uasd refuses these before it stores anything of a request. */
@@ -174,6 +195,7 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
         if (sd_bus_message_read(m, "ss", &id, &target) < 0 || !(f = find(id)))
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
         force = read_force(m);
+        last = f;
         printf("Switch %s %s%s\n", id, isempty(target) ? "-" : target, force ? " force" : "");
         if (refuses_uas(f, target, force || f->lease, e))
                 return -EPERM;
@@ -184,16 +206,16 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
                             ? "usb-storage"
                             : "uas";
         (void) snprintf(f->job, sizeof(f->job), UASD_BUS_PATH "/job/%u", ++n_jobs);
-        f->busy = f->part == PART_BUSY;
+        f->busy = f->part == PART_BUSY && !f->freed;
         f->state = f->busy ? "waiting" : "switching";
         r = sd_bus_reply_method_return(m, "o", f->job);
         if (streq(f->driver ?: "usb-storage", f->target)) {
                 f->state = "settled";
                 job_removed(f, UASD_EXIT_OK, "", "It is there already.");
-        } else
-                after(f, !f->busy              ? 300
-                         : getenv("BUSY_MSEC") ? strtoull(getenv("BUSY_MSEC"), NULL, 10)
-                                               : 2500);
+        } else if (f->busy || f->part == PART_ABSENT || f->part == PART_FATAL)
+                f->paused = true;
+        else
+                end_soon(f);
         changed(f);
         return r < 0 ? r : 1;
 }
@@ -202,7 +224,6 @@ static void end_lease(struct fake *f)
 {
         printf("LeaseEnded %s\n", f->id);
         f->lease = sd_event_source_disable_unref(f->lease);
-        f->trouble = sd_event_source_disable_unref(f->trouble);
         f->driver = f->before;
         f->history = NULL;
 }
@@ -214,27 +235,25 @@ static int on_lease(sd_event_source *s, int fd, uint32_t revents, void *data)
         return 0;
 }
 
-/* Some time into a lease: the disk is pulled out, switched by another process, or distrusted, or
- * the daemon dies. */
-static int on_trouble(sd_event_source *s, uint64_t usec, void *data)
+/* The disk is pulled out, switched by another process, or distrusted, or the daemon dies. */
+static void trouble_lease(struct fake *f)
 {
-        _cleanup_free_ char *path = path_of(data);
-        struct fake *f = data;
-
         if (f->part == PART_FATAL)
                 exit(0);
-        if (f->part == PART_ABSENT) {
+        if (f->part == PART_ABSENT || f->part == PART_REFUSED)
                 end_lease(f);
+        if (f->part == PART_ABSENT)
                 remove_disk(f);
-        } else if (f->part == PART_REFUSED)
-                end_lease(f);
-        else if (f->part == PART_HELD && f->driver && streq(f->driver, "uas")) {
-                f->history = "distrusted: commands were not answered in time";
-                (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "History", NULL);
-        } else if (f->part == PART_HELD)
-                (void) sd_event_source_set_time_relative(s, 500 * USEC_PER_MSEC);
-        if (f->trouble)
-                (void) sd_event_source_set_enabled(s, f->history ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+        if (f->part == PART_HELD)
+                distrust(f);
+}
+
+static int on_signal(sd_event_source *s, const struct signalfd_siginfo *info, void *data)
+{
+        if (last && last->lease)
+                trouble_lease(last);
+        else if (last && last->paused)
+                go_on(last);
         return 0;
 }
 
@@ -246,6 +265,7 @@ static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
 
         if (sd_bus_message_read(m, "s", &id) < 0 || !(f = find(id)))
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        last = f;
         printf("Lease %s\n", id);
         if (f->part == PART_INCAPABLE)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_INCAPABLE, "It does not speak UAS.");
@@ -264,10 +284,6 @@ static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
         (void) sd_event_add_io(event, &f->lease, ends[1], 0, on_lease,
                                f); /* EPOLLERR: the pipe has no reader any more */
         (void) sd_event_source_set_io_fd_own(f->lease, true);
-        if (f->part == PART_FATAL || f->part == PART_ABSENT || f->part == PART_REFUSED ||
-            f->part == PART_HELD)
-                (void) sd_event_add_time_relative(event, &f->trouble, CLOCK_MONOTONIC,
-                                                  1500 * USEC_PER_MSEC, 1000, on_trouble, f);
         r = sd_bus_reply_method_return(m, "h", ends[0]);
         (void) close(ends[0]);
         return r < 0 ? r : 1;
@@ -428,11 +444,10 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
                                          "Ask for a password.");
         if (f->part == PART_HELD && sd_bus_message_is_method_call(m, NULL, "Release")) {
                 f->target = "uas";
-                after(f, 300);
+                end_soon(f);
         }
         if (f->busy && !sd_bus_message_is_method_call(m, NULL, "Forget")) {
-                f->timer = sd_event_source_disable_unref(f->timer);
-                f->busy = false;
+                f->paused = f->busy = false;
                 f->state = "settled";
                 job_removed(f, UASD_EXIT_FAILED, "", "it was cancelled");
                 changed(f);
@@ -594,14 +609,20 @@ static int die(sd_bus_message *m, void *data, sd_bus_error *e)
 int main(int argc, char **argv)
 {
         const sd_bus_vtable *manager, *disk;
+        sigset_t signals;
 
+        (void) sigemptyset(&signals);
+        (void) sigaddset(&signals, SIGUSR1);
+        (void) sigprocmask(SIG_BLOCK, &signals, NULL);
         version = argc > 1 ? argv[1] : NULL;
         manager = version && streq(version, "methods") ? no_methods_vtable
                   : version && streq(version, "older") ? older_vtable
                                                        : manager_vtable;
         disk = version && streq(version, "properties") ? first_disk_vtable : disk_vtable;
         setvbuf(stdout, NULL, _IOLBF, 0);
-        if (sd_event_default(&event) < 0 || sd_bus_open_system(&bus) < 0 ||
+        if (sd_event_default(&event) < 0 ||
+            sd_event_add_signal(event, NULL, SIGUSR1, on_signal, NULL) < 0 ||
+            sd_bus_open_system(&bus) < 0 ||
             sd_bus_attach_event(bus, event, SD_EVENT_PRIORITY_NORMAL) < 0 ||
             sd_bus_add_object_manager(bus, NULL, UASD_BUS_PATH) < 0 ||
             sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager, NULL) < 0)

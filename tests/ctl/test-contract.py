@@ -8,6 +8,7 @@ The arguments are uasd-in-tree, uasctl-in-tree and fake-uasd.
 import json
 import os
 import pwd
+import signal
 import subprocess
 import sys
 import time
@@ -337,12 +338,22 @@ class Fake(Contract, Machine):
         return [(one['id'], one['policy'], one['driver']) for one in json.loads(self.ctl('list', '--json').stdout)['disks']]
 
     def let_go(self):
-        """The use ends by itself, 2.5 s after the request."""
+        self.fake.send_signal(signal.SIGUSR1)
+
+    unplug = kill = let_go
+
+    def hold(self):
+        """It is held from the start."""
+
+    go_on = hold
 
     def end(self):
         privatebus.kill(self.fake)
 
-    hold = go_on = unplug = kill = let_go
+    def begin(self, *args):
+        p = super().begin(*args)
+        until(lambda: self.fake.stdout.readline().startswith('Switch '), 'it is requested')
+        return p
 
     def as_forbidden(self, *args):
         return self.tree.run(*args, env=self.env)

@@ -81,10 +81,15 @@ static const struct {
         {": ; . ", ": ; . "},
 };
 
-static void german(void **state)
+static void speak_german(void)
 {
         assert_int_equal(setenv("LANGUAGE", "de", true), 0);
         assert_non_null(setlocale(LC_ALL, "C.UTF-8"));
+}
+
+static void german(void **state)
+{
+        speak_german();
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
                 assert_string_equal(TRANSLATED(texts[i].english), texts[i].german);
 }
@@ -101,7 +106,7 @@ static void long_text(void **state)
 {
         char ret[8];
 
-        assert_non_null(setlocale(LC_ALL, "C.UTF-8"));
+        speak_german();
         assert_string_equal(translate("It does not offer UAS.", ret, sizeof(ret)), "Sie bie");
 }
 
@@ -112,7 +117,7 @@ static void hostile_text(void **state)
         static const char piece[] = "a: b, c; d. x has y has claimed ";
         char text[1024] = "";
 
-        assert_non_null(setlocale(LC_ALL, "C.UTF-8"));
+        speak_german();
         while (strlen(text) + sizeof(piece) < sizeof(text))
                 strcat(text, piece);
         assert_true(strlen(TRANSLATED(text)) >= strlen(text) / 2);

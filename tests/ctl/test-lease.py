@@ -111,7 +111,6 @@ class Lease(unittest.TestCase):
 
     def test_ends_in_a_switch(self):
         """The program is killed while uasd works on its order."""
-        self.env['BUSY_MSEC'] = '600000'
         self.start()
         p, _ = self.begin('sdb')
         p.stdin.write('uas\n')
@@ -144,6 +143,7 @@ class Lease(unittest.TestCase):
             p, _ = self.begin(disk)
             answer = self.order(p, 'lease')
             self.called(f'Lease {interface}')
+            self.daemon.send_signal(signal.SIGUSR1)
             while not answer['lost'] and answer['disk']:
                 answer = self.order(p, 'look')
             self.assertEqual((answer['lost'], answer['disk'] is not None), (lost, there), disk)

@@ -58,12 +58,18 @@ class Uasctl(unittest.TestCase):
         """The next call to the daemon."""
         return self.daemon.stdout.readline().rstrip('\n')
 
-    def run_ctl(self, *args, code=0, timeout=20):
-        p = subprocess.run([UASCTL, *args], env=self.env, capture_output=True, text=True, timeout=patience(timeout),
-                           stdin=subprocess.DEVNULL)
-        self.assertEqual(p.returncode, code, f'{args}: {p.stdout}{p.stderr}')
-        self.assertNotIn('\033', p.stdout + p.stderr)
-        return p
+    def run_ctl(self, *args, code=0, timeout=20, call=None):
+        """CALL: the call to the daemon after which it gets SIGUSR1, which a disk's part waits for."""
+        with subprocess.Popen([UASCTL, *args], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              stdin=subprocess.DEVNULL) as p:
+            self.addCleanup(p.kill)
+            if call:
+                self.assertEqual(self.asked(), call)
+                self.daemon.send_signal(signal.SIGUSR1)
+            out, err = p.communicate(timeout=patience(timeout))
+        self.assertEqual(p.returncode, code, f'{args}: {out}{err}')
+        self.assertNotIn('\033', out + err)
+        return subprocess.CompletedProcess(p.args, p.returncode, out, err)
 
     # Reading
 
@@ -348,7 +354,7 @@ class Uasctl(unittest.TestCase):
         self.assertIn('uasctl cancel 2-2:1.0', p.stderr)
         self.assertIn('To free it: umount /mnt/usb\n', p.stderr)
         self.run_ctl('wait', 'sdb', '--wait=0', code=3)
-        self.run_ctl('wait', 'sdb')
+        self.run_ctl('wait', 'sdb', call='Switch 2-2:1.0 uas')  # it is freed while uasctl waits
         outcome = json.loads(self.run_ctl('status', 'sdb', '--json').stdout)['disks'][0]['outcome']
         self.assertEqual(outcome, {'code': 0, 'step': None, 'text': 'It runs on its new driver.'})
 
@@ -361,7 +367,6 @@ class Uasctl(unittest.TestCase):
 
     def test_switch_interrupted(self):
         """^C ends uasctl by that signal. It does not end the request, and uasctl says so."""
-        self.env['BUSY_MSEC'] = '60000'
         self.start()
         with subprocess.Popen([UASCTL, 'switch', 'sdb', 'uas', '--wait'], env=self.env, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, text=True) as p:
@@ -377,7 +382,8 @@ class Uasctl(unittest.TestCase):
         self.start()
         p = self.run_ctl('switch', 'sdb', 'uas', '--wait=1', code=3)
         self.still_wanted(p.stderr)
-        self.run_ctl('switch', 'sdb', 'uas', '--wait')
+        self.assertEqual(self.asked(), 'Switch 2-2:1.0 uas')
+        self.run_ctl('switch', 'sdb', 'uas', '--wait', call='Switch 2-2:1.0 uas')
         self.run_ctl('switch', 'sdb', 'usb-storage', '--wait=10')
 
     def test_switch_fails(self):
@@ -392,11 +398,11 @@ class Uasctl(unittest.TestCase):
 
     def test_pulled_out(self):
         self.start()
-        self.run_ctl('switch', 'sdg', 'uas', code=4)
+        self.run_ctl('switch', 'sdg', 'uas', code=4, call='Switch 2-7:1.0 uas')
 
     def test_daemon_dies(self):
         self.start()
-        self.assertIn('uasd is not there', self.run_ctl('switch', 'sdh', 'uas', code=1).stderr)
+        self.assertIn('uasd is not there', self.run_ctl('switch', 'sdh', 'uas', code=1, call='Switch 2-8:1.0 uas').stderr)
 
     def test_metrics(self):
         """The facts come from the kernel, the outcomes from the daemon."""
@@ -471,7 +477,8 @@ class Uasctl(unittest.TestCase):
         self.assertEqual([(e['event'], e['disk']['id'], e['changed']) for e in first],
                          [('present', f'2-{i}:1.0', []) for i in range(1, 10)])
         self.run_ctl('switch', 'sdb', 'uas', code=3)
-        self.run_ctl('switch', 'sdg', 'uas', code=4)
+        self.assertEqual(self.asked(), 'Switch 2-2:1.0 uas')
+        self.run_ctl('switch', 'sdg', 'uas', code=4, call='Switch 2-7:1.0 uas')
         events = [json.loads(p.stdout.readline()) for _ in range(3)]
         self.assertEqual([(e['version'], e['event'], e['disk']['id'], e['disk']['state'], e['changed']) for e in events],
                          [(1, 'changed', '2-2:1.0', 'waiting', ['state', 'reason']),

@@ -155,6 +155,15 @@ class Machine(unittest.TestCase):
         soon = [left for fd in os.listdir(f'/proc/{daemon.pid}/fdinfo') for left in timers(f'/proc/{daemon.pid}/fdinfo/{fd}') if left < 60]
         return sleeps and not soon
 
+    def stop(self, daemon):
+        """SIGSTOP. It is sent, and the process stops later: until then it could still take an event."""
+        daemon.send_signal(signal.SIGSTOP)
+
+        def stopped():
+            with open(f'/proc/{daemon.pid}/stat') as stat:
+                return stat.read().rpartition(')')[2].split()[0] == 'T'
+        until(stopped, 'it is stopped')
+
     def interfaces(self):
         """The ports of the disks that uasd knows."""
         return [one['Interface'].split(':')[0] for one in self.managed_disks()]

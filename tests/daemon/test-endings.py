@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import json
 import os
-import signal
 import subprocess
 
 from machine import Machine, main, until
@@ -99,7 +98,7 @@ class Endings(Machine):
         self.tree.write('at-sync', '')
         self.switch()
         self.step_is('sync')
-        daemon.send_signal(signal.SIGSTOP)
+        self.stop(daemon)
         os.unlink(self.tree.path('at-sync'))
         children = f'/proc/{daemon.pid}/task/{daemon.pid}/children'
         until(lambda: all(state(pid) == 'Z' for pid in words(children)), 'uasd-switch has ended')

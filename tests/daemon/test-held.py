@@ -157,7 +157,7 @@ class Held(Machine):
         os.write(self.kmsg, f'6,1,{int(time.monotonic() * 1e6)},-;sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN\n'
                             ' SUBSYSTEM=scsi\n DEVICE=+scsi:3:0:0:0\n'.encode())
         self.trial()
-        self.assertIn('no distrust yet', self.journal())
+        until(lambda: 'no distrust yet' in self.journal(), 'it is noted')
         let_pass(2)
         self.assertEqual(self.state(), 'trial')
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from machine import TOP, Machine, let_pass, main, patience, until
+from machine import TOP, Machine, main, patience, until
 
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
 
@@ -106,11 +106,13 @@ class Lease(Machine):
         first = self.start_ctl('inhibit', '--why', 'the first', 'sh', '-c', 'echo begun; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(first.stdout.readline(), 'begun\n')
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
-        waits = self.start_ctl('wait', 'sdz', '--wait=3', stderr=subprocess.PIPE)
-        let_pass(1)  # it has read the first one
+        waits = self.start_ctl('wait', 'sdz', f'--wait={patience(3):.0f}', stderr=subprocess.PIPE)
+        until(lambda: f' {waits.pid} ' in self.busctl('list', '--unique').stdout, 'it reads the first one')
+        self.stop(waits)
         second = self.start_ctl('inhibit', '--why', 'the second', 'sh', '-c', 'echo begun; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(second.stdout.readline(), 'begun\n')
         first.communicate('\n')
+        waits.send_signal(signal.SIGCONT)
         self.assertIn('the second', waits.communicate()[1])
         second.communicate('\n')
 

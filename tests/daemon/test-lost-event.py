@@ -40,7 +40,7 @@ class Lost(Machine):
             self.ctl('switch', block, 'usb-storage', code=3)
         with open('/proc/sys/fs/inotify/max_queued_events') as f:
             most = int(f.read())
-        daemon.send_signal(signal.SIGSTOP)
+        self.stop(daemon)
         for i in range(most + 2):  # two equal ones in a row are one event
             os.close(os.open(self.tree.path('dev/sdz'), os.O_RDWR if i % 2 else os.O_RDONLY))
         os.rmdir(self.holder('sdy'))

@@ -424,7 +424,7 @@ class Requests(Machine):
 
     def test_not_passed(self):
         "Commands timed out during the trial, and the log does not say so: it has not passed."
-        self.conf('[uasd]\nQuietSec=0\nTrialSec=1\n')
+        self.conf(f'[uasd]\nQuietSec=0\nTrialSec={patience(2):.0f}\n')
         self.tree.write(SCSI + '/iotmo_cnt', '0x5\n')
         self.tree.write('etc/uasd/history', RECORD % ('trial', BOOT, ''))
         self.both()

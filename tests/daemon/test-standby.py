@@ -111,7 +111,7 @@ class Standby(Machine):
     def test_killed_unnoticed(self):
         "It dies while uasd is stopped, in which the disk becomes free."
         pid = self.waits()
-        self.daemon.send_signal(signal.SIGSTOP)
+        self.stop(self.daemon)
         os.kill(pid, signal.SIGKILL)
         self.use(False)
         self.daemon.send_signal(signal.SIGCONT)

@@ -61,7 +61,7 @@ class Stop(Machine):
     def test_ends_before_it_answers(self):
         "uasctl does not say that uasd runs and gives no answer."
         daemon = self.both()
-        daemon.send_signal(signal.SIGSTOP)
+        self.stop(daemon)
         client = self.start_ctl('cancel', 'sdz', stderr=subprocess.PIPE)
         until(lambda: f' {client.pid} ' in self.busctl('list', '--unique').stdout, 'it is on the bus')
         privatebus.kill(daemon)

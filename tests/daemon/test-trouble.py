@@ -186,7 +186,7 @@ class Trouble(Machine):
         self.warns('DISTRUSTED')
         self.hears()
         daemon = self.both()
-        daemon.send_signal(signal.SIGSTOP)
+        self.stop(daemon)
         self.says(1, 0, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
         self.says(2, 1, 'scsi host3: uas', device='+scsi:host3')
         self.tree.write(f'{BUS}/2-1/serial', 'S2\n')
@@ -206,7 +206,7 @@ class Trouble(Machine):
         self.warns('DISTRUSTED')
         self.hears()
         daemon = self.both()
-        daemon.send_signal(signal.SIGSTOP)
+        self.stop(daemon)
         self.says(1, 0, 'scsi host3: uas_eh_device_reset_handler FAILED err -19', device='+scsi:host3')
         self.says(2, 1, 'scsi host4: uas', device='+scsi:host4')
         os.rename(self.tree.path(f'{BUS}/2-1/2-1:1.0/host3'), self.tree.path(f'{BUS}/2-1/2-1:1.0/host4'))
@@ -436,8 +436,12 @@ class Trouble(Machine):
             until(lambda: self.at_rest(daemon), 'it is at rest')
             before = self.wakes(daemon)
             for number in range(14):
+                woken_before = self.wakes(daemon)
                 self.says(number + 1 + 14 * (driver != 'uas'), 0, 'audit: nothing', device='')
-                let_pass(0.1)
+                if driver == 'uas':
+                    until(lambda: self.wakes(daemon) > woken_before, 'it reads the message')
+                else:
+                    let_pass(0.1)
             woken[driver] = self.wakes(daemon) - before
         self.assertGreaterEqual(woken['uas'], 12, woken)
         self.assertLess(woken['usb-storage'], 8, woken)

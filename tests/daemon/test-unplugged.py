@@ -155,13 +155,14 @@ class Unplug(Machine):
 
     def test_passed_late(self):
         "The end of its trial is noticed in a query for another reason."
-        self.conf('[uasd]\nQuietSec=0\nTrialSec=1\n')
+        seconds = round(patience(2))
+        self.conf(f'[uasd]\nQuietSec=0\nTrialSec={seconds}\n')
         self.on_record('trial')
         daemon = self.both()
         self.assertEqual(self.disk()['state'], 'trial')
-        daemon.send_signal(signal.SIGSTOP)  # as on a busy machine
+        self.stop(daemon)  # as on a busy machine
         self.tree.write('at-fsync', '')
-        let_pass(1)  # the trial is over
+        let_pass(seconds)  # the trial is over
         self.look_again()
         daemon.send_signal(signal.SIGCONT)
         until(self.in_fsync, 'it is put on record')

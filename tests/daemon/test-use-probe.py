@@ -136,7 +136,7 @@ class Look(Machine):
         daemon = self.both()
         self.use(True)
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
-        daemon.send_signal(signal.SIGSTOP)
+        self.stop(daemon)
         before = os.path.getsize(self.tree.path('looks'))
         for _ in range(100):  # writers and readers alternate, because inotify merges equal events
             for mode in 'ab', 'rb':

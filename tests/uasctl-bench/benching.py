@@ -7,6 +7,7 @@ Imported first, it lets a test import from tests/ctl.
 import concurrent.futures
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -96,6 +97,15 @@ class BenchCase(unittest.TestCase):
         self.addCleanup(p.stderr.close)
         until(lambda: self.fios(p.pid) or self.assertIsNone(p.poll()), 'fio runs')
         return p
+
+    def disturb(self, p, code):
+        """In a run of fio, what the part of the disk has for the middle of its lease happens. Returns what p has printed."""
+        until(lambda: self.fios(p.pid) or self.assertIsNone(p.poll()), 'fio runs', pause=0.001)
+        self.daemon.send_signal(signal.SIGUSR1)
+        out, err = p.communicate(timeout=patience(180))
+        self.assertEqual(p.returncode, code, f'{out}{err}')
+        self.assertNotIn('\033', out + err)
+        return out, err
 
     @staticmethod
     def fios(parent):

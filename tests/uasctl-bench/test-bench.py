@@ -180,7 +180,6 @@ class Bench(BenchCase):
     # What is refused
 
     def test_refused(self):
-        self.env['BUSY_MSEC'] = '600000'
         self.start()
         self.assertIn('does not offer both', self.bench('sdd', *QUICK, code=5).stderr)
         self.bench('sdd', *QUICK, '--driver=usb-storage', code=5)
@@ -290,28 +289,41 @@ class Bench(BenchCase):
     def test_distrusted(self):
         """It fails under uas: that half ends, and the disk is switched back."""
         self.start()
-        p = self.bench('sdi', '--profile=quick', '-n', '4', '--pause=0', '--json', code=7)
-        out = json.loads(p.stdout)
+        p = self.begin('sdi', '--profile=quick', '-n', '4', '--pause=0', '--json')
+        self.assertEqual([self.asked(), self.asked()], ['Lease 2-9:1.0', 'Switch 2-9:1.0 uas'])
+        out, err = self.disturb(p, 7)
+        out = json.loads(out)
         self.assertIn('not answered in time', out['finding']['what'])
         self.assertEqual(out['finding']['driver'], 'uas')
         rounds = [r['round'] for r in out['runs'] if r['driver'] == 'usb-storage' and r['round'] > 0]
         self.assertEqual(sorted(rounds), [1, 2, 3, 4])
         self.assertLess(len([r for r in out['runs'] if r['driver'] == 'uas' and not r['error']]), 5)
-        self.assertEqual([self.asked() for _ in range(4)],
-                         ['Lease 2-9:1.0', 'Switch 2-9:1.0 uas', 'Switch 2-9:1.0 usb-storage', 'LeaseEnded 2-9:1.0'])
-        self.assertIn('Its half ends here', p.stderr)
+        self.assertEqual([self.asked(), self.asked()], ['Switch 2-9:1.0 usb-storage', 'LeaseEnded 2-9:1.0'])
+        self.assertIn('Its half ends here', err)
+
+    def test_distrusted_at_once(self):
+        """uasd reports the distrust before the end of the switch: bench reads both together."""
+        self.env['DISTRUST_AT_ONCE'] = '1'
+        self.start()
+        p = self.bench('sdi', '--profile=quick', '-n', '2', '--pause=0', '--json', code=7)
+        out = json.loads(p.stdout)
+        self.assertEqual(out['finding']['driver'], 'uas')
+        self.assertIn('not answered in time', out['finding']['what'])
+        self.assertEqual({r['driver'] for r in out['runs'] if not r['error']}, {'usb-storage'})
 
     def test_distrusted_from_the_start(self):
         """It was on uas before, where the end of the lease would return it. So bench requests usb-storage after the lease."""
         self.start()
         subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdi', 'uas'], env=self.env, capture_output=True, timeout=patience())
         self.assertEqual(self.asked(), 'Switch 2-9:1.0 uas')
-        p = self.bench('sdi', '--profile=timed', '-n', '2', '--pause=0', '--json', code=7)
-        out = json.loads(p.stdout)
+        p = self.begin('sdi', '--profile=timed', '-n', '2', '--pause=0', '--json')
+        self.assertEqual(self.asked(), 'Lease 2-9:1.0')
+        out, err = self.disturb(p, 7)
+        out = json.loads(out)
         self.assertEqual(sorted(r['round'] for r in out['runs'] if r['driver'] == 'usb-storage'), [0, 1, 2])
-        self.assertEqual([self.asked() for _ in range(4)],
-                         ['Lease 2-9:1.0', 'Switch 2-9:1.0 usb-storage', 'LeaseEnded 2-9:1.0', 'Switch 2-9:1.0 usb-storage'])
-        self.assertIn('until it is unplugged', p.stderr)
+        self.assertEqual([self.asked() for _ in range(3)],
+                         ['Switch 2-9:1.0 usb-storage', 'LeaseEnded 2-9:1.0', 'Switch 2-9:1.0 usb-storage'])
+        self.assertIn('until it is unplugged', err)
 
     def test_kernel_table(self):
         """A refusal that the daemon would make half-way is detected before the start."""
@@ -340,17 +352,23 @@ class Bench(BenchCase):
 
     def test_pulled_out(self):
         self.start()
-        self.assertIn('The disk was unplugged', self.bench('sdg', '--profile=quick', code=4).stderr)
+        p = self.begin('sdg', '--profile=quick')
+        self.assertEqual(self.asked(), 'Lease 2-7:1.0')
+        self.assertIn('The disk was unplugged', self.disturb(p, 4)[1])
         self.assertEqual(self.kept(), [])
 
     def test_lease_lost(self):
         self.start()
-        self.assertIn('uasd ended the lease', self.bench('sde', '--profile=quick', code=1).stderr)
+        p = self.begin('sde', '--profile=quick')
+        self.assertEqual(self.asked(), 'Lease 2-5:1.0')
+        self.assertIn('uasd ended the lease', self.disturb(p, 1)[1])
         self.assertEqual(self.kept(), [])
 
     def test_daemon_dies(self):
         self.start()
-        self.bench('sdh', '--profile=quick', code=1)
+        p = self.begin('sdh', '--profile=quick')
+        self.assertEqual(self.asked(), 'Lease 2-8:1.0')
+        self.disturb(p, 1)
         self.assertEqual(self.kept(), [])
 
     # What is shown meanwhile, and after

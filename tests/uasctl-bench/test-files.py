@@ -291,7 +291,7 @@ class BenchFiles(BenchCase):
         out = json.loads(self.bench(*args, '--sweep=runtime=1,2').stdout)
         self.assertEqual([(p['axis'], p['runtime_sec'], p['ramp_sec']) for p in out['patterns']], [(1, 1, 0), (2, 2, 0)])
         for run in out['runs']:
-            self.assertAlmostEqual(run['runtime_usec'] / 1e6, 1 + run['pattern'], delta=0.5)
+            self.assertAlmostEqual(run['runtime_usec'] / 1e6, 1 + run['pattern'], delta=patience(0.5))
         out = json.loads(self.bench(*args, '--sweep=ramp=0,1').stdout)
         self.assertEqual([(p['axis'], p['runtime_sec'], p['ramp_sec']) for p in out['patterns']], [(0, 1, 0), (1, 1, 1)])
         for run in out['runs']:
