@@ -12,6 +12,7 @@
 #include "switch/signals.h"
 #include "sys/io/statefile.h"
 #include "sys/state/attachment.h"
+#include "sys/state/history.h"
 #include "sys/state/switch-record.h"
 #include "wraps.h"
 
@@ -116,11 +117,9 @@ static void transaction_done(struct transaction *t)
 
 static void transaction_start(const struct scene *s, struct transaction *t)
 {
-        *t = (struct transaction){.roots = fake->roots,
-                                  .lock = -1,
-                                  .blame.log = -1,
-                                  .claim = CLAIM_NULL,
-                                  .interface = "2-1:1.0"};
+        *t = TRANSACTION_NULL;
+        t->roots = fake->roots;
+        t->interface = "2-1:1.0";
         config_init(&t->config);
         if (!s)
                 return;
@@ -207,6 +206,21 @@ static void recover_once(int *ret)
 }
 
 /* A hook may kill the recovery, too. Then the next one continues. */
+int scene_recorded(struct history *ret)
+{
+        struct usb_disk d = {0};
+        struct history own = {}, *h = ret ?: &own;
+        int state = -1;
+
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        if (usb_disk_read(&fake->roots, "2-1:1.0", true, &d) <= 0)
+                return -ENODEV;
+        if (history_read(&fake->roots, &d.facts, h) > 0)
+                state = (int) h->state;
+        usb_disk_done(&d);
+        return state;
+}
+
 int scene_recover(const struct scene *s)
 {
         int r = -EIO;

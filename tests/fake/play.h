@@ -42,6 +42,9 @@ void scene_switch(const struct scene *s, struct result *ret);
 void scene_switch_in_child(const struct scene *s, struct result *ret);
 /* Runs uasd-switch --recover until nothing is left to do. Returns 0 or -errno. */
 int scene_recover(const struct scene *s);
+/* The state on record (enum history_state), -1: none, -ENODEV: the disk is gone. ret: NULL, or gets
+ * the record. No hook runs from here on. */
+int scene_recorded(struct history *ret);
 /* NULL, or the postcondition that does not hold. They hold however a switch ends. */
 const char *scene_wrong(const struct scene *s);
 /* NULL, or what is still held now, even without the dead man's timer. */

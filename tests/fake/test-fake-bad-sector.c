@@ -21,21 +21,6 @@ static const struct scene scenes[] = {
          .watched = true},
 };
 
-/* The state on record, or -1. */
-static int recorded(void)
-{
-        struct usb_disk d = {0};
-        struct history h;
-        int r;
-
-        memset(fake->hooks, 0, sizeof(fake->hooks));
-        if (usb_disk_read(&fake->roots, "2-1:1.0", true, &d) <= 0)
-                return -1;
-        r = history_read(&fake->roots, &d.facts, &h) > 0 ? (int) h.state : -1;
-        usb_disk_done(&d);
-        return r;
-}
-
 static void bad(struct fake_usb *u)
 {
         u->bad_place = EREMOTEIO;
@@ -129,17 +114,17 @@ static void test_verdict(void **state)
                 {stalls,
                  {.op = "reread", .what = HOOK_UNPLUG},
                  UASD_EXIT_NO_DISK,
-                 -1,
+                 -ENODEV,
                  "the disk was unplugged"},
                 {stalls,
                  {.op = "control", .what = HOOK_PULL, .error = 3},
                  UASD_EXIT_NO_DISK,
-                 -1,
+                 -ENODEV,
                  "the disk was unplugged"},
                 {bad,
                  {.op = "reread", .what = HOOK_PULL, .error = 3},
                  UASD_EXIT_NO_DISK,
-                 -1,
+                 -ENODEV,
                  "the disk was unplugged"},
         };
 
@@ -154,7 +139,7 @@ static void test_verdict(void **state)
                 s.hooks[0] = rows[n].hook;
                 scene_make(&s);
                 scene_switch(&s, &r);
-                found = recorded();
+                found = scene_recorded(NULL);
                 wrong = scene_wrong(&s);
                 if (r.code != rows[n].code || !streq(r.text, rows[n].text) ||
                     found != rows[n].on_record || wrong)
@@ -232,7 +217,7 @@ static void test_killed(void **state)
                         scene_switch_in_child(&s, &r);
                         memset(fake->hooks, 0, sizeof(fake->hooks));
                         assert_int_equal(scene_recover(&s), 0);
-                        found = recorded();
+                        found = scene_recorded(NULL);
                         if (found == HISTORY_DISTRUSTED ||
                             (found == HISTORY_TRIAL && fake->usb[0].driver != DRIVER_UAS)) {
                                 print_error("%zu killed at %u (%s): record %i\n", i, n,

@@ -250,15 +250,13 @@ static void test_in_udevs_event(void **state)
 /* A child of uasd-switch that claims the disk. It survives here: its parent is this test. */
 static pid_t child_left(void)
 {
-        struct transaction t = {.roots = fake->roots,
-                                .interface = "2-1:1.0",
-                                .lock = -1,
-                                .blame.log = -1,
-                                .claim = CLAIM_NULL};
+        struct transaction t = TRANSACTION_NULL;
         pid_t parent = getpid(), pid;
         int fds[2];
         char c;
 
+        t.roots = fake->roots;
+        t.interface = "2-1:1.0";
         assert_return_code(pipe(fds), errno);
         pid = fork();
         if (pid == 0) {

@@ -2,7 +2,7 @@
 #include "../memory.h"
 #include "sweep.h"
 
-#include "sys/state/history.h"
+#include "core/history.h"
 
 /* Out of memory at every allocation of uasd-switch and of its children: once, and from there on. */
 
@@ -50,17 +50,6 @@ static const struct {
         {"eject", {BOT, BOT, .luns = 2, .partitions = 1, .eject = true}, false},
 };
 
-static bool distrusted(void)
-{
-        struct usb_disk d = {};
-        struct history h;
-        bool yes = usb_disk_read(&fake->roots, "2-1:1.0", true, &d) > 0 &&
-                   history_read(&fake->roots, &d.facts, &h) > 0 && h.state == HISTORY_DISTRUSTED;
-
-        usb_disk_done(&d);
-        return yes;
-}
-
 /* Plays one scene. Returns the number of allocations, or 0 if something is wrong. */
 static unsigned play(size_t i, unsigned nth, bool lasting)
 {
@@ -73,7 +62,7 @@ static unsigned play(size_t i, unsigned nth, bool lasting)
         memory_begins(nth, lasting);
         scene_switch(s, &r);
         asked = memory_ends();
-        if (!table[i].sick && distrusted())
+        if (!table[i].sick && scene_recorded(NULL) == HISTORY_DISTRUSTED)
                 wrong = "the bridge is blamed";
         if (tree_exists("run/uasd/switch/2-1:1.0")) /* as the next start of uasd does */
                 assert_int_equal(scene_recover(s), 0);

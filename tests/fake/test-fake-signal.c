@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "sys/state/history.h"
+#include "core/history.h"
 
 /*
  * Ctrl-C, or SIGTERM at shutdown, after every operation. Before uasd-switch has touched the disk,
@@ -35,18 +35,6 @@ static const struct scene scenes[] = {
         /* clang-format on */
 };
 
-static int recorded(void)
-{
-        struct usb_disk d = {0};
-        struct history h;
-        int state;
-
-        assert_int_equal(usb_disk_read(&fake->roots, "2-1:1.0", true, &d), 1);
-        state = history_read(&fake->roots, &d.facts, &h) > 0 ? (int) h.state : -1;
-        usb_disk_done(&d);
-        return state;
-}
-
 /* The operation after which there is a verdict, in a switch without hooks. */
 static unsigned verdict_of(const struct clean *c)
 {
@@ -74,9 +62,9 @@ static bool signalled(const struct scene *s, const struct clean *c, unsigned n, 
         fake->signalled_at = 0;
         scene_switch_in_child(&now, &r);
         asked = fake->signalled_at;
-        memset(fake->hooks, 0, sizeof(fake->hooks));
         touched = fake->usb[0].touched;
-        record = recorded();
+        record = scene_recorded(NULL);
+        assert_int_not_equal(record, -ENODEV);
         if (r.code < 0)
                 wrong = "it was killed";
         else if (!touched && r.code != UASD_EXIT_DEFERRED)

@@ -35,15 +35,6 @@ static void facts_of(struct facts *ret)
         usb_disk_done(&d);
 }
 
-/* The state on record, or -1. */
-static int recorded(struct history *ret)
-{
-        struct facts f;
-
-        facts_of(&f);
-        return history_read(&fake->roots, &f, ret) > 0 ? (int) ret->state : -1;
-}
-
 static void keep(const struct history *h)
 {
         struct facts f;
@@ -64,7 +55,7 @@ static void switched(const struct scene *s, const struct history *before, int af
                 keep(before);
         scene_switch(s, &r);
         assert_int_equal(r.code, UASD_EXIT_OK);
-        assert_int_equal(recorded(ret), after);
+        assert_int_equal(scene_recorded(ret), after);
         scene_remove();
 }
 
@@ -204,7 +195,7 @@ static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fa
         assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
         assert_string_equal(r.step, step);
         assert_string_equal(r.text, said);
-        assert_int_equal(recorded(&h), on_record);
+        assert_int_equal(scene_recorded(&h), on_record);
         assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
         scene_remove();
 }
@@ -265,7 +256,7 @@ static void written(void (*prepare)(struct fake_usb *u), int code, enum history_
         assert_int_equal(r.code, code);
         assert_int_equal(fake->usb[0].driver, DRIVER_UAS); /* no mount is destroyed */
         assert_true(fake->broken[0] == '\0');
-        assert_int_equal(recorded(&h), on_record);
+        assert_int_equal(scene_recorded(&h), on_record);
         scene_remove();
 }
 
@@ -337,7 +328,7 @@ static void test_uas_alone(void **state)
         scene_make(&s);
         scene_switch(&s, &r);
         assert_int_not_equal(r.code, UASD_EXIT_OK);
-        assert_int_equal(recorded(&h), -1);
+        assert_int_equal(scene_recorded(&h), -1);
         scene_remove();
 }
 
@@ -382,7 +373,7 @@ static void test_initramfs(void **state)
 static bool in_order(const struct clean *c, unsigned n, const char *what)
 {
         struct history h = {0};
-        int record = recorded(&h);
+        int record = scene_recorded(&h);
         enum driver driver = fake->usb[0].driver;
         bool good = driver == DRIVER_UAS ? record == HISTORY_TRIAL : record != HISTORY_TRIAL;
 
@@ -430,7 +421,8 @@ static void test_killed(void **state)
                 s.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_KILL_DONE};
                 scene_make(&s);
                 scene_switch_in_child(&s, &r);
-                if (fake->usb[0].driver != DRIVER_USB_STORAGE && recorded(&h) != HISTORY_TRIAL) {
+                if (fake->usb[0].driver != DRIVER_USB_STORAGE &&
+                    scene_recorded(&h) != HISTORY_TRIAL) {
                         print_error("killed at %u, %s: on %s without a record\n", n, c.ops[n - 1],
                                     driver_to_string(fake->usb[0].driver));
                         all = false;
@@ -479,7 +471,7 @@ static void test_killed_on_the_way_back(void **state)
                 /* No row waits for the news that the disk was unplugged: its LUNs have appeared
                  * since. */
                 assert_in_range(fake->clock - before, 0, 3 * USEC_PER_SEC);
-                assert_int_equal(recorded(&h), rows[i].on_record);
+                assert_int_equal(scene_recorded(&h), rows[i].on_record);
                 assert_string_equal(h.reason, rows[i].reason);
                 assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
                 scene_remove();
@@ -506,7 +498,7 @@ static void test_pushed_out(void **state)
                 (void) snprintf(f.serial, sizeof(f.serial), "OTHER-%u", i);
                 assert_int_equal(history_write(&fake->roots, &f, &other), 0);
         }
-        assert_int_equal(recorded(&h), HISTORY_TRIAL);
+        assert_int_equal(scene_recorded(&h), HISTORY_TRIAL);
         for (unsigned i = 0; i < 300; i++) { /* two of the 256 lines are used */
                 (void) snprintf(f.serial, sizeof(f.serial), "OTHER-%u", i);
                 assert_int_equal(history_read(&fake->roots, &f, &h), i >= 300 - 254);
