@@ -6,6 +6,7 @@ tests/unit/test-patience.py finds other waits.
 """
 
 import os
+import signal
 import time
 
 
@@ -38,10 +39,21 @@ def let_pass(seconds):
     time.sleep(seconds)
 
 
+def process_state(pid):
+    """As in proc(5): 'S' sleeps, 'T' is stopped, 'Z' is a zombie."""
+    with open(f'/proc/{pid}/stat') as stat:
+        return stat.read().rpartition(')')[2].split()[0]
+
+
 def alive(pid):
     """A process that nobody waits for stays as a zombie where PID 1 does not wait for orphans, as in many containers."""
     try:
-        with open(f'/proc/{pid}/stat') as stat:
-            return stat.read().rpartition(')')[2].split()[0] not in 'ZX'
+        return process_state(pid) not in 'ZX'
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def stop(process):
+    """SIGSTOP. It is sent, and the process stops later: until then it could still take an event."""
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: process_state(process.pid) == 'T', 'it is stopped')

@@ -16,7 +16,7 @@ import unittest
 
 import openmetrics
 import terminal
-from patience import patience
+from patience import patience, stop
 from tree import Tree
 
 UASCTL, FAKE, IN_TREE = sys.argv[1:4]
@@ -651,7 +651,7 @@ class Uasctl(unittest.TestCase):
 
     def test_stopped_daemon(self):
         self.start()
-        self.daemon.send_signal(signal.SIGSTOP)
+        stop(self.daemon)
         start = time.monotonic()
         self.assertIn('does not answer', self.run_ctl('list').stderr)
         self.assertLess(time.monotonic() - start, patience(8))
@@ -660,18 +660,18 @@ class Uasctl(unittest.TestCase):
     def test_slow_daemon(self):
         """Orders have a longer timeout than reads."""
         self.start()
-        self.daemon.send_signal(signal.SIGSTOP)
+        stop(self.daemon)
         timer = threading.Timer(7, self.daemon.send_signal, [signal.SIGCONT])
         timer.start()
         self.run_ctl('switch', 'sda', 'uas')
         timer.join()
-        self.daemon.send_signal(signal.SIGSTOP)
+        stop(self.daemon)
         self.run_ctl('switch', 'sda', 'uas', code=1, timeout=45)  # in the end
         self.daemon.send_signal(signal.SIGCONT)
 
     def test_stopped_bus(self):
         self.start()
-        self.bus.send_signal(signal.SIGSTOP)
+        stop(self.bus)
         self.assertIn('does not answer', self.run_ctl('list').stderr)
         self.bus.send_signal(signal.SIGCONT)
 

@@ -18,7 +18,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../ctl'))
 import privatebus  # noqa: E402
-from patience import alive, let_pass, patience, until  # noqa: E402, F401
+from patience import alive, let_pass, patience, process_state, stop, until  # noqa: E402, F401
 from tree import Tree, memory  # noqa: E402
 
 UASD, UASCTL = sys.argv[1:3]
@@ -150,19 +150,8 @@ class Machine(unittest.TestCase):
 
     def at_rest(self, daemon):
         """Without an event uasd does nothing for a minute: it sleeps, and no timer of it ends before."""
-        with open(f'/proc/{daemon.pid}/stat') as stat:
-            sleeps = stat.read().rpartition(')')[2].split()[0] == 'S'
         soon = [left for fd in os.listdir(f'/proc/{daemon.pid}/fdinfo') for left in timers(f'/proc/{daemon.pid}/fdinfo/{fd}') if left < 60]
-        return sleeps and not soon
-
-    def stop(self, daemon):
-        """SIGSTOP. It is sent, and the process stops later: until then it could still take an event."""
-        daemon.send_signal(signal.SIGSTOP)
-
-        def stopped():
-            with open(f'/proc/{daemon.pid}/stat') as stat:
-                return stat.read().rpartition(')')[2].split()[0] == 'T'
-        until(stopped, 'it is stopped')
+        return process_state(daemon.pid) == 'S' and not soon
 
     def interfaces(self):
         """The ports of the disks that uasd knows."""
@@ -181,12 +170,12 @@ class Machine(unittest.TestCase):
     def start_daemon(self):
         daemon = self.start([UASD, self.tree.top], stderr=self.said)
 
-        def stop():  # whatever the state
+        def end():  # whatever the state
             if daemon.poll() == -signal.SIGKILL:  # the test killed it
                 return
             daemon.terminate()
             self.assertEqual(daemon.wait(patience()), 0, self.journal())
-        self.addCleanup(stop)
+        self.addCleanup(end)
         return daemon
 
     def busctl(self, *args):

@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 
-from machine import Machine, main, until
+from machine import Machine, main, stop, until
 
 
 def words(path):
@@ -98,7 +98,7 @@ class Endings(Machine):
         self.tree.write('at-sync', '')
         self.switch()
         self.step_is('sync')
-        self.stop(daemon)
+        stop(daemon)
         os.unlink(self.tree.path('at-sync'))
         children = f'/proc/{daemon.pid}/task/{daemon.pid}/children'
         until(lambda: all(state(pid) == 'Z' for pid in words(children)), 'uasd-switch has ended')

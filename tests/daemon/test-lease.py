@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from machine import TOP, Machine, main, patience, until
+from machine import TOP, Machine, main, patience, stop, until
 
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
 
@@ -108,7 +108,7 @@ class Lease(Machine):
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
         waits = self.start_ctl('wait', 'sdz', f'--wait={patience(3):.0f}', stderr=subprocess.PIPE)
         until(lambda: f' {waits.pid} ' in self.busctl('list', '--unique').stdout, 'it reads the first one')
-        self.stop(waits)
+        stop(waits)
         second = self.start_ctl('inhibit', '--why', 'the second', 'sh', '-c', 'echo begun; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(second.stdout.readline(), 'begun\n')
         first.communicate('\n')

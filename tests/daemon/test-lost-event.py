@@ -6,7 +6,7 @@ import json
 import os
 import signal
 
-from machine import Machine, main, until
+from machine import Machine, main, stop, until
 
 
 class Lost(Machine):
@@ -40,7 +40,7 @@ class Lost(Machine):
             self.ctl('switch', block, 'usb-storage', code=3)
         with open('/proc/sys/fs/inotify/max_queued_events') as f:
             most = int(f.read())
-        self.stop(daemon)
+        stop(daemon)
         for i in range(most + 2):  # two equal ones in a row are one event
             os.close(os.open(self.tree.path('dev/sdz'), os.O_RDWR if i % 2 else os.O_RDONLY))
         os.rmdir(self.holder('sdy'))

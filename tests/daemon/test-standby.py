@@ -5,7 +5,7 @@
 import os
 import signal
 
-from machine import Machine, alive, main, patience, until
+from machine import Machine, alive, main, patience, stop, until
 
 # Plays uasd-switch on standby, and becomes the one that gets the arguments.
 STANDBY = """#!/usr/bin/python3
@@ -111,7 +111,7 @@ class Standby(Machine):
     def test_killed_unnoticed(self):
         "It dies while uasd is stopped, in which the disk becomes free."
         pid = self.waits()
-        self.stop(self.daemon)
+        stop(self.daemon)
         os.kill(pid, signal.SIGKILL)
         self.use(False)
         self.daemon.send_signal(signal.SIGCONT)

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import termios
 
-from machine import HELLO, UASD, Machine, main, patience, privatebus, until
+from machine import HELLO, UASD, Machine, main, patience, privatebus, stop, until
 
 SEVERAL = 8000
 
@@ -61,7 +61,7 @@ class Stop(Machine):
     def test_ends_before_it_answers(self):
         "uasctl does not say that uasd runs and gives no answer."
         daemon = self.both()
-        self.stop(daemon)
+        stop(daemon)
         client = self.start_ctl('cancel', 'sdz', stderr=subprocess.PIPE)
         until(lambda: f' {client.pid} ' in self.busctl('list', '--unique').stdout, 'it is on the bus')
         privatebus.kill(daemon)

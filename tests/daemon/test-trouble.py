@@ -11,7 +11,7 @@ import sys
 import termios
 import time
 
-from machine import BUS, Machine, SWITCH, let_pass, main, patience, until
+from machine import BUS, Machine, SWITCH, let_pass, main, patience, stop, until
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 NOTED = 'no distrust yet: commands were not answered in time'
@@ -186,7 +186,7 @@ class Trouble(Machine):
         self.warns('DISTRUSTED')
         self.hears()
         daemon = self.both()
-        self.stop(daemon)
+        stop(daemon)
         self.says(1, 0, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
         self.says(2, 1, 'scsi host3: uas', device='+scsi:host3')
         self.tree.write(f'{BUS}/2-1/serial', 'S2\n')
@@ -206,7 +206,7 @@ class Trouble(Machine):
         self.warns('DISTRUSTED')
         self.hears()
         daemon = self.both()
-        self.stop(daemon)
+        stop(daemon)
         self.says(1, 0, 'scsi host3: uas_eh_device_reset_handler FAILED err -19', device='+scsi:host3')
         self.says(2, 1, 'scsi host4: uas', device='+scsi:host4')
         os.rename(self.tree.path(f'{BUS}/2-1/2-1:1.0/host3'), self.tree.path(f'{BUS}/2-1/2-1:1.0/host4'))

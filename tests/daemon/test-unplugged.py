@@ -7,7 +7,7 @@ import os
 import signal
 import time
 
-from machine import Machine, let_pass, main, patience, until
+from machine import Machine, let_pass, main, patience, stop, until
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 COUNT = 'sys/block/sdz/device/iotmo_cnt'
@@ -160,7 +160,7 @@ class Unplug(Machine):
         self.on_record('trial')
         daemon = self.both()
         self.assertEqual(self.disk()['state'], 'trial')
-        self.stop(daemon)  # as on a busy machine
+        stop(daemon)  # as on a busy machine
         self.tree.write('at-fsync', '')
         let_pass(seconds)  # the trial is over
         self.look_again()

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 
-from machine import Machine, let_pass, main, patience, until
+from machine import Machine, let_pass, main, patience, stop, until
 
 
 class Look(Machine):
@@ -136,7 +136,7 @@ class Look(Machine):
         daemon = self.both()
         self.use(True)
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
-        self.stop(daemon)
+        stop(daemon)
         before = os.path.getsize(self.tree.path('looks'))
         for _ in range(100):  # writers and readers alternate, because inotify merges equal events
             for mode in 'ab', 'rb':

@@ -14,7 +14,7 @@ import subprocess
 import unittest
 
 from benching import FIO, IN_TREE, MIB, QUICK, BenchCase, content, main
-from patience import patience, until
+from patience import patience, stop, until
 
 
 PORTS = itertools.count(18765 + os.getpid() % 1000 * 8)
@@ -115,7 +115,7 @@ class BenchFiles(BenchCase):
             with open(disk, 'rb') as f:
                 before = f.read()
             self.assertIsNone(p.poll())
-        p.send_signal(signal.SIGSTOP)
+        stop(p)
         self.daemon.kill()
         self.daemon.wait()
         self.tree.write('dev/sda', content(0)) # it belongs to another program now
