@@ -87,9 +87,6 @@
 #define PROGRAM_PID1 PKGLIBEXECDIR "/uasd-pid1"
 #define PROGRAM_BENCH PKGLIBEXECDIR "/uasctl-bench"
 #define SWITCH_KEPT "KEPT" /* its message: the claim is held */
-/* Most bytes of the arguments that uasd-switch --standby reads, with a NUL after each. One write(2)
- * to a pipe is one read(2). */
-#define SWITCH_JOB_MAX 512
 
 /* Units */
 #define UNIT_SERVICE "uasd.service"

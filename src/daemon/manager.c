@@ -111,30 +111,6 @@ static void manager_carry_out(struct manager *m, const struct post *p)
         }
 }
 
-/*
- * A uasd-switch on standby is wanted while a disk in use waits: it may become free at any moment.
- * It stays during the quiet time. But while a switch is at work, the start of the next one would
- * take processor time from it.
- */
-static bool standby_wanted(const struct manager *m)
-{
-        bool waits = false;
-
-        if (m->uses.n == 0 || !m->env.booted || m->env.stopping)
-                return false;
-        FOREACH_ENTRY (e, m) {
-                if (e->life.attempt.running)
-                        return false;
-                waits = waits || (e->life.watched && e->life.use.waited);
-        }
-        return waits;
-}
-
-static void manager_drained(struct manager *m)
-{
-        child_standby(m, standby_wanted(m));
-}
-
 /* ---- start and stop ---- */
 
 static void manager_complain(const char *file, int line, const char *what, void *data)
@@ -162,7 +138,7 @@ int manager_new(const char *root, struct manager **ret)
         r = sd_event_new(&m->event);
         if (r < 0)
                 return r;
-        r = queue_new(m, manager_carry_out, manager_drained);
+        r = queue_new(m, manager_carry_out);
         if (r < 0)
                 return r;
         TAILQ_INIT(&m->entries);
@@ -229,7 +205,6 @@ void manager_end(struct manager *m)
                 return;
         m->ended = true;
         m->env.stopping = true; /* no switch begins; uasd-switch finishes the present ones */
-        child_standby_end(m);
         record_stop(m);
         kmsg_keep(m);
 }

@@ -122,8 +122,6 @@ struct manager {
         struct later record_again;   /* no child could be started for that */
         LIST_HEAD(eject_list, eject) ejects; /* feature/switches.c: those that run */
         struct naming *namings;  /* work/strings.c: devices whose strings are being read */
-        struct child *standby;   /* work/child.c: the uasd-switch that was started ahead, or NULL */
-        bool standby_wanted;     /* the last argument of child_standby() */
         struct users_walk *walk; /* feature/users.c: the present walk */
         bool walks_long;         /* the last walk took long */
         TAILQ_HEAD(inhibitor_list, inhibitor) inhibitors; /* feature/inhibit.c: the oldest first */

@@ -28,7 +28,6 @@ void queue_drain(struct manager *m)
                 post_free(p);
         }
         q->draining = false;
-        q->drained(m);
 }
 
 static int queue_on_drain(sd_event_source *s, void *data)
@@ -37,14 +36,12 @@ static int queue_on_drain(sd_event_source *s, void *data)
         return 0;
 }
 
-int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p),
-              void (*drained)(struct manager *m))
+int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p))
 {
         struct queue *q = &m->queue;
         int r;
 
         q->carry_out = carry_out;
-        q->drained = drained;
         TAILQ_INIT(&q->posts);
         r = sd_event_add_defer(m->event, &q->drain, queue_on_drain, m);
         if (r < 0)

@@ -47,14 +47,12 @@ struct post {
 
 struct queue {
         void (*carry_out)(struct manager *m, const struct post *p);
-        void (*drained)(struct manager *m); /* called when all posts are performed */
         TAILQ_HEAD(post_list, post) posts;
         sd_event_source *drain;
         bool draining;
 };
 
-int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p),
-              void (*drained)(struct manager *m));
+int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p));
 /* Drops the posts of an entry that is about to be freed. */
 void queue_forget(struct entry *e);
 /* Performs all posts. The caller must not use an entry. */

@@ -19,15 +19,13 @@ enum task {
         TASK_CLAIM,
         TASK_CLAIM_AGAIN,
         TASK_EJECT,
-        TASK_STANDBY,
 };
 
 static void switch_help(void)
 {
         (void) printf(
                 "uasd-switch [OPTION...] INTERFACE uas|usb-storage\n"
-                "uasd-switch --recover|--claim|--claim-again|--eject INTERFACE\n"
-                "uasd-switch --standby\n\n"
+                "uasd-switch --recover|--claim|--claim-again|--eject INTERFACE\n\n"
                 "Moves one USB disk to the other driver, if nothing uses it. Run by uasd, or by hand in a rescue shell.\n\n"
                 "  -h --help                Show this help\n"
                 "     --version             Show the version\n"
@@ -41,9 +39,7 @@ static void switch_help(void)
                 "     --recover             Finish or undo what a killed uasd-switch left behind\n"
                 "     --claim               Claim the disk, if nothing uses it, until the standard input ends\n"
                 "     --claim-again         The same, also if a process has it open\n"
-                "     --eject               Stop the disk and remove its USB device, if no process uses it\n"
-                "     --standby             Read the arguments from the standard input, a NUL after each, and\n"
-                "                           run with them. At its end: exit\n");
+                "     --eject               Stop the disk and remove its USB device, if no process uses it\n");
 }
 
 static int arguments_parse(int argc, char *argv[], struct transaction *t, int *ret_task)
@@ -67,12 +63,10 @@ static int arguments_parse(int argc, char *argv[], struct transaction *t, int *r
                 {"claim", no_argument, ret_task, TASK_CLAIM},
                 {"claim-again", no_argument, ret_task, TASK_CLAIM_AGAIN},
                 {"eject", no_argument, ret_task, TASK_EJECT},
-                {"standby", no_argument, ret_task, TASK_STANDBY},
                 {0},
         };
         unsigned long long v;
 
-        optind = 0; /* the arguments of a job are parsed after those of the program */
         while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
                 switch (c) {
                 case 0: /* one of those that set a variable */
@@ -106,8 +100,6 @@ static int arguments_parse(int argc, char *argv[], struct transaction *t, int *r
         t->request.plugged = plugged;
         t->request.no_udev = no_udev;
         t->request.machine = machine;
-        if (*ret_task == TASK_STANDBY && argc == optind)
-                return 1;
         operands = *ret_task == TASK_SWITCH ? 2 : 1;
         if (argc - optind != operands) {
                 log_error("INTERFACE%s expected; see --help",
@@ -130,58 +122,6 @@ static int arguments_parse(int argc, char *argv[], struct transaction *t, int *r
         return 1;
 }
 
-#define JOB_ARGUMENTS_MAX 16
-
-/* Splits a job into arguments, behind the name of the program. Returns their number, or -EINVAL. */
-static int job_split(char *job, ssize_t n, char *argv[static JOB_ARGUMENTS_MAX])
-{
-        int argc = 1;
-
-        if (n > SWITCH_JOB_MAX || job[n - 1] != '\0')
-                return -EINVAL;
-        for (ssize_t at = 0; at < n; at += (ssize_t) strlen(job + at) + 1) {
-                if (argc + 1 >= JOB_ARGUMENTS_MAX)
-                        return -EINVAL;
-                argv[argc++] = job + at;
-        }
-        return argc;
-}
-
-static int job_parse(char *job, ssize_t n, struct transaction *t, int *ret_task)
-{
-        char *argv[JOB_ARGUMENTS_MAX] = {(char *) "uasd-switch"};
-        int argc = job_split(job, n, argv), r;
-
-        if (argc < 0)
-                return argc;
-        *ret_task = TASK_SWITCH;
-        r = arguments_parse(argc, argv, t, ret_task);
-        if (r > 0 && *ret_task == TASK_STANDBY)
-                return -EINVAL;
-        return r;
-}
-
-/*
- * The standby has loaded what it needs before a disk becomes free, and read nothing that may change
- * until then. Returns 1, 0 if there is no job, or -EINVAL. The transaction keeps pointers into
- * `job`.
- */
-static int standby_job(char job[static SWITCH_JOB_MAX + 1], struct transaction *t, int *ret_task)
-{
-        ssize_t n;
-        int r;
-
-        do
-                n = read(STDIN_FILENO, job, SWITCH_JOB_MAX + 1);
-        while (n < 0 && errno == EINTR);
-        if (n <= 0)
-                return 0;
-        r = job_parse(job, n, t, ret_task);
-        if (r < 0)
-                log_error("--standby: not the arguments of a job");
-        return r;
-}
-
 static void describe_success(struct transaction *t)
 {
         const char *from = driver_to_string(t->from), *to = driver_to_string(t->to);
@@ -200,13 +140,10 @@ static void describe_success(struct transaction *t)
 int main(int argc, char *argv[])
 {
         struct transaction t = TRANSACTION_NULL;
-        char job[SWITCH_JOB_MAX + 1];
         int task = TASK_SWITCH, r;
 
         log_open("uasd-switch", LOG_INFO);
         r = arguments_parse(argc, argv, &t, &task);
-        if (r > 0 && task == TASK_STANDBY)
-                r = standby_job(job, &t, &task);
         if (r < 0)
                 return UASD_EXIT_USAGE;
         if (r == 0)

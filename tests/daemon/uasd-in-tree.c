@@ -17,15 +17,14 @@
 
 /*
  * uasd for the machine in a folder, which is the first argument. It starts $UASD_SWITCH instead of
- * uasd-switch, and $UASD_STANDBY instead of one on standby: without this variable it gets none. The
- * file "modules" in the folder gets the modules that uasd asks PID 1 to load. "journal" gets the
- * messages to the journal: a line for each field, and an empty line after each message. They also
- * go to stderr. A line in the FIFO "uevents", if it exists, is an event, "ACTION SUBSYSTEM NAME
- * [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
- * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each
- * quick look for users. With a file "no-uevents" the kernel gives no events, with a file "no-fork"
- * uasd gets no child. logind's "run/systemd/seats" is that of the folder. The user who runs the
- * test is root for uasd, on the bus and at the private socket.
+ * uasd-switch. The file "modules" in the folder gets the modules that uasd asks PID 1 to load.
+ * "journal" gets the messages to the journal: a line for each field, and an empty line after each
+ * message. They also go to stderr. A line in the FIFO "uevents", if it exists, is an event, "ACTION
+ * SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists,
+ * each fsync makes the file "in-fsync" and waits until a test has removed it. The file "looks" gets
+ * a byte for each quick look for users. With a file "no-uevents" the kernel gives no events, with a
+ * file "no-fork" uasd gets no child. logind's "run/systemd/seats" is that of the folder. The user
+ * who runs the test is root for uasd, on the bus and at the private socket.
  *
  * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
@@ -40,9 +39,6 @@ int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files,
                        const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-        if (argv[1] && streq(argv[1], "--standby"))
-                return __real_posix_spawn(pid, getenv("UASD_STANDBY") ?: "/nonexistent", files,
-                                          attr, argv, envp);
         return __real_posix_spawn(pid, getenv("UASD_SWITCH") ?: path, files, attr, argv, envp);
 }
 

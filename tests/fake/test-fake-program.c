@@ -135,11 +135,7 @@ static const struct {
         {{"--machine", IF, "uas"}, {BOT, .hooks = {{.op = "open sda", .nth = 2, .what = HOOK_FAIL, .error = EBUSY}}}, 3, "CLAIMED sda\nEND 3 delete in use: a mount or a program has claimed sda\n", "", BOT},
         {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .counts = true, .prepare = opened_by_nobody}, 3, "OPENED sda\nEND 3 claim in use: a program that cannot be named has the disk open\n", "", BOT},
         {{"--machine", IF, "uas"}, {BOT, .hooks = STOPPED}, 3, "END 3 fingerprint ended by a signal before the disk was touched\n", "", BOT},
-        /* on standby; its arguments come from stdin */
-        {{"--standby"}, {UAS}, 0, "", "", UAS},
-        {{"--standby", "--machine", IF, "usb-storage"}, {UAS}, 0, "END 0 release moved from uas to usb-storage\n", "", BOT, false, true},
-        {{"--standby", "--automatic", "--machine", IF, "uas"}, {BOT}, 0, "END 0 release moved from usb-storage to uas\n", "", UAS, true, true},
-        {{"--standby", "--machine", IF, "uas"}, {BOT, .hooks = STOPPED}, 3, "END 3 fingerprint ended by a signal before the disk was touched\n", "", BOT},
+        {{"--automatic", "--machine", IF, "uas"}, {BOT}, 0, "END 0 release moved from usb-storage to uas\n", "", UAS, true, true},
         /* other tasks */
         {{"--recover", IF}, {DRIVER_NONE, .prepare = killed}, 0, "", IF ": a switch from uas to usb-storage was left at step unbind\n", UAS},
         {{"--recover", IF}, {UAS}, 0, "", "", UAS},
@@ -159,16 +155,8 @@ static const struct {
  * its end, too. */
 static int stdin_of(const char *const args[6])
 {
-        int fds[2];
-
-        if (!streq(args[0], "--standby"))
-                return open("/dev/null",
-                            (streq(args[0], "--claim-again") ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
-        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-        for (size_t i = 1; i < 6 && args[i]; i++)
-                assert_int_equal(write(fds[1], args[i], strlen(args[i]) + 1), strlen(args[i]) + 1);
-        (void) close(fds[1]);
-        return fds[0];
+        return open("/dev/null",
+                    (streq(args[0], "--claim-again") ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
 static int program(const char *const args[6], int out, int err)
@@ -177,7 +165,7 @@ static int program(const char *const args[6], int out, int err)
         int argc = 1, status = 0, in = stdin_of(args);
         pid_t pid;
 
-        for (size_t i = 0; i < (streq(args[0], "--standby") ? 1 : 6) && args[i]; i++) {
+        for (size_t i = 0; i < 6 && args[i]; i++) {
                 (void) copy_string(text[i], sizeof(text[i]), args[i]);
                 argv[argc++] = text[i];
         }

@@ -49,7 +49,6 @@ class SwitchProgram(unittest.TestCase):
                            ((NOBODY,), 'INTERFACE and driver expected; see --help'),
                            ((NOBODY, 'uas', 'uas'), 'INTERFACE and driver expected; see --help'),
                            (('--recover',), 'INTERFACE expected; see --help'),
-                           (('--standby', NOBODY, 'uas'), 'INTERFACE expected; see --help'),
                            (('--recover', NOBODY, 'uas'), 'INTERFACE expected; see --help'),
                            (('--claim',), 'INTERFACE expected; see --help'),
                            (('--claim-again', NOBODY, 'uas'), 'INTERFACE expected; see --help'),
@@ -77,38 +76,6 @@ class SwitchProgram(unittest.TestCase):
         lines = self.run_switch('--machine', NOBODY, 'uas', code=4).stdout.splitlines()
         self.assertRegex(lines[0], '^STEP identify [0-9]+$')
         self.assertEqual(lines[1:], ['END 4 identify ' + GONE])
-
-    def on_standby(self, job, code):
-        p = subprocess.run([PROGRAM, '--standby'], input=job, capture_output=True, timeout=patience())
-        self.assertEqual(p.returncode, code, (job, p.stdout, p.stderr))
-        return p.stdout.decode(), p.stderr.decode()
-
-    def test_standby(self):
-        "It runs with the arguments that it reads. Without any it exits."
-        self.assertEqual(self.on_standby(b'', 0), ('', ''))
-        job = ('--machine', '--automatic', '--hold-deadline=1', NOBODY, 'uas')
-        out, err = self.on_standby(b''.join(word.encode() + b'\0' for word in job), 4)
-        self.assertRegex(out, r'^STEP identify [0-9]+\nEND 4 identify ' + GONE + r'\n$')
-        self.assertEqual(err, '')
-        if os.geteuid() == 0:  # it takes the lock of all switches
-            self.assertEqual(self.on_standby(b'--recover\0' + NOBODY.encode() + b'\0', 0), ('', ''))
-
-    def test_standby_garbage(self):
-        nobody = NOBODY.encode() + b'\0'
-        for job, text in ((b'--machine\0' + nobody + b'uas', 'not the arguments of a job'),
-                          (b'x' * 511 + b'\0', 'INTERFACE and driver expected'),
-                          (b'x' * 512 + b'\0', 'not the arguments of a job'),
-                          (b'--machine\0' * 100, 'not the arguments of a job'),
-                          (b'\0' * 15, 'not the arguments of a job'),
-                          (b'\0' * 14, 'INTERFACE and driver expected'),
-                          (b'\0', 'INTERFACE and driver expected'),
-                          (b'--standby\0', 'not the arguments of a job'),
-                          (b'--standby\0' + nobody + b'uas\0', 'INTERFACE expected'),
-                          (nobody + b'usb\0', 'no such target')):
-            with self.subTest(job=job):
-                out, err = self.on_standby(job, 2)
-                self.assertEqual(out, '')
-                self.assertIn(text, err)
 
     def test_reader_dies(self):
         "uasd has died: the switch goes on, whatever it writes."

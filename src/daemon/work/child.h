@@ -37,16 +37,6 @@ int child_switch(struct manager *m, const char *const *args, child_line_fn line,
 int child_claim(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended,
                 void *data, struct child **ret);
 
-/*
- * The start of a process takes longer than all that a switch does until it has the disk. So while
- * it is wanted, one uasd-switch waits on standby, and child_switch() gives it the arguments.
- * Without it child_switch() starts another one. A standby is started when it becomes wanted: one
- * that dies, as by the OOM killer, is not replaced before the next switch has ended.
- */
-void child_standby(struct manager *m, bool wanted);
-/* Ends it, and waits for that: nothing of the unit is left behind. */
-void child_standby_end(struct manager *m);
-
 /* Returns its process; 0 for NULL. */
 pid_t child_pid(const struct child *c);
 /* Kills it. It may hang in the kernel, and is reaped later. */

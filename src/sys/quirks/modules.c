@@ -14,8 +14,9 @@
 #define LOAD_USEC (10 * USEC_PER_SEC)
 
 /*
- * libkmod loads libcrypto, which takes longer to start than the rest of uasd-switch. It is needed
- * only if `uas` is not loaded yet, so it is loaded only then.
+ * libkmod loads libcrypto. To load both takes 3.5 million instructions, and uasd-switch needs 0.7
+ * million from its start to the open of its disk. It is needed only if `uas` is not loaded yet, so
+ * it is loaded only then.
  */
 #define LIBKMOD "libkmod.so.2"
 
