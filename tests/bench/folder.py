@@ -37,6 +37,8 @@ V:1
 # valgrind shows its process the CPU of the host, and libc has functions for each. Without these they are the same everywhere.
 PLAIN_LIBC = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-FSRM,-RTM,-BMI2,-EVEX"
 
+CALLGRIND = ("valgrind", "-q", "--tool=callgrind")
+
 
 def port_of(number):
     return "%d-%d" % (2 + number // DEVICES, number % DEVICES + 1)
@@ -85,15 +87,26 @@ class Machine:
         self.wait(lambda: subprocess.run(["busctl", "status", "org.uasd1"], env=self.env, capture_output=True).returncode == 0)
         self.settle()
 
+    def start_counted(self, uasd):
+        """Under callgrind."""
+        self.dumps = 0
+        self.start([*CALLGRIND, "--callgrind-out-file=%s/out" % self.folder, uasd, self.tree.top])
+
+    def dump(self):
+        """The file with what ran since the last dump."""
+        self.dumps += 1
+        subprocess.run(["callgrind_control", "--dump", str(self.uasd.pid)], check=True, capture_output=True, timeout=60)
+        return "%s/out.%d" % (self.folder, self.dumps)
+
     def stop(self):
         self.uasd.terminate()
         self.uasd.wait()
 
-    def add(self, number):
+    def add(self, number, driver="uas"):
         port, name = port_of(number), node(number)
         usb = "sys/devices/pci0000:00/0000:00:14.0/usb%s/%s" % (port[0], port)
         block = "%s/%s:1.0/host3/target3:0:0/3:0:0:0/block/%s" % (usb, port, name)
-        self.tree.disk(port, name, "uas", serial="S%d" % number)
+        self.tree.disk(port, name, driver, serial="S%d" % number)
         minor = (int(port[0]) - 1) * 128 + number % DEVICES + 1
         self.tree.write(usb + "/dev", "189:%d\n" % minor)
         self.tree.write("run/udev/data/c189:%d" % minor, RECORD_OF_UDEV.format(number))
