@@ -31,19 +31,18 @@ static int open_remote(const struct client *c, enum remote_use use, struct remot
 {
         char path[SOCKET_MAX];
 
-        return remote_open(c->host, private_socket(c, path), use,
+        return remote_open(private_socket(c, path), use,
                            use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC, ret_remote, ret);
 }
 
 #define WHY_MAX 256
 
-/* Says which version uasd is, if it reports one. Not over ssh, which would need another login. */
+/* Says which version uasd is, if it reports one. */
 static const char *why_not_understood(const struct client *c, char ret[static WHY_MAX])
 {
         char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
 
-        if (c->host || !remote_ask_version(private_socket(c, path), theirs) ||
-            streq(theirs, UASD_VERSION))
+        if (!remote_ask_version(private_socket(c, path), theirs) || streq(theirs, UASD_VERSION))
                 return _("uasctl does not understand uasd's answer (another version?)");
         (void) snprintf(
                 ret, WHY_MAX,
@@ -55,7 +54,7 @@ static const char *why_not_understood(const struct client *c, char ret[static WH
 /* PID 1 would start it without an error, and it would end at once. */
 static bool is_off(const struct client *c)
 {
-        return !c->host && cmdline_has(&c->roots, CMDLINE_OFF);
+        return cmdline_has(&c->roots, CMDLINE_OFF);
 }
 
 static const char *why_no_answer(const struct client *c, int error, char ret[static WHY_MAX])
@@ -105,13 +104,7 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
         _cleanup_(remote_close) struct remote remote = {};
         bool waits = false;
 
-        if (c->host) {
-                int r = source_connect(c, &remote, ret);
-
-                if (r != UASD_EXIT_OK)
-                        return r;
-        } else if (!source_ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote,
-                               ret))
+        if (!source_ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote, ret))
                 return source_local(c, detail == DETAIL_ALL, ret);
         for (size_t i = 0; i < ret->n; i++)
                 waits = waits || ret->list[i].disk.state == STATE_WAITING;
@@ -125,43 +118,16 @@ void client_say_command(const struct client *c, enum remedy id, const char *oper
 {
         char command[REMEDY_COMMAND_MAX];
 
-        if (!c->host && remedy_here(&c->roots, id, operand, command, sizeof(command)) >= 0)
+        if (remedy_here(&c->roots, id, operand, command, sizeof(command)) >= 0)
                 log_info("%s %s", before, command);
-}
-
-/* Whether sd-bus finds the program that it runs for a host. It searches $PATH; a remedy is only in
- * folders of root. */
-static bool has_ssh(void)
-{
-        const char *ssh = getenv("SYSTEMD_SSH") ?: "ssh", *path = getenv("PATH") ?: "/usr/bin:/bin";
-
-        if (strchr(ssh, '/'))
-                return access(ssh, X_OK) >= 0;
-        for (size_t n; *path; path += n + (path[n] == ':')) {
-                char file[PATH_JOIN_MAX];
-
-                n = strcspn(path, ":");
-                if (snprintf(file, sizeof(file), "%.*s/%s", (int) n, path, ssh) <
-                            (int) sizeof(file) &&
-                    access(file, X_OK) >= 0)
-                        return true;
-        }
-        return false;
 }
 
 static int tell_unconnected(const struct client *c, int error)
 {
-        const char *why = _("ssh cannot reach its system bus");
         char room[WHY_MAX];
+        const char *why = why_no_answer(c, error, room);
 
-        if (error != -EHOSTUNREACH)
-                why = why_no_answer(c, error, room);
-        else if (!has_ssh())
-                return log_failure(UASD_EXIT_TOOL_MISSING,
-                                   "%s: ssh is not installed (openssh-client)", c->host);
-        if (c->host)
-                log_error("%s: %s", c->host, why);
-        else if (error == -ETIMEDOUT || error == -EBADMSG)
+        if (error == -ETIMEDOUT || error == -EBADMSG)
                 log_error("%s", why);
         else if (error == -ENETDOWN)
                 log_error("%s, and only uasd can do that. root reaches uasd without the bus.", why);
@@ -190,7 +156,7 @@ int source_connect_if_running(const struct client *c, struct remote *ret_remote,
 {
         int r = open_remote(c, REMOTE_ORDER, ret_remote, ret);
 
-        if (r < 0 && (c->host || (r != -ENOTCONN && r != -ENETDOWN)))
+        if (r < 0 && r != -ENOTCONN && r != -ENETDOWN)
                 return tell_unconnected(c, r);
         return UASD_EXIT_OK;
 }
@@ -246,11 +212,6 @@ int source_select(const struct client *c, const struct views *v, const char *wha
         _cleanup_free_ const struct view **found = need(calloc(v->n + 1, sizeof(*found)));
         int r;
 
-        if (c->host && strchr(what, '/'))
-                return log_failure(
-                        UASD_EXIT_USAGE,
-                        "'%s' is a path of this machine. For a disk of %s give its name, port, VID:PID or serial number.",
-                        what, c->host);
         r = select_disks(&c->roots, v, what, found);
         if (r == 1) {
                 *ret = found[0];
@@ -373,7 +334,7 @@ static int request_failed(const struct client *c, struct remote *remote,
                 log_error("Not permitted: %s", text);
         else
                 log_error("%s", text);
-        if (code == UASD_EXIT_UNAUTHORIZED && !c->host && geteuid() != 0)
+        if (code == UASD_EXIT_UNAUTHORIZED && geteuid() != 0)
                 log_info("Run it as root.");
         if (sd_bus_error_has_name(e, UASD_BUS_ERROR_FORCE_NEEDED))
                 log_info(FORCE_HELPS);
@@ -388,7 +349,7 @@ int request_reply(const struct client *c, struct remote *remote, const struct re
         struct remote_call actual = *call;
         int r;
 
-        actual.interactive = c->ask_password && !c->host && !remote->peer && geteuid() != 0;
+        actual.interactive = c->ask_password && !remote->peer && geteuid() != 0;
         if (actual.interactive)
                 agent = agent_start();
         r = remote_call(remote, &actual, ret_reply, &error);

@@ -14,8 +14,7 @@
 
 /* The machine that a program reads, and the way to the daemon there. */
 struct client {
-        struct roots roots; /* unset with host */
-        const char *host;   /* [USER@]HOST, over ssh; NULL: this machine */
+        struct roots roots;
         bool ask_password;
         /* Translates a text of the daemon for messages, and returns ret. NULL: they stay English.
          */

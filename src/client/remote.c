@@ -8,7 +8,6 @@
 
 /* Longer than a person needs to type a password. The daemon itself answers at once. */
 #define CALL_INTERACTIVE_USEC (180 * USEC_PER_SEC)
-#define LOGIN_USEC CALL_INTERACTIVE_USEC
 
 static int remote_left(uint64_t deadline, uint64_t *ret)
 {
@@ -67,22 +66,19 @@ static int start_peer(const char *socket, sd_bus **ret)
         return 0;
 }
 
-/* Connects to uasd: on the system bus of `host`, or peer to peer on `socket`, or with neither on
- * this machine's system bus. */
-static int open_bus(const char *host, const char *socket, uint64_t deadline, sd_bus **ret)
+/* Connects to uasd: peer to peer on `socket`, or without one on the system bus. */
+static int open_bus(const char *socket, uint64_t deadline, sd_bus **ret)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
         int r;
 
-        if (host)
-                r = sd_bus_open_system_remote(&bus, host);
-        else if (socket)
+        if (socket)
                 r = start_peer(socket, &bus);
         else
                 r = sd_bus_open_system(&bus);
         if (r < 0)
                 return r;
-        r = wait_ready(bus, host ? now_boottime() + LOGIN_USEC : deadline);
+        r = wait_ready(bus, deadline);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(bus);
@@ -148,22 +144,17 @@ static int remote_error(int r)
         return -ENOTCONN;
 }
 
-static int open_and_read(const char *host, const char *socket, bool brief, uint64_t limit_usec,
-                         struct remote *ret, struct views *ret_disks)
+static int open_and_read(const char *socket, bool brief, uint64_t limit_usec, struct remote *ret,
+                         struct views *ret_disks)
 {
         _cleanup_(remote_close) struct remote remote = {.peer = socket};
         uint64_t deadline = now_boottime() + limit_usec;
-        int r = open_bus(host, socket, deadline, &remote.bus);
+        int r = open_bus(socket, deadline, &remote.bus);
 
-        if (r < 0 && host)
-                return -EHOSTUNREACH;
         if (r < 0 && !socket && remote_error(r) == -ENOTCONN)
                 return -ENETDOWN;
         if (r < 0)
                 return remote_error(r);
-        /* The limit does not include the login. */
-        if (host)
-                deadline = now_boottime() + limit_usec;
         r = remote_read_disks(remote.bus, brief, deadline, ret_disks);
         if (r < 0)
                 return remote_error(r);
@@ -171,8 +162,8 @@ static int open_and_read(const char *host, const char *socket, bool brief, uint6
         return 0;
 }
 
-int remote_open(const char *host, const char *private_socket, enum remote_use use,
-                uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
+int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec,
+                struct remote *ret, struct views *ret_disks)
 {
         const char *first = private_socket, *second = NULL;
         bool brief = use == REMOTE_LOOK_BRIEF;
@@ -183,12 +174,11 @@ int remote_open(const char *host, const char *private_socket, enum remote_use us
                 first = NULL;
                 second = private_socket;
         }
-        r = open_and_read(host, first, brief, limit_usec, ret, ret_disks);
+        r = open_and_read(first, brief, limit_usec, ret, ret_disks);
         if ((r != -ENOTCONN && r != -ENETDOWN) || !private_socket)
                 return r;
         used = now_boottime() - start;
-        r = open_and_read(NULL, second, brief, used < limit_usec ? limit_usec - used : 0, ret,
-                          ret_disks);
+        r = open_and_read(second, brief, used < limit_usec ? limit_usec - used : 0, ret, ret_disks);
         if (r == -ENETDOWN) /* without uasd there is no private socket */
                 return -ENOTCONN;
         return r;
@@ -274,10 +264,10 @@ bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSI
         uint64_t deadline = now_boottime() + GLANCE_USEC;
         _cleanup_(remote_close) struct remote remote = {};
 
-        if (open_bus(NULL, NULL, deadline, &remote.bus) >= 0 && remote_version(&remote, ret))
+        if (open_bus(NULL, deadline, &remote.bus) >= 0 && remote_version(&remote, ret))
                 return true;
         remote_close(&remote);
-        return private_socket && open_bus(NULL, private_socket, deadline, &remote.bus) >= 0 &&
+        return private_socket && open_bus(private_socket, deadline, &remote.bus) >= 0 &&
                remote_version(&remote, ret);
 }
 

@@ -27,12 +27,11 @@ enum remote_use {
         REMOTE_ORDER,      /* orders: the system bus first, where polkit can identify the user */
 };
 /*
- * host: NULL for this machine; otherwise over ssh, which may ask for a password and prints errors
- * to stderr. private_socket: NULL: only the system bus. Returns 0. -ENOTCONN: no daemon.
- * -ETIMEDOUT: no answer. -EBADMSG: not understood. -EHOSTUNREACH: the host has no bus.
+ * private_socket: NULL: only the system bus. Returns 0. -ENOTCONN: no daemon. -ENETDOWN: no bus.
+ * -ETIMEDOUT: no answer. -EBADMSG: not understood.
  */
-int remote_open(const char *host, const char *private_socket, enum remote_use use,
-                uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
+int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec,
+                struct remote *ret, struct views *ret_disks);
 void remote_close(struct remote *remote);
 
 /* The version of the daemon. False: it does not report one. */

@@ -211,7 +211,7 @@ char *boot_next(const struct ctl *c, const struct view *v, bool command, char *r
         const char *then;
 
         ret[0] = '\0';
-        if (c->client.host || !disk_serves_system(&v->disk) || !view_leaves_uas(v))
+        if (!disk_serves_system(&v->disk) || !view_leaves_uas(v))
                 return ret;
         p = boot_place_find(roots) ?: &boot_place_modprobe;
         then = boot_place_command(roots, p);

@@ -344,8 +344,6 @@ void say_in_use(const struct ctl *c, const struct view *v)
         _cleanup_(freeing_done) struct freeing_list list = {};
 
         say_users(v);
-        if (c->client.host) /* this machine knows nothing about the processes of that one */
-                return;
         freeing_read(&c->client.roots, &v->disk, &list);
         for (size_t i = 0; i < list.n; i++) {
                 log_info("%s%*s %s", key, fold_blanks(key, fold_width(free_it)), "",

@@ -13,6 +13,7 @@ enum option_bit {
         OPTION_NO_PAGER = 1 << 3,
         OPTION_NO_ASK_PASSWORD = 1 << 4,
         OPTION_QUIET = 1 << 5,
+        OPTION_HOST = 1 << 16,
         /* Some verbs accept these, and the others refuse them: a dry run must not become a real
            one. */
         OPTION_DRY_RUN = 1 << 6,
@@ -25,7 +26,6 @@ enum option_bit {
         OPTION_SINCE = 1 << 13,
         OPTION_REDACT = 1 << 14,
         OPTION_HWDB = 1 << 15,
-        OPTION_HOST = 1 << 16,
         OPTION_DISK = 1 << 17,
         OPTION_WHY = 1 << 18,
         OPTION_LIST = 1 << 19,
@@ -37,7 +37,7 @@ enum option_bit {
 };
 #define OPTIONS_OF_ALL                                                                             \
         (OPTION_HELP | OPTION_VERSION | OPTION_NO_LEGEND | OPTION_NO_PAGER |                       \
-         OPTION_NO_ASK_PASSWORD | OPTION_QUIET)
+         OPTION_NO_ASK_PASSWORD | OPTION_QUIET | OPTION_HOST)
 
 struct options {
         unsigned given; /* enum option_bit */

@@ -65,7 +65,7 @@ char *trim_lost(const struct ctl *c, const struct view *v, enum driver target, c
         const struct facts *f = &v->disk.facts;
 
         ret[0] = '\0';
-        if (c->client.host || f->driver != DRIVER_UAS || target != DRIVER_USB_STORAGE)
+        if (f->driver != DRIVER_UAS || target != DRIVER_USB_STORAGE)
                 return ret;
         health_read(&c->client.roots, v, &h);
         for (size_t i = 0; i < h.n_luns && !*ret; i++) {

@@ -110,14 +110,9 @@ static int policies_read(const struct ctl *c, struct policy_rows *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views views = {};
-        int r = UASD_EXIT_OK;
 
-        if (c->client.host)
-                r = source_connect(&c->client, &remote, &views);
-        else if (!source_ask(&c->client, REMOTE_ORDER, &remote, &views))
+        if (!source_ask(&c->client, REMOTE_ORDER, &remote, &views))
                 return read_files(c, ret);
-        if (r != UASD_EXIT_OK)
-                return r;
         return read_remote(c, &remote, ret);
 }
 

@@ -137,7 +137,7 @@ static int set_trim(struct ctl *c, const char *what, const char *word)
                 r = ctl_call(c, "SetTrim", word);
         if (r != UASD_EXIT_OK)
                 return r;
-        if (streq(word, "on") && !c->client.host)
+        if (streq(word, "on"))
                 trim_wait_for_udev(c);
         log_info("%s: TRIM is %s from now on.", VIEW_LABEL(c->v), word);
         if (streq(word, "on"))

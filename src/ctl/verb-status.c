@@ -34,7 +34,7 @@ static void status_print_users(const struct ctl *c, const struct view *v)
         for (size_t i = 0; i < v->disk.n_users; i++)
                 output_sentence(i == 0 ? "Used" : "",
                                 user_text(&v->disk.users[i], text, sizeof(text)));
-        if (!c->client.host && target && (!driver || !streq(driver, target)))
+        if (target && (!driver || !streq(driver, target)))
                 freeing_read(&c->client.roots, &v->disk, &list);
         for (size_t i = 0; i < list.n; i++)
                 output_command(i == 0 ? "To free" : "", list.commands[i]);

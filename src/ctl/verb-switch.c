@@ -385,9 +385,9 @@ int verb_wait(struct ctl *c, char **args)
         bool daemon;
         int r = UASD_EXIT_OK;
 
-        daemon = c->client.host || source_ask(&c->client, REMOTE_ORDER, &c->remote, &c->views);
-        if (c->client.host || !daemon)
-                r = ctl_read(c, daemon ? FROM_DAEMON : FROM_KERNEL, NULL);
+        daemon = source_ask(&c->client, REMOTE_ORDER, &c->remote, &c->views);
+        if (!daemon)
+                r = ctl_read(c, FROM_KERNEL, NULL);
         if (r == UASD_EXIT_OK)
                 r = ctl_choose(c, args);
         for (size_t i = 0; r == UASD_EXIT_OK && i < c->views.n; i++)

@@ -7,6 +7,7 @@
 
 #include "common/names.h"
 #include "ctl/context.h"
+#include "ctl/host.h"
 #include "ctl/options.h"
 #include "ctl/output.h"
 
@@ -14,23 +15,23 @@
 
 const struct verb verbs[] = {
         /* clang-format off */
-        {"list", 0, ANY, OPTION_JSON | OPTION_OUTPUT | OPTION_TREE | OPTION_HOST, FROM_NOWHERE, "[DISK...]",
+        {"list", 0, ANY, OPTION_JSON | OPTION_OUTPUT | OPTION_TREE, FROM_NOWHERE, "[DISK...]",
          N_("List USB disks and their drivers (also without a verb)"), verb_list, .group = N_("See disks")},
-        {"status", 0, ANY, OPTION_JSON | OPTION_HOST, FROM_EITHER, "[DISK...]", N_("Show disks in full"), verb_status},
+        {"status", 0, ANY, OPTION_JSON, FROM_EITHER, "[DISK...]", N_("Show disks in full"), verb_status},
         {"explain", 1, ANY, OPTION_JSON | OPTION_ALL, FROM_KERNEL, "DISK...", N_("Show why a disk gets its driver"), verb_explain},
         {"db", 0, 1, OPTION_JSON, FROM_NOWHERE, "[DISK|VID:PID]", N_("Show what is known about a bridge, and the sources"), verb_db},
         {"log", 0, ANY, OPTION_JSON | OPTION_SINCE | OPTION_LINES | OPTION_FOLLOW, FROM_NOWHERE, "[DISK...]", N_("Show past events, the newest last"), verb_log},
-        {"monitor", 0, ANY, OPTION_JSON | OPTION_HOST, FROM_DAEMON, "[DISK...]", N_("Show events as they happen"), verb_monitor},
-        {"wait", 1, ANY, OPTION_WAIT | OPTION_HOST, FROM_NOWHERE, "DISK...", N_("Wait until no switch is pending"), verb_wait},
+        {"monitor", 0, ANY, OPTION_JSON, FROM_DAEMON, "[DISK...]", N_("Show events as they happen"), verb_monitor},
+        {"wait", 1, ANY, OPTION_WAIT, FROM_NOWHERE, "DISK...", N_("Wait until no switch is pending"), verb_wait},
 
-        {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT | OPTION_HOST, FROM_NOWHERE, "DISK [uas|usb-storage]",
+        {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT, FROM_NOWHERE, "DISK [uas|usb-storage]",
          N_("Switch a disk until it is unplugged; without a driver, back to its policy"), verb_switch, .group = N_("Choose the driver")},
-        {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_WRITE | OPTION_DRY_RUN | OPTION_HOST, FROM_NOWHERE, "[DISK] [auto|uas|usb-storage|ignore]",
+        {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_WRITE | OPTION_DRY_RUN, FROM_NOWHERE, "[DISK] [auto|uas|usb-storage|ignore]",
          N_("Show or set the permanent driver of a disk; without DISK, list all that are set"), verb_policy, 1},
-        {"cancel", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Cancel a switch that waits"), verb_cancel, .each = true},
-        {"release", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Let a held disk be mounted now, and cancel its switch"), verb_release, .each = true},
-        {"forget", 1, ANY, OPTION_HOST, FROM_NOWHERE, "DISK...", N_("Clear the history of a disk, so that uas is tried again"), verb_forget},
-        {"eject", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", N_("Stop a disk and remove it, so that you can unplug it"), verb_eject, .each = true},
+        {"cancel", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Cancel a switch that waits"), verb_cancel, .each = true},
+        {"release", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Let a held disk be mounted now, and cancel its switch"), verb_release, .each = true},
+        {"forget", 1, ANY, 0, FROM_NOWHERE, "DISK...", N_("Clear the history of a disk, so that uas is tried again"), verb_forget},
+        {"eject", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Stop a disk and remove it, so that you can unplug it"), verb_eject, .each = true},
         {"inhibit", 0, ANY, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, FROM_NOWHERE, "[COMMAND...]",
          N_("Run a command during which no switch begins"), verb_inhibit},
         {"lease", 1, 2, 0, FROM_NOWHERE, "DISK [kernel]", N_("Take a disk for one program, which gives orders on the standard input"), verb_lease},
@@ -69,7 +70,7 @@ static void print_option(const struct ctl_option *o, bool with_verbs)
         else
                 (void) snprintf(left, sizeof(left), "    --%s%s", o->name, o->argument ?: "");
         for (size_t i = 0; with_verbs && i < n_verbs; i++)
-                if (verbs[i].takes & o->bit & ~(OPTION_JSON | OPTION_HOST))
+                if (verbs[i].takes & o->bit & ~OPTION_JSON)
                         text_join(text, sizeof(text), "%s", verbs[i].name);
         text_add(text, sizeof(text), "%s%s", *text ? ": " : "", _(o->help));
         fold_row(left, text);
@@ -191,24 +192,6 @@ static void tell_unknown_verb(const char *word)
                 log_error("There is no verb '%s'; uasctl --help lists them.", word);
 }
 
-/* Data that does not come from the daemon is not available over the bus of another machine. */
-static bool fits_host(const struct options *o, const struct verb *v)
-{
-        unsigned local = o->given & (OPTION_DRY_RUN | OPTION_KERNEL);
-        const char *with = "";
-
-        if (local & OPTION_DRY_RUN)
-                with = " --dry-run";
-        else if (local)
-                with = " --kernel";
-        if (!o->host || (v->takes & OPTION_HOST && !local))
-                return true;
-        return log_failure(
-                false,
-                "'%s%s' reads the machine it runs on. For the other one: ssh %s uasctl %s%s ...",
-                v->name, with, o->host, v->name, with);
-}
-
 /* The values in the row of a verb that sets something: "DISK [on|off]". n: gets the length. NULL:
  * it sets nothing. */
 static const char *values_of(const struct verb *v, size_t *n)
@@ -270,9 +253,7 @@ const struct verb *verb_check(const struct options *o, char **words)
                                    v->arguments);
         if (n == 2 && !fits_value(v, words[1], words[2]))
                 return NULL;
-        if (!fits_host(o, v))
-                return NULL;
-        refused = options_name(o->given & ~(v->takes | OPTIONS_OF_ALL | OPTION_HOST | OPTION_JSON));
+        refused = options_name(o->given & ~(v->takes | OPTIONS_OF_ALL | OPTION_JSON));
         if (refused)
                 return log_failure(NULL, "'%s' does not take --%s.", v->name, refused);
         /* Every verb accepts this option, but other output must not pass for JSON. */
@@ -397,16 +378,15 @@ int uasctl_run(int argc, char **argv, const char *root)
                 return UASD_EXIT_USAGE;
         if (streq(verb->name, VERB_HELP))
                 return verbs_help(argv[first + (first < argc)]);
-        /* With --host nothing of this machine is read. */
-        if (!o.host) {
-                r = roots_open(&roots, root);
-                if (r < 0)
-                        return log_failure(UASD_EXIT_FAILED, "Cannot open /sys: %s", strerror(-r));
-        }
-        return verb_run(verb,
-                        &(struct ctl){.options = &o,
-                                      .client = {roots, o.host, !(o.given & OPTION_NO_ASK_PASSWORD),
-                                                 translate},
-                                      .root = root},
-                        argv + first + (first < argc));
+        if (o.host)
+                return host_run(&o, argv + first);
+        r = roots_open(&roots, root);
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot open /sys: %s", strerror(-r));
+        return verb_run(
+                verb,
+                &(struct ctl){.options = &o,
+                              .client = {roots, !(o.given & OPTION_NO_ASK_PASSWORD), translate},
+                              .root = root},
+                argv + first + (first < argc));
 }

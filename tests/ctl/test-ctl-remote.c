@@ -264,7 +264,7 @@ static void stopped(void **state)
         struct views views = {};
 
         assert_true(fd >= 0);
-        assert_int_equal(remote_open(NULL, path, REMOTE_ORDER, 300 * USEC_PER_MSEC, &r, &views),
+        assert_int_equal(remote_open(path, REMOTE_ORDER, 300 * USEC_PER_MSEC, &r, &views),
                          -ETIMEDOUT);
         assert_true(now_boottime() - start < patience(2 * USEC_PER_SEC));
         assert_null(r.bus);
@@ -278,10 +278,9 @@ static void nobody(void **state)
         struct views views = {};
 
         assert_int_equal(
-                remote_open(NULL, "/nonexistent/private", REMOTE_ORDER, USEC_PER_SEC, &r, &views),
+                remote_open("/nonexistent/private", REMOTE_ORDER, USEC_PER_SEC, &r, &views),
                 -ENOTCONN);
-        assert_int_equal(remote_open(NULL, NULL, REMOTE_ORDER, USEC_PER_SEC, &r, &views),
-                         -ENETDOWN);
+        assert_int_equal(remote_open(NULL, REMOTE_ORDER, USEC_PER_SEC, &r, &views), -ENETDOWN);
 }
 
 static const char *version; /* of the other side; NULL: it has none */
@@ -336,7 +335,7 @@ static void peer_to_peer(void **state)
         assert_true(pid >= 0);
         if (pid == 0)
                 serve(fd);
-        assert_int_equal(remote_open(NULL, path, REMOTE_ORDER, 5 * USEC_PER_SEC, &r, &views), 0);
+        assert_int_equal(remote_open(path, REMOTE_ORDER, 5 * USEC_PER_SEC, &r, &views), 0);
         assert_true(r.peer);
         assert_int_equal(views.n, 1);
         assert_int_equal(remote_read(&r, &again), 0);
@@ -361,8 +360,7 @@ static void older_daemon(void **state)
         assert_true(pid >= 0);
         if (pid == 0)
                 serve(fd);
-        assert_int_equal(remote_open(NULL, path, REMOTE_LOOK_BRIEF, 5 * USEC_PER_SEC, &r, &views),
-                         0);
+        assert_int_equal(remote_open(path, REMOTE_LOOK_BRIEF, 5 * USEC_PER_SEC, &r, &views), 0);
         assert_int_equal(views.n, 1);
         assert_string_equal(views.list[0].disk.facts.interface, "2-1:1.0");
         (void) kill(pid, SIGKILL);

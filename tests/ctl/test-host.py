@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl -H: an ssh that leads to a private bus with fake-uasd. Nothing of this machine is shown."""
+"""uasctl -H: an ssh that runs its command here, where fake-uasd is on a private bus."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import privatebus
+import terminal
 from patience import patience
 
 UASCTL, FAKE = sys.argv[1:3]
@@ -33,26 +34,35 @@ class Host(unittest.TestCase):
         """The next call to the daemon."""
         return self.daemon.stdout.readline().rstrip('\n')
 
-    def far(self, *args, code=0, bus=None):
-        """uasctl with that ssh, and without a bus here."""
-        ssh = os.path.join(self.dir, 'bin/ssh')
-        os.makedirs(os.path.dirname(ssh), exist_ok=True)
-        with open(ssh, 'w') as f:
-            f.write(f'#!/bin/sh\necho "$*" >>{self.dir}/ssh-asked\n'
-                    f'exec systemd-stdio-bridge -p {bus or privatebus.address(self.dir)}\n')
-        os.chmod(ssh, 0o755)
-        env = {**self.env, 'PATH': f'{self.dir}/bin:{os.environ["PATH"]}', 'DBUS_SYSTEM_BUS_ADDRESS': 'unix:path=/nonexistent',
-               'SYSTEMD_SSH': ssh}
-        p = subprocess.run([UASCTL, *args], env=env, capture_output=True, text=True, timeout=patience(30), stdin=subprocess.DEVNULL)
+    def far(self, *args, code=0, program=UASCTL, ssh='exec sh -c "$last"', input=None):
+        """uasctl without a bus here. The other machine has fake-uasd, and PROGRAM as its uasctl."""
+        folder = os.path.join(self.dir, 'bin')
+        os.makedirs(folder, exist_ok=True)
+        far = os.path.join(self.dir, 'far')
+        os.makedirs(far, exist_ok=True)
+        if os.path.lexists(far + '/uasctl'):
+            os.unlink(far + '/uasctl')
+        os.symlink(os.path.abspath(program), far + '/uasctl')
+        with open(os.path.join(folder, 'ssh'), 'w') as f:
+            f.write(f'#!/bin/sh\necho "$*" >>{self.dir}/ssh-asked\nfor last; do :; done\n'
+                    f'PATH={far}:/usr/bin:/bin DBUS_SYSTEM_BUS_ADDRESS={privatebus.address(self.dir)}\n'
+                    f'export PATH DBUS_SYSTEM_BUS_ADDRESS\n{ssh}\n')
+        os.chmod(os.path.join(folder, 'ssh'), 0o755)
+        env = {**self.env, 'PATH': f'{folder}:{os.environ["PATH"]}', 'DBUS_SYSTEM_BUS_ADDRESS': 'unix:path=/nonexistent'}
+        more = {'stdin': subprocess.DEVNULL} if input is None else {'input': input}
+        p = subprocess.run([UASCTL, *args], env=env, capture_output=True, text=True, timeout=patience(30), **more)
         self.assertEqual(p.returncode, code, f'{args}: {p.stdout}{p.stderr}')
         return p
+
+    def ssh_asked(self):
+        with open(os.path.join(self.dir, 'ssh-asked')) as f:
+            return f.read().splitlines()
 
     def test_verbs(self):
         self.start()
         here = json.loads(subprocess.run([UASCTL, '--json'], env=self.env, capture_output=True, check=True).stdout)
         self.assertEqual(json.loads(self.far('-H', 'root@nas', 'list', '--json').stdout), here)
-        with open(os.path.join(self.dir, 'ssh-asked')) as f:
-            self.assertRegex(f.read(), r'^.*-- root@nas .*systemd-stdio-bridge.*\n$')
+        self.assertEqual(self.ssh_asked(), ["-T -- root@nas uasctl --json -- 'list'"])
         self.assertEqual(len(self.far('--host=nas', 'list', '--tree', '--no-legend').stdout.splitlines()), 10)
         self.assertIn('State: settled', self.far('-H', 'nas', 'status', 'sda').stdout)
         self.assertIn('It runs on its new driver.', self.far('-H', 'nas', 'switch', 'sda', 'uas', '--wait').stderr)
@@ -68,33 +78,61 @@ class Host(unittest.TestCase):
         self.far('-H', 'nas', 'wait', 'sda')
         self.far('-H', 'nas', 'wait', 'sdi', '--wait=0', code=3)
         self.far('-H', 'nas', 'status', 'sdz', code=4)
-        self.far('-H', 'nas', 'status', 'sda1', code=4)
-        self.assertIn('path of this machine', self.far('-H', 'nas', 'status', '/dev/null', code=2).stderr)
 
-    def test_without_daemon(self):
-        """Without the remote daemon every verb fails. The disks of this machine do not replace those of the other one."""
-        for args in ['list'], ['status'], ['policy', 'sda'], ['wait', 'sda'], ['switch', 'sda', 'uas'], ['monitor']:
-            p = self.far('-H', 'nas', *args, code=1)
-            self.assertEqual((p.stdout, p.stderr), ('', 'uasctl: nas: uasd is not running\n'))
-            p = self.far('-H', 'nas', *args, code=1, bus='unix:path=/nonexistent')
-            self.assertEqual(p.stdout, '')
-            self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: ssh cannot reach its system bus')
+    def echoed(self, *args, **more):
+        """The words of the other uasctl, one a line."""
+        echo = os.path.join(self.dir, 'echo')
+        with open(echo, 'w') as f:
+            f.write('#!/bin/sh\nprintf "%s\\n" "$NO_COLOR" "$@"\ncat\n')
+        os.chmod(echo, 0o755)
+        return self.far(*args, program=echo, **more).stdout.splitlines()
+
+    def test_words(self):
+        """Every word arrives as it is, and options with it."""
+        self.env.pop('NO_COLOR', None)
+        hostile = "a b'c\"$(reboot)`reboot`;\\*"
+        self.assertEqual(self.echoed('-H', 'nas', '-q', 'status', '--', hostile), ['', '--quiet', '--', 'status', hostile])
+        self.assertEqual(self.echoed('inhibit', '--host=nas'), ['', '--', 'inhibit'])
+        self.assertEqual(self.echoed('-Hnas', 'inhibit', '--why', hostile, 'dd', '--json'), ['', '--why=' + hostile, '--', 'inhibit', 'dd', '--json'])
+        self.assertEqual(self.echoed('-H', 'nas', 'switch', '--dry-run', '--wait', 'sda'), ['', '--dry-run', '--wait', '--', 'switch', 'sda'])
+        self.assertEqual(self.echoed('-H', 'nas', 'wait', '--wait=1min', 'sda'), ['', '--wait=1min', '--', 'wait', 'sda'])
+        self.assertEqual(self.echoed('-jH', 'nas'), ['', '--json', '--'])
+        self.assertEqual(self.echoed('--json=pretty', '-H', 'nas'), ['', '--json=pretty', '--'])
+        self.env['NO_COLOR'] = 'yes'
+        self.assertEqual(self.echoed('-H', 'nas', 'lease', 'sda', input='switch uas\n'), ['1', '--', 'lease', 'sda', 'switch uas'])
+
+    def test_terminal(self):
+        """Only for people, and not for JSON."""
+        for args, word in ((), '-t'), (('--json',), '-T'):
+            program = os.path.join(self.dir, 'bin/ssh')
+            self.far('-H', 'nas', 'list', ssh='echo $1')
+            env = {**self.env, 'PATH': f'{self.dir}/bin:{os.environ["PATH"]}', 'PAGER': ''}
+            self.assertTrue(os.path.exists(program))
+            out, status = terminal.run([UASCTL, '-H', 'nas', 'list', *args], env, 80)
+            self.assertEqual((out.split(), status), ([word], 0))
+
+    def test_fails(self):
+        """The status of ssh itself is no status of uasctl."""
+        p = self.far('-H', 'nas', 'list', ssh='echo no route >&2; exit 255', code=1)
+        self.assertEqual(p.stderr, 'no route\nuasctl: nas: ssh cannot connect to it\n')
+        p = self.far('-H', 'nas', 'list', ssh='exit 127', code=77)
+        self.assertEqual(p.stderr, 'uasctl: nas: uasctl is not installed there\n')
+        self.far('-H', 'nas', 'inhibit', 'none', ssh='exit 127', code=127)
+        self.far('-H', 'nas', 'list', ssh='kill -KILL $$', code=137)
+        self.far('-H', 'nas', 'list', ssh='exit 6', code=6)
 
     def test_no_ssh(self):
         """A missing tool is not an unreachable machine."""
         env = {**self.env, 'PATH': self.dir + '/none:' + self.dir}
-        env.pop('SYSTEMD_SSH', None)
         p = subprocess.run([UASCTL, '-H', 'nas', 'list'], env=env, capture_output=True, text=True, timeout=patience(30), stdin=subprocess.DEVNULL)
         self.assertEqual((p.returncode, p.stdout), (77, ''))
         self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: ssh is not installed (openssh-client)')
 
-    def test_looks_here(self):
-        """Verbs that read the machine itself report an error, and make no call."""
-        for args in ['explain', 'sda'], ['db', 'sda'], ['log'], ['metrics'], ['report'], ['switch', '--dry-run', 'sda'], ['policy', '--kernel']:
-            p = self.far('-H', 'nas', *args, code=2)
-            self.assertEqual(p.stdout, '')
-            self.assertIn(f'For the other one: ssh nas uasctl {args[0]}', p.stderr)
-        self.far('--host=', 'list', code=2)
+    def test_usage(self):
+        """A mistake is reported here, and ssh is not run. It would take -oProxyCommand= as an option."""
+        for args in (['--host=', 'list'], ['-H', '-oProxyCommand=reboot', 'list'], ['-H', 'nas', 'lits'], ['-H', 'nas', 'wait'],
+                     ['-H', 'nas', 'list', '--dry-run']):
+            self.assertEqual(self.far(*args, code=2).stdout, '')
         self.assertFalse(os.path.exists(os.path.join(self.dir, 'ssh-asked')))
 
 

@@ -138,7 +138,7 @@ complete -c uasctl -n __uasctl_of -s j -l json -d 'Print JSON, on one line or on
 complete -c uasctl -n __uasctl_of -l no-legend -d 'Print no headings'
 complete -c uasctl -n __uasctl_of -l no-pager -d 'Do not show long text through a pager'
 complete -c uasctl -n __uasctl_of -s q -l quiet -d 'Print only errors'
-complete -c uasctl -n __uasctl_of -s H -l host -x -a '(__fish_print_hostnames)' -d 'Ask uasd on another machine, by ssh'
+complete -c uasctl -n __uasctl_of -s H -l host -x -a '(__fish_print_hostnames)' -d 'Run uasctl on another machine, by ssh'
 complete -c uasctl -n __uasctl_of -l no-ask-password -d 'Do not ask for a password'
 complete -c uasctl -n '__uasctl_of list' -s o -l output -x -a '(__uasctl_columns)' -d 'Show these columns; with +: these as well'
 complete -c uasctl -n '__uasctl_of list' -l tree -d 'Show buses and hubs as well'
