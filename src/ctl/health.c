@@ -207,12 +207,6 @@ static void read_protocol(const struct roots *roots, const char *interface, char
                 (unsigned) values[3]);
 }
 
-/* For settings_each(). */
-static int is_stored(const char *key, const char *words, void *data)
-{
-        return -EEXIST;
-}
-
 void health_read(const struct roots *roots, const struct view *v, struct health *ret)
 {
         struct health h = {.luns = need(calloc(v->disk.n_luns + 1, sizeof(*h.luns)))};
@@ -220,8 +214,7 @@ void health_read(const struct roots *roots, const struct view *v, struct health 
         const struct facts *f = &v->disk.facts;
 
         /* Stored settings may be known by port and controller, which the daemon does not report. */
-        if (settings_each(roots, STATE_TRIM, is_stored, NULL) == -EEXIST &&
-            usb_disk_read(roots, f->interface, true, &u) > 0)
+        if (settings_any(roots, STATE_TRIM) > 0 && usb_disk_read(roots, f->interface, true, &u) > 0)
                 f = &u.facts;
         link_read(roots, &v->disk.facts, &h.link);
         read_protocol(roots, v->disk.facts.interface, h.protocol, sizeof(h.protocol));

@@ -11,17 +11,18 @@
 
 struct disk_reading {
         const struct config *config;
+        struct here here; /* the kernel for which records are judged */
         struct kept_disks disks;
-        int error; /* -ENOMEM: a disk is missing */
 };
 
 /*
  * A policy has the key "VID:PID:SERIAL". A record has "VID:PID:SERIAL@0000:00:14.0/ss/1.4", and so
  * has the policy of one of two disks that only their ports distinguish. Different keys of a disk
  * must lead to the same disk. Where they do not, one statement for uas is enough to leave both
- * alone.
+ * alone. Returns 1 and the disk, 0 if the key is none, or -ENOMEM.
  */
-static struct kept_disk *kept_disk_of_key(struct disk_reading *d, const char *key, bool record)
+static int kept_disk_of_key(struct disk_reading *d, const char *key, bool record,
+                            struct kept_disk **ret)
 {
         char serial[USB_STRING_MAX * 4] = "", name[USB_STRING_MAX * 4 + 32] = "";
         const char *tail, *port, *chain;
@@ -31,7 +32,7 @@ static struct kept_disk *kept_disk_of_key(struct disk_reading *d, const char *ke
         int end = 0;
 
         if (sscanf(key, "%4x:%4x:%n", &vid, &pid, &end) != 2 || end == 0)
-                return NULL;
+                return 0;
         tail = key + end;
         port = strchrnul(tail, '@');
         chain = strrchr(port, '/');
@@ -41,31 +42,38 @@ static struct kept_disk *kept_disk_of_key(struct disk_reading *d, const char *ke
                 text_add(name, sizeof(name), "@%s", chain ? chain + 1 : port + 1);
         disk = kept_disk(&d->disks, (uint16_t) vid, (uint16_t) pid, name);
         if (!disk)
-                d->error = -ENOMEM;
-        else if (d->disks.n > n)
+                return -ENOMEM;
+        if (d->disks.n > n)
                 disk->policy = config_policy(d->config, disk->vid, disk->pid, serial);
-        return disk;
+        *ret = disk;
+        return 1;
 }
 
 static int kept_disk_take_policy(const char *key, enum policy policy, bool forced, void *data)
 {
-        struct disk_reading *d = data;
-        struct kept_disk *disk = kept_disk_of_key(d, key, false);
+        struct kept_disk *disk;
+        int r = kept_disk_of_key(data, key, false, &disk);
 
-        if (disk && policy != POLICY_AUTO) /* POLICY_AUTO: there is no policy for this disk */
+        if (r > 0 && policy != POLICY_AUTO) /* POLICY_AUTO: there is no policy for this disk */
                 disk->policy = policy;
-        return d->error;
+        return r;
 }
 
-static void kept_disk_take_record(const char *key, const struct facts *f, void *data)
+/* Judged with the firmware of the record: that of the disk is not known. */
+static int kept_disk_take_record(const char *key, const struct history *h, void *data)
 {
-        struct kept_disk *disk = kept_disk_of_key(data, key, true);
+        struct facts f = {.verdict = VERDICT_UNKNOWN, .bcd = h->firmware};
+        struct disk_reading *d = data;
+        struct kept_disk *disk;
+        int r = kept_disk_of_key(d, key, true, &disk);
 
-        if (!disk)
-                return;
-        disk->distrusted = disk->distrusted || f->distrusted;
-        disk->trial_failed = disk->trial_failed || f->trial_failed;
-        disk->good = disk->good || f->trial_passed || (f->trial_open && !f->distrusted);
+        if (r <= 0)
+                return r;
+        history_judge(h, &d->here, &f);
+        disk->distrusted = disk->distrusted || f.distrusted;
+        disk->trial_failed = disk->trial_failed || f.trial_failed;
+        disk->good = disk->good || f.trial_passed || (f.trial_open && !f.distrusted);
+        return 0;
 }
 
 int kept_disks_read_plugged(const struct roots *roots, struct kept_disks *k)
@@ -103,10 +111,10 @@ static int kept_disks_take_all(const struct roots *roots, const char *kernel,
         r = policy_each(roots, kept_disk_take_policy, d);
         if (r < 0)
                 return r;
-        r = history_each_judged(roots, kernel, kept_disk_take_record, d);
-        if (r < 0)
-                return r;
-        return d->error;
+        history_here(roots, &d->here);
+        if (kernel)
+                (void) copy_string(d->here.kernel, sizeof(d->here.kernel), kernel);
+        return history_each(roots, kept_disk_take_record, d);
 }
 
 int kept_disks_read(const struct roots *roots, const struct config *c, const char *kernel,

@@ -20,29 +20,16 @@ void history_here(const struct roots *roots, struct here *ret)
         (void) attr_read(roots->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
 }
 
-struct found {
-        struct history *ret;
-        int found;
-};
-
-static int history_take_record(const char *key, const char *value, void *data)
-{
-        struct found *f = data;
-
-        if (history_parse(value, f->ret) >= 0)
-                f->found = 1;
-        return 0;
-}
-
 /* Returns 1 and the last record with that key, or 0. */
 static int history_find_key(const struct store *store, const char *key, struct history *ret)
 {
-        struct found f = {.ret = ret};
-        int r = store_each(store, key, history_take_record, &f);
+        struct store_cursor c = {};
+        int found = 0;
 
-        if (r < 0)
-                return r;
-        return f.found;
+        while (store_next(store, key, &c))
+                if (history_parse(c.value, ret) >= 0)
+                        found = 1;
+        return found;
 }
 
 int history_read(const struct roots *roots, const struct facts *f, struct history *ret)
@@ -91,57 +78,20 @@ void history_recall(const struct roots *roots, struct facts *f)
         f->initramfs_old = history_initramfs_old(roots, f);
 }
 
-struct each_record {
-        int (*fn)(const char *key, const struct history *h, void *data);
-        void *data;
-};
-
-static int history_pass_record(const char *key, const char *value, void *data)
-{
-        const struct each_record *e = data;
-        struct history h;
-
-        if (history_parse(value, &h) < 0)
-                return 0;
-        return e->fn(key, &h, e->data);
-}
-
 int history_each(const struct roots *roots,
                  int (*fn)(const char *key, const struct history *h, void *data), void *data)
 {
         const struct store *store;
+        struct store_cursor c = {};
+        struct history h;
         int r = store_read(roots, STATE_HISTORY, &store);
 
+        while (r >= 0 && store_next(store, NULL, &c))
+                if (history_parse(c.value, &h) >= 0)
+                        r = fn(c.key, &h, data);
         if (r < 0)
                 return r;
-        return store_each(store, NULL, history_pass_record, &(struct each_record){fn, data});
-}
-
-struct judging {
-        struct here here;
-        void (*fn)(const char *key, const struct facts *f, void *data);
-        void *data;
-};
-
-static int history_judge_one(const char *key, const struct history *h, void *data)
-{
-        const struct judging *j = data;
-        struct facts f = {.verdict = VERDICT_UNKNOWN, .bcd = h->firmware};
-
-        history_judge(h, &j->here, &f);
-        j->fn(key, &f, j->data);
         return 0;
-}
-
-int history_each_judged(const struct roots *roots, const char *kernel,
-                        void (*fn)(const char *key, const struct facts *f, void *data), void *data)
-{
-        struct judging j = {.fn = fn, .data = data};
-
-        history_here(roots, &j.here);
-        if (kernel)
-                (void) copy_string(j.here.kernel, sizeof(j.here.kernel), kernel);
-        return history_each(roots, history_judge_one, &j);
 }
 
 static bool history_line_matters(const char *line)

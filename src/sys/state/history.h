@@ -25,11 +25,6 @@ int history_read(const struct roots *roots, const struct facts *f, struct histor
 int history_each(const struct roots *roots,
                  int (*fn)(const char *key, const struct history *h, void *data), void *data);
 
-/* Calls fn for every record with its key, judged for this kernel (NULL: the running one) and the
- * old firmware. 0 or -errno. */
-int history_each_judged(const struct roots *roots, const char *kernel,
-                        void (*fn)(const char *key, const struct facts *f, void *data), void *data);
-
 /* Returns the running kernel and the present boot. */
 void history_here(const struct roots *roots, struct here *ret);
 /* history_judge() for them. */

@@ -22,21 +22,24 @@ static void setting_keys(const struct facts *f, struct keys *ret)
                 ret->disk[0] = '\0';
 }
 
-int settings_each(const struct roots *roots, const char *file,
-                  int (*fn)(const char *key, const char *words, void *data), void *data)
+/* Returns the words of the last line with this key, or "". */
+static void setting_find(const struct store *s, const char *key, char ret[static SETTING_MAX])
+{
+        struct store_cursor c = {};
+
+        ret[0] = '\0';
+        while (store_next(s, key, &c))
+                (void) copy_string(ret, SETTING_MAX, c.value);
+}
+
+int settings_any(const struct roots *roots, const char *file)
 {
         const struct store *s;
         int r = store_read(roots, file, &s);
 
         if (r < 0)
                 return r;
-        return store_each(s, NULL, fn, data);
-}
-
-static int setting_take_words(const char *key, const char *words, void *data)
-{
-        (void) copy_string(data, SETTING_MAX, words);
-        return 0;
+        return store_next(s, NULL, &(struct store_cursor){});
 }
 
 int setting_lookup(const struct roots *roots, const char *file, const struct facts *f,
@@ -52,10 +55,9 @@ int setting_lookup(const struct roots *roots, const char *file, const struct fac
         if (!s->text)
                 return 0;
         setting_keys(f, &keys);
-        r = store_each(s, keys.port, setting_take_words, ret->port);
-        if (r < 0)
-                return r;
-        return store_each(s, keys.disk, setting_take_words, ret->disk);
+        setting_find(s, keys.port, ret->port);
+        setting_find(s, keys.disk, ret->disk);
+        return 0;
 }
 
 struct rewrite {
@@ -135,26 +137,23 @@ int policy_lookup(const struct roots *roots, const struct facts *f, enum policy 
         return 1;
 }
 
-struct each {
-        int (*fn)(const char *key, enum policy p, bool forced, void *data);
-        void *data;
-};
-
-static int policy_each_line(const char *key, const char *words, void *data)
-{
-        struct each *e = data;
-        bool forced;
-        int policy = policy_parse(words, &forced);
-
-        if (policy < 0)
-                return 0;
-        return e->fn(key, (enum policy) policy, forced, e->data);
-}
-
 int policy_each(const struct roots *roots,
                 int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data)
 {
-        return settings_each(roots, STATE_POLICY, policy_each_line, &(struct each){fn, data});
+        const struct store *s;
+        struct store_cursor c = {};
+        int r = store_read(roots, STATE_POLICY, &s);
+
+        while (r >= 0 && store_next(s, NULL, &c)) {
+                bool forced;
+                int policy = policy_parse(c.value, &forced);
+
+                if (policy >= 0)
+                        r = fn(c.key, (enum policy) policy, forced, data);
+        }
+        if (r < 0)
+                return r;
+        return 0;
 }
 
 static int policy_store_keys(const struct roots *roots, const struct keys *keys, bool only_port,

@@ -24,9 +24,8 @@ struct setting {
 int setting_lookup(const struct roots *roots, const char *file, const struct facts *f,
                    struct setting *ret);
 
-/* Calls fn for every line. Returns 0, -errno, or the negative result of fn. */
-int settings_each(const struct roots *roots, const char *file,
-                  int (*fn)(const char *key, const char *words, void *data), void *data);
+/* Returns 1 if the file has a line, 0, or -errno. */
+int settings_any(const struct roots *roots, const char *file);
 
 struct setting_line {
         const char *file,

@@ -56,63 +56,31 @@ int store_read_file(int dirfd, const char *path, struct store *ret)
         return r;
 }
 
-/* n: length of the key; without a key, each line but a comment. */
-static bool store_line_is_of(const char *line, size_t length, const char *key, size_t n)
-{
-        if (!key)
-                return *line != '#';
-        return length > n && line[n] == '=' && memcmp(line, key, n) == 0;
-}
-
-/* Calls fn with a copy of each line that has the key, or any key. It may replace the copy. Most
- * lines are not even split. */
-static int store_each_line(const struct store *s, const char *key,
-                           int (*fn)(char **line, void *data), void *data)
+bool store_next(const struct store *s, const char *key, struct store_cursor *c)
 {
         const char *text = s->text ?: "", *limit = text + s->size, *end;
         size_t n = key ? strlen(key) : 0;
 
-        for (const char *line = text; line < limit; line = end + 1) {
-                _cleanup_free_ char *copy = NULL;
+        for (const char *line = text + c->at; line < limit; line = end + 1) {
+                const char *equals;
                 size_t length;
-                int r;
 
                 end = memchr(line, '\n', (size_t) (limit - line)) ?: limit;
                 length = (size_t) (end - line);
-                if (!store_line_is_of(line, length, key, n))
+                c->at = (size_t) (end + 1 - text);
+                /* Most lines have another key, and are not even copied. */
+                if (key && (length <= n || line[n] != '=' || memcmp(line, key, n) != 0))
                         continue;
-                copy = strndup(line, length);
-                if (!copy)
-                        return -ENOMEM;
-                if (!strchr(copy, '=') || store_value(copy, GENERATION))
+                equals = memchr(line, '=', length);
+                if (*line == '#' || !equals || store_value(line, GENERATION))
                         continue;
-                r = fn(&copy, data);
-                if (r < 0)
-                        return r;
+                /* No line of ours is so long. */
+                if (!copy_part(c->key, sizeof(c->key), line, (size_t) (equals - line)) ||
+                    !copy_part(c->value, sizeof(c->value), equals + 1, (size_t) (end - equals - 1)))
+                        continue;
+                return true;
         }
-        return 0;
-}
-
-struct splitting {
-        int (*fn)(const char *key, const char *value, void *data);
-        void *data;
-};
-
-static int store_split_line(char **line, void *data)
-{
-        const struct splitting *e = data;
-        char *equals = strchr(*line, '=');
-
-        *equals = '\0';
-        if (equals - *line >= HISTORY_KEY_MAX) /* no key of ours is so long */
-                return 0;
-        return e->fn(*line, equals + 1, e->data);
-}
-
-int store_each(const struct store *s, const char *key,
-               int (*fn)(const char *key, const char *value, void *data), void *data)
-{
-        return store_each_line(s, key, store_split_line, &(struct splitting){fn, data});
+        return false;
 }
 
 /* An unreadable file counts as a missing one: no disk is refused because of it. */
@@ -297,58 +265,57 @@ struct changing {
         bool changed;
 };
 
-static int store_change_line(char **line, void *data)
+static int store_change_line(struct changing *to, const char *before)
 {
-        struct changing *to = data;
-        _cleanup_free_ char *before = strdup(*line);
+        _cleanup_free_ char *line = strdup(before);
         int r;
 
-        if (!before)
+        if (!line)
                 return -ENOMEM;
-        r = to->change->change(line, to->change->data);
-        to->changed = to->changed || r == 0 || !streq(*line, before);
+        r = to->change->change(&line, to->change->data);
+        to->changed = to->changed || r == 0 || !streq(line, before);
         if (r <= 0)
                 return r;
-        return strv_push(&to->lines.list, &to->lines.n, *line);
+        return strv_push(&to->lines.list, &to->lines.n, line);
 }
 
 static int store_change_lines(const struct roots *roots, const struct store_change *c,
                               struct changing *to)
 {
+        _cleanup_free_ char *text = NULL;
         const struct store *old;
+        char *rest, *line;
         int r = store_read(roots, c->name, &old);
 
         if (r < 0) /* do not replace a file that cannot be read */
                 return r;
-        r = store_each_line(old, NULL, store_change_line, to);
-        if (r < 0)
-                return r;
-        if (c->finish) {
-                r = c->finish(&to->lines, c->data);
+        rest = text = strdup(old->text ?: "");
+        if (!text)
+                return -ENOMEM;
+        while ((line = strsep(&rest, "\n"))) {
+                if (*line == '#' || !strchr(line, '=') || store_value(line, GENERATION))
+                        continue;
+                r = store_change_line(to, line);
                 if (r < 0)
                         return r;
         }
-        if (r == 0 && !to->changed)
-                return 0;
+        r = c->finish ? c->finish(&to->lines, c->data) : 0;
+        if (r < 0 || (r == 0 && !to->changed))
+                return r;
         return store_write_both(roots, c, &to->lines, old->generation + 1);
-}
-
-/* A file that is written in the initramfs is lost with it, so it is no record. */
-static int store_lock(const struct roots *roots, const struct store_change *c)
-{
-        if (in_initramfs(roots))
-                return -EROFS;
-        return state_lock(roots->run, path_join(RUN_DIR "/", c->name, ".lock"),
-                          awake_in(LOCK_USEC));
 }
 
 int store_change(const struct roots *roots, const struct store_change *c)
 {
-        _cleanup_close_ int locked = store_lock(roots, c);
+        _cleanup_close_ int locked = -1;
         struct changing to = {.change = c};
         int r;
 
         warning[0] = '\0';
+        if (in_initramfs(roots)) /* a file there is lost with it, so it is no record */
+                return -EROFS;
+        locked = state_lock(roots->run, path_join(RUN_DIR "/", c->name, ".lock"),
+                            awake_in(LOCK_USEC));
         if (locked < 0)
                 return locked;
         r = store_change_lines(roots, c, &to);

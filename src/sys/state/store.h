@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/history.h"
 #include "sys/io/roots.h"
 
 /*
@@ -28,10 +29,15 @@ unsigned store_version(const struct roots *roots, const char *name);
 /* Reads one file that store_change() has written. ret is to be freed in any case. */
 int store_read_file(int dirfd, const char *path, struct store *ret);
 void store_done(struct store *s);
-/* Calls fn for the lines with this key; NULL: for all lines. Returns 0, or the negative result of
- * fn. */
-int store_each(const struct store *s, const char *key,
-               int (*fn)(const char *key, const char *value, void *data), void *data);
+
+/* A line, and the place of the next one. All 0: the first is next. */
+struct store_cursor {
+        size_t at;
+        char key[HISTORY_KEY_MAX], value[HISTORY_LINE_MAX];
+};
+
+/* Reads the next line with this key; NULL: with any. Returns false at the end. */
+bool store_next(const struct store *s, const char *key, struct store_cursor *c);
 /* Returns the text after the key in a line, or NULL. */
 const char *store_value(const char *line, const char *key);
 
