@@ -102,6 +102,11 @@ class Results:
         return found[0]
 
 
+def ids(root: str) -> list[str]:
+    """As the list shows them."""
+    return [name[ID_AT:ID_AT + ID_MIN] for name in Results(root).names]
+
+
 def _not_found(what: str) -> log.Failure:
     return log.Failure(
         Exit.FAILED, "There is no result '%s'. 'uasctl bench list' lists the stored ones.",

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 
-from bench import chart, diff, document, export, kept, log, options, terminal
+from bench import chart, complete, diff, document, export, kept, log, options, terminal
 from bench.exits import Ended, Exit, fail
 from bench.export import Format
 from bench.lease import Session
@@ -92,6 +92,9 @@ VERBS = {Verb.LIST: _list, Verb.SHOW: _show, Verb.DIFF: _diff, Verb.REMOVE: _rem
 
 
 def _program(arguments: Sequence[str], version: str, machine: Machine) -> int:
+    if arguments[:1] == ['--complete']:
+        complete.print_offers(machine, arguments[1:])
+        return Exit.OK
     o = options.parse(arguments)
     if o.help:
         options.print_help()

@@ -151,6 +151,11 @@ struct table_column column_describe(enum column c, bool named)
                                      .goes = named ? 0 : rows[c].goes};
 }
 
+const char *column_name(enum column c)
+{
+        return rows[c].name;
+}
+
 bool column_is_brief(enum column c)
 {
         return rows[c].brief;

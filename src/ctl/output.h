@@ -92,6 +92,7 @@ int columns_parse(const char *spec, struct columns *ret);
 
 /* named: the user asked for it, so it is not left out. */
 struct table_column column_describe(enum column c, bool named);
+const char *column_name(enum column c);
 /* True: ListDisks has it, which uasd answers without reading anything. */
 bool column_is_brief(enum column c);
 

@@ -3,11 +3,9 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <locale.h>
 
 #include "common/names.h"
 #include "ctl/context.h"
-#include "ctl/host.h"
 #include "ctl/options.h"
 #include "ctl/output.h"
 
@@ -298,8 +296,7 @@ int verb_run(const struct verb *v, struct ctl *c, char **args)
         return r;
 }
 
-/* Prints the help of a verb, or that of uasctl if name is NULL. */
-static int verbs_help(const char *name)
+int verbs_help(const char *name)
 {
         const struct verb *v;
 
@@ -314,79 +311,4 @@ static int verbs_help(const char *name)
         }
         help_verb(v);
         return UASD_EXIT_OK;
-}
-
-/* Executes uasctl-bench with all words except the verb. Returns only on failure, reported. */
-static int bench_exec(const char *root, char **argv, int verb)
-{
-        const char *path = path_join(root ?: "", PROGRAM_BENCH);
-
-        for (char **word = argv + verb; *word; word++)
-                word[0] = word[1];
-        (void) execv(path, argv);
-        if (errno == ENOENT)
-                return log_failure(
-                        UASD_EXIT_TOOL_MISSING,
-                        "uasctl bench is not installed: install the package uasd-bench.");
-        return log_failure(UASD_EXIT_FAILED, "Cannot run %s: %s", path, strerror(errno));
-}
-
-/* The language of messages. It is English if they are not UTF-8, because make_harmless() makes
- * other bytes visible. */
-static void choose_language(const char *root)
-{
-        if (style_utf8()) {
-                (void) bindtextdomain("uasd", path_join(root ?: "", LOCALEDIR));
-                (void) textdomain("uasd");
-        }
-        /* Without a catalog libc searches the files again for each text, unless the locale is "C".
-         */
-        if (!*gettext("") && !*dgettext("libc", ""))
-                (void) setlocale(LC_MESSAGES, "C");
-}
-
-int uasctl_run(int argc, char **argv, const char *root)
-{
-        _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
-        const struct verb *verb;
-        struct options o;
-        int first, r;
-
-        choose_language(root);
-        first = options_first_word(argc, argv);
-        if (first + 1 < argc && streq(argv[first], VERB_HELP) &&
-            streq(argv[first + 1], VERB_BENCH)) {
-                argv[first] = argv[first + 1];
-                argv[first + 1] = (char *) "--help";
-        }
-        if (first < argc && streq(argv[first], VERB_BENCH))
-                return bench_exec(root, argv, first);
-        first = options_parse(argc, argv, &o);
-        if (first < 0)
-                return UASD_EXIT_USAGE;
-        if (o.given & OPTION_HELP)
-                return verbs_help(argv[first]);
-        if (o.given & OPTION_VERSION) {
-                printf("uasctl %s\n", UASD_VERSION);
-                return UASD_EXIT_OK;
-        }
-        log_open("uasctl", o.given & OPTION_QUIET ? LOG_ERR : LOG_INFO);
-        progress_open(o.given & OPTION_QUIET);
-        log_before_line(progress_clear);
-        verb = verb_check(&o, argv + first);
-        if (!verb)
-                return UASD_EXIT_USAGE;
-        if (streq(verb->name, VERB_HELP))
-                return verbs_help(argv[first + (first < argc)]);
-        if (o.host)
-                return host_run(&o, argv + first);
-        r = roots_open(&roots, root);
-        if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot open /sys: %s", strerror(-r));
-        return verb_run(
-                verb,
-                &(struct ctl){.options = &o,
-                              .client = {roots, !(o.given & OPTION_NO_ASK_PASSWORD), translate},
-                              .root = root},
-                argv + first + (first < argc));
 }

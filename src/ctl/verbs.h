@@ -48,7 +48,9 @@ const struct verb *verb_find(const char *name);
 const struct verb *verb_check(const struct options *o, char **words);
 /* Reads the disks for it, and runs it. Returns its exit status. */
 int verb_run(const struct verb *v, struct ctl *c, char **args);
-/* The whole uasctl, for program_run(). */
+/* Prints the help of a verb, or that of uasctl if name is NULL. Returns the exit status. */
+int verbs_help(const char *name);
+/* program.c: the whole uasctl, for program_run(). */
 int uasctl_run(int argc, char **argv, const char *root);
 
 typedef int verb_fn(struct ctl *c, char **args);

@@ -50,15 +50,14 @@ zle -N zle-line-init answer
 """
 
 
-def environment(home, sysfs, program):
-    """A separate home, and a uasctl on PATH: fish loads no completions for a missing command."""
-    bin = os.path.join(home, 'bin')
-    os.makedirs(bin, exist_ok=True)
-    if not os.path.lexists(os.path.join(bin, 'uasctl')):
-        os.symlink(os.path.abspath(program), os.path.join(bin, 'uasctl'))
+def environment(tree):
+    """A separate home, and a uasctl on PATH, for the machine in that folder."""
+    home = tree.path('home')
+    program = os.path.join(home, 'bin', 'uasctl')
+    tree.write(program, f'#!/bin/sh\nexec {os.path.abspath(tree.program)} {tree.top} "$@"\n')
+    os.chmod(program, 0o755)
     return dict(os.environ, HOME=home, ZDOTDIR=home, XDG_CONFIG_HOME=home, XDG_DATA_HOME=home, XDG_CACHE_HOME=home,
-                PATH=bin + ':' + os.environ['PATH'], _UASCTL_SYSFS=sysfs,
-                _UASCTL_RESULTS=os.path.join(os.path.dirname(sysfs), 'var/lib/uasd/bench'), TERM='dumb', LC_ALL='C.UTF-8')
+                PATH=os.path.dirname(program) + ':' + os.environ['PATH'], TERM='dumb', LC_ALL='C.UTF-8')
 
 
 def by_line(text, lines):

@@ -28,8 +28,7 @@ class Completion(unittest.TestCase):
         cls.spoken = Spoken(cls.tree, TOLD)
         cls.disks()
         cls.cases = dict(cls.verbs() | cls.options() | cls.arguments() | cls.of_options() | cls.commands())
-        home = cls.tree.path('home')
-        cls.found = shells.SHELLS[SHELL](COMPLETION, list(cls.cases), shells.environment(home, cls.tree.path('sys'), PROGRAM))
+        cls.found = shells.SHELLS[SHELL](COMPLETION, list(cls.cases), shells.environment(cls.tree))
 
     @classmethod
     def disks(cls):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Code, --help, the manual and the completions of three shells have the same verbs, arguments and options. This file tests the
-offers of bash, and test-completion-shell.py those of fish and zsh."""
+answers of uasctl --complete and the offers of bash, and test-completion-shell.py those of fish and zsh."""
 
 import os
 import re
@@ -9,9 +9,10 @@ import subprocess
 import sys
 import unittest
 
+import shells
 from patience import patience
 from spoken import Spoken
-from tree import Tree
+from tree import BENCH, Tree
 
 PROGRAM, TOLD = sys.argv[1:3]
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
@@ -31,6 +32,7 @@ class Completion(unittest.TestCase):
         cls.tree = Tree(PROGRAM)
         cls.addClassCleanup(cls.tree.close)
         cls.spoken = Spoken(cls.tree, TOLD)
+        cls.env = shells.environment(cls.tree)
         for name in 'verbs help_options common of_verb columns all_options values'.split():
             setattr(cls, name, getattr(cls.spoken, name))
 
@@ -67,7 +69,7 @@ class Completion(unittest.TestCase):
                   '((${#COMPREPLY[@]} == 0)) || printf "%s\\n" "${COMPREPLY[@]}"')
         p = subprocess.run(['bash', '--norc', '-u', '-c', script, 'bash', f'{COMPLETION}/uasctl.bash', 'uasctl', *words],
                            capture_output=True, text=True, timeout=patience(),
-                           env=dict(os.environ, _UASCTL_SYSFS=self.tree.path('sys'), _UASCTL_RESULTS=self.tree.path('var/lib/uasd/bench'), LC_ALL='C.UTF-8'))
+                           env=self.env)
         self.assertEqual((p.returncode, p.stderr), (0, ''), words)
         offered = p.stdout.splitlines()
         self.assertEqual(len(offered), len(set(offered)), offered)
@@ -158,62 +160,48 @@ class Completion(unittest.TestCase):
         self.tree.write('sys/bus/usb/devices/9-9:1.0/bInterfaceClass', '08\n')
         self.assertEqual(self.bash('status', '9'), set())
 
-    # fish
+    # what the shells ask
 
-    def test_fish_text(self):
-        text = read('src/ctl/completion/uasctl.fish')
-        self.assertEqual(re.findall(r"'__uasctl_at 0' -a ([a-z]+) ", text), list(self.verbs))
-        told = {}
-        for line in re.findall(r'(?m)^complete -c uasctl (.*(?<!\S)-l .*)$', text):
-            for o in {f'--{m}' for m in re.findall(r' -l ([a-z-]+)', ' ' + line)} | {f'-{m}' for m in re.findall(r' -s (.)', ' ' + line)}:
-                m = re.search(r'__uasctl_of ([a-z ]+)', line)
-                told[o] = told.get(o, set()) | set(m[1].split() if m else [])
-        self.assertEqual(told, {o: {v for v in self.verbs if o in self.of_verb[v]} for o in self.all_options()})
-        for verbs in re.findall(r"'__uasctl_at 1 ((?!help)[a-z ]+)[';]", text):
-            self.assertEqual(set(verbs.split()), {v for v, a in self.verbs.items() if 'DISK' in a and 'DISK...' not in a})
-        for verbs in re.findall(r"'__uasctl_after ([a-z ]+)[';]", text):
-            self.assertEqual(set(verbs.split()), {v for v, a in self.verbs.items() if 'DISK...' in a})
-        self.assertEqual({v: set(w.split()) | ({'ignore'} if v == 'policy' else set()) for v, w in re.findall(r"'__uasctl_at 2 ([a-z]+)' -a '(.*)'", text)},
-                         {v: self.values(v) for v in self.verbs if self.values(v)})
+    def complete(self, *words):
+        """word -> its description. uasd is not running."""
+        p = self.tree.run('--complete', *words)
+        self.assertEqual((p.returncode, p.stderr), (0, ''), words)
+        return dict((line + '\t').split('\t')[:2] for line in p.stdout.splitlines())
 
     def test_descriptions(self):
-        """fish and zsh describe verbs and options with the words of --help."""
-        table, fish, zsh = (read(f'src/ctl/{name}') for name in ('verbs.c', 'completion/uasctl.fish', 'completion/_uasctl'))
-        told = re.findall(r"""'__uasctl_at 0' -a [a-z]+ -d ['"](.*)['"]""", fish) + re.findall(r"(?m)^ +'[a-z]+:(.*)'$", zsh)
-        self.assertEqual(len(told), 2 * len(self.verbs))
-        for text in told:
-            self.assertIn(f'"{text}"', table)
+        """Verbs and options are described with the words of --help, in its order."""
         helps = ' '.join((self.tree.run('--help').stdout + self.tree.run('bench', '--help').stdout).split())
-        told = re.findall(r"""(?m) -l .* -d ['"](.*)['"]$""", fish) + re.findall(r"""--[a-z-]+(?:=-?)?\}?['"]?\[(.*?)\]['":]""", zsh)
-        self.assertGreater(len(told), 2 * len(self.all_options()) - 20)
-        for text in told:
-            self.assertIn(text, helps)
+        verbs = self.complete('')
+        self.assertEqual(list(verbs), list(self.verbs))
+        for verb in self.verbs:
+            offers = self.complete(verb, '-')
+            self.assertEqual({o.rstrip('=') for o in offers}, self.common | self.of_verb[verb], verb)
+            for text in [verbs[verb], *offers.values()]:
+                self.assertTrue(text)
+                self.assertIn(text, helps)
 
-    # zsh
+    def test_disks(self):
+        self.disks()
+        self.assertEqual(self.complete('status', ''), {'sda': '2-1', '2-1': 'sda', 'sdb': '1-1.4', '1-1.4': 'sdb', 'sdc': '1-2', '1-2': 'sdc'})
 
-    def test_zsh_text(self):
-        text = read('src/ctl/completion/_uasctl')
-        self.assertEqual(re.findall(r"(?m)^ +'([a-z]+):", text), list(self.verbs))
-        common = text.split('common=(')[1].split('\n        )')[0]
+    def test_what_the_shell_completes(self):
+        for words, offer in {('status', '/d'): ':files', ('metrics', '--textfile='): ':directories', ('bench', '--file', ''): ':files',
+                             ('-H', ''): ':hosts', ('bench', '--clients='): ':hosts', ('inhibit', ''): ':command 2',
+                             ('-q', 'inhibit', '--why', 'x', 'ls', '-'): ':command 5'}.items():
+            self.assertEqual(self.complete(*words), {offer: ''}, words)
+        self.assertEqual(self.complete('list', '-o', '+ID,D'), {':nospace': '', **{f'+ID,{c}': '' for c in self.columns}})
 
-        def options(part):
-            names = set(re.findall(r"""(?m)(?:^ +|[ ])['"](--[a-z-]+)[=\[]""", part))
-            return names | {o for group in re.findall(r'\{(-.,--[a-z-]+)\}', re.sub(r'(?<=[a-zA-Z])[+=]-?(?=[,}])', '', part)) for o in group.split(',')}
+    def test_odd_lines(self):
+        """Whatever somebody types, there is an answer."""
+        for words in ('-',), ('=',), ('--=',), ('-', '='), ('--',), ('--', ''), ('status', '--', ''), ('=', '=', ''), ('--wait', '=', '=', ''), ('-H',), ('x' * 5000, 'y'):
+            self.complete(*words)
 
-        self.assertEqual(options(common), self.common)
-        told, values, takes, several = {}, {}, set(), set()
-        for label, part in re.findall(r'(?ms)^                ([a-z|*]+)\)\n(.*?);;', text.split('case $words[1] in')[1]):
-            for verb in label.split('|'):
-                told[verb] = options(part)
-                m = re.search(r"""['"]2:[a-z]+:\(([a-z $-]+)\)['"]""", part.replace('$ignore', 'ignore'))
-                values[verb] = set(m[1].split()) if m else set()
-                takes |= {verb} if re.search('1:disk:(_uasctl_disks| _uasctl_bench)', part) else set()
-                several |= {verb} if '*:disk:_uasctl_disks' in part else set()
-        self.assertLessEqual(set(told), set(self.verbs) | {'*'})
-        self.assertEqual({v: told.get(v, told['*']) for v in self.verbs}, self.of_verb)
-        self.assertEqual({v: values.get(v, set()) for v in self.verbs}, {v: self.values(v) for v in self.verbs})
-        self.assertEqual(several, {v for v, a in self.verbs.items() if 'DISK...' in a})
-        self.assertEqual(takes | several, {v for v, a in self.verbs.items() if 'DISK' in a})
+    def test_without_bench(self):
+        bench = self.tree.path(BENCH)
+        os.rename(bench, bench + '.away')
+        self.addCleanup(os.rename, bench + '.away', bench)
+        self.assertEqual(self.bash('bench', '-'), set())
+        self.assertIn('bench', self.bash('b'))
 
 
 if __name__ == '__main__':
