@@ -17,6 +17,7 @@ import unittest
 import openmetrics
 import terminal
 from patience import patience, stop
+from sidebyside import loader
 from tree import Tree
 
 UASCTL, FAKE, IN_TREE = sys.argv[1:4]
@@ -71,8 +72,31 @@ class Uasctl(unittest.TestCase):
         self.assertNotIn('\033', out + err)
         return subprocess.CompletedProcess(p.args, p.returncode, out, err)
 
-    # Reading
+    def tree(self):
+        """A machine in a folder: a disk at rest, and one that waits."""
+        tree = Tree(IN_TREE)
+        self.addCleanup(tree.close)
+        tree.disk('2-1', 'sda', 'uas')
+        tree.disk('2-3', 'sdb')
+        return tree
 
+    def on_terminal(self, *args, width=120, program=(UASCTL,), **env):
+        """The output of uasctl on a terminal of this width."""
+        out, status = terminal.run([*program, *args], {**self.env, 'TERM': 'xterm', 'PAGER': '', **env}, width)
+        self.assertEqual(status, 0, out)
+        self.assertNotIn('\033]', out)
+        self.assertNotIn('\033[31mDisk', out)
+        return out
+
+    def monitor(self, *args):
+        """A running uasctl monitor, which has printed the present disks; and its further lines."""
+        p = subprocess.Popen([UASCTL, 'monitor', *args], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True, stdin=subprocess.DEVNULL)
+        self.addCleanup(lambda: (p.kill(), p.wait(), p.stdout.close(), p.stderr.close()))
+        return p
+
+
+class Lists(Uasctl):
     def test_list(self):
         self.start()
         p = self.run_ctl()
@@ -141,14 +165,6 @@ class Uasctl(unittest.TestCase):
         self.env['LC_ALL'] = 'C'
         self.assertEqual(self.run_ctl('list', '--tree', '-o', 'ID,DISKS').stdout.splitlines()[10], '`-2-9:1.0 sdi')
 
-    def tree(self):
-        """A machine in a folder: a disk at rest, and one that waits."""
-        tree = Tree(IN_TREE)
-        self.addCleanup(tree.close)
-        tree.disk('2-1', 'sda', 'uas')
-        tree.disk('2-3', 'sdb')
-        return tree
-
     def test_without_daemon(self):
         """No disk waits, because nothing would switch it. The table looks for users only if it shows them."""
         tree = self.tree()
@@ -161,14 +177,8 @@ class Uasctl(unittest.TestCase):
             self.assertEqual(p.returncode, 0)
             self.assertEqual([f'Cannot find out who uses {port}:1.0' in p.stderr for port in ('2-1', '2-3')], looked, (args, p.stderr))
 
-    def on_terminal(self, *args, width=120, program=(UASCTL,), **env):
-        """The output of uasctl on a terminal of this width."""
-        out, status = terminal.run([*program, *args], {**self.env, 'TERM': 'xterm', 'PAGER': '', **env}, width)
-        self.assertEqual(status, 0, out)
-        self.assertNotIn('\033]', out)
-        self.assertNotIn('\033[31mDisk', out)
-        return out
 
+class Terminal(Uasctl):
     def test_colours(self):
         """Only on a terminal, and not if the user disables them. Names from a device never add any."""
         self.start()
@@ -282,6 +292,8 @@ class Uasctl(unittest.TestCase):
         # The user leaves the pager early.
         self.assertEqual(self.on_terminal(PAGER='true'), '')
 
+
+class Requests(Uasctl):
     def test_trim(self):
         self.start()
         p = self.run_ctl('trim', '2-1', 'on')
@@ -327,8 +339,8 @@ class Uasctl(unittest.TestCase):
         self.assertIn('2-9:1.0 (sdi)', p.stderr)
         self.assertEqual(p.stdout, '')
 
-    # Switching
 
+class Switches(Uasctl):
     def test_switch(self):
         self.start()
         p = self.run_ctl('switch', 'sda', 'uas')
@@ -419,15 +431,8 @@ class Uasctl(unittest.TestCase):
         self.assertEqual(m['uasd_disk_state', (('interface', '2-3:1.0'), ('state', 'failed'))], 1)
         self.assertEqual(m['uasd_disk_state', (('interface', '2-3:1.0'), ('state', 'waiting'))], 0)
 
-    # Following
 
-    def monitor(self, *args):
-        """A running uasctl monitor, which has printed the present disks; and its further lines."""
-        p = subprocess.Popen([UASCTL, 'monitor', *args], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             text=True, stdin=subprocess.DEVNULL)
-        self.addCleanup(lambda: (p.kill(), p.wait(), p.stdout.close(), p.stderr.close()))
-        return p
-
+class Monitor(Uasctl):
     def test_monitor(self):
         self.start()
         p = self.monitor('sda')
@@ -548,8 +553,8 @@ class Uasctl(unittest.TestCase):
         self.start()
         self.run_ctl('monitor', 'nosuch', code=4)
 
-    # The rest
 
+class Others(Uasctl):
     def test_children_of_others(self):
         """A parent may have left SIGCHLD ignored, and the kernel then keeps no exit status of a child."""
         p = subprocess.run([UASCTL, 'inhibit', 'sh', '-c', 'exit 5'], env=self.env, timeout=patience(), stderr=subprocess.DEVNULL,
@@ -600,21 +605,22 @@ class Uasctl(unittest.TestCase):
         """At any width, no line is wider and all verbs are there. Without a terminal the width is 80."""
         verbs = re.findall(r'(?m)^  ([a-z]+)', self.run_ctl('--help').stdout.split('Options:')[0])
         self.assertIn('switch', verbs)
+        tree = self.tree()
         for width in 0, 40, 50, 60, 80, 120:
             for args in ['--help'], ['help'], ['help', 'switch'], ['bench', '--help']:
-                program = [UASCTL] if args[0] != 'bench' else [IN_TREE, self.tree().top]
+                program = [UASCTL] if args[0] != 'bench' else [IN_TREE, tree.top]
                 shown = self.on_terminal(*args, width=width, program=program) if width else self.run_ctl(*args).stdout if program[0] == UASCTL else ''
                 self.assertLessEqual(max(map(len, shown.splitlines()), default=0), width or 80, (width, args))
                 if args == ['help']:
                     self.assertEqual(re.findall(r'(?m)^  ([a-z]+)', shown.split('Options:')[0]), verbs)
-        for shown in self.run_ctl('--help').stdout, self.tree().run('bench', '--help').stdout:
+        for shown in self.run_ctl('--help').stdout, tree.run('bench', '--help').stdout:
             for line in shown.split('Options:\n')[1].split('\n\n')[0].splitlines():
                 self.assertRegex(line, r'^(  -\w, --\S+ {2,}|      --\S+ {2,}| {31})\S')
         of_switch = self.run_ctl('switch', '--help').stdout
         self.assertEqual(of_switch, self.run_ctl('help', 'switch').stdout)
         self.assertIn('--dry-run', of_switch)
         self.assertNotIn('--since', of_switch)
-        self.assertEqual(self.tree().run('help', 'bench').stdout, self.tree().run('bench', '--help').stdout)
+        self.assertEqual(tree.run('help', 'bench').stdout, tree.run('bench', '--help').stdout)
 
     def test_cancel_and_forget(self):
         self.start()
@@ -649,6 +655,15 @@ class Uasctl(unittest.TestCase):
                                timeout=patience(), stdin=subprocess.DEVNULL)
             self.assertEqual((p.returncode, p.stderr.splitlines()[0]), (code, f'uasctl: the system bus (D-Bus) does not answer{more}'))
 
+    def test_usage(self):
+        for args in (['nonsense'], ['trim', 'sda', '--tree'], ['--nonsense'], ['switch'], ['list', '--dry-run']):
+            p = self.run_ctl(*args, code=2)
+            self.assertEqual(p.stdout, '')
+            self.assertLess(len(p.stderr.splitlines()), 3)
+        self.assertRegex(self.run_ctl('--version').stdout, r'^uasctl \d')
+
+
+class Deadlines(Uasctl):
     def test_stopped_daemon(self):
         self.start()
         stop(self.daemon)
@@ -665,6 +680,9 @@ class Uasctl(unittest.TestCase):
         timer.start()
         self.run_ctl('switch', 'sda', 'uas')
         timer.join()
+
+    def test_stays_stopped(self):
+        self.start()
         stop(self.daemon)
         self.run_ctl('switch', 'sda', 'uas', code=1, timeout=45)  # in the end
         self.daemon.send_signal(signal.SIGCONT)
@@ -675,13 +693,15 @@ class Uasctl(unittest.TestCase):
         self.assertIn('does not answer', self.run_ctl('list').stderr)
         self.bus.send_signal(signal.SIGCONT)
 
-    def test_usage(self):
-        for args in (['nonsense'], ['trim', 'sda', '--tree'], ['--nonsense'], ['switch'], ['list', '--dry-run']):
-            p = self.run_ctl(*args, code=2)
-            self.assertEqual(p.stdout, '')
-            self.assertLess(len(p.stderr.splitlines()), 3)
-        self.assertRegex(self.run_ctl('--version').stdout, r'^uasctl \d')
+
+class Parts(unittest.TestCase):
+    def test_all_run(self):
+        """meson.build names each class of cases."""
+        with open(os.path.join(os.path.dirname(__file__), 'meson.build')) as f:
+            [named] = re.findall(r"foreach part : \[([^\]]*)\]\n  test\('uasctl-", f.read())
+        self.assertEqual({f"'{one.__name__}'" for one in [*Uasctl.__subclasses__(), Parts]}, set(re.split(r'[\s,]+', named)))
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2,
+                  testLoader=loader() if sys.argv[4:] == ['Deadlines'] else unittest.defaultTestLoader)

@@ -4,7 +4,6 @@
 Imported first, it lets a test import from tests/ctl.
 """
 
-import concurrent.futures
 import os
 import shutil
 import signal
@@ -15,11 +14,11 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
 from patience import patience, until  # noqa: E402
+from sidebyside import loader  # noqa: E402
 from tree import Tree  # noqa: E402
 
 FAKE, IN_TREE = sys.argv[1:3]
 FIO = shutil.which('fio')
-AT_ONCE = 4 # cases, because most of their time is waiting
 MIB = 1 << 20
 
 BUS_CONFIG = """<busconfig>
@@ -140,17 +139,6 @@ class BenchCase(unittest.TestCase):
                 self.assertEqual(f.read(), content(i), block)
 
 
-class SideBySide(unittest.TestSuite):
-    """Each case has a machine, a bus and a daemon of its own."""
-
-    def run(self, result, debug=False):
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            for _ in pool.map(lambda case: case.run(result), self):
-                pass
-        return result
-
-
 def main():
-    loader = unittest.TestLoader()
-    loader.suiteClass = SideBySide
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], testLoader=loader)
+    """Each case has a machine, a bus and a daemon of its own."""
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], testLoader=loader())
