@@ -3,11 +3,12 @@
 #include "client/local.h"
 #include "client/select.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "common/child.h"
 #include "common/gettext.h"
 #include "common/names.h"
 #include "common/need.h"
@@ -260,35 +261,24 @@ static int request_code(const sd_bus_error *e)
 #define AGENT "/usr/bin/pkttyagent"
 #define AGENT_READY_MSEC 5000
 
-static void agent_run(int notify, int parent)
-{
-        char fd[16];
-
-        (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent)
-                _exit(EXIT_FAILURE);
-        (void) snprintf(fd, sizeof(fd), "%i", notify);
-        (void) execl(AGENT, AGENT, "--notify-fd", fd, "--fallback", (char *) NULL);
-        _exit(EXIT_FAILURE);
-}
-
 static pid_t agent_start(void)
 {
         _cleanup_close_ int reading = -1, writing = -1;
-        int ends[2], parent = getpid();
+        char fd[16];
+        const char *const argv[] = {AGENT, "--notify-fd", fd, "--fallback", NULL};
+        int ends[2];
         pid_t pid;
 
-        if (!isatty(STDIN_FILENO) || access(AGENT, X_OK) < 0 || pipe(ends) < 0)
+        if (!isatty(STDIN_FILENO) || access(AGENT, X_OK) < 0 || pipe2(ends, O_CLOEXEC) < 0)
                 return 0;
         reading = ends[0];
-        writing = ends[1];
-        pid = fork();
+        writing = dup(ends[1]); /* without O_CLOEXEC: the agent gets it */
+        (void) close(ends[1]);
+        (void) snprintf(fd, sizeof(fd), "%i", writing);
+        pid = child_spawn(&(struct program){
+                .argv = argv, .fds = {-1, -1, -1}, .death = SIGTERM, .foreground = true});
         if (pid < 0)
                 return 0;
-        if (pid == 0) {
-                (void) close(reading);
-                agent_run(writing, parent);
-        }
         writing = close_keep_errno(writing);
         /* The agent closes the pipe when it is registered, or when it dies. */
         (void) poll(&(struct pollfd){reading, POLLIN, 0}, 1, AGENT_READY_MSEC);

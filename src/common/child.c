@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/child.h"
 
+#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
+#include <poll.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/util.h"
@@ -39,59 +42,119 @@ static void close_all_but(const int *keep, size_t n)
         close_between(first, UINT_MAX);
 }
 
-pid_t child_fork(const int *keep, size_t n)
+/* Called in a child. It ends if its parent has died before prctl(). */
+static void die_with(pid_t parent, int signal)
 {
-        pid_t parent = getpid(), pid = fork();
-
-        if (pid < 0)
-                return -errno;
-        if (pid > 0)
-                return pid;
-        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* the parent died before prctl() */
+        (void) prctl(PR_SET_PDEATHSIG, signal);
+        if (getppid() != parent)
                 _exit(1);
-        close_all_but(keep, n);
+}
+
+pid_t child_fork(const int *keep, size_t n, int *ret_fd)
+{
+        pid_t parent = getpid(), pid;
+        int fds[2], kept[CHILD_KEEP_MAX + 1];
+
+        if (n > CHILD_KEEP_MAX)
+                return -E2BIG;
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+                return -errno;
+        pid = fork();
+        if (pid < 0) {
+                (void) close_keep_errno(fds[0]);
+                (void) close_keep_errno(fds[1]);
+                return -errno;
+        }
+        *ret_fd = fds[pid == 0];
+        if (pid > 0) {
+                (void) close(fds[1]);
+                return pid;
+        }
+        die_with(parent, SIGKILL);
+        for (size_t i = 0; i < n; i++)
+                kept[i] = keep[i];
+        kept[n] = fds[1];
+        close_all_but(kept, n + 1);
         return 0;
 }
 
-/* Returns 0 or an errno. */
-static int spawn_prepared(const char *const *argv, int in, int out,
-                          posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
-                          pid_t *ret)
+/* A handler of this process must not run in the child, and exec keeps what is ignored. */
+static void signals_reset(bool ignored)
 {
-        int r = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
+        struct sigaction now;
 
-        if (r)
-                return r;
-        if (in >= 0) {
-                r = posix_spawn_file_actions_adddup2(files, in, STDIN_FILENO);
-                if (r)
-                        return r;
-        }
-        r = posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
-        if (r)
-                return r;
-        return posix_spawn(ret, argv[0], files, attr, (char *const *) argv, environ);
+        for (int i = 1; i < NSIG; i++)
+                if (sigaction(i, NULL, &now) >= 0 && (ignored || now.sa_handler != SIG_IGN))
+                        (void) signal(i, SIG_DFL);
 }
 
-int child_spawn(const char *const *argv, int in, int out, bool new_signals, pid_t *ret)
+/* In the child, with all signals blocked. The exec closes `status`. Returns an errno. */
+static int program_exec(const struct program *p, const sigset_t *blocked, int status)
 {
-        short flags = POSIX_SPAWN_SETPGROUP |
-                      (new_signals ? POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF : 0);
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attr;
-        sigset_t none, all;
-        int r;
+        int fds[ELEMENTSOF(p->fds)];
 
+        signals_reset(p->new_signals);
+        for (size_t i = 0; i < ELEMENTSOF(fds); i++) { /* one of them may be another's number */
+                fds[i] = p->fds[i];
+                if (fds[i] >= 0 && (fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) < 0)
+                        return errno;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(fds); i++)
+                if (fds[i] >= 0 && dup2(fds[i], (int) i) < 0)
+                        return errno;
+        if (!p->foreground) {
+                (void) setpgid(0, 0);
+                close_all_but(&status, 1);
+        }
+        (void) sigprocmask(SIG_SETMASK, blocked, NULL);
+        (void) execvpe(p->argv[0], (char *const *) p->argv,
+                       p->env ? (char *const *) p->env : environ);
+        return errno;
+}
+
+pid_t child_spawn(const struct program *p)
+{
+        sigset_t none, all, before;
+        pid_t parent = getpid(), pid;
+        int status[2], error = 0;
+
+        if (pipe2(status, O_CLOEXEC) < 0)
+                return -errno;
         (void) sigemptyset(&none);
         (void) sigfillset(&all);
-        (void) posix_spawn_file_actions_init(&files);
-        (void) posix_spawnattr_init(&attr);
-        (void) posix_spawnattr_setflags(&attr, flags);
-        (void) posix_spawnattr_setsigmask(&attr, &none);
-        (void) posix_spawnattr_setsigdefault(&attr, &all);
-        r = spawn_prepared(argv, in, out, &files, &attr, ret);
-        (void) posix_spawn_file_actions_destroy(&files);
-        (void) posix_spawnattr_destroy(&attr);
-        return -r;
+        (void) sigprocmask(SIG_BLOCK, &all, &before);
+        pid = fork();
+        if (pid == 0) {
+                if (p->death)
+                        die_with(parent, p->death);
+                status[1] = fcntl(status[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+                error = program_exec(p, p->new_signals ? &none : p->blocked ?: &before, status[1]);
+                (void) !write(status[1], &error, sizeof(error));
+                _exit(127);
+        }
+        if (pid < 0)
+                error = errno;
+        (void) sigprocmask(SIG_SETMASK, &before, NULL);
+        (void) close(status[1]);
+        if (pid > 0 && TEMP_FAILURE_RETRY(read(status[0], &error, sizeof(error))) == sizeof(error))
+                (void) TEMP_FAILURE_RETRY(waitpid(pid, NULL, 0));
+        (void) close(status[0]);
+        return error ? -error : pid;
+}
+
+int child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec)
+{
+        _cleanup_close_ int pidfd = pidfd_open(pid, 0);
+        struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+        int status;
+
+        if (poll(&ended, 1, (int) ((limit_usec + USEC_PER_MSEC - 1) / USEC_PER_MSEC)) <= 0) {
+                (void) kill(pid, SIGKILL);
+                (void) poll(&ended, 1, grace_msec);
+                (void) waitpid(pid, NULL, WNOHANG);
+                return -ETIMEDOUT;
+        }
+        if (waitpid(pid, &status, 0) < 0)
+                return -errno;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
 }

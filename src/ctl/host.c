@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/host.h"
 
-#include <spawn.h>
 #include <sys/wait.h>
 
+#include "common/child.h"
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/need.h"
@@ -63,17 +63,17 @@ int host_run(const struct options *o, char **words)
         bool tty = !o->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
         /* With a terminal there, uasctl can ask for a password, uses colours and ends at ^C. */
         const char *argv[] = {"ssh", tty ? "-t" : "-T", "--", o->host, command, NULL};
-        int status, r;
-        pid_t pid;
+        pid_t pid = child_spawn(
+                &(struct program){.argv = argv, .fds = {-1, -1, -1}, .foreground = true});
+        int status;
 
-        r = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *) argv, environ);
-        if (r == ENOENT)
+        if (pid == -ENOENT)
                 return log_failure(UASD_EXIT_TOOL_MISSING,
                                    "%s: ssh is not installed (openssh-client)", o->host);
-        if (r == 0 && TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0)
-                r = errno;
-        if (r > 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot run ssh: %s", strerror(r));
+        if (pid > 0 && TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0)
+                pid = -errno;
+        if (pid < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot run ssh: %s", strerror(-pid));
         if (WIFSIGNALED(status))
                 return UASD_EXIT_BY_SIGNAL + WTERMSIG(status);
         if (WEXITSTATUS(status) == SSH_FAILED)

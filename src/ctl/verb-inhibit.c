@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "common/child.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
@@ -39,21 +39,6 @@ static void print_table(json_object *all, bool legend)
 }
 
 /* uasctl inhibit: while a command runs, no switch begins. */
-
-__attribute__((noreturn)) static void inhibit_child(char **command, pid_t parent,
-                                                    const sigset_t *mask)
-{
-        /* The command relies on the inhibitor, so it must not outlive us. */
-        (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent)
-                _exit(UASD_EXIT_NOT_RUN);
-        (void) sigprocmask(SIG_SETMASK, mask, NULL);
-        (void) execvp(command[0], command);
-        log_error("Cannot run %s: %s", command[0], strerror(errno));
-        if (errno == ENOENT)
-                _exit(UASD_EXIT_NOT_FOUND);
-        _exit(UASD_EXIT_NOT_RUN);
-}
 
 /* Waits until the command has ended. Signals from the terminal are for the command, which decides
  * how to handle them. */
@@ -91,8 +76,8 @@ static int inhibit_wait(pid_t pid, int signals, int lock)
 static int inhibit_run(char **command, int lock)
 {
         _cleanup_close_ int signals = -1;
-        pid_t parent = getpid(), pid = -1;
         sigset_t mask, before;
+        pid_t pid;
 
         (void) sigemptyset(&mask);
         (void) sigaddset(&mask, SIGCHLD);
@@ -102,13 +87,16 @@ static int inhibit_run(char **command, int lock)
         (void) sigaddset(&mask, SIGHUP);
         (void) sigprocmask(SIG_BLOCK, &mask, &before);
         signals = signalfd(-1, &mask, SFD_CLOEXEC);
-        if (signals >= 0)
-                pid = fork();
-        if (pid == 0)
-                inhibit_child(command, parent, &before);
+        /* The command relies on the inhibitor, so it must not outlive us. */
+        pid = signals < 0 ? -errno
+                          : child_spawn(&(struct program){.argv = (const char *const *) command,
+                                                          .fds = {-1, -1, -1},
+                                                          .death = SIGTERM,
+                                                          .blocked = &before,
+                                                          .foreground = true});
         if (pid < 0)
-                return log_failure(UASD_EXIT_NOT_RUN, "Cannot run %s: %s", command[0],
-                                   strerror(errno));
+                return log_failure(pid == -ENOENT ? UASD_EXIT_NOT_FOUND : UASD_EXIT_NOT_RUN,
+                                   "Cannot run %s: %s", command[0], strerror(-pid));
         return inhibit_wait(pid, signals, lock);
 }
 

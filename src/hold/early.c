@@ -53,7 +53,7 @@ static int early_move(const struct roots *roots, const struct usb_disk *d, enum 
          * the disk yet. */
         if (r == UASD_EXIT_DEFERRED && early && early_disk_is_there(roots, interface))
                 r = run->run_switch(&d->facts, target, deadline);
-        if (r == RUN_KILLED || r < 0) {
+        if (r < 0) {
                 _cleanup_(usb_disk_done) struct usb_disk now = {0};
 
                 (void) run->run_switch(&d->facts, DRIVER_NONE, now_boottime() + RECOVER_BUDGET);

@@ -5,13 +5,11 @@
 #include "core/facts.h"
 #include "sys/io/roots.h"
 
-/* The result of run_switch() if uasd-switch was killed. */
-#define RUN_KILLED 1000 /* it did not end by itself in time */
-
 /*
  * Runs uasd-switch and modprobe: run_switch() and run_modprobe(), except in tests. run_switch()
- * returns the exit code, RUN_KILLED or -errno; target DRIVER_NONE: --recover. Only the device of
- * the facts is moved, not one that has replaced it.
+ * returns the exit code, -ETIMEDOUT or -ECANCELED if uasd-switch was killed, or another -errno;
+ * target DRIVER_NONE: --recover. Only the device of the facts is moved, not one that has replaced
+ * it.
  */
 struct runner {
         int (*run_switch)(const struct facts *f, enum driver target, usec_t deadline);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/param.h>
-#include <sys/prctl.h>
 
+#include "common/child.h"
 #include "common/log.h"
 #include "switch/child.h"
 #include "switch/signals.h"
@@ -22,19 +21,18 @@
 #define LEFT_PAUSE_USEC 10000
 #define LOOK_AGAIN_MSEC 200 /* how often to look for a signal */
 
-void child_begin(struct transaction *t, pid_t parent, int other_end)
+pid_t switch_child(struct transaction *t, int *ret_fd)
 {
-        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* the parent died before prctl() */
-                _exit(0);
-        (void) close(other_end);
-        uevents_close(TAKE_PTR(t->events));
-        /* A child that hangs stays behind. It must not keep the lock of the switch. */
-        (void) close_keep_errno(t->lock);
+        const int keep[] = {ROOTS_FDS(&t->roots)};
+        pid_t pid = child_fork(keep, ELEMENTSOF(keep), ret_fd);
+
+        if (pid != 0)
+                return pid;
         t->lock = openat(t->roots.run, SWITCH_LOCK_PATH(t->interface),
                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (t->lock >= 0)
                 (void) switch_lock_take(t->lock, SWITCH_LOCK_CHILDREN);
+        return 0;
 }
 
 void children_end(const struct transaction *t)
@@ -45,6 +43,15 @@ void children_end(const struct transaction *t)
                 (void) usleep(LEFT_PAUSE_USEC);
         }
         log_warning("%s: a child of the switch before does not end", t->interface);
+}
+
+struct awake child_deadline(const struct transaction *t, usec_t budget)
+{
+        struct awake end = awake_in(budget);
+
+        if (t->hold.deadline && t->hold.until.usec < end.usec)
+                return t->hold.until;
+        return end;
 }
 
 bool child_answers(int fd, struct awake deadline)
@@ -61,4 +68,11 @@ bool child_answers(int fd, struct awake deadline)
                         haste -= n;
         } while (msec > 0 && haste > 0);
         return false;
+}
+
+int child_read(int fd, void *ret, size_t size, struct awake deadline)
+{
+        if (!child_answers(fd, deadline))
+                return 0;
+        return read(fd, ret, size) == (ssize_t) size ? 1 : -ECANCELED;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/param.h>
-#include <sys/wait.h>
 
 #include "common/gettext.h"
 #include "switch/child.h"
@@ -79,31 +76,23 @@ static void reread_in_child(struct transaction *t, struct reread *s, int out)
 }
 
 /* Returns false if no child could be started. */
-static bool run_child(struct transaction *t, struct reread *s)
+static bool reread_run(struct transaction *t, struct reread *s)
 {
-        struct awake end = awake_in(REREAD_BUDGET);
-        int pipe_fd[2];
-        pid_t pid, self = getpid();
+        struct awake end = child_deadline(t, REREAD_BUDGET);
+        _cleanup_close_ int fd = -1;
+        pid_t pid;
         char word;
 
-        if (pipe2(pipe_fd, O_CLOEXEC) < 0)
-                return false;
         verify_end(t);
-        pid = fork();
-        if (pid == 0) {
-                child_begin(t, self, pipe_fd[0]);
-                reread_in_child(t, s, pipe_fd[1]);
-        }
-        (void) close(pipe_fd[1]);
-        if (t->hold.deadline && t->hold.until.usec < end.usec)
-                end = t->hold.until;
-        t->examiner.pid = MAX(pid, 0);
-        t->examiner.closed = pid > 0 && child_answers(pipe_fd[0], end) &&
-                             read(pipe_fd[0], &word, 1) == 1 && child_answers(pipe_fd[0], end);
-        (void) close(pipe_fd[0]);
-        if (pid > 0)
-                (void) kill(pid, SIGKILL);
-        return pid > 0;
+        pid = switch_child(t, &fd);
+        if (pid < 0)
+                return false;
+        if (pid == 0)
+                reread_in_child(t, s, fd);
+        t->examiner.pid = pid;
+        t->examiner.closed = child_read(fd, &word, 1, end) > 0 && child_answers(fd, end);
+        (void) kill(pid, SIGKILL);
+        return true;
 }
 
 static void reread_report(struct transaction *t, const struct reread *s)
@@ -165,7 +154,7 @@ void reread(struct transaction *t)
         if (s == MAP_FAILED)
                 return;
         s->unread = t->blame.unread;
-        if (run_child(t, s))
+        if (reread_run(t, s))
                 reread_judge(t, s);
         (void) munmap(s, sizeof(*s));
 }

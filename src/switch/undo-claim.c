@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -14,14 +13,17 @@
 #include "sys/block/counts.h"
 #include "sys/io/clock.h"
 
-#define START_MSEC 1000      /* for a child to begin: it needs a few msec, and is tried again */
-#define UNDO_CLAIM_MSEC 2000 /* for the first LUN whose open hangs */
-#define HASTE_MSEC 100       /* then for each other LUN: a healthy one needs a few msec */
+/* for a child to begin: it needs a few msec, and is tried again */
+#define START_BUDGET USEC_PER_SEC
+/* for the first LUN whose open hangs */
+#define UNDO_CLAIM_BUDGET (2 * USEC_PER_SEC)
+/* then for each other LUN: a healthy one needs a few msec */
+#define OTHER_LUN_BUDGET (100 * USEC_PER_MSEC)
 #define UNDO_CLAIM_TRIES 3
-#define FLOW_MSEC 2000 /* in this time some data of a sync reaches the disk, or none will */
-#define SYNC_BUDGET                                                                                \
-        (10 *                                                                                      \
-         USEC_PER_SEC) /* of a sync whose data flows; meanwhile no process can mount the disk */
+/* in this time some data of a sync reaches the disk, or none will */
+#define FLOW_BUDGET (2 * USEC_PER_SEC)
+/* of a sync whose data flows; meanwhile no process can mount the disk */
+#define SYNC_BUDGET (10 * USEC_PER_SEC)
 #define LET_GO_BUDGET USEC_PER_SEC
 #define LOOK_AGAIN_MSEC 50
 
@@ -87,20 +89,6 @@ static void undo_child_dismiss(struct undo_claim_child *c, bool wait)
         *c = (struct undo_claim_child){.pid = 0};
 }
 
-/* Returns true if the child has said something, or is dead. */
-static bool is_answered(const struct undo_claim_child *c, int msec)
-{
-        return poll(&(struct pollfd){c->fd, POLLIN, 0}, 1, msec) > 0;
-}
-
-/* Returns -ECANCELED if the child was killed. */
-static int child_read_answer(const struct undo_claim_child *c)
-{
-        int r;
-
-        return read(c->fd, &r, sizeof(r)) == sizeof(r) ? r : -ECANCELED;
-}
-
 /* The claim of a child that is dead is gone: the OOM killer has killed it, or its open has failed
  * late. */
 static bool undo_child_lives(const struct undo_claim_child *c)
@@ -113,47 +101,35 @@ static bool undo_child_lives(const struct undo_claim_child *c)
 /*
  * Waits until the child has the claim. While an open hangs, no other process can claim the disk:
  * the kernel gives the claim to the first caller, before it opens the device
- * (block/bdev.c:bd_prepare_to_claim). But a child that has not even begun has none. msec: how long
- * to wait for the open. Returns 0 also if the open hangs.
+ * (block/bdev.c:bd_prepare_to_claim). But a child that has not even begun has none. budget: how
+ * long to wait for the open. Returns 0 also if the open hangs.
  */
-static int await_claim(struct undo_claim_child *c, int *msec)
+static int await_claim(struct undo_claim_child *c, usec_t *budget)
 {
-        int r;
+        int answer, r = child_read(c->fd, &answer, sizeof(answer), awake_in(START_BUDGET));
 
-        if (!is_answered(c, START_MSEC))
+        if (r <= 0)
                 return -ECANCELED;
-        r = child_read_answer(c);
-        if (r < 0)
-                return r;
-        if (is_answered(c, *msec))
-                return child_read_answer(c);
-        *msec = HASTE_MSEC;
-        c->hangs = true;
-        return 0;
+        r = child_read(c->fd, &answer, sizeof(answer), awake_in(*budget));
+        if (r > 0)
+                return answer;
+        c->hangs = r == 0;
+        *budget = OTHER_LUN_BUDGET;
+        return r;
 }
 
-static int claim_lun(struct transaction *t, size_t i, int *msec)
+static int claim_lun(struct transaction *t, size_t i, usec_t *budget)
 {
         struct undo_claim_child *c = &t->undo.children[i];
         const struct lun *l = &t->undo.disk.luns[i];
-        _cleanup_close_ int ours = -1, theirs = -1;
-        pid_t self = getpid();
-        int fds[2], r;
+        int r;
 
-        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
-                return -errno;
-        ours = fds[0];
-        theirs = fds[1];
-        c->pid = fork();
+        c->pid = switch_child(t, &c->fd);
         if (c->pid < 0)
-                return -errno;
-        if (c->pid == 0) {
-                child_begin(t, self, ours);
-                hold_claim(t, l, theirs);
-        }
-        theirs = close_keep_errno(theirs); /* otherwise the death of the child would not show */
-        c->fd = TAKE_FD(ours);
-        r = await_claim(c, msec);
+                return c->pid;
+        if (c->pid == 0)
+                hold_claim(t, l, c->fd);
+        r = await_claim(c, budget);
         if (r < 0)
                 undo_child_dismiss(c, true);
         if (r < 0 && r != -EBUSY && lun_offline(t, t->undo.disk.host, l))
@@ -172,38 +148,24 @@ static uint64_t luns_written(const struct transaction *t)
         return sum;
 }
 
-/* Waits at most `msec` for the ends of all syncs. Returns 1 if one has not ended, 0, or -ECANCELED
- * if a child was killed. */
-static int await_syncs(const struct transaction *t, int msec)
+/* Waits for the ends of all syncs. Returns 1 if one has not ended at `end`, 0, or -ECANCELED if a
+ * child was killed. */
+static int await_syncs(const struct transaction *t, struct awake end)
 {
-        struct awake end = awake_in((usec_t) msec * USEC_PER_MSEC);
-        int waiting = 0;
+        int answer, got, waiting = 0;
 
         for (size_t i = 0; i < t->undo.disk.n_luns; i++) {
                 struct undo_claim_child *c = &t->undo.children[i];
 
                 if (!c->syncs)
                         continue;
-                c->hangs = !is_answered(c, (int) (awake_left(end) / USEC_PER_MSEC));
-                if (c->hangs) {
-                        waiting = 1;
-                        continue;
-                }
-                c->syncs = false;
-                if (child_read_answer(c) == -ECANCELED)
-                        return -ECANCELED;
+                got = child_read(c->fd, &answer, sizeof(answer), end);
+                if (got < 0)
+                        return got;
+                c->hangs = c->syncs = got == 0;
+                waiting = waiting || c->hangs;
         }
         return waiting;
-}
-
-/* Returns the end of the wait for a sync: that of the hold, if that is earlier. */
-static struct awake sync_deadline(const struct transaction *t)
-{
-        struct awake end = awake_in(SYNC_BUDGET);
-
-        if (t->hold.deadline && t->hold.until.usec < end.usec)
-                return t->hold.until;
-        return end;
 }
 
 /*
@@ -223,7 +185,7 @@ static int sync_luns(const struct transaction *t, struct awake deadline)
                 if (c->syncs && send(c->fd, &go, sizeof(go), MSG_NOSIGNAL) != sizeof(go))
                         return -ECANCELED;
         }
-        while ((r = await_syncs(t, FLOW_MSEC)) > 0) {
+        while ((r = await_syncs(t, awake_in(FLOW_BUDGET))) > 0) {
                 before = now;
                 now = luns_written(t);
                 if (now == before)
@@ -237,7 +199,8 @@ static int sync_luns(const struct transaction *t, struct awake deadline)
 static int undo_claim_take(struct transaction *t)
 {
         struct undo_claim *g = &t->undo;
-        int r = usb_disk_read(&t->roots, t->interface, false, &g->disk), msec = UNDO_CLAIM_MSEC;
+        int r = usb_disk_read(&t->roots, t->interface, false, &g->disk);
+        usec_t budget = UNDO_CLAIM_BUDGET;
 
         if (r == 0 || r == -ENODEV) /* gone */
                 return 0;
@@ -254,7 +217,7 @@ static int undo_claim_take(struct transaction *t)
         for (size_t i = 0; i < g->disk.n_luns; i++) {
                 if (!g->disk.luns[i].disk.name[0])
                         continue;
-                r = claim_lun(t, i, &msec);
+                r = claim_lun(t, i, &budget);
                 if (r < 0)
                         return r;
         }
@@ -263,7 +226,7 @@ static int undo_claim_take(struct transaction *t)
         r = count_readers(t, &g->readers);
         if (r < 0)
                 return r;
-        return sync_luns(t, sync_deadline(t));
+        return sync_luns(t, child_deadline(t, SYNC_BUDGET));
 }
 
 int undo_claim_begin(struct transaction *t)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/param.h>
 #include <sys/wait.h>
 
 #include "common/gettext.h"
@@ -192,37 +190,34 @@ int verify(struct transaction *t, struct awake deadline)
 {
         struct unread *unread = mmap(NULL, sizeof(*unread), PROT_READ | PROT_WRITE,
                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        _cleanup_close_ int fd = -1;
         struct verify_answer a = {0};
-        int pipe_fd[2], alone;
-        pid_t pid, self = getpid();
-        ssize_t n = 0;
+        int alone, r;
+        pid_t pid;
         bool faulty;
 
         if (unread == MAP_FAILED)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, -errno, "no memory: %s", strerror(errno));
-        if (pipe2(pipe_fd, O_CLOEXEC) < 0)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, -errno, "no pipe: %s", strerror(errno));
-        pid = fork();
-        if (pid == 0) {
-                child_begin(t, self, pipe_fd[0]);
-                verify_in_child(t, deadline, unread, pipe_fd[1]);
+        pid = switch_child(t, &fd);
+        if (pid == 0)
+                verify_in_child(t, deadline, unread, fd);
+        if (pid < 0) {
+                (void) munmap(unread, sizeof(*unread));
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, pid, "no child: %s", strerror(-pid));
         }
-        (void) close(pipe_fd[1]);
         alone = switch_hold_if_long_left(t);
-        if (pid > 0 && alone >= 0 && (uint64_t) alone * USEC_PER_MSEC < awake_left(deadline) &&
-            poll(&(struct pollfd){pipe_fd[0], POLLIN, 0}, 1, alone) == 0)
+        if (alone >= 0 && (uint64_t) alone * USEC_PER_MSEC < awake_left(deadline) &&
+            poll(&(struct pollfd){fd, POLLIN, 0}, 1, alone) == 0)
                 switch_hold_if_long(t);
-        if (pid > 0 && !child_answers(pipe_fd[0], deadline))
+        r = child_read(fd, &a, sizeof(a), deadline);
+        if (r == 0)
                 answer_with(&a, -ETIMEDOUT, "the disk does not answer in time");
-        else /* without a child it ends at once */
-                n = read(pipe_fd[0], &a, sizeof(a));
-        if (n != sizeof(a) && a.error == 0)
-                answer_with(&a, -ECANCELED, "its examination was killed");
+        if (r < 0)
+                answer_with(&a, r, "its examination was killed");
         /* Another program's data may delay its close, which says nothing about the disk. Then no
          * process waits for its exit. */
-        t->examiner.pid = MAX(pid, 0);
-        t->examiner.closed = a.error != -ETIMEDOUT && child_answers(pipe_fd[0], deadline);
-        (void) close(pipe_fd[0]);
+        t->examiner.pid = pid;
+        t->examiner.closed = a.error != -ETIMEDOUT && child_answers(fd, deadline);
         if (a.error == -ETIMEDOUT)
                 faulty = !signal_waits() && !disk_answers(t);
         else
@@ -230,8 +225,7 @@ int verify(struct transaction *t, struct awake deadline)
         tx_suspect(t, faulty);
         if (!faulty && a.error == -ETIMEDOUT)
                 answer_with(&a, a.error, "this machine was too slow to tell");
-        if (pid > 0)
-                (void) kill(pid, SIGKILL);
+        (void) kill(pid, SIGKILL);
         (void) unread_copy(unread, &t->blame.unread);
         (void) munmap(unread, sizeof(*unread));
         if (a.error == 0 || a.error == -EBUSY)

@@ -9,10 +9,10 @@
 #include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/param.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <wchar.h>
 
+#include "common/child.h"
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/util.h"
@@ -175,46 +175,44 @@ void progress_show(const char *disk, const char *step, void *data)
 
 static pid_t pager;
 
-/* Executes words separated by blanks. No shell interprets them. */
-static void exec_words(const char *words)
+/* Starts words separated by blanks. No shell interprets them. Returns a pid, or -errno. */
+static pid_t pager_spawn(const char *words, int in)
 {
-        char *copy = strdup(words), *argv[WORDS_MAX + 1] = {}, *save = NULL;
+        _cleanup_free_ char *copy = strdup(words);
+        const char *argv[WORDS_MAX + 1] = {};
+        char *save = NULL;
         size_t n = 0;
 
-        if (!copy)
-                return;
-        for (char *w = strtok_r(copy, " \t\n", &save); w && n < WORDS_MAX;
+        for (char *w = copy ? strtok_r(copy, " \t\n", &save) : NULL; w && n < WORDS_MAX;
              w = strtok_r(NULL, " \t\n", &save))
                 argv[n++] = w;
-        if (n > 0)
-                (void) execvp(argv[0], argv);
-        free(copy);
+        if (n == 0)
+                return -ENOENT;
+        return child_spawn(&(struct program){
+                .argv = argv, .fds = {in, -1, -1}, .death = SIGTERM, .foreground = true});
 }
 
-static void become_pager(const char *asked, int reading, int parent)
+static pid_t pager_start(const char *asked, int in)
 {
         static const char *const others[] = {"pager", "less", "more", "/bin/cat"};
         const char *less = getenv("SYSTEMD_LESS");
+        pid_t pid;
 
-        (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent || dup2(reading, STDIN_FILENO) < 0)
-                _exit(EXIT_FAILURE);
         (void) setenv("LESS", less ?: LESS_DEFAULT, 1);
         if (style_utf8())
                 (void) setenv("LESSCHARSET", "utf-8", 1);
         /* A user who may run only uasctl as root must not get a shell from the pager. */
         (void) setenv("LESSSECURE", "1", 1);
-        if (asked)
-                exec_words(asked);
-        for (size_t i = 0; i < ELEMENTSOF(others); i++)
-                exec_words(others[i]);
-        _exit(EXIT_FAILURE);
+        pid = asked ? pager_spawn(asked, in) : -ENOENT;
+        for (size_t i = 0; pid < 0 && i < ELEMENTSOF(others); i++)
+                pid = pager_spawn(others[i], in);
+        return pid;
 }
 
 void pager_open(bool wanted)
 {
         const char *asked = getenv("SYSTEMD_PAGER") ?: getenv("PAGER");
-        int ends[2], parent = getpid();
+        int ends[2];
 
         if (pager > 0 || !wanted || !isatty(STDOUT_FILENO) || style_dumb() ||
             (asked && (!*asked || streq(asked, "cat"))))
@@ -224,11 +222,7 @@ void pager_open(bool wanted)
         (void) style_width();
         if (fflush(stdout) != 0 || pipe2(ends, O_CLOEXEC) < 0)
                 return;
-        pager = fork();
-        if (pager == 0) {
-                (void) close(ends[1]); /* otherwise the reader would never see the end */
-                become_pager(asked, ends[0], parent);
-        }
+        pager = pager_start(asked, ends[0]);
         (void) close(ends[0]);
         if (pager > 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
                 /* The user may leave the pager early. Ctrl+C is for the pager. */

@@ -25,7 +25,7 @@ class Look(Machine):
             return None
 
     def test_keeps(self):
-        "The child keeps the trees, an inotify and its pipe. It has neither uasd's lock, nor a connection, nor an inhibitor."
+        "The child keeps the trees, an inotify and its socket to uasd. It has neither uasd's lock, nor a connection, nor an inhibitor."
         self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
         daemon = self.both()
         inhibitor = self.start_ctl('inhibit', '--disk=sdy', 'sleep', '1000')
@@ -41,8 +41,8 @@ class Look(Machine):
         with open(f'/proc/{daemon.pid}/task/{daemon.pid}/children') as f:
             [pid] = f.read().split()
         keeps = {fd: os.readlink(f'/proc/{pid}/fd/{fd}') for fd in os.listdir(f'/proc/{pid}/fd') if int(fd) > 2}
-        kinds = sorted(re.sub(r'^pipe:.*', 'pipe', target) for target in keeps.values() if not target.startswith(self.tree.top))
-        self.assertEqual(kinds, ['anon_inode:inotify', 'pipe'], keeps)
+        kinds = sorted(re.sub(r'^socket:.*', 'socket', target) for target in keeps.values() if not target.startswith(self.tree.top))
+        self.assertEqual(kinds, ['anon_inode:inotify', 'socket'], keeps)
         self.assertNotIn(self.tree.path('run/uasd/uasd.lock'), keeps.values())
 
     def test_killed(self):

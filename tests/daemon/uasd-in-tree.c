@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/log.h"
 #include "daemon/manager.h"
 #include "sys/udev/uevents.h"
@@ -31,15 +31,17 @@
 
 static const char *top;
 
-int __real_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files,
-                       const posix_spawnattr_t *attr, char *const argv[], char *const envp[]);
-int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files,
-                       const posix_spawnattr_t *attr, char *const argv[], char *const envp[]);
-
-int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files,
-                       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+pid_t __real_child_spawn(const struct program *p);
+pid_t __wrap_child_spawn(const struct program *p);
+pid_t __wrap_child_spawn(const struct program *p)
 {
-        return __real_posix_spawn(pid, getenv("UASD_SWITCH") ?: path, files, attr, argv, envp);
+        const char *argv[20] = {getenv("UASD_SWITCH") ?: p->argv[0]};
+        struct program in_tree = *p;
+
+        for (size_t i = 1; p->argv[i - 1] && i < ELEMENTSOF(argv); i++)
+                argv[i] = p->argv[i];
+        in_tree.argv = argv;
+        return __real_child_spawn(&in_tree);
 }
 
 int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const char *module,
@@ -157,14 +159,14 @@ int __wrap_users_any(const struct roots *r, const struct lun *luns, size_t n)
 }
 
 /* The machine has no room for another process, for the test that made "no-fork". */
-pid_t __real_child_fork(const int *keep, size_t n);
-pid_t __wrap_child_fork(const int *keep, size_t n);
-pid_t __wrap_child_fork(const int *keep, size_t n)
+pid_t __real_child_fork(const int *keep, size_t n, int *ret_fd);
+pid_t __wrap_child_fork(const int *keep, size_t n, int *ret_fd);
+pid_t __wrap_child_fork(const int *keep, size_t n, int *ret_fd)
 {
         char path[PATH_MAX];
 
         (void) snprintf(path, sizeof(path), "%s/no-fork", top);
-        return access(path, F_OK) < 0 ? __real_child_fork(keep, n) : -EAGAIN;
+        return access(path, F_OK) < 0 ? __real_child_fork(keep, n, ret_fd) : -EAGAIN;
 }
 
 int __wrap_sd_seat_get_active(const char *seat, char **session, uid_t *uid);

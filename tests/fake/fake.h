@@ -201,8 +201,9 @@ struct fake {
         uint64_t signalled_at; /* by HOOK_SIGNAL; 0: not yet */
         uint64_t files_at; /* uas is being registered: when its files appear; it has its disk before
                               that */
-        bool no_sockets;   /* socketpair(2) fails: the process has too many files */
-        bool no_pipes;     /* pipe2(2) fails in the same way */
+        unsigned
+                no_sockets; /* bit n: the nth socketpair(2) fails: the process has too many files */
+        unsigned n_sockets;
         bool udev_locks;   /* a udev worker keeps the flock of every disk */
         bool reader_stays; /* who hangs on the disk (fakesys_hang_on()) does not close it when it is
                               unbound */

@@ -270,7 +270,7 @@ int __wrap_inotify_init1(int flags)
                 return fail_with(r);
         fake_inotify_end();
         n_watched = 0;
-        if (__real_pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
                 return -1;
         inotify_out = fds[1];
         r = op_end("inotify", fds[0]);

@@ -251,23 +251,21 @@ static void test_in_udevs_event(void **state)
 static pid_t child_left(void)
 {
         struct transaction t = TRANSACTION_NULL;
-        pid_t parent = getpid(), pid;
-        int fds[2];
+        pid_t pid;
+        int fd = -1;
         char c;
 
         t.roots = fake->roots;
         t.interface = "2-1:1.0";
-        assert_return_code(pipe(fds), errno);
-        pid = fork();
+        pid = switch_child(&t, &fd);
         if (pid == 0) {
-                child_begin(&t, parent, fds[0]);
-                (void) !write(fds[1], "", 1);
+                (void) !write(fd, "", 1);
                 for (;;)
                         (void) pause();
         }
-        assert_int_equal(read(fds[0], &c, 1), 1);
-        (void) close(fds[0]);
-        (void) close(fds[1]);
+        assert_true(pid > 0);
+        assert_int_equal(read(fd, &c, 1), 1);
+        (void) close(fd);
         return pid;
 }
 

@@ -114,9 +114,9 @@ static void garbles(struct fake_usb *u)
         u->garbles_on_uas = true;
 }
 
-static void no_pipes(struct fake_usb *u)
+static void no_socket(struct fake_usb *u)
 {
-        fake->no_pipes = true;
+        fake->no_sockets = 1;
 }
 
 static void unnamed(struct fake_usb *u)
@@ -252,7 +252,7 @@ static const struct {
         {"stalls, under a hold", {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .prepare = stalls}, 7, "verify", "under uas reads at full depth are not answered in time: Connection timed out", BOT, true},
         {"cannot be read on either driver", {UAS, BOT, .hooks = {{.op = "fingerprint", .what = HOOK_FAIL, .error = EIO}}}, 7, "verify", "under usb-storage the disk cannot be read: Input/output error", UAS, true},
         {"cannot be read on uas", {BOT, UAS, .hooks = FAIL("fingerprint", 2, EIO)}, 7, "verify", "under uas the disk cannot be read: Input/output error", BOT, true},
-        {"it cannot be examined", {BOT, UAS, .prepare = no_pipes}, 7, "verify", "no pipe: Too many open files", BOT, true},
+        {"it cannot be examined", {BOT, UAS, .prepare = no_socket}, 7, "verify", "no child: Too many open files", BOT, true},
         {"in use before it could be tried", {BOT, UAS, .partitions = 1, .hooks = {{.op = "write record", .nth = 10, .what = HOOK_MOUNT}}}, 0, "release", "", UAS, true},
 
         /* rolled back, with trouble */

@@ -38,7 +38,6 @@ WRAPPED(int, claim_stop, const struct claim *c, size_t i);
 WRAPPED(int, driver_opens, const struct roots *r, enum driver d);
 WRAPPED(int, attr_write, int dirfd, const char *path, const char *text);
 WRAPPED(ssize_t, attr_read, int dirfd, const char *path, char *ret, size_t size);
-WRAPPED(int, pipe2, int ret[2], int flags);
 WRAPPED(int, socketpair, int domain, int type, int protocol, int ret[2]);
 WRAPPED(int, usleep, useconds_t usec);
 WRAPPED(pid_t, waitpid, pid_t pid, int *ret_status, int options);

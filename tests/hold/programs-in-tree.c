@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
 #include "sys/io/roots.h"
@@ -18,7 +18,7 @@
  * uasd-hold and uasd-generator for the machine in the folder $TREE: the programs that they start
  * and /dev/kmsg are in it, and its "journal" gets what they report. They have a fourth of the time
  * for an answer, PID 1 a tenth; "limits", if it exists, gets the whole. Linked with
- * --wrap=execv,open64,pid1_state,posix_spawn,roots_open,journal_send,timer_settime.
+ * --wrap=execv,open64,pid1_state,child_spawn,roots_open,journal_send,timer_settime.
  */
 
 static const char *in_tree(const char *path)
@@ -43,14 +43,17 @@ int __wrap_execv(const char *path, char *const argv[])
         return __real_execv(in_tree(path), argv);
 }
 
-int __real_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
-                       const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
-int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
-                       const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
-int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
-                       const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+pid_t __real_child_spawn(const struct program *p);
+pid_t __wrap_child_spawn(const struct program *p);
+pid_t __wrap_child_spawn(const struct program *p)
 {
-        return __real_posix_spawn(ret, in_tree(path), files, attr, argv, env);
+        const char *argv[20] = {in_tree(p->argv[0])};
+        struct program other = *p;
+
+        for (size_t i = 1; p->argv[i - 1] && i < sizeof(argv) / sizeof(*argv); i++)
+                argv[i] = p->argv[i];
+        other.argv = argv;
+        return __real_child_spawn(&other);
 }
 
 int __real_open64(const char *path, int flags, ...);

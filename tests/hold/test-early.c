@@ -533,7 +533,7 @@ static void test_again_and_recover(void **state)
         assert_int_equal(asked[1].target, DRIVER_UAS);
         assert_int_equal(asked[1].deadline, asked[0].deadline);
 
-        answers[0] = RUN_KILLED;
+        answers[0] = -ETIMEDOUT;
         tree_unlink(&t, TREE_DIR "/driver");
         tree_link(&t, TREE_DIR "/driver", ON_BOT);
         now = now_boottime();

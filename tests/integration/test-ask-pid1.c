@@ -7,11 +7,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "../patience.h"
+#include "common/child.h"
 #include "common/names.h"
 #include "sys/io/ask-pid1.h"
 
@@ -23,19 +23,18 @@
 
 static const char *line; /* for the shell; NULL: the program cannot be started */
 
-int __real_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
-                       const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
-int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
-                       const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
-int __wrap_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *files,
-                       const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+pid_t __real_child_spawn(const struct program *p);
+pid_t __wrap_child_spawn(const struct program *p);
+pid_t __wrap_child_spawn(const struct program *p)
 {
-        char *shell[] = {(char *) "sh", (char *) "-c", (char *) line, argv[0],
-                         argv[1],       argv[2],       NULL};
+        const char *const shell[] = {"/bin/sh",  "-c",       line, p->argv[0],
+                                     p->argv[1], p->argv[2], NULL},
+                          *const none[] = {"/no/such/program", NULL};
+        struct program other = *p;
 
-        assert_string_equal(path, PROGRAM_PID1);
-        return __real_posix_spawn(ret, line ? "/bin/sh" : "/no/such/program", files, attr,
-                                  line ? shell : argv, env);
+        assert_string_equal(p->argv[0], PROGRAM_PID1);
+        other.argv = line ? shell : none;
+        return __real_child_spawn(&other);
 }
 
 static void test_answers(void **state)

@@ -147,27 +147,19 @@ int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *d
               struct child **ret)
 {
         _cleanup_(child_freep) struct child *c = child_new(ended, data);
-        const struct roots *roots = &m->roots;
-        _cleanup_close_ int its_out = -1;
-        int fds[2], r;
+        const int keep[] = {ROOTS_FDS(&m->roots), keep_fd};
+        int r;
 
         if (!c)
                 return -ENOMEM;
-        if (pipe2(fds, O_CLOEXEC) < 0)
-                return -errno;
-        c->out = fds[0];
-        its_out = fds[1];
-        if (fcntl(c->out, F_SETFL, O_NONBLOCK) < 0)
-                return -errno;
-        const int keep[] = {roots->sys, roots->proc, roots->dev, roots->run, roots->etc,
-                            roots->lib, roots->var,  keep_fd,    its_out};
-        c->pid = child_fork(keep, ELEMENTSOF(keep));
+        c->pid = child_fork(keep, ELEMENTSOF(keep), &c->out);
         if (c->pid == 0) {
-                task(roots, data, its_out);
+                task(&m->roots, data, c->out);
                 _exit(0);
         }
         if (c->pid < 0)
                 return c->pid;
+        (void) fcntl(c->out, F_SETFL, O_NONBLOCK);
         r = child_attach(c, m->event);
         if (r < 0)
                 return r;
@@ -203,9 +195,10 @@ static int switch_new(sd_event *event, const char *const *args, bool with_stdin,
                 its_in = fds[0];
                 c->in = fds[1];
         }
-        r = child_spawn(argv, its_in, its_out, true, &c->pid);
-        if (r < 0)
-                return r;
+        c->pid = child_spawn(
+                &(struct program){.argv = argv, .fds = {its_in, its_out, -1}, .new_signals = true});
+        if (c->pid < 0)
+                return c->pid;
         r = child_attach(c, event);
         if (r < 0)
                 return r;

@@ -22,19 +22,19 @@ int pid1_there(const struct roots *roots)
 int pid1_ask(const char *verb, const char *what, struct pid1_question *ret)
 {
         const char *const argv[] = {PROGRAM_PID1, verb, what, NULL};
-        int fds[2], r;
-        pid_t pid = 0;
+        int fds[2];
+        pid_t pid;
 
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
-        r = child_spawn(argv, -1, fds[1], false, &pid);
+        pid = child_spawn(&(struct program){.argv = argv, .fds = {-1, fds[1], -1}});
         (void) close(fds[1]);
-        if (r < 0) {
+        if (pid < 0) {
                 (void) close(fds[0]);
-                log_error("Cannot run %s: %s", PROGRAM_PID1, strerror(-r));
-                if (r == -ENOENT)
+                log_error("Cannot run %s: %s", PROGRAM_PID1, strerror(-pid));
+                if (pid == -ENOENT)
                         return -ECANCELED;
-                return r;
+                return pid;
         }
         *ret = (struct pid1_question){.pid = pid, .answer = fds[0]};
         return 0;

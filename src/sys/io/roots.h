@@ -10,6 +10,8 @@ struct roots {
 };
 
 #define ROOTS_NULL ((struct roots){-1, -1, -1, -1, -1, -1, -1})
+/* All of them, for a list of descriptors. */
+#define ROOTS_FDS(r) (r)->sys, (r)->proc, (r)->dev, (r)->run, (r)->etc, (r)->lib, (r)->var
 
 /* prefix: NULL for the machine itself. Returns 0, or -errno if it has no sysfs. */
 int roots_open(struct roots *ret, const char *prefix);

@@ -123,23 +123,18 @@ static bool loops_read_answers(struct loops *l, int in)
 
 static void loops_ask_all(struct loops *l)
 {
-        int fds[2];
-        pid_t child;
+        _cleanup_close_ int fd = -1;
+        pid_t child = child_fork(&l->roots->dev, 1, &fd);
+        bool all;
 
-        if (pipe2(fds, O_CLOEXEC) < 0)
+        if (child < 0)
                 return;
-        child = child_fork((const int[]){l->roots->dev, fds[1]}, 2);
         if (child == 0)
-                loops_child(l, fds[1]);
-        (void) close(fds[1]);
-        if (child > 0) {
-                bool all = loops_read_answers(l, fds[0]);
-
-                if (!all)
-                        (void) kill(child, SIGKILL);
-                (void) waitpid(child, NULL, all ? 0 : WNOHANG);
-        }
-        (void) close(fds[0]);
+                loops_child(l, fd);
+        all = loops_read_answers(l, fd);
+        if (!all)
+                (void) kill(child, SIGKILL);
+        (void) waitpid(child, NULL, all ? 0 : WNOHANG);
 }
 
 /* Returns any node of the disk, or NULL. */
