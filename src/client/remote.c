@@ -4,46 +4,10 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/clock.h"
+#include "sys/io/bus-wait.h"
 
 /* Longer than a person needs to type a password. The daemon itself answers at once. */
 #define CALL_INTERACTIVE_USEC (180 * USEC_PER_SEC)
-
-static int remote_left(uint64_t deadline, uint64_t *ret)
-{
-        uint64_t now = now_boottime();
-
-        if (now >= deadline)
-                return -ETIMEDOUT;
-        *ret = deadline - now;
-        return 0;
-}
-
-/* sd_bus_call() would wait for the greeting of the other side without our limit. */
-static int wait_ready(sd_bus *bus, uint64_t deadline)
-{
-        for (;;) {
-                uint64_t usec;
-                int r;
-
-                r = sd_bus_is_ready(bus);
-                if (r < 0)
-                        return r;
-                if (r > 0)
-                        return 0;
-                r = sd_bus_process(bus, NULL);
-                if (r < 0)
-                        return r;
-                if (r > 0)
-                        continue;
-                r = remote_left(deadline, &usec);
-                if (r < 0)
-                        return r;
-                r = sd_bus_wait(bus, usec);
-                if (r < 0 && r != -EINTR)
-                        return r;
-        }
-}
 
 static int start_peer(const char *socket, sd_bus **ret)
 {
@@ -67,7 +31,7 @@ static int start_peer(const char *socket, sd_bus **ret)
 }
 
 /* Connects to uasd: peer to peer on `socket`, or without one on the system bus. */
-static int open_bus(const char *socket, uint64_t deadline, sd_bus **ret)
+static int open_bus(const char *socket, struct awake deadline, sd_bus **ret)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
         int r;
@@ -78,19 +42,19 @@ static int open_bus(const char *socket, uint64_t deadline, sd_bus **ret)
                 r = sd_bus_open_system(&bus);
         if (r < 0)
                 return r;
-        r = wait_ready(bus, deadline);
+        r = bus_wait_ready(bus, deadline);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(bus);
         return 0;
 }
 
-static int remote_ask(sd_bus *bus, const char *interface, const char *method, uint64_t deadline,
+static int remote_ask(sd_bus *bus, const char *interface, const char *method, struct awake deadline,
                       sd_bus_message **ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        uint64_t usec;
+        usec_t left;
         int r;
 
         r = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, interface,
@@ -100,16 +64,16 @@ static int remote_ask(sd_bus *bus, const char *interface, const char *method, ui
         r = sd_bus_message_set_auto_start(m, false); /* reading disks starts no service */
         if (r < 0)
                 return r;
-        r = remote_left(deadline, &usec);
-        if (r < 0)
-                return r;
-        r = sd_bus_call(bus, m, usec, &error, ret);
+        left = awake_left(deadline);
+        if (left == 0) /* sd_bus_call() takes 0 for "25 s" */
+                return -ETIMEDOUT;
+        r = sd_bus_call(bus, m, left, &error, ret);
         /* The bus answers so if uasd ends before it has answered. To sd-bus that is -ETIMEDOUT. */
         return sd_bus_error_has_name(&error, SD_BUS_ERROR_NO_REPLY) ? -ENOTCONN : r;
 }
 
 /* -EBADR: uasd is too old for it. */
-static int remote_read_brief(sd_bus *bus, uint64_t deadline, struct views *ret)
+static int remote_read_brief(sd_bus *bus, struct awake deadline, struct views *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r = remote_ask(bus, UASD_BUS_MANAGER, "ListDisks", deadline, &reply);
@@ -119,7 +83,7 @@ static int remote_read_brief(sd_bus *bus, uint64_t deadline, struct views *ret)
         return remote_parse_brief(reply, ret);
 }
 
-static int remote_read_disks(sd_bus *bus, bool brief, uint64_t deadline, struct views *ret)
+static int remote_read_disks(sd_bus *bus, bool brief, struct awake deadline, struct views *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r;
@@ -144,11 +108,10 @@ static int remote_error(int r)
         return -ENOTCONN;
 }
 
-static int open_and_read(const char *socket, bool brief, uint64_t limit_usec, struct remote *ret,
+static int open_and_read(const char *socket, bool brief, struct awake deadline, struct remote *ret,
                          struct views *ret_disks)
 {
         _cleanup_(remote_close) struct remote remote = {.peer = socket};
-        uint64_t deadline = now_boottime() + limit_usec;
         int r = open_bus(socket, deadline, &remote.bus);
 
         if (r < 0 && !socket && remote_error(r) == -ENOTCONN)
@@ -167,18 +130,17 @@ int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_
 {
         const char *first = private_socket, *second = NULL;
         bool brief = use == REMOTE_LOOK_BRIEF;
-        uint64_t start = now_boottime(), used;
+        struct awake deadline = awake_in(limit_usec);
         int r;
 
         if (use == REMOTE_ORDER) {
                 first = NULL;
                 second = private_socket;
         }
-        r = open_and_read(first, brief, limit_usec, ret, ret_disks);
+        r = open_and_read(first, brief, deadline, ret, ret_disks);
         if ((r != -ENOTCONN && r != -ENETDOWN) || !private_socket)
                 return r;
-        used = now_boottime() - start;
-        r = open_and_read(second, brief, used < limit_usec ? limit_usec - used : 0, ret, ret_disks);
+        r = open_and_read(second, brief, deadline, ret, ret_disks);
         if (r == -ENETDOWN) /* without uasd there is no private socket */
                 return -ENOTCONN;
         return r;
@@ -191,7 +153,7 @@ void remote_close(struct remote *remote)
 
 int remote_read(struct remote *remote, struct views *ret)
 {
-        int r = remote_read_disks(remote->bus, false, now_boottime() + ORDER_USEC, ret);
+        int r = remote_read_disks(remote->bus, false, awake_in(ORDER_USEC), ret);
 
         if (r < 0)
                 return remote_error(r);
@@ -261,7 +223,7 @@ bool remote_version(struct remote *remote, char ret[static REMOTE_VERSION_MAX])
 
 bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSION_MAX])
 {
-        uint64_t deadline = now_boottime() + GLANCE_USEC;
+        struct awake deadline = awake_in(GLANCE_USEC);
         _cleanup_(remote_close) struct remote remote = {};
 
         if (open_bus(NULL, deadline, &remote.bus) >= 0 && remote_version(&remote, ret))

@@ -6,6 +6,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/bus-wait.h"
 #include "sys/io/clock.h"
 
 #define PROPERTIES "org.freedesktop.DBus.Properties"
@@ -68,45 +69,11 @@ int pid1_attach(sd_bus *pid1, sd_event *event)
         return sd_bus_attach_event(pid1, event, SD_EVENT_PRIORITY_NORMAL);
 }
 
-/* One round of sd-bus; waits until there is something to do. */
-static int pid1_process(sd_bus *bus, struct awake deadline)
-{
-        usec_t left = awake_left(deadline);
-        int r = sd_bus_process(bus, NULL);
-
-        if (r < 0)
-                return r;
-        if (r > 0)
-                return 0;
-        if (left == 0)
-                return -ETIMEDOUT;
-        r = sd_bus_wait(bus, left);
-        if (r < 0)
-                return r;
-        return 0;
-}
-
-/* Waits until the handshake is done. */
-static int pid1_wait_ready(sd_bus *bus, struct awake deadline)
-{
-        for (;;) {
-                int r = sd_bus_is_ready(bus);
-
-                if (r < 0)
-                        return r;
-                if (r > 0)
-                        return 0;
-                r = pid1_process(bus, deadline);
-                if (r < 0)
-                        return r;
-        }
-}
-
 int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const char *path,
               const char *interface, const char *member, const char *types, ...)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r = pid1_wait_ready(pid1, deadline);
+        int r = bus_wait_ready(pid1, deadline);
         usec_t left = awake_left(deadline);
         va_list ap;
 
@@ -202,7 +169,7 @@ static int pid1_start_and_wait(sd_bus *pid1, const char *unit, struct awake dead
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         struct awaited a = {0};
-        int r = pid1_wait_ready(pid1, deadline); /* on a bus, a call puts the match in force */
+        int r = bus_wait_ready(pid1, deadline); /* on a bus, a call puts the match in force */
 
         if (r < 0)
                 return r;
@@ -220,7 +187,7 @@ static int pid1_start_and_wait(sd_bus *pid1, const char *unit, struct awake dead
         /* A signal that came before the answer is still in the queue. The first round here delivers
          * it. */
         while (!a.done) {
-                r = pid1_process(pid1, deadline);
+                r = bus_process(pid1, deadline);
                 if (r < 0)
                         return r;
         }
