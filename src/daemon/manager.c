@@ -4,10 +4,12 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "daemon/actions.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/report.h"
 #include "daemon/feature/switches.h"
 #include "daemon/feature/trouble.h"
+#include "daemon/rescan.h"
 #include "daemon/work/child.h"
 #include "daemon/work/records.h"
 #include "daemon/work/strings.h"

@@ -78,14 +78,3 @@ int queue_answer(struct manager *m, sd_bus_message *call);
 struct entry *disk_find(struct manager *m, const char *interface);
 /* Returns true if another disk has the same identifier: only their ports distinguish them. */
 bool disk_has_twin(const struct entry *e);
-
-/* Steps the machine of a disk and performs its actions. Called only by the queue and rescan.c. */
-void entry_step(struct entry *e, const struct event *event);
-/* ACTION_LOOK: checks whether the disk is in use and posts EVENT_USERS. */
-void entry_look(struct entry *e);
-
-/* These may free entries: only manager.c calls them, for the queue. */
-void rescan_disk(struct manager *m, const char *interface);
-void rescan_all(struct manager *m);
-/* The same with EVENT_AGAIN: one step for what was read and for the wish. */
-void rescan_again(struct entry *e);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/rescan.h"
 
 #include <assert.h>
 
@@ -6,6 +7,7 @@
 #include "common/util.h"
 #include "core/learn.h"
 #include "core/machine.h"
+#include "daemon/actions.h"
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/lease.h"
