@@ -122,41 +122,34 @@ static int add_below(struct selection *s, const char *block)
         return 0;
 }
 
-struct mounted {
-        const char *path;
-        dev_t devno;
-        int result; /* 0 or -errno */
-};
-
-/* The last mount at a path hides the others. A btrfs has no device number of its own, so its source
- * decides. */
-static int mounted_take(const struct mount_line *line, void *data)
-{
-        struct mounted *m = data;
-        struct stat st;
-
-        if (!line->target || !streq(line->target, m->path))
-                return 0;
-        m->devno = line->devno;
-        m->result = 0;
-        if (major(line->devno) == 0 && line->source && stat(line->source, &st) >= 0 &&
-            S_ISBLK(st.st_mode))
-                m->devno = st.st_rdev;
-        else if (major(line->devno) == 0)
-                m->result = -EXDEV;
-        return 0;
-}
-
-/* The block device of a file system. */
+/*
+ * The block device of a file system. The last mount at a path hides the others. A btrfs has no
+ * device number of its own, so its source decides.
+ */
 static int device_of_mount(const char *path, dev_t *ret)
 {
-        struct mounted m = {.path = path, .result = -ENOTBLK};
-        int r = mount_lines(AT_FDCWD, "/proc/self/mountinfo", TABLE_MOUNTINFO, mounted_take, &m);
+        _cleanup_(mount_table_close) struct mount_table table;
+        int r = mount_table_open(&table, MOUNTS_OF_PROCESS, AT_FDCWD, "/proc/self/mountinfo"),
+            found = -ENOTBLK;
 
-        *ret = m.devno;
         if (r < 0)
                 return r;
-        return m.result;
+        while ((r = mount_table_next(&table)) > 0) {
+                struct stat st;
+
+                if (!streq(table.target, path))
+                        continue;
+                *ret = table.devno;
+                found = 0;
+                if (major(table.devno) == 0 && table.source && stat(table.source, &st) >= 0 &&
+                    S_ISBLK(st.st_mode))
+                        *ret = st.st_rdev;
+                else if (major(table.devno) == 0)
+                        found = -EXDEV;
+        }
+        if (r < 0)
+                return r;
+        return found;
 }
 
 static int device_of_path(const char *what, dev_t *ret)

@@ -126,11 +126,6 @@ static void detach_loop(struct freeing *f, const struct user *u, const char *ope
                 add_or_say(f, REMEDY_LOOP, operand, u->where);
 }
 
-struct swaps_below {
-        struct freeing *f;
-        const char *where;
-};
-
 static bool same_filesystem(const char *a, const char *b)
 {
         struct statx of_a, of_b;
@@ -141,26 +136,23 @@ static bool same_filesystem(const char *a, const char *b)
                of_a.stx_dev_major == of_b.stx_dev_major && of_a.stx_dev_minor == of_b.stx_dev_minor;
 }
 
-static int take_swap_file(const struct mount_line *line, void *data)
-{
-        const struct swaps_below *s = data;
-
-        /* A swap file of another disk may be mounted below. */
-        if (!line->source || !path_is_in(line->source, s->where) ||
-            !same_filesystem(line->source, s->where))
-                return 0;
-        if (path_is_roots(line->source))
-                add_or_say(s->f, REMEDY_SWAPOFF, line->source, line->source);
-        else
-                freeing_leave_out(s->f, REMEDY_NONE, line->source);
-        return 0;
-}
-
 /* A swap file keeps its file system busy, and umount would fail. */
 static void stop_swap_files(struct freeing *f, const char *where)
 {
-        (void) mount_lines(f->roots->proc, "swaps", TABLE_SWAPS, take_swap_file,
-                           &(struct swaps_below){f, where});
+        _cleanup_(mount_table_close) struct mount_table swaps;
+
+        if (mount_table_open(&swaps, MOUNTS_SWAPS, f->roots->proc, "swaps") < 0)
+                return;
+        while (mount_table_next(&swaps) > 0) {
+                /* A swap file of another disk may be mounted below. */
+                if (!swaps.source || !path_is_in(swaps.source, where) ||
+                    !same_filesystem(swaps.source, where))
+                        continue;
+                if (path_is_roots(swaps.source))
+                        add_or_say(f, REMEDY_SWAPOFF, swaps.source, swaps.source);
+                else
+                        freeing_leave_out(f, REMEDY_NONE, swaps.source);
+        }
 }
 
 /* ---- mounts ---- */
@@ -177,31 +169,36 @@ struct mount_names {
         bool roots;          /* only root can change the paths of its mounts */
 };
 
-static int find_mount(const struct mount_line *line, void *data)
+static void mount_names_find(const struct roots *roots, struct mount_names *m)
 {
-        struct mount_names *m = data;
+        _cleanup_(mount_table_close) struct mount_table t;
 
-        if (!streq(line->target, m->where))
-                return 0;
-        m->covered = m->covered || (m->found && line->devno != m->devno);
-        m->found = true;
-        m->devno = line->devno;
-        if (!line->source || !startswith(line->source, "/dev/") ||
-            !copy_string(m->source, sizeof(m->source), line->source))
-                m->source[0] = '\0';
-        return 0;
+        if (mount_table_open(&t, MOUNTS_OF_PROCESS, roots->proc, "1/mountinfo") < 0)
+                return;
+        while (mount_table_next(&t) > 0) {
+                if (!streq(t.target, m->where))
+                        continue;
+                m->covered = m->covered || (m->found && t.devno != m->devno);
+                m->found = true;
+                m->devno = t.devno;
+                if (!t.source || !startswith(t.source, "/dev/") ||
+                    !copy_string(m->source, sizeof(m->source), t.source))
+                        m->source[0] = '\0';
+        }
 }
 
-static int find_names(const struct mount_line *line, void *data)
+static void mount_names_count(const struct roots *roots, struct mount_names *m)
 {
-        struct mount_names *m = data;
+        _cleanup_(mount_table_close) struct mount_table t;
 
-        if (line->devno == m->devno) {
-                m->n++;
-                m->roots = m->roots && path_is_roots(line->target);
-        } else if (line->source && streq(line->source, m->source))
-                m->shown = false;
-        return 0;
+        if (mount_table_open(&t, MOUNTS_OF_PROCESS, roots->proc, "1/mountinfo") < 0)
+                return;
+        while (mount_table_next(&t) > 0)
+                if (t.devno == m->devno) {
+                        m->n++;
+                        m->roots = m->roots && path_is_roots(t.target);
+                } else if (t.source && streq(t.source, m->source))
+                        m->shown = false;
 }
 
 /* By its path; by its device if another user may change the path. */
@@ -211,9 +208,9 @@ static void freeing_unmount(struct freeing *f, const struct user *u)
         unsigned number[2] = {};
         bool below; /* another file system is mounted over it */
 
-        (void) mount_lines(f->roots->proc, "1/mountinfo", TABLE_MOUNTINFO, find_mount, &m);
+        mount_names_find(f->roots, &m);
         if (m.found)
-                (void) mount_lines(f->roots->proc, "1/mountinfo", TABLE_MOUNTINFO, find_names, &m);
+                mount_names_count(f->roots, &m);
         below = m.covered &&
                 (attr_read_devno(f->roots->sys, path_join("class/block/", u->device, "/dev"),
                                  number, number + 1) < 0 ||

@@ -86,11 +86,15 @@ static void look_at(struct mention_search *s, const char *file, const char *wher
                                            lasting_name(s->roots, b, instead, sizeof(instead))));
 }
 
-static int look_at_mount(const struct mount_line *line, void *data)
+static void look_at_fstab(struct mention_search *s)
 {
-        if (line->source)
-                look_at(data, "/etc/fstab", line->target, line->source);
-        return 0;
+        _cleanup_(mount_table_close) struct mount_table fstab;
+
+        if (mount_table_open(&fstab, MOUNTS_FSTAB, s->roots->etc, "fstab") < 0)
+                return;
+        while (mount_table_next(&fstab) > 0)
+                if (fstab.source)
+                        look_at(s, "/etc/fstab", fstab.target, fstab.source);
 }
 
 static void look_at_crypttab(struct mention_search *s)
@@ -117,7 +121,7 @@ json_object *mentions_read(const struct roots *roots, const char *interface)
         struct mention_search s = {
                 .roots = roots, .interface = interface, .disk = &d, .found = json_list()};
 
-        (void) mount_lines(roots->etc, "fstab", TABLE_FSTAB, look_at_mount, &s);
+        look_at_fstab(&s);
         look_at_crypttab(&s);
         return s.found;
 }

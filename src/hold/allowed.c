@@ -140,8 +140,11 @@ static int limit_lower(const char *value, const char *end, usec_t *min)
         return 0;
 }
 
-/* The second is crypttab's, and limits the wait for the device that has the key. */
-static const char *const tab_keys[] = {"x-systemd.device-timeout=", "keyfile-timeout="};
+/* Of fstab; the second is crypttab's, and limits the wait for the device that has the key. */
+static const char *const tab_keys[2] = {"x-systemd.device-timeout=", "keyfile-timeout="};
+static const char *const system_conf_keys[2] = {"DefaultDeviceTimeoutSec",
+                                                "DefaultTimeoutStartSec"};
+static const char *const device_keys[2] = {"JobRunningTimeoutSec", "JobTimeoutSec"};
 
 /* The options of fstab and crypttab are in the fourth field. A comment does not count. */
 static int limit_take_tab_line(const char *line, usec_t *min)
@@ -190,31 +193,14 @@ static int limit_take_key_line(const char *line, const char *const keys[static 2
         return 0;
 }
 
-static int limit_take_system_conf_line(const char *line, usec_t *min)
-{
-        return limit_take_key_line(
-                line, (const char *const[]){"DefaultDeviceTimeoutSec", "DefaultTimeoutStartSec"},
-                min);
-}
-
-static int limit_take_device_line(const char *line, usec_t *min)
-{
-        return limit_take_key_line(
-                line, (const char *const[]){"JobRunningTimeoutSec", "JobTimeoutSec"}, min);
-}
-
-struct option_file {
-        int dirfd;
-        int (*take_line)(const char *line, usec_t *min);
-        usec_t *min;
-};
-
-static int limit_read_file(const struct option_file *f, const char *path)
+/* keys: one of the lists above. The file may be missing. */
+static int limit_read_file(int dirfd, const char *path, const char *const keys[static 2],
+                           usec_t *min)
 {
         _cleanup_fclose_ FILE *file = NULL;
         _cleanup_free_ char *line = NULL;
         size_t room = 0;
-        int fd = openat(f->dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r;
+        int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r;
 
         if (fd < 0 || !(file = fdopen(fd, "re"))) {
                 (void) close_keep_errno(fd);
@@ -224,49 +210,29 @@ static int limit_read_file(const struct option_file *f, const char *path)
                 r = read_line(file, &line, &room);
                 if (r <= 0)
                         return r;
-                r = f->take_line(line, f->min);
+                r = keys == tab_keys ? limit_take_tab_line(line, min)
+                                     : limit_take_key_line(line, keys, min);
                 if (r < 0)
                         return r;
         }
 }
 
-static int limit_read_directory(const struct option_file *f)
+/* The directory may be missing. */
+static int limit_read_dropins(int dirfd, const char *path, const char *const keys[static 2],
+                              usec_t *min)
 {
         _cleanup_strv_ char **names = NULL;
-        int n = dir_list(f->dirfd, ".", "", &names);
+        int n = dir_list(dirfd, path, "", &names);
 
         if (n < 0)
-                return n;
+                return n == -ENOENT || n == -EBADF || n == -ENOTDIR ? 0 : n;
         for (int i = 0; i < n; i++) {
-                int r = limit_read_file(f, names[i]);
+                int r = limit_read_file(dirfd, path_join(path, "/", names[i]), keys, min);
 
                 if (r < 0)
                         return r;
         }
         return 0;
-}
-
-/* The directory may be missing. */
-static int limit_read_dropins(const struct option_file *f, const char *path)
-{
-        _cleanup_close_ int fd = openat(f->dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        int r;
-
-        if (fd < 0)
-                r = -errno;
-        else
-                r = limit_read_directory(&(struct option_file){fd, f->take_line, f->min});
-        return r == -ENOENT || r == -EBADF || r == -ENOTDIR ? 0 : r;
-}
-
-static int limit_read_system_conf(int dirfd, usec_t *min)
-{
-        const struct option_file f = {dirfd, limit_take_system_conf_line, min};
-        int r = limit_read_file(&f, "systemd/system.conf");
-
-        if (r < 0)
-                return r;
-        return limit_read_dropins(&f, "systemd/system.conf.d");
 }
 
 /*
@@ -275,7 +241,6 @@ static int limit_read_system_conf(int dirfd, usec_t *min)
  */
 static int limit_read_devices(int dirfd, usec_t *min)
 {
-        const struct option_file f = {dirfd, limit_take_device_line, min};
         _cleanup_strv_ char **names = NULL;
         int n = dir_list(dirfd, UNITS, "", &names), r = 0;
 
@@ -283,9 +248,11 @@ static int limit_read_devices(int dirfd, usec_t *min)
                 return n == -ENOENT || n == -EBADF ? 0 : n;
         for (int i = 0; i < n; i++) {
                 if (endswith(names[i], ".device"))
-                        r = limit_read_file(&f, path_join(UNITS "/", names[i]));
+                        r = limit_read_file(dirfd, path_join(UNITS "/", names[i]), device_keys,
+                                            min);
                 else if (streq(names[i], "device.d") || endswith(names[i], ".device.d"))
-                        r = limit_read_dropins(&f, path_join(UNITS "/", names[i]));
+                        r = limit_read_dropins(dirfd, path_join(UNITS "/", names[i]), device_keys,
+                                               min);
                 if (r < 0)
                         return r;
         }
@@ -326,22 +293,23 @@ static int limit_read_cmdline(const struct roots *roots, usec_t *min)
 int smallest_device_timeout(const struct roots *roots, usec_t *ret_usec)
 {
         usec_t min = DEFAULT_USEC;
-        struct option_file tab = {roots->etc, limit_take_tab_line, &min},
-                           credential = {roots->run, limit_take_tab_line, &min};
         const int trees[] = {roots->lib, roots->run, roots->etc};
         int r;
 
-        r = limit_read_file(&tab, "fstab");
+        r = limit_read_file(roots->etc, "fstab", tab_keys, &min);
         if (r < 0)
                 return r;
-        r = limit_read_file(&tab, "crypttab");
+        r = limit_read_file(roots->etc, "crypttab", tab_keys, &min);
         if (r < 0)
                 return r;
-        r = limit_read_file(&credential, "credentials/@system/fstab.extra");
+        r = limit_read_file(roots->run, "credentials/@system/fstab.extra", tab_keys, &min);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < ELEMENTSOF(trees); i++) {
-                r = limit_read_system_conf(trees[i], &min);
+                r = limit_read_file(trees[i], "systemd/system.conf", system_conf_keys, &min);
+                if (r < 0)
+                        return r;
+                r = limit_read_dropins(trees[i], "systemd/system.conf.d", system_conf_keys, &min);
                 if (r < 0)
                         return r;
                 r = limit_read_devices(trees[i], &min);

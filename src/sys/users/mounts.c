@@ -20,9 +20,6 @@
  */
 
 #define BLANK " \t\n"
-/* stdio reads a file of procfs in pieces of 1 KiB. If a table changes between two of them, a line
- * may be missed. */
-#define BUFFER 8192
 #define DELETED " (deleted)" /* d_path() appends it to the path of a file that has been removed */
 
 static bool is_octal(const char *s)
@@ -70,7 +67,7 @@ static char *mountinfo_take_field(char **rest)
 }
 
 /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
-static bool mount_parse_mountinfo(char *text, struct mount_line *ret)
+static bool mount_parse_mountinfo(char *text, struct mount_table *ret)
 {
         unsigned id, devno[2];
         char *fields[5];
@@ -92,7 +89,7 @@ static bool mount_parse_mountinfo(char *text, struct mount_line *ret)
         return true;
 }
 
-static bool mount_parse_swap(char *text, struct mount_line *ret)
+static bool mount_parse_swap(char *text, struct mount_table *ret)
 {
         char *save, *path = mount_unmangle(strtok_r(text, BLANK, &save));
         size_t n, end = strlen(DELETED);
@@ -106,7 +103,7 @@ static bool mount_parse_swap(char *text, struct mount_line *ret)
         return true;
 }
 
-static bool mount_parse_fstab(char *text, struct mount_line *ret)
+static bool mount_parse_fstab(char *text, struct mount_table *ret)
 {
         char *save, *source = strtok_r(text, BLANK, &save), *target = strtok_r(NULL, BLANK, &save);
 
@@ -117,46 +114,47 @@ static bool mount_parse_fstab(char *text, struct mount_line *ret)
         return true;
 }
 
-static bool mount_line_parse(enum mount_table table, char *text, struct mount_line *ret)
+int mount_table_open(struct mount_table *t, enum mount_format format, int dirfd, const char *path)
 {
-        switch (table) {
-        case TABLE_MOUNTINFO:
-                return mount_parse_mountinfo(text, ret);
-        case TABLE_SWAPS:
-                return mount_parse_swap(text, ret);
-        case TABLE_FSTAB:
-                return mount_parse_fstab(text, ret);
-        }
-        return false;
-}
+        int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
 
-int mount_lines(int dirfd, const char *path, enum mount_table table,
-                int (*fn)(const struct mount_line *line, void *data), void *data)
-{
-        char buffer[BUFFER];
-        _cleanup_fclose_ FILE *f = NULL;
-        _cleanup_free_ char *text = NULL;
-        size_t room = 0;
-        int fd;
-
-        fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0 || !(f = fdopen(fd, "re"))) {
+        t->format = format;
+        t->text = NULL;
+        t->room = 0;
+        t->file = fd < 0 ? NULL : fdopen(fd, "re");
+        if (!t->file) {
                 (void) close_keep_errno(fd);
                 return -errno;
         }
-        (void) setvbuf(f, buffer, _IOFBF, sizeof(buffer));
-        for (;;) {
-                struct mount_line line = {};
-                int r = read_line(f, &text, &room);
+        (void) setvbuf(t->file, t->buffer, _IOFBF, sizeof(t->buffer));
+        return 0;
+}
 
+int mount_table_next(struct mount_table *t)
+{
+        static bool (*const parse[])(char *text, struct mount_table *ret) = {
+                [MOUNTS_OF_PROCESS] = mount_parse_mountinfo,
+                [MOUNTS_SWAPS] = mount_parse_swap,
+                [MOUNTS_FSTAB] = mount_parse_fstab,
+        };
+        int r;
+
+        do {
+                r = read_line(t->file, &t->text, &t->room);
                 if (r <= 0)
                         return r;
-                if (!mount_line_parse(table, text, &line))
-                        continue;
-                r = fn(&line, data);
-                if (r < 0)
-                        return r;
-        }
+                t->source = t->target = NULL;
+                t->devno = 0;
+                t->id = 0;
+        } while (!parse[t->format](t->text, t));
+        return 1;
+}
+
+void mount_table_close(struct mount_table *t)
+{
+        if (t->file)
+                (void) fclose(t->file);
+        free(t->text);
 }
 
 /* Lists all btrfs. There may be none. */
@@ -204,7 +202,7 @@ static int btrfs_has(const struct user_search *s, const char *uuid, const char *
  * btrfs has its own device number, and its source names only one of its members. sysfs lists the
  * members. Returns 0 and the device of the disk that is mounted, or NULL, or -errno.
  */
-static int mount_device(const struct user_search *s, const struct mount_line *line,
+static int mount_device(const struct user_search *s, const struct mount_table *line,
                         const char **ret)
 {
         _cleanup_strv_ char **uuids = NULL;
@@ -244,14 +242,8 @@ static bool mount_is_listed(const struct user_search *s, const char *device, con
         return false;
 }
 
-struct mounts {
-        struct user_search *list;
-        size_t n;
-        const char *namespace, *pid;
-};
-
-static int search_add_mount(const struct mounts *m, struct user_search *s,
-                            const struct mount_line *line)
+static int search_add_mount(struct user_search *s, const struct mount_table *line,
+                            const char *namespace, const char *pid)
 {
         const char *device;
         struct user *u;
@@ -259,38 +251,35 @@ static int search_add_mount(const struct mounts *m, struct user_search *s,
 
         if (r < 0 || !device)
                 return r;
-        if (m->namespace && (search_enough(s, device) || mount_is_listed(s, device, line->target)))
+        if (namespace && (search_enough(s, device) || mount_is_listed(s, device, line->target)))
                 return 0;
         r = search_add_named(s, USER_MOUNT, device, line->target);
-        if (r < 0 || !m->namespace)
+        if (r < 0 || !namespace)
                 return r;
         u = &s->list[s->n - 1];
-        u->namespace = strdup(m->namespace);
+        u->namespace = strdup(namespace);
         u->mount_id = line->id;
-        user_take_process(s->roots, u, (pid_t) atol(m->pid));
+        user_take_process(s->roots, u, (pid_t) atol(pid));
         if (!u->namespace)
                 return -ENOMEM;
-        return 0;
-}
-
-static int mounts_take_line(const struct mount_line *line, void *data)
-{
-        const struct mounts *m = data;
-
-        for (size_t i = 0; i < m->n; i++) {
-                int r = search_add_mount(m, m->list + i, line);
-
-                if (r < 0)
-                        return r;
-        }
         return 0;
 }
 
 int search_mounts(struct user_search *list, size_t n, const char *path, const char *namespace,
                   const char *pid)
 {
-        return mount_lines(list->roots->proc, path, TABLE_MOUNTINFO, mounts_take_line,
-                           &(struct mounts){list, n, namespace, pid});
+        _cleanup_(mount_table_close) struct mount_table table;
+        int r = mount_table_open(&table, MOUNTS_OF_PROCESS, list->roots->proc, path);
+
+        if (r < 0)
+                return r;
+        while ((r = mount_table_next(&table)) > 0)
+                for (size_t i = 0; i < n; i++) {
+                        r = search_add_mount(list + i, &table, namespace, pid);
+                        if (r < 0)
+                                return r;
+                }
+        return r;
 }
 
 const char *search_path(const struct user_search *s, const char *path)
@@ -311,32 +300,30 @@ const char *search_path(const struct user_search *s, const char *path)
         return device;
 }
 
-static int swaps_take_line(const struct mount_line *line, void *data)
+static int search_add_swap(struct user_search *s, const char *source)
 {
-        const struct mounts *m = data;
+        const char *device = search_path(s, source);
 
-        if (!line->source)
+        if (!device)
                 return 0;
-        for (size_t i = 0; i < m->n; i++) {
-                const char *device = search_path(m->list + i, line->source);
-                int r;
-
-                if (!device)
-                        continue;
-                r = search_add_named(m->list + i, USER_SWAP, device, line->source);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        return search_add_named(s, USER_SWAP, device, source);
 }
 
 int search_swaps(struct user_search *list, size_t n)
 {
-        int r = mount_lines(list->roots->proc, "swaps", TABLE_SWAPS, swaps_take_line,
-                            &(struct mounts){.list = list, .n = n});
+        _cleanup_(mount_table_close) struct mount_table table;
+        int r = mount_table_open(&table, MOUNTS_SWAPS, list->roots->proc, "swaps");
 
         if (r == -ENOENT)
                 return 0;
+        if (r < 0)
+                return r;
+        while ((r = mount_table_next(&table)) > 0)
+                for (size_t i = 0; table.source && i < n; i++) {
+                        r = search_add_swap(list + i, table.source);
+                        if (r < 0)
+                                return r;
+                }
         return r;
 }
 

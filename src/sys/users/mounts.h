@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdio.h>
 #include <sys/types.h>
 
-/* A line of a mount table or swap table. */
-struct mount_line {
+enum mount_format {
+        MOUNTS_OF_PROCESS, /* /proc/PID/mountinfo */
+        MOUNTS_SWAPS,      /* /proc/swaps */
+        MOUNTS_FSTAB,
+};
+
+/* A mount table or swap table that is being read, and its present line. */
+struct mount_table {
+        enum mount_format format;
+        FILE *file;
+        char *text;
+        size_t room;
+        /* stdio would read a file of procfs in pieces of 1 KiB. If a table changes between two of
+         * them, a line may be missed. */
+        char buffer[8192];
+
         const char
                 *source; /* a path; NULL: a tag such as UUID=, a name such as "proc", or nothing */
         const char *target; /* NULL in a swap table */
@@ -12,13 +27,8 @@ struct mount_line {
         int id;             /* of mountinfo; else 0 */
 };
 
-enum mount_table {
-        TABLE_MOUNTINFO, /* /proc/PID/mountinfo */
-        TABLE_SWAPS,     /* /proc/swaps */
-        TABLE_FSTAB,
-};
-
-/* Calls fn for every valid line, until it returns less than 0. Returns 0, the result of fn, or
- * -errno. */
-int mount_lines(int dirfd, const char *path, enum mount_table table,
-                int (*fn)(const struct mount_line *line, void *data), void *data);
+/* Returns 0 or -errno. The table is to be closed in any case. */
+int mount_table_open(struct mount_table *t, enum mount_format format, int dirfd, const char *path);
+/* Reads the next valid line. Returns 1, 0 at the end, or -errno. */
+int mount_table_next(struct mount_table *t);
+void mount_table_close(struct mount_table *t);
