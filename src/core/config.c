@@ -126,54 +126,41 @@ static int set_disk(struct config *c, const char *disk, const char *key, const c
         return set_rule(c, vid, pid, serial, (enum policy) policy);
 }
 
-static int set_policy(struct config *c, const char *value)
-{
-        int v = policy_from_string(value);
-
-        if (v < 0)
-                return v;
-        c->policy = (enum policy) v;
-        return 0;
-}
-
-static int set_unknown(struct config *c, const char *value)
-{
-        int v = driver_from_string(value);
-
-        if (v != DRIVER_UAS && v != DRIVER_USB_STORAGE)
-                return -EINVAL;
-        c->unknown_target = (enum driver) v;
-        return 0;
-}
-
-static int set_boot_entry(struct config *c, const char *value)
-{
-        if (!streq(value, "auto") && !streq(value, "ask"))
-                return -EINVAL;
-        c->boot_entry_auto = streq(value, "auto");
-        return 0;
-}
-
 int config_set(struct config *c, const char *section, const char *key, const char *value)
 {
         const char *disk = startswith(section, DISK_PREFIX);
+        int v;
 
         if (disk)
                 return set_disk(c, disk, key, value);
         if (!streq(section, "uasd"))
                 return -ENOENT;
-        if (streq(key, "Policy"))
-                return set_policy(c, value);
+        if (streq(key, "Policy")) {
+                v = policy_from_string(value);
+                if (v < 0)
+                        return v;
+                c->policy = (enum policy) v;
+                return 0;
+        }
+        if (streq(key, "Unknown")) {
+                v = driver_from_string(value);
+                if (v != DRIVER_UAS && v != DRIVER_USB_STORAGE)
+                        return -EINVAL;
+                c->unknown_target = (enum driver) v;
+                return 0;
+        }
+        if (streq(key, "BootEntry")) {
+                if (!streq(value, "auto") && !streq(value, "ask"))
+                        return -EINVAL;
+                c->boot_entry_auto = streq(value, "auto");
+                return 0;
+        }
         if (streq(key, "QuietSec"))
                 return parse_seconds(value, &c->quiet_usec);
         if (streq(key, "HoldSec"))
                 return parse_seconds(value, &c->hold_usec);
         if (streq(key, "TrialSec"))
                 return parse_seconds(value, &c->trial_usec);
-        if (streq(key, "BootEntry"))
-                return set_boot_entry(c, value);
-        if (streq(key, "Unknown"))
-                return set_unknown(c, value);
         return -ENOENT;
 }
 

@@ -40,17 +40,6 @@ static const char *entry_flags(const char *entry, uint16_t *ret_vid, uint16_t *r
         return entry + 1;
 }
 
-static bool entry_matches(const char *p, uint16_t vid, uint16_t pid, const char **ret_flags)
-{
-        uint16_t v, q;
-        const char *flags = entry_flags(p, &v, &q);
-
-        if (!flags || v != vid || q != pid)
-                return false;
-        *ret_flags = flags;
-        return true;
-}
-
 bool quirk_entry_ids(const char *entry, uint16_t *ret_vid, uint16_t *ret_pid)
 {
         return entry_flags(entry, ret_vid, ret_pid) != NULL;
@@ -61,11 +50,15 @@ static const char *quirks_find_entry(const char *string, uint16_t vid, uint16_t 
                                      const char **ret_flags)
 {
         for (const char *p = string; *p;) {
-                if (entry_matches(p, vid, pid, ret_flags))
+                uint16_t v, q;
+                const char *flags = entry_flags(p, &v, &q);
+
+                if (flags && v == vid && q == pid) {
+                        *ret_flags = flags;
                         return p;
+                }
                 p += strcspn(p, ",");
-                if (*p)
-                        p++;
+                p += *p == ',';
         }
         return NULL;
 }

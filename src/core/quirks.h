@@ -67,9 +67,13 @@ int quirks_find(const char *string, uint16_t vid, uint16_t pid,
  * it. NULL: none. */
 const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *ret_n);
 
-/* Returns what the kernel does for a disk with this flag, a clause. NULL: the kernel ignores such a
- * letter. */
-const char *quirk_letter_means(char letter);
+struct quirk_letter {
+        const char *flag;  /* of drivers/usb/storage/usb.c, without US_FL_ */
+        const char *means; /* a clause: what the kernel does for a disk with it */
+};
+
+/* NULL: the kernel ignores such a letter. */
+const struct quirk_letter *quirk_letter_find(char letter);
 
 /* Copies the text of that entry. Returns 1, or 0 with an empty ret if there is none, or it is too
  * long to be ours. */

@@ -87,32 +87,6 @@ static void print_entry(const struct view *v, const struct db_entry *known,
 
 /* ---- the kernel's list ---- */
 
-/* The flags of drivers/usb/storage/usb.c for the letters of the quirks parameter. */
-static const char *const flag_names['z' - 'a' + 1] = {
-        ['a' - 'a'] = "SANE_SENSE",
-        ['b' - 'a'] = "BAD_SENSE",
-        ['c' - 'a'] = "FIX_CAPACITY",
-        ['d' - 'a'] = "NO_READ_DISC_INFO",
-        ['e' - 'a'] = "NO_READ_CAPACITY_16",
-        ['f' - 'a'] = "NO_REPORT_OPCODES",
-        ['g' - 'a'] = "MAX_SECTORS_240",
-        ['h' - 'a'] = "CAPACITY_HEURISTICS",
-        ['i' - 'a'] = "IGNORE_DEVICE",
-        ['j' - 'a'] = "NO_REPORT_LUNS",
-        ['k' - 'a'] = "NO_SAME",
-        ['l' - 'a'] = "NOT_LOCKABLE",
-        ['m' - 'a'] = "MAX_SECTORS_64",
-        ['n' - 'a'] = "INITIAL_READ10",
-        ['o' - 'a'] = "CAPACITY_OK",
-        ['p' - 'a'] = "WRITE_CACHE",
-        ['r' - 'a'] = "IGNORE_RESIDUE",
-        ['s' - 'a'] = "SINGLE_LUN",
-        ['t' - 'a'] = "NO_ATA_1X",
-        ['u' - 'a'] = "IGNORE_UAS",
-        ['w' - 'a'] = "NO_WP_DETECT",
-        ['y' - 'a'] = "ALWAYS_SYNC",
-};
-
 /* Prints a C string, and the end of its line in the list. */
 static void print_quoted(const char *s)
 {
@@ -170,11 +144,14 @@ static void print_unusual(const struct facts *f, bool bad)
         print_quoted(f->manufacturer);
         print_quoted(f->product);
         printf("USB_SC_DEVICE, USB_PR_DEVICE, NULL,\n\t\t");
-        for (const char *p = letters; *p; p++)
-                if (*p >= 'a' && *p <= 'z' && flag_names[*p - 'a']) {
-                        printf("%sUS_FL_%s", before, flag_names[*p - 'a']);
-                        before = " | ";
-                }
+        for (const char *p = letters; *p; p++) {
+                const struct quirk_letter *letter = quirk_letter_find(*p);
+
+                if (!letter)
+                        continue;
+                printf("%sUS_FL_%s", before, letter->flag);
+                before = " | ";
+        }
         printf("),\n");
 }
 

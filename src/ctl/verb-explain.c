@@ -107,12 +107,12 @@ static void print_letters(const struct quirk_word *w)
                 return;
         for (const char *p = letters + 1; *p; p++) {
                 char letter = (char) tolower((unsigned char) *p);
+                const struct quirk_letter *known = quirk_letter_find(letter);
 
                 if (letter == 'u')
                         continue;
-                (void) snprintf(
-                        text, sizeof(text), "%s: %s", HARMLESS(((char[]){letter, '\0'})),
-                        _(quirk_letter_means(letter) ?: N_("the kernel ignores this letter")));
+                (void) snprintf(text, sizeof(text), "%s: %s", HARMLESS(((char[]){letter, '\0'})),
+                                _(known ? known->means : N_("the kernel ignores this letter")));
                 output_sentence("", text);
         }
 }

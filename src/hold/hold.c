@@ -19,26 +19,18 @@
 #include "sys/usb/usbdisk.h"
 #include "sys/users/users.h"
 
-/* Returns true if `fn` is true for a disk or partition. */
-static bool hold_any_block(const struct usb_disk *d,
-                           bool (*fn)(const struct roots *roots, const struct block *b),
-                           const struct roots *roots)
+/* Returns true if udev has announced a disk or partition in this way, or in any way
+ * (KNOWN_AS_NOTHING). */
+static bool hold_any_known(const struct roots *roots, const struct usb_disk *d, enum known_as way)
 {
         for (size_t i = 0; i < d->n_luns; i++)
-                FOREACH_NODE (b, d->luns + i)
-                        if (fn(roots, b))
+                FOREACH_NODE (b, d->luns + i) {
+                        enum known_as now = block_known_as(roots, b);
+
+                        if (now != KNOWN_AS_NOTHING && (!way || now == way))
                                 return true;
+                }
         return false;
-}
-
-static bool block_is_known(const struct roots *roots, const struct block *b)
-{
-        return block_known_as(roots, b) != KNOWN_AS_NOTHING;
-}
-
-static bool block_is_held(const struct roots *roots, const struct block *b)
-{
-        return block_known_as(roots, b) == KNOWN_AS_HELD;
 }
 
 bool hold_untouched(const struct roots *roots, const struct usb_disk *d)
@@ -52,7 +44,7 @@ bool hold_untouched(const struct roots *roots, const struct usb_disk *d)
         if (r < 0 ||
             (r > 0 && attachment_id_same(before.attachment, facts_attachment_id(&d->facts))))
                 return false; /* it was held before */
-        return !hold_any_block(d, block_is_known, roots) &&
+        return !hold_any_known(roots, d, KNOWN_AS_NOTHING) &&
                users_any(roots, d->luns, d->n_luns) == 0;
 }
 
@@ -169,7 +161,7 @@ int hold_end(const struct roots *roots, const char *interface, bool *ret_expired
                 expired = m.deadline <= now_boottime();
         /* The mark may be lost, or a process may have removed it and died before the trigger. That
          * must not keep the disk. */
-        else if (!hold_any_block(&d, block_is_held, roots))
+        else if (!hold_any_known(roots, &d, KNOWN_AS_HELD))
                 return 0;
 
         r = hold_release(roots, &d.facts);

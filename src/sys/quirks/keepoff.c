@@ -15,6 +15,11 @@ struct disk_reading {
         struct kept_disks disks;
 };
 
+static void disk_reading_done(struct disk_reading *d)
+{
+        kept_disks_done(&d->disks);
+}
+
 /*
  * A policy has the key "VID:PID:SERIAL". A record has "VID:PID:SERIAL@0000:00:14.0/ss/1.4", and so
  * has the policy of one of two disks that only their ports distinguish. Different keys of a disk
@@ -95,39 +100,30 @@ int kept_disks_read_plugged(const struct roots *roots, struct kept_disks *k)
         return 0;
 }
 
-static int kept_disks_take_all(const struct roots *roots, const char *kernel,
-                               struct disk_reading *d)
+int kept_disks_read(const struct roots *roots, const struct config *c, const char *kernel,
+                    struct kept_disks *ret)
 {
+        _cleanup_(disk_reading_done) struct disk_reading d = {.config = c};
         int r;
 
-        for (size_t i = 0; i < d->config->n_rules; i++) {
-                const struct disk_rule *rule = d->config->rules + i;
-                struct kept_disk *disk = kept_disk(&d->disks, rule->vid, rule->pid, rule->serial);
+        for (size_t i = 0; i < c->n_rules; i++) {
+                const struct disk_rule *rule = c->rules + i;
+                struct kept_disk *disk = kept_disk(&d.disks, rule->vid, rule->pid, rule->serial);
 
                 if (!disk)
                         return -ENOMEM;
                 disk->policy = rule->policy;
         }
-        r = policy_each(roots, kept_disk_take_policy, d);
+        r = policy_each(roots, kept_disk_take_policy, &d);
         if (r < 0)
                 return r;
-        history_here(roots, &d->here);
+        history_here(roots, &d.here);
         if (kernel)
-                (void) copy_string(d->here.kernel, sizeof(d->here.kernel), kernel);
-        return history_each(roots, kept_disk_take_record, d);
-}
-
-int kept_disks_read(const struct roots *roots, const struct config *c, const char *kernel,
-                    struct kept_disks *ret)
-{
-        struct disk_reading d = {.config = c};
-        int r = kept_disks_take_all(roots, kernel, &d);
-
-        if (r < 0) {
-                kept_disks_done(&d.disks);
+                (void) copy_string(d.here.kernel, sizeof(d.here.kernel), kernel);
+        r = history_each(roots, kept_disk_take_record, &d);
+        if (r < 0)
                 return r;
-        }
-        *ret = d.disks;
+        *ret = TAKE_STRUCT(d.disks);
         return 0;
 }
 

@@ -121,30 +121,22 @@ static int conf_load_file(int dirfd, const char *path, void *data)
         return l->error;
 }
 
-static int conf_load_all(const struct roots *roots, struct load *l)
-{
-        int r = conf_load_file(roots->lib, CONF_FILE, l);
-
-        if (r < 0)
-                return r;
-        r = conf_load_file(roots->etc, CONF_FILE, l);
-        if (r < 0)
-                return r;
-        return dropins_each(roots, CONF_DIR, conf_load_file, l);
-}
-
 int conf_load(const struct roots *roots, struct config *ret, conf_complain_fn fn, void *data)
 {
-        struct config c;
+        _cleanup_(config_done) struct config c;
         struct load l = {.lib = roots->lib, .config = &c, .complain = fn, .data = data};
         int r;
 
         config_init(&c);
-        r = conf_load_all(roots, &l);
-        if (r == -ENOMEM) {
-                config_done(&c);
+        r = conf_load_file(roots->lib, CONF_FILE, &l);
+        if (r < 0)
                 return r;
-        }
-        *ret = c;
+        r = conf_load_file(roots->etc, CONF_FILE, &l);
+        if (r < 0)
+                return r;
+        r = dropins_each(roots, CONF_DIR, conf_load_file, &l);
+        if (r < 0)
+                return r;
+        *ret = TAKE_STRUCT(c);
         return 0;
 }

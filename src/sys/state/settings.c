@@ -209,12 +209,6 @@ struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum p
         return NULL;
 }
 
-struct listing {
-        const struct facts *const *plugged;
-        size_t n_plugged;
-        struct policy_rows rows;
-};
-
 /* id: "VID:PID", "VID:PID:SERIAL", "VID:PID:SERIAL@PORT", or "*" for every disk. */
 static bool policy_id_is_of(const struct facts *f, const char *id)
 {
@@ -222,6 +216,17 @@ static bool policy_id_is_of(const struct facts *f, const char *id)
 
         (void) snprintf(bridge, sizeof(bridge), "%04x:%04x", f->vid, f->pid);
         return streq(id, "*") || streq(id, bridge) || history_id_is_of(id, f);
+}
+
+struct listing {
+        const struct facts *const *plugged;
+        size_t n_plugged;
+        struct policy_rows rows;
+};
+
+static void listing_done(struct listing *l)
+{
+        policy_rows_done(&l->rows);
 }
 
 static int policy_list_add(struct listing *l, const char *id, enum policy policy, bool forced,
@@ -246,71 +251,47 @@ static int policy_list_add_kept(const char *key, enum policy policy, bool forced
         return policy_list_add(data, key, policy, forced, POLICY_BY_USER);
 }
 
-static int policy_list_add_configured(struct listing *l, const struct config *c)
+static int policy_list_add_rule(struct listing *l, const struct disk_rule *rule)
 {
-        int r;
+        struct facts f = {.vid = rule->vid, .pid = rule->pid};
+        char id[USB_ID_MAX];
 
-        if (c->policy != POLICY_AUTO) {
-                r = policy_list_add(l, "*", c->policy, false, POLICY_BY_CONFIG);
-                if (r < 0)
-                        return r;
-        }
-        for (size_t i = 0; i < c->n_rules; i++) {
-                const struct disk_rule *rule = c->rules + i;
-                struct facts f = {.vid = rule->vid, .pid = rule->pid};
-                char id[USB_ID_MAX];
-
-                (void) copy_string(f.serial, sizeof(f.serial), rule->serial);
-                (void) history_usb_id(&f, id, sizeof(id));
-                if (!*rule->serial)
-                        id[strlen(id) - 1] = '\0';
-                r = policy_list_add(l, id, rule->policy, false, POLICY_BY_CONFIG);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-/* Only for disks that are plugged in: the others have no udev properties. */
-static int policy_list_add_udev(struct listing *l)
-{
-        for (size_t i = 0; i < l->n_plugged; i++) {
-                const struct facts *f = l->plugged[i];
-                char id[USB_ID_MAX];
-                int r;
-
-                if (f->policy_source != POLICY_BY_UDEV)
-                        continue;
-                r = policy_list_add(l, history_usb_id(f, id, sizeof(id)), f->policy, false,
-                                    POLICY_BY_UDEV);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int policy_list_fill(const struct roots *roots, const struct config *c, struct listing *l)
-{
-        int r = policy_each(roots, policy_list_add_kept, l);
-
-        if (r < 0)
-                return r;
-        r = policy_list_add_udev(l);
-        if (r < 0)
-                return r;
-        return policy_list_add_configured(l, c);
+        (void) copy_string(f.serial, sizeof(f.serial), rule->serial);
+        (void) history_usb_id(&f, id, sizeof(id));
+        if (!*rule->serial)
+                id[strlen(id) - 1] = '\0';
+        return policy_list_add(l, id, rule->policy, false, POLICY_BY_CONFIG);
 }
 
 int policy_list(const struct roots *roots, const struct config *c,
                 const struct facts *const *plugged, size_t n_plugged, struct policy_rows *ret)
 {
-        struct listing l = {plugged, n_plugged, {0}};
-        int r = policy_list_fill(roots, c, &l);
+        _cleanup_(listing_done) struct listing l = {plugged, n_plugged, {0}};
+        int r = policy_each(roots, policy_list_add_kept, &l);
 
-        if (r < 0) {
-                policy_rows_done(&l.rows);
+        if (r < 0)
                 return r;
+        /* Only disks that are plugged in have udev properties. */
+        for (size_t i = 0; i < n_plugged; i++) {
+                char id[USB_ID_MAX];
+
+                if (plugged[i]->policy_source != POLICY_BY_UDEV)
+                        continue;
+                r = policy_list_add(&l, history_usb_id(plugged[i], id, sizeof(id)),
+                                    plugged[i]->policy, false, POLICY_BY_UDEV);
+                if (r < 0)
+                        return r;
         }
-        *ret = l.rows;
+        if (c->policy != POLICY_AUTO) {
+                r = policy_list_add(&l, "*", c->policy, false, POLICY_BY_CONFIG);
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < c->n_rules; i++) {
+                r = policy_list_add_rule(&l, c->rules + i);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_STRUCT(l.rows);
         return 0;
 }

@@ -66,18 +66,20 @@ static int usb_open(const struct roots *roots, const char *name)
         return fd;
 }
 
-/* Reads a mandatory number that is at most `max`. */
-static int usb_need_uint(int dirfd, const char *attribute, unsigned base, uint64_t max,
-                         uint64_t *ret)
+/* Reads mandatory numbers, in hexadecimal and at most `max`. */
+static int usb_need_numbers(int dirfd, const char *const *attributes, size_t n, uint64_t max,
+                            uint64_t *ret)
 {
-        int r = attr_read_uint(dirfd, attribute, base, ret);
+        for (size_t i = 0; i < n; i++) {
+                int r = attr_read_uint(dirfd, attributes[i], 16, ret + i);
 
-        if (r == -ENOENT)
-                return -ENODEV;
-        if (r < 0)
-                return r;
-        if (*ret > max)
-                return -ERANGE;
+                if (r == -ENOENT)
+                        return -ENODEV;
+                if (r < 0)
+                        return r;
+                if (ret[i] > max)
+                        return -ERANGE;
+        }
         return 0;
 }
 
@@ -113,11 +115,8 @@ static void usb_read_max_speed(int usb, struct facts *f)
         char bos[4096]; /* real ones have less than a hundred bytes */
         ssize_t n = attr_read_binary(usb, "bos_descriptors", bos, sizeof(bos));
 
-        if (n > 0)
-                f->max_speed_mbps =
-                        device_max_speed(bos, (size_t) n, f->usb_version, f->speed_mbps);
-        else
-                f->max_speed_mbps = device_max_speed(NULL, 0, f->usb_version, f->speed_mbps);
+        f->max_speed_mbps =
+                device_max_speed(bos, n > 0 ? (size_t) n : 0, f->usb_version, f->speed_mbps);
 }
 
 bool usb_controller(const struct roots *roots, const char *root_hub, char *ret, size_t size)
@@ -218,21 +217,15 @@ int usb_attachment_read(int at, const char *path, struct attachment_id *ret)
 
 static int usb_read_ids(int usb, struct facts *f)
 {
-        uint64_t vid, pid, bcd;
-        int r;
+        static const char *const attributes[] = {"idVendor", "idProduct", "bcdDevice"};
+        uint64_t ids[ELEMENTSOF(attributes)];
+        int r = usb_need_numbers(usb, attributes, ELEMENTSOF(attributes), UINT16_MAX, ids);
 
-        r = usb_need_uint(usb, "idVendor", 16, UINT16_MAX, &vid);
         if (r < 0)
                 return r;
-        r = usb_need_uint(usb, "idProduct", 16, UINT16_MAX, &pid);
-        if (r < 0)
-                return r;
-        r = usb_need_uint(usb, "bcdDevice", 16, UINT16_MAX, &bcd);
-        if (r < 0)
-                return r;
-        f->vid = (uint16_t) vid;
-        f->pid = (uint16_t) pid;
-        f->bcd = (uint16_t) bcd;
+        f->vid = (uint16_t) ids[0];
+        f->pid = (uint16_t) ids[1];
+        f->bcd = (uint16_t) ids[2];
         return 0;
 }
 
@@ -299,23 +292,15 @@ enum driver usb_disk_driver(const struct roots *roots, const char *interface)
 /* Returns 1 if the interface is a disk for uasd, 0, or -errno. */
 static int usb_interface_read(int intf, uint8_t *ret_number)
 {
-        uint64_t class, subclass, protocol, number;
-        int r;
+        static const char *const attributes[] = {"bInterfaceClass", "bInterfaceSubClass",
+                                                 "bInterfaceProtocol", "bInterfaceNumber"};
+        uint64_t v[ELEMENTSOF(attributes)];
+        int r = usb_need_numbers(intf, attributes, ELEMENTSOF(attributes), 0xff, v);
 
-        r = usb_need_uint(intf, "bInterfaceClass", 16, 0xff, &class);
         if (r < 0)
                 return r;
-        r = usb_need_uint(intf, "bInterfaceSubClass", 16, 0xff, &subclass);
-        if (r < 0)
-                return r;
-        r = usb_need_uint(intf, "bInterfaceProtocol", 16, 0xff, &protocol);
-        if (r < 0)
-                return r;
-        r = usb_need_uint(intf, "bInterfaceNumber", 16, 0xff, &number);
-        if (r < 0)
-                return r;
-        *ret_number = (uint8_t) number;
-        return class == 0x08 && subclass == 0x06 && (protocol == 0x50 || protocol == 0x62);
+        *ret_number = (uint8_t) v[3];
+        return v[0] == 0x08 && v[1] == 0x06 && (v[2] == 0x50 || v[2] == 0x62);
 }
 
 int usb_disk_read(const struct roots *roots, const char *interface, bool strings,

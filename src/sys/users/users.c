@@ -139,7 +139,8 @@ static int users_search_tables(struct user_search *list, size_t n, bool deep)
         return search_loops(list, n, deep);
 }
 
-bool users_is_array(const char *holder)
+/* If a member leaves a running md array, neither of the two has a uevent. */
+static bool users_is_array(const char *holder)
 {
         return startswith(holder, "md");
 }
@@ -181,26 +182,16 @@ static int users_read_tables(const struct roots *roots, struct users_of *of, siz
         return r;
 }
 
-static int users_read_all(const struct roots *roots, struct users_of *of, size_t n, bool deep)
+int users_find_each(const struct roots *roots, struct users_of *of, size_t n, bool deep)
 {
         int r = users_read_tables(roots, of, n, deep);
 
-        if (r < 0)
-                return r;
-        if (!deep || n == 0)
-                return 0;
-        return users_walk_processes(roots, of, n);
-}
-
-int users_find_each(const struct roots *roots, struct users_of *of, size_t n, bool deep)
-{
-        int r = users_read_all(roots, of, n, deep);
-
-        if (r < 0)
-                for (size_t i = 0; i < n; i++) {
-                        users_free(TAKE_PTR(of[i].users), of[i].n_users);
-                        of[i].n_users = 0;
-                }
+        if (r >= 0 && deep && n > 0)
+                r = users_walk_processes(roots, of, n);
+        for (size_t i = 0; r < 0 && i < n; i++) {
+                users_free(TAKE_PTR(of[i].users), of[i].n_users);
+                of[i].n_users = 0;
+        }
         return r;
 }
 

@@ -33,10 +33,6 @@ int users_find_each(const struct roots *roots, struct users_of *of, size_t n, bo
  */
 int users_any(const struct roots *roots, const struct lun *luns, size_t n_luns);
 
-/* Returns true if a holder is an md array. If a member leaves a running array, neither of the two
- * has a uevent. */
-bool users_is_array(const char *holder);
-
 /*
  * Returns true if uasd will notice the end of each of these uses. Its sources are PID 1's mount
  * table, the swap table, uevents and closes of the disk's nodes in /dev. For file systems that are
