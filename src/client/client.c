@@ -27,13 +27,13 @@ static const char *private_socket(const struct client *c, char ret[static SOCKET
         return ret;
 }
 
-static int open_remote(const struct client *c, enum remote_use use, struct remote *ret_remote,
-                       struct views *ret)
+static int open_remote(const struct client *c, enum remote_use use, bool users,
+                       struct remote *ret_remote, struct courses *ret_courses)
 {
         char path[SOCKET_MAX];
 
-        return remote_open(private_socket(c, path), use,
-                           use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC, ret_remote, ret);
+        return remote_open(private_socket(c, path), use, users,
+                           use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC, ret_remote, ret_courses);
 }
 
 #define WHY_MAX 256
@@ -74,20 +74,21 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
         }
 }
 
-bool source_ask(const struct client *c, enum remote_use use, struct remote *ret_remote,
-                struct views *ret)
+bool source_ask(const struct client *c, enum remote_use use, bool users, struct remote *ret_remote,
+                struct courses *ret_courses)
 {
         char why[WHY_MAX];
-        int r = open_remote(c, use, ret_remote, ret);
+        int r = open_remote(c, use, users, ret_remote, ret_courses);
 
         if (r < 0)
                 log_info("%s: uasctl reads the disks from the kernel.", why_no_answer(c, r, why));
         return r >= 0;
 }
 
-int source_local(const struct client *c, bool users, struct views *ret)
+int source_local(const struct client *c, enum detail detail, struct courses *courses,
+                 struct views *ret)
 {
-        int r = local_read(&c->roots, users, ret);
+        int r = local_read(&c->roots, detail, courses, ret);
 
         if (r < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot read the USB disks from sysfs: %s",
@@ -103,15 +104,10 @@ int source_local(const struct client *c, bool users, struct views *ret)
 int source_read(const struct client *c, enum detail detail, struct views *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
-        bool waits = false;
+        _cleanup_(courses_done) struct courses courses = {};
+        bool answers = source_ask(c, REMOTE_LOOK, detail != DETAIL_BRIEF, &remote, &courses);
 
-        if (!source_ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote, ret))
-                return source_local(c, detail == DETAIL_ALL, ret);
-        for (size_t i = 0; i < ret->n; i++)
-                waits = waits || ret->list[i].disk.state == STATE_WAITING;
-        if (waits)
-                remote_read_inhibited(&remote, ret);
-        return UASD_EXIT_OK;
+        return source_local(c, detail, answers ? &courses : NULL, ret);
 }
 
 void client_say_command(const struct client *c, enum remedy id, const char *operand,
@@ -144,22 +140,29 @@ static int tell_unconnected(const struct client *c, int error)
         return UASD_EXIT_FAILED;
 }
 
+static int connected(const struct client *c, int error, struct courses *courses, struct views *ret)
+{
+        if (error < 0)
+                return tell_unconnected(c, error);
+        return source_local(c, DETAIL_NO_USERS, courses, ret);
+}
+
 int source_connect(const struct client *c, struct remote *ret_remote, struct views *ret)
 {
-        int r = open_remote(c, REMOTE_ORDER, ret_remote, ret);
+        _cleanup_(courses_done) struct courses courses = {};
+        int r = open_remote(c, REMOTE_ORDER, true, ret_remote, &courses);
 
-        if (r < 0)
-                return tell_unconnected(c, r);
-        return UASD_EXIT_OK;
+        return connected(c, r, &courses, ret);
 }
 
 int source_connect_if_running(const struct client *c, struct remote *ret_remote, struct views *ret)
 {
-        int r = open_remote(c, REMOTE_ORDER, ret_remote, ret);
+        _cleanup_(courses_done) struct courses courses = {};
+        int r = open_remote(c, REMOTE_ORDER, true, ret_remote, &courses);
 
-        if (r < 0 && r != -ENOTCONN && r != -ENETDOWN)
-                return tell_unconnected(c, r);
-        return UASD_EXIT_OK;
+        if (r == -ENOTCONN || r == -ENETDOWN)
+                return UASD_EXIT_OK;
+        return connected(c, r, &courses, ret);
 }
 
 int source_lacks(struct remote *remote, const char *member)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "client/local.h"
 #include "client/remote.h"
 #include "client/view.h"
 #include "common/exit-codes.h"
@@ -23,18 +24,14 @@ struct client {
 
 /* These functions report errors. Each returns an enum uasd_exit. */
 
-/* Reads all disks from the daemon. Returns false without a daemon, which is reported as a note. */
-bool source_ask(const struct client *c, enum remote_use use, struct remote *ret_remote,
-                struct views *ret);
-/* The disks from the kernel. users: with their users. */
-int source_local(const struct client *c, bool users, struct views *ret);
-
-enum detail {
-        DETAIL_ALL,
-        DETAIL_NO_USERS, /* without uasd there is no walk over all processes */
-        DETAIL_BRIEF,    /* only what the brief columns show (ctl/output.h) */
-};
-/* For verbs that read: from the daemon, or without it from the kernel. */
+/* Connects to the daemon, and reads what only it knows of the disks (remote.h). Returns false
+ * without a daemon, which is reported as a note. */
+bool source_ask(const struct client *c, enum remote_use use, bool users, struct remote *ret_remote,
+                struct courses *ret_courses);
+/* The disks from the kernel. courses: as in local_read(). */
+int source_local(const struct client *c, enum detail detail, struct courses *courses,
+                 struct views *ret);
+/* The same with what the daemon knows of them, if it answers. */
 int source_read(const struct client *c, enum detail detail, struct views *ret);
 
 /* For verbs that change something, which need the daemon. */

@@ -3,9 +3,10 @@
 
 #include <limits.h>
 
-#include "client/client.h"
+#include "common/exit-codes.h"
 #include "common/need.h"
 #include "core/config.h"
+#include "core/disk-words.h"
 #include "core/machine.h"
 #include "core/policy.h"
 #include "sys/facts.h"
@@ -44,37 +45,59 @@ static enum state derive_state(const struct roots *roots, const struct disk *d)
         return state_derive(d, &s);
 }
 
-static void read_one(const struct roots *roots, const struct config *c, const char *interface,
-                     struct views *views)
+static int read_facts(const struct roots *roots, const char *interface, struct disk *ret)
 {
-        _cleanup_(view_done) struct view v = {};
-        struct attachment_mark mark = {};
         struct usb_disk u = {};
-        int r;
+        int r = usb_disk_read(roots, interface, true, &u);
 
-        r = usb_disk_read(roots, interface, true, &u);
-        if (r == -ENODEV || r == 0) /* unplugged meanwhile, or not a disk */
-                return;
-        if (r < 0) { /* the others are still shown */
+        if (r < 0 && r != -ENODEV) /* the others are still shown */
                 log_warning("%s cannot be read: %s", interface, strerror(-r));
-                return;
-        }
-        v.disk.facts = u.facts;
-        (void) copy_string(v.disk.host, sizeof(v.disk.host), u.host);
-        v.disk.luns = TAKE_PTR(u.luns);
-        v.disk.n_luns = u.n_luns;
-        u.n_luns = 0;
-        usb_disk_done(&u);
+        if (r <= 0) /* unplugged meanwhile, or not a disk */
+                return r;
+        ret->facts = u.facts;
+        (void) copy_string(ret->host, sizeof(ret->host), u.host);
+        ret->luns = TAKE_PTR(u.luns);
+        ret->n_luns = u.n_luns;
+        return r;
+}
 
-        v.disk.outcome.code = -1;
-        facts_complete(roots, c, &v.disk.facts);
-        facts_complete_module(roots, &v.disk.facts);
-        decide(&v.disk.facts, &v.disk.decision);
-        (void) attachment_read(roots, &v.disk.facts, &mark);
-        v.disk.cancelled = mark.cancelled && decision_wants_switch(&v.disk.facts, &v.disk.decision);
-        v.disk.unattended =
-                decision_wants_switch(&v.disk.facts, &v.disk.decision) && !v.disk.cancelled;
-        v.disk.state = derive_state(roots, &v.disk);
+static void complete(const struct roots *roots, const struct config *c, struct disk *d)
+{
+        struct attachment_mark mark = {};
+
+        facts_complete(roots, c, &d->facts);
+        facts_complete_module(roots, &d->facts);
+        decide(&d->facts, &d->decision);
+        (void) attachment_read(roots, &d->facts, &mark);
+        d->cancelled = mark.cancelled && decision_wants_switch(&d->facts, &d->decision);
+        d->unattended = decision_wants_switch(&d->facts, &d->decision) && !d->cancelled;
+        d->state = derive_state(roots, d);
+}
+
+static void read_one(const struct roots *roots, const struct config *c, const char *interface,
+                     enum detail detail, struct courses *courses, struct views *views)
+{
+        _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
+        struct course *course = NULL;
+
+        if (read_facts(roots, interface, &v.disk) <= 0)
+                return;
+        if (courses)
+                course = courses_find(courses, interface);
+        if (course && detail == DETAIL_BRIEF)
+                facts_recall_attachment(roots, &v.disk.facts);
+        else
+                complete(roots, c, &v.disk);
+        if (courses) /* it sees a new disk in a moment */
+                v.disk.unattended = false;
+        if (course)
+                view_take_course(&v, course, true);
+        if (course && detail == DETAIL_BRIEF)
+                (void) disk_diagnosis(&v.disk, v.diagnosis, sizeof(v.diagnosis));
+        else
+                view_describe(&v);
+        if (course) /* of a newer uasd: a word that is unknown here */
+                memcpy(v.reason_id, course->reason_id, sizeof(v.reason_id));
         views_add(views, &v);
 }
 
@@ -94,10 +117,12 @@ static void find_users(const struct roots *roots, struct views *views)
                 v->users_error = r;
                 v->disk.users = of[i].users;
                 v->disk.n_users = of[i].n_users;
+                view_describe(v);
         }
 }
 
-int local_read(const struct roots *roots, bool users, struct views *ret)
+int local_read(const struct roots *roots, enum detail detail, struct courses *courses,
+               struct views *ret)
 {
         _cleanup_strv_ char **interfaces = NULL;
         _cleanup_(views_done) struct views views = {};
@@ -105,21 +130,29 @@ int local_read(const struct roots *roots, bool users, struct views *ret)
         int r;
 
         config_init(&c);
-        r = conf_load(roots, &c, local_warn_once, NULL);
+        r = conf_load(roots, &c, courses ? NULL : local_warn_once, NULL);
         if (r < 0)
                 return r;
         r = usb_disk_enumerate(roots, &interfaces);
         if (r < 0)
                 return r;
         for (char **i = interfaces; i && *i; i++)
-                read_one(roots, &c, *i, &views);
-        if (users)
+                read_one(roots, &c, *i, detail, courses, &views);
+        if (!courses && detail == DETAIL_ALL)
                 find_users(roots, &views);
-        for (size_t i = 0; i < views.n; i++)
-                view_describe(&views.list[i]);
         views_sort(&views);
         *ret = TAKE_STRUCT(views);
         return 0;
+}
+
+int local_refresh(const struct roots *roots, struct remote *remote, struct views *ret)
+{
+        _cleanup_(courses_done) struct courses courses = {};
+        int r = remote_read(remote, &courses);
+
+        if (r < 0)
+                return r;
+        return local_read(roots, DETAIL_NO_USERS, &courses, ret);
 }
 
 static enum uasd_exit plan_judge(const struct view *v, const struct facts *f,

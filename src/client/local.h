@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "client/remote.h"
 #include "client/view.h"
 #include "core/request.h"
 #include "sys/io/roots.h"
 
+/* What is read of a disk. */
+enum detail {
+        DETAIL_BRIEF, /* with its course only the attributes in sysfs, and no sentence but diagnosis
+                       */
+        DETAIL_NO_USERS, /* without its course there is no walk over all processes */
+        DETAIL_ALL,
+};
+
 /*
- * The disks from the kernel and files, without the daemon. The same table decides the target. The
- * state is held, or the one at rest, because without uasd it waits for nothing. users: also find
- * the users, which takes a walk over all processes. Returns 0 or -errno.
+ * Reads the disks from the kernel and files. courses: what uasd knows of them (remote.h), which is
+ * moved; NULL: uasd does not answer. Then the same table decides the target, and the state is held,
+ * or the one at rest, because nothing is waited for. So it is for a disk that uasd has not seen
+ * yet. Returns 0 or -errno.
  */
-int local_read(const struct roots *roots, bool users, struct views *ret);
+int local_read(const struct roots *roots, enum detail detail, struct courses *courses,
+               struct views *ret);
+/* The same with the courses that uasd has now, and their users. Or an error of remote_read(). */
+int local_refresh(const struct roots *roots, struct remote *remote, struct views *ret);
 
 /* The expected result of `switch`, by the daemon's table. Pure. */
 struct plan {

@@ -5,19 +5,12 @@
 
 #include "client/view.h"
 
-/* Parses the answer of GetManagedObjects. -EBADMSG: not understood. */
-int remote_parse(sd_bus_message *m, struct views *ret);
-/* Parses the answer of ListDisks. Other members stay empty. The same errors. */
-int remote_parse_brief(sd_bus_message *m, struct views *ret);
-/* Parses InterfacesAdded. 1 and the disk, 0: something else, -EBADMSG. */
-int remote_parse_added(sd_bus_message *m, struct view *ret);
-/* Parses PropertiesChanged after its first argument, and updates v. -EBADMSG: v is partly updated.
- */
-int remote_parse_changed(sd_bus_message *m, struct view *v);
+/* Parses the answer of ListDisks. -EBADMSG: not understood. */
+int remote_parse(sd_bus_message *m, struct courses *ret);
 
 #define JOB_WORD_MAX 24
 struct job_step {
         char disk[INTERFACE_NAME_MAX], state[JOB_WORD_MAX], step[JOB_WORD_MAX];
 };
-/* The same for a job. */
+/* Parses PropertiesChanged of a job after its first argument, or returns -errno. */
 int remote_parse_step(sd_bus_message *m, struct job_step *ret);

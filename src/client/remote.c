@@ -49,52 +49,33 @@ static int open_bus(const char *socket, struct awake deadline, sd_bus **ret)
         return 0;
 }
 
-static int remote_ask(sd_bus *bus, const char *interface, const char *method, struct awake deadline,
-                      sd_bus_message **ret)
+static int remote_ask(sd_bus *bus, bool users, struct awake deadline, struct courses *ret)
 {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         usec_t left;
         int r;
 
-        r = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, interface,
-                                           method);
+        r = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER,
+                                           "ListDisks");
         if (r < 0)
                 return r;
         r = sd_bus_message_set_auto_start(m, false); /* reading disks starts no service */
         if (r < 0)
                 return r;
+        r = sd_bus_message_append(m, "b", users);
+        if (r < 0)
+                return r;
         left = awake_left(deadline);
         if (left == 0) /* sd_bus_call() takes 0 for "25 s" */
                 return -ETIMEDOUT;
-        r = sd_bus_call(bus, m, left, &error, ret);
+        r = sd_bus_call(bus, m, left, &error, &reply);
         /* The bus answers so if uasd ends before it has answered. To sd-bus that is -ETIMEDOUT. */
-        return sd_bus_error_has_name(&error, SD_BUS_ERROR_NO_REPLY) ? -ENOTCONN : r;
-}
-
-/* -EBADR: uasd is too old for it. */
-static int remote_read_brief(sd_bus *bus, struct awake deadline, struct views *ret)
-{
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r = remote_ask(bus, UASD_BUS_MANAGER, "ListDisks", deadline, &reply);
-
-        if (r < 0)
-                return r;
-        return remote_parse_brief(reply, ret);
-}
-
-static int remote_read_disks(sd_bus *bus, bool brief, struct awake deadline, struct views *ret)
-{
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r;
-
-        if (brief) {
-                r = remote_read_brief(bus, deadline, ret);
-                if (r != -EBADR)
-                        return r;
-        }
-        r = remote_ask(bus, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", deadline,
-                       &reply);
+        if (sd_bus_error_has_name(&error, SD_BUS_ERROR_NO_REPLY))
+                return -ENOTCONN;
+        if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_METHOD) ||
+            sd_bus_error_has_name(&error, SD_BUS_ERROR_INVALID_ARGS))
+                return -EBADMSG; /* another version */
         if (r < 0)
                 return r;
         return remote_parse(reply, ret);
@@ -108,8 +89,8 @@ static int remote_error(int r)
         return -ENOTCONN;
 }
 
-static int open_and_read(const char *socket, bool brief, struct awake deadline, struct remote *ret,
-                         struct views *ret_disks)
+static int open_and_read(const char *socket, bool users, struct awake deadline, struct remote *ret,
+                         struct courses *ret_courses)
 {
         _cleanup_(remote_close) struct remote remote = {.peer = socket};
         int r = open_bus(socket, deadline, &remote.bus);
@@ -118,18 +99,17 @@ static int open_and_read(const char *socket, bool brief, struct awake deadline, 
                 return -ENETDOWN;
         if (r < 0)
                 return remote_error(r);
-        r = remote_read_disks(remote.bus, brief, deadline, ret_disks);
+        r = remote_ask(remote.bus, users, deadline, ret_courses);
         if (r < 0)
                 return remote_error(r);
         *ret = TAKE_STRUCT(remote);
         return 0;
 }
 
-int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec,
-                struct remote *ret, struct views *ret_disks)
+int remote_open(const char *private_socket, enum remote_use use, bool users, uint64_t limit_usec,
+                struct remote *ret, struct courses *ret_courses)
 {
         const char *first = private_socket, *second = NULL;
-        bool brief = use == REMOTE_LOOK_BRIEF;
         struct awake deadline = awake_in(limit_usec);
         int r;
 
@@ -137,10 +117,10 @@ int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_
                 first = NULL;
                 second = private_socket;
         }
-        r = open_and_read(first, brief, deadline, ret, ret_disks);
+        r = open_and_read(first, users, deadline, ret, ret_courses);
         if ((r != -ENOTCONN && r != -ENETDOWN) || !private_socket)
                 return r;
-        r = open_and_read(second, brief, deadline, ret, ret_disks);
+        r = open_and_read(second, users, deadline, ret, ret_courses);
         if (r == -ENETDOWN) /* without uasd there is no private socket */
                 return -ENOTCONN;
         return r;
@@ -151,9 +131,9 @@ void remote_close(struct remote *remote)
         remote->bus = sd_bus_close_unref(remote->bus);
 }
 
-int remote_read(struct remote *remote, struct views *ret)
+int remote_read(struct remote *remote, struct courses *ret)
 {
-        int r = remote_read_disks(remote->bus, false, awake_in(ORDER_USEC), ret);
+        int r = remote_ask(remote->bus, true, awake_in(ORDER_USEC), ret);
 
         if (r < 0)
                 return remote_error(r);
@@ -187,26 +167,6 @@ int remote_each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data)
         if (r < 0 && r != -ETIMEDOUT)
                 return -ENOTCONN;
         return r;
-}
-
-static void note_inhibitor(const char *disk, const char *who, const char *why, void *data)
-{
-        struct views *views = data;
-
-        for (size_t i = 0; i < views->n; i++) {
-                struct disk *d = &views->list[i].disk;
-
-                if (*disk && !streq(disk, d->facts.interface))
-                        continue;
-                free(d->inhibited);
-                if (asprintf(&d->inhibited, "%s: %s", who, why) < 0)
-                        d->inhibited = NULL;
-        }
-}
-
-void remote_read_inhibited(struct remote *remote, struct views *views)
-{
-        (void) remote_each_inhibitor(remote, note_inhibitor, views);
 }
 
 bool remote_version(struct remote *remote, char ret[static REMOTE_VERSION_MAX])
@@ -282,21 +242,4 @@ int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_messa
         if (r < 0)
                 return r;
         return 0;
-}
-
-void remote_read_rest(struct remote *remote, struct view *v)
-{
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        _cleanup_(view_done) struct view now = {.disk.outcome.code = -1};
-        _cleanup_free_ char *path = NULL;
-
-        if (sd_bus_path_encode(UASD_BUS_PATH "/disk", v->disk.facts.interface, &path) < 0 ||
-            sd_bus_call_method(remote->bus, UASD_BUS_NAME, path, "org.freedesktop.DBus.Properties",
-                               "GetAll", NULL, &reply, "s", UASD_BUS_DISK) < 0 ||
-            remote_parse_changed(reply, &now) < 0 || now.disk.state != v->disk.state)
-                return;
-        memcpy(v->reason, now.reason, sizeof(v->reason));
-        users_free(v->disk.users, v->disk.n_users);
-        v->disk.users = TAKE_PTR(now.disk.users);
-        v->disk.n_users = now.disk.n_users;
 }

@@ -22,16 +22,16 @@ struct remote {
 
 /* The purpose of a connection. */
 enum remote_use {
-        REMOTE_LOOK,       /* one reading of the disks: the private socket first, which is faster */
-        REMOTE_LOOK_BRIEF, /* the same with only what ListDisks returns, if uasd knows it */
-        REMOTE_ORDER,      /* orders: the system bus first, where polkit can identify the user */
+        REMOTE_LOOK,  /* one reading of the disks: the private socket first, which is faster */
+        REMOTE_ORDER, /* orders: the system bus first, where polkit can identify the user */
 };
 /*
- * private_socket: NULL: only the system bus. Returns 0. -ENOTCONN: no daemon. -ENETDOWN: no bus.
- * -ETIMEDOUT: no answer. -EBADMSG: not understood.
+ * private_socket: NULL: only the system bus. ret_courses: what only uasd knows of its disks
+ * (view_take_course()); users: with their users. Returns 0. -ENOTCONN: no daemon. -ENETDOWN: no
+ * bus. -ETIMEDOUT: no answer. -EBADMSG: not understood.
  */
-int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec,
-                struct remote *ret, struct views *ret_disks);
+int remote_open(const char *private_socket, enum remote_use use, bool users, uint64_t limit_usec,
+                struct remote *ret, struct courses *ret_courses);
 void remote_close(struct remote *remote);
 
 /* The version of the daemon. False: it does not report one. */
@@ -40,8 +40,8 @@ bool remote_version(struct remote *remote, char ret[static REMOTE_VERSION_MAX]);
 /* The same for a daemon on this machine whose disks were not understood. */
 bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSION_MAX]);
 
-/* Reads the disks again. The same errors. */
-int remote_read(struct remote *remote, struct views *ret);
+/* Reads the courses again, with their users. The same errors. */
+int remote_read(struct remote *remote, struct courses *ret);
 
 /*
  * Calls f for each program that no switch may disturb. disk: "" for any. The same errors, and
@@ -49,10 +49,6 @@ int remote_read(struct remote *remote, struct views *ret);
  */
 typedef void inhibitor_fn(const char *disk, const char *who, const char *why, void *data);
 int remote_each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data);
-/* Notes who inhibits the switches of each disk, which the disks on the bus do not have. After an
- * error it notes no program. */
-void remote_read_inhibited(struct remote *remote, struct views *views);
-
 /*
  * Calls a method of the manager for a disk. value: NULL for methods without one (and without
  * options). Returns 0, or a negative errno with the error set. reply may be NULL.
@@ -67,7 +63,3 @@ struct remote_call {
 };
 int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply,
                 sd_bus_error *ret_error);
-
-/* Reads Reason and Busy of the disk into v, because no signal carries them. Does nothing if its
- * state has changed meanwhile: then another signal is on its way. Nor without an answer. */
-void remote_read_rest(struct remote *remote, struct view *v);

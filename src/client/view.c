@@ -48,19 +48,46 @@ struct view *views_find(const struct views *v, const char *interface)
         return NULL;
 }
 
-void view_take_life(struct view *v, struct views *daemon)
+void courses_done(struct courses *l)
 {
-        const struct view *d = views_find(daemon, v->disk.facts.interface);
+        for (size_t i = 0; i < l->n; i++) {
+                free(l->list[i].inhibited);
+                users_free(l->list[i].users, l->list[i].n_users);
+        }
+        free(l->list);
+        *l = (struct courses){};
+}
 
-        if (!d)
+struct course *courses_find(const struct courses *l, const char *interface)
+{
+        for (size_t i = 0; i < l->n; i++)
+                if (streq(l->list[i].interface, interface))
+                        return &l->list[i];
+        return NULL;
+}
+
+void view_take_course(struct view *v, struct course *course, bool users)
+{
+        int reason = reason_from_string(course->reason_id);
+        struct disk *d = &v->disk;
+
+        d->state = course->state;
+        d->unattended = false;
+        d->cancelled = course->cancelled;
+        d->outcome = course->outcome;
+        d->facts.verdict = course->verdict;
+        d->decision.target = course->target;
+        if (reason >= 0)
+                d->decision.reason = (enum reason) reason;
+        memcpy(d->lease, course->lease, sizeof(d->lease));
+        free(d->inhibited);
+        d->inhibited = TAKE_PTR(course->inhibited);
+        if (!users)
                 return;
-        memcpy(v->reason, d->reason, sizeof(v->reason));
-        memcpy(v->reason_id, d->reason_id, sizeof(v->reason_id));
-        v->disk.state = d->disk.state;
-        v->disk.unattended = d->disk.unattended;
-        v->disk.outcome = d->disk.outcome;
-        v->disk.decision.target = d->disk.decision.target;
-        memcpy(v->disk.lease, d->disk.lease, sizeof(v->disk.lease));
+        users_free(d->users, d->n_users);
+        d->users = TAKE_PTR(course->users);
+        d->n_users = course->n_users;
+        course->n_users = 0;
 }
 
 char *view_block_names(const struct view *v, char *ret, size_t size)

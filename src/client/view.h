@@ -16,11 +16,30 @@ void views_add(struct views *v, struct view *item); /* takes ownership of the co
 void views_sort(struct views *v);                   /* 2-2 before 2-10 */
 struct view *views_find(const struct views *v, const char *interface);
 
-/*
- * Combines the daemon's data about the course of a disk with the kernel's facts. Moves state,
- * reason, target and outcome from the daemon's view of the same disk. Does nothing without one.
- */
-void view_take_life(struct view *v, struct views *daemon);
+/* What only uasd knows of a disk. */
+struct course {
+        char interface[INTERFACE_NAME_MAX];
+        enum state state;
+        enum driver target;
+        enum verdict verdict;
+        bool cancelled;
+        char reason_id[64]; /* of a newer uasd: perhaps a word that is unknown here */
+        char *inhibited;    /* the last six as in struct disk */
+        char lease[160];
+        struct outcome outcome;
+        struct user *users;
+        size_t n_users;
+};
+
+struct courses {
+        struct course *list;
+        size_t n;
+};
+
+void courses_done(struct courses *l);
+struct course *courses_find(const struct courses *l, const char *interface);
+/* Moves its course to a disk. users: its users, too. The sentences stay those of before. */
+void view_take_course(struct view *v, struct course *course, bool users);
 
 /* "2-1:1.0 (sdb)", for messages. */
 #define VIEW_LABEL_MAX (INTERFACE_NAME_MAX + 64)

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 
+#include "client/local.h"
 #include "client/remote-parse.h"
 #include "client/remote.h"
 #include "common/names.h"
@@ -49,7 +50,7 @@ static void drop_disk(struct daemon_watch *w, const char *interface)
 static int watch_read_all(struct daemon_watch *w, enum disk_event if_new)
 {
         _cleanup_(views_done) struct views now = {};
-        int r = remote_read(w->remote, &now);
+        int r = local_refresh(w->roots, w->remote, &now);
 
         if (r < 0)
                 return r;
@@ -65,50 +66,23 @@ static int watch_read_all(struct daemon_watch *w, enum disk_event if_new)
 
 static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        _cleanup_free_ char *id = NULL;
         struct daemon_watch *w = data;
         struct job_step s = {};
         const char *interface;
-        struct view *v;
 
         if (sd_bus_message_read(m, "s", &interface) < 0)
                 return 0;
         if (streq(interface, UASD_BUS_JOB) && w->on_step && remote_parse_step(m, &s) >= 0 &&
             (!w->disk || streq(s.disk, w->disk)))
                 w->on_step(s.disk, streq(s.state, "running") ? s.step : "", w->data);
-        if (!streq(interface, UASD_BUS_DISK) ||
-            sd_bus_path_decode(sd_bus_message_get_path(m), UASD_BUS_PATH "/disk", &id) <= 0)
-                return 0;
-        v = views_find(&w->disks, id);
-        if (v && remote_parse_changed(m, v) >= 0) {
-                if (w->on_disk)
-                        remote_read_rest(w->remote, v);
-                watch_report(w, v, DISK_CHANGED);
-        } else
-                w->reread = true;
+        w->reread = w->reread || streq(interface, UASD_BUS_DISK);
         return 0;
 }
 
+/* A disk or a job was added or removed. */
 static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        _cleanup_(view_done) struct view v = {};
-        _cleanup_free_ char *id = NULL;
-        struct daemon_watch *w = data;
-        const char *path;
-
-        if (sd_bus_message_is_signal(m, NULL, "InterfacesAdded")) {
-                int r = remote_parse_added(m, &v);
-
-                /* The signal has neither reason nor users. */
-                if (r > 0 && w->on_disk)
-                        remote_read_rest(w->remote, &v);
-                if (r > 0)
-                        put_disk(w, &v, DISK_ADDED);
-                w->reread = w->reread || r < 0;
-        } else if (sd_bus_message_is_signal(m, NULL, "InterfacesRemoved") &&
-                   sd_bus_message_read(m, "o", &path) >= 0 &&
-                   sd_bus_path_decode(path, UASD_BUS_PATH "/disk", &id) > 0)
-                drop_disk(w, id);
+        ((struct daemon_watch *) data)->reread = true;
         return 0;
 }
 
@@ -170,10 +144,11 @@ static int watch_begin(struct daemon_watch *w)
         return watch_read_all(w, DISK_PRESENT);
 }
 
-int daemon_watch_open(struct daemon_watch *w, struct remote *remote)
+int daemon_watch_open(struct daemon_watch *w, const struct roots *roots, struct remote *remote)
 {
         int r;
 
+        w->roots = roots;
         w->remote = remote;
         r = watch_begin(w);
         w->changed = false;

@@ -14,11 +14,11 @@ enum disk_event {
 };
 
 /*
- * The disks from the daemon, kept up to date by its signals, and its other signals. A signal
- * carries the new values. So all disks are read once, and again only if a signal cannot be
- * understood or uasd was restarted.
+ * The disks, kept up to date: a signal of the daemon about one of them has all read again. And its
+ * other signals.
  */
 struct daemon_watch {
+        const struct roots *roots;
         struct remote *remote;
         sd_bus_slot *slots[4];
         struct views disks;
@@ -41,8 +41,8 @@ struct daemon_watch {
 
 /* Call it before the request. w must keep its address. 0 or a negative errno as from remote_read().
  */
-int daemon_watch_open(struct daemon_watch *w, struct remote *remote);
-/* Reads all disks again, because the signals for Reason and Busy carry no value. 0 or -errno. */
+int daemon_watch_open(struct daemon_watch *w, const struct roots *roots, struct remote *remote);
+/* Reads all disks again, because no signal reports that users have changed. 0 or -errno. */
 int daemon_watch_refresh(struct daemon_watch *w);
 void daemon_watch_close(struct daemon_watch *w);
 /* Waits until one of the above is true, or until `deadline` (now_boottime()). 0, -ETIMEDOUT,

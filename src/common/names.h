@@ -9,6 +9,11 @@
 #define UASD_BUS_MANAGER "org.uasd1.Manager"
 #define UASD_BUS_DISK "org.uasd1.Disk"
 #define UASD_BUS_JOB "org.uasd1.Job"
+/* What only uasd knows of a disk, in the answer of ListDisks: id, state, target, reason_id,
+ * verdict, cancelled, inhibited, lease; code, step and text of the outcome. And a user: the id of
+ * its disk, then as in the property Busy. */
+#define UASD_BUS_COURSE "(sssssbssiss)"
+#define UASD_BUS_COURSE_USER "(ssssssus)"
 /* prefix of a UUID in Busy, for a holder that is not a block device */
 #define HOLDER_BTRFS "btrfs "
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"

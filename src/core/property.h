@@ -4,8 +4,8 @@
 #include "core/disk.h"
 
 /*
- * The properties of a disk, a row each. uasd's objects on the bus, the client that reads them and
- * the JSON of uasctl are all made from this table. org.uasd1.xml and uasctl-json(7) describe it,
+ * The properties of a disk, a row each. uasd's objects on the bus and the JSON of uasctl are made
+ * from this table. org.uasd1.xml and uasctl-json(7) describe it,
  * and tests compare them with what the programs return.
  */
 
@@ -34,9 +34,8 @@ enum property_flag {
         PROPERTY_CONST = 1 << 0,
         PROPERTY_INVALIDATES = 1 << 1, /* PropertiesChanged names it, without its value */
         PROPERTY_SILENT = 1 << 2,      /* no signal has it */
-        PROPERTY_BRIEF = 1 << 3,       /* part of ListDisks */
-        PROPERTY_NULLABLE = 1 << 4,    /* "" and 0 are null in JSON */
-        PROPERTY_FOREIGN = 1 << 5,     /* from the device: a backslash of its own differs from one
+        PROPERTY_NULLABLE = 1 << 3,    /* "" and 0 are null in JSON */
+        PROPERTY_FOREIGN = 1 << 4,     /* from the device: a backslash of its own differs from one
                                           that escapes */
 };
 
@@ -44,11 +43,9 @@ struct disk_property {
         const char *name, *json;
         enum property_kind kind;
         unsigned flags;      /* enum property_flag */
-        size_t offset, size; /* in struct view */
+        size_t offset, size; /* in struct view; 0: `say` returns a word */
         /* Makes the text from the disk; NULL: the text is in it. ret: room for the text. */
         const char *(*say)(const struct disk *d, char *ret, size_t size);
-        int (*from_string)(
-                const char *s); /* the opposite, for an enum; NULL: a view has the text */
 };
 
 extern const struct disk_property disk_properties[];
@@ -56,12 +53,8 @@ extern const size_t n_disk_properties;
 
 /* The type of each kind on the bus. */
 extern const char *const property_types[_PROPERTY_KIND_MAX];
-/* Those with PROPERTY_BRIEF, in the order of the table: a disk in the answer of ListDisks. */
-#define PROPERTIES_BRIEF "sssuussssssa(sut)"
 
 /* The row with this name on the bus; NULL: none has it. */
 const struct disk_property *disk_property_find(const char *name);
-/* Stores a text from the bus in a view. Returns 0, or -EINVAL: no such word. */
-int disk_property_take(const struct disk_property *p, struct view *v, const char *text);
 /* Makes all sentences from the disk. */
 void view_describe(struct view *v);

@@ -20,7 +20,7 @@ int ctl_read(struct ctl *c, enum disks_source from, const char *what)
                 r = source_connect(&c->client, &c->remote, &c->views);
                 break;
         case FROM_KERNEL:
-                r = source_local(&c->client, true, &c->views);
+                r = source_local(&c->client, DETAIL_ALL, NULL, &c->views);
                 break;
         case FROM_EITHER:
                 r = source_read(&c->client, DETAIL_ALL, &c->views);
@@ -67,11 +67,19 @@ int ctl_choose(struct ctl *c, char **names)
 bool ctl_ask_daemon(struct ctl *c)
 {
         _cleanup_(remote_close) struct remote remote = {};
-        _cleanup_(views_done) struct views daemon = {};
-        bool answers = source_ask(&c->client, REMOTE_LOOK, &remote, &daemon);
+        _cleanup_(courses_done) struct courses courses = {};
+        bool answers = source_ask(&c->client, REMOTE_LOOK, false, &remote, &courses);
 
-        for (size_t i = 0; i < c->views.n; i++)
-                view_take_life(&c->views.list[i], &daemon);
+        for (size_t i = 0; i < c->views.n; i++) {
+                struct view *v = &c->views.list[i];
+                struct course *course = courses_find(&courses, v->disk.facts.interface);
+
+                if (!course)
+                        continue;
+                view_take_course(v, course, false);
+                view_describe(v);
+                memcpy(v->reason_id, course->reason_id, sizeof(v->reason_id));
+        }
         return answers;
 }
 

@@ -100,40 +100,38 @@ void output_line(int used, const char *text)
 
 /* ---- columns ---- */
 
-#define BRIEF true
-
 /* Texts of people and devices are folded. Other columns are left out of the default table if it is
  * too wide. */
 static const struct {
         const char *name;
-        bool brief;          /* part of ListDisks, which uasd answers without reading anything */
-        enum fit_fold folds; /* the last three as in struct table_column */
+        enum fit_fold folds; /* these three as in struct table_column */
         unsigned goes;
         int flags;
+        enum detail needs;
 } rows[_COLUMN_MAX] = {
-        [COLUMN_ID] = {"ID", BRIEF},
-        [COLUMN_BUS] = {"BUS", BRIEF, .flags = SCOLS_FL_RIGHT},
-        [COLUMN_PORT] = {"PORT", BRIEF},
-        [COLUMN_DISKS] = {"DISKS", BRIEF, FIT_BLANKS, 5},
-        [COLUMN_SIZE] = {"SIZE", BRIEF, FIT_WHOLE, 2, SCOLS_FL_RIGHT},
-        [COLUMN_SPEED] = {"SPEED", BRIEF, FIT_WHOLE, 3, SCOLS_FL_RIGHT},
-        [COLUMN_DRIVER] = {"DRIVER", BRIEF},
-        [COLUMN_TARGET] = {"TARGET", BRIEF},
-        [COLUMN_STATE] = {"STATE", BRIEF, FIT_WHOLE, 4},
-        [COLUMN_WHY] = {"WHY", BRIEF, FIT_CUT},
-        [COLUMN_PRODUCT] = {"PRODUCT", BRIEF, FIT_CUT, 1},
+        [COLUMN_ID] = {"ID"},
+        [COLUMN_BUS] = {"BUS", .flags = SCOLS_FL_RIGHT},
+        [COLUMN_PORT] = {"PORT"},
+        [COLUMN_DISKS] = {"DISKS", FIT_BLANKS, 5},
+        [COLUMN_SIZE] = {"SIZE", FIT_WHOLE, 2, SCOLS_FL_RIGHT},
+        [COLUMN_SPEED] = {"SPEED", FIT_WHOLE, 3, SCOLS_FL_RIGHT},
+        [COLUMN_DRIVER] = {"DRIVER"},
+        [COLUMN_TARGET] = {"TARGET"},
+        [COLUMN_STATE] = {"STATE", FIT_WHOLE, 4},
+        [COLUMN_WHY] = {"WHY", FIT_CUT},
+        [COLUMN_PRODUCT] = {"PRODUCT", FIT_CUT, 1},
         [COLUMN_BRIDGE] = {"BRIDGE"},
         [COLUMN_REVISION] = {"REVISION"},
         [COLUMN_SERIAL] = {"SERIAL"},
         [COLUMN_USB] = {"USB"},
         [COLUMN_CAPABLE] = {"CAPABLE"},
-        [COLUMN_POLICY] = {"POLICY"},
-        [COLUMN_VERDICT] = {"VERDICT", BRIEF},
-        [COLUMN_HISTORY] = {"HISTORY", .folds = FIT_CUT},
+        [COLUMN_POLICY] = {"POLICY", .needs = DETAIL_NO_USERS},
+        [COLUMN_VERDICT] = {"VERDICT"},
+        [COLUMN_HISTORY] = {"HISTORY", FIT_CUT, .needs = DETAIL_NO_USERS},
         [COLUMN_HOST] = {"HOST"},
-        [COLUMN_BUSY] = {"BUSY", .folds = FIT_CUT},
-        [COLUMN_REASON] = {"REASON", .folds = FIT_CUT},
-        [COLUMN_REASON_ID] = {"REASON-ID", BRIEF},
+        [COLUMN_BUSY] = {"BUSY", FIT_CUT, .needs = DETAIL_ALL},
+        [COLUMN_REASON] = {"REASON", FIT_CUT, .needs = DETAIL_NO_USERS},
+        [COLUMN_REASON_ID] = {"REASON-ID"},
 };
 
 static const struct columns shown = {
@@ -156,9 +154,9 @@ const char *column_name(enum column c)
         return rows[c].name;
 }
 
-bool column_is_brief(enum column c)
+enum detail column_needs(enum column c)
 {
-        return rows[c].brief;
+        return rows[c].needs;
 }
 
 static int column_find(const char *name, size_t length)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "client/local.h"
 #include "client/view.h"
 #include "common/util.h"
 #include "term/layout.h"
@@ -93,8 +94,8 @@ int columns_parse(const char *spec, struct columns *ret);
 /* named: the user asked for it, so it is not left out. */
 struct table_column column_describe(enum column c, bool named);
 const char *column_name(enum column c);
-/* True: ListDisks has it, which uasd answers without reading anything. */
-bool column_is_brief(enum column c);
+/* What has to be read for it. */
+enum detail column_needs(enum column c);
 
 #define CELL_MAX 4096
 /* The text of a cell, made harmless; "" is shown as "-". Returns ret or a static string. */

@@ -351,7 +351,7 @@ static int lines_choose_disk(struct ctl *c, const char *what)
 
 static int lines_make_both(struct ctl *c, const char *what, struct lines *l)
 {
-        int r = source_local(&c->client, false, &c->views);
+        int r = source_local(&c->client, DETAIL_NO_USERS, NULL, &c->views);
 
         if (r != UASD_EXIT_OK)
                 return r;

@@ -335,7 +335,7 @@ static int write_failed_disk(const struct ctl *c)
 
 int policy_write_failed(struct ctl *c)
 {
-        int r = source_local(&c->client, true, &c->views), last_failure = UASD_EXIT_OK;
+        int r = source_local(&c->client, DETAIL_ALL, NULL, &c->views), last_failure = UASD_EXIT_OK;
         size_t n = 0;
 
         if (r != UASD_EXIT_OK)
@@ -386,7 +386,7 @@ int policy_write(struct ctl *c, const char *what, const char *policy)
                 return log_failure(UASD_EXIT_USAGE,
                                    "'%s' is no policy for the kernel: auto, uas or usb-storage.",
                                    policy);
-        r = source_local(&c->client, false, &c->views);
+        r = source_local(&c->client, DETAIL_NO_USERS, NULL, &c->views);
         if (r != UASD_EXIT_OK)
                 return r;
         policy_leave_out_overrides(&c->views);

@@ -81,7 +81,7 @@ static json_object *json_property(const struct disk_property *p, const struct vi
         case _PROPERTY_KIND_MAX:
                 break;
         }
-        if (p->from_string)
+        if (p->say && p->size == 0)
                 text = p->say(&v->disk, NULL, 0);
         return nullable ? new_string_or_null(text) : new_string(text);
 }

@@ -114,7 +114,7 @@ static int inhibit_take(struct ctl *c, const char *command, int *ret_lock)
                 call.value = slash + 1;
         /* Without uasd there is nothing to inhibit. But a disk that is named must exist. */
         if (without && disk)
-                r = source_local(&c->client, false, &c->views);
+                r = source_local(&c->client, DETAIL_NO_USERS, NULL, &c->views);
         if (r == UASD_EXIT_OK && disk)
                 r = ctl_select(c, disk);
         if (r != UASD_EXIT_OK)

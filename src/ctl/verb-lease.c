@@ -230,7 +230,7 @@ static int lease_plan(struct lease_session *s, const char *to)
         const struct view *v;
         struct plan plan;
 
-        if (local_read(&s->c->client.roots, false, &views) < 0)
+        if (local_read(&s->c->client.roots, DETAIL_NO_USERS, NULL, &views) < 0)
                 return UASD_EXIT_OK;
         v = views_find(&views, s->id);
         if (!v)
@@ -314,7 +314,7 @@ int verb_lease(struct ctl *c, char **args)
         (void) copy_string(s.id, sizeof(s.id), c->v->disk.facts.interface);
         s.watch.disk = s.id;
         s.watch.on_step = progress_show;
-        r = alone ? 0 : daemon_watch_open(&s.watch, &c->remote);
+        r = alone ? 0 : daemon_watch_open(&s.watch, &c->client.roots, &c->remote);
         if (r < 0)
                 return source_lost(r);
         r = lease_run(&s);

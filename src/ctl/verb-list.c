@@ -167,21 +167,15 @@ static void print_list(const struct ctl *ctl, const struct views *v, const struc
         table_print(t.table, columns, c->n);
 }
 
-/* Reads only the data for the columns. The brief answer has neither VID:PID nor serial number,
- * which may be names. */
-static int read_for(const struct ctl *ctl, const struct columns *c, bool by_name, struct views *ret)
+/* Reads only the data for the columns. */
+static int read_for(const struct ctl *ctl, const struct columns *c, struct views *ret)
 {
-        bool users = ctl->options->json, brief = !users && !by_name;
+        enum detail detail = ctl->options->json ? DETAIL_ALL : DETAIL_BRIEF;
 
-        for (size_t i = 0; i < c->n; i++) {
-                users = users || c->list[i] == COLUMN_BUSY;
-                brief = brief && column_is_brief(c->list[i]);
-        }
-        if (users)
-                return source_read(&ctl->client, DETAIL_ALL, ret);
-        if (brief)
-                return source_read(&ctl->client, DETAIL_BRIEF, ret);
-        return source_read(&ctl->client, DETAIL_NO_USERS, ret);
+        for (size_t i = 0; i < c->n; i++)
+                if (column_needs(c->list[i]) > detail)
+                        detail = column_needs(c->list[i]);
+        return source_read(&ctl->client, detail, ret);
 }
 
 int verb_list(struct ctl *c, char **args)
@@ -191,7 +185,7 @@ int verb_list(struct ctl *c, char **args)
 
         if (columns_parse(c->options->columns, &columns) < 0)
                 return UASD_EXIT_USAGE;
-        r = read_for(c, &columns, args[0], &c->views);
+        r = read_for(c, &columns, &c->views);
         if (r == UASD_EXIT_OK)
                 r = ctl_choose(c, args);
         if (r != UASD_EXIT_OK)

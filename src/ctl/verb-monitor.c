@@ -161,7 +161,6 @@ static struct snapshot *find_told(struct monitor *m, const char *id)
         return NULL;
 }
 
-/* Prints each signal at once, with its own content, so that no state is missed. */
 static void on_disk(const struct view *v, enum disk_event e, void *data)
 {
         struct monitor *m = data;
@@ -183,9 +182,9 @@ static void on_disk(const struct view *v, enum disk_event e, void *data)
         }
 }
 
-static int monitor_follow(struct monitor *m, struct daemon_watch *w, struct remote *remote)
+static int monitor_follow(struct monitor *m, struct daemon_watch *w, struct ctl *c)
 {
-        int r = daemon_watch_open(w, remote);
+        int r = daemon_watch_open(w, &c->client.roots, &c->remote);
 
         while (r >= 0 && !m->deaf) {
                 r = daemon_watch_next(w, UINT64_MAX);
@@ -211,7 +210,7 @@ int verb_monitor(struct ctl *c, char **args)
                 watch.disk = c->v->disk.facts.interface;
         watch.on_step = progress_show;
         watch.hangup_fd = STDOUT_FILENO; /* a hangup shows that the reader has gone */
-        r = monitor_follow(&m, &watch, &c->remote);
+        r = monitor_follow(&m, &watch, c);
         daemon_watch_close(&watch);
         free(m.told);
         if (m.deaf)

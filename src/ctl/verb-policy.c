@@ -85,7 +85,7 @@ static int policies_from_files(const struct roots *roots, struct policy_rows *re
         int r;
 
         config_init(&config);
-        r = local_read(roots, false, &views);
+        r = local_read(roots, DETAIL_NO_USERS, NULL, &views);
         if (r < 0)
                 return r;
         r = conf_load(roots, &config, NULL, NULL); /* local_read() has reported errors in it */
@@ -109,9 +109,9 @@ static int read_files(const struct ctl *c, struct policy_rows *ret)
 static int policies_read(const struct ctl *c, struct policy_rows *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
-        _cleanup_(views_done) struct views views = {};
+        _cleanup_(courses_done) struct courses courses = {};
 
-        if (!source_ask(&c->client, REMOTE_ORDER, &remote, &views))
+        if (!source_ask(&c->client, REMOTE_ORDER, false, &remote, &courses))
                 return read_files(c, ret);
         return read_remote(c, &remote, ret);
 }
@@ -244,7 +244,7 @@ static void say_if_in_use(struct ctl *c)
         _cleanup_(views_done) struct views now = {};
         const struct view *v;
 
-        if (remote_read(&c->remote, &now) < 0)
+        if (local_refresh(&c->client.roots, &c->remote, &now) < 0)
                 return;
         v = views_find(&now, c->v->disk.facts.interface);
         if (v && v->disk.state == STATE_WAITING && v->disk.n_users > 0)

@@ -67,7 +67,7 @@ int verb_eject(struct ctl *c, char **args)
         if (!*call.ret_in_use)
                 return r;
         v = NULL;
-        if (remote_read(&c->remote, &now) >= 0)
+        if (local_refresh(&c->client.roots, &c->remote, &now) >= 0)
                 v = views_find(&now, call.disk);
         if (v && v->disk.n_users > 0) {
                 log_error("%s: cannot be ejected, because it is in use:", VIEW_LABEL(v));

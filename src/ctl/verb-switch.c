@@ -91,22 +91,20 @@ static int switch_print_plan(const struct view *v, const struct wish *w, const s
 /* Only uasd knows leases and inhibitors. Without it only the kernel's facts count. */
 static int dry_run(struct ctl *c, const char *what, const struct wish *w)
 {
-        _cleanup_(views_done) struct views theirs = {};
-        const struct view *told = NULL;
+        _cleanup_(courses_done) struct courses courses = {};
+        const struct course *course = NULL;
         struct plan plan;
         int r = ctl_read(c, FROM_KERNEL, what);
 
         if (r != UASD_EXIT_OK)
                 return r;
         plan_switch(c->v, w->target, w->force, &plan);
-        if (source_ask(&c->client, REMOTE_ORDER, &c->remote, &theirs)) {
-                remote_read_inhibited(&c->remote, &theirs);
-                told = views_find(&theirs, c->v->disk.facts.interface);
-        }
-        if (told && told->disk.lease[0])
+        if (source_ask(&c->client, REMOTE_ORDER, false, &c->remote, &courses))
+                course = courses_find(&courses, c->v->disk.facts.interface);
+        if (course && course->lease[0])
                 return log_failure(UASD_EXIT_REFUSED, "%s: would not be switched. %s",
-                                   VIEW_LABEL(c->v), TRANSLATED(told->disk.lease));
-        if (told && told->disk.inhibited && plan.code == UASD_EXIT_OK &&
+                                   VIEW_LABEL(c->v), TRANSLATED(course->lease));
+        if (course && course->inhibited && plan.code == UASD_EXIT_OK &&
             decision_wants_switch(&c->v->disk.facts, &plan.decision))
                 plan.code = UASD_EXIT_DEFERRED;
         r = switch_print_plan(c->v, w, &plan);
@@ -278,7 +276,7 @@ static int switch_request(struct ctl *c, const char *what, struct wish *w)
         w->disk = c->v;
         watch.on_step = on_step;
         watch.data = w;
-        r = daemon_watch_open(&watch, &c->remote);
+        r = daemon_watch_open(&watch, &c->client.roots, &c->remote);
         if (r < 0)
                 return source_lost(r);
         (void) trim_lost(c, c->v, w->target, lost, sizeof(lost));
@@ -329,7 +327,7 @@ static int wait_remote(struct ctl *c, const char *id, uint64_t end)
 
         watch.disk = id;
         watch.on_step = progress_show;
-        r = daemon_watch_open(&watch, &c->remote);
+        r = daemon_watch_open(&watch, &c->client.roots, &c->remote);
         for (;;) {
                 bool late = now_boottime() >= end;
                 const struct view *v;
@@ -359,7 +357,7 @@ static int wait_local(struct ctl *c, const char *id, uint64_t end)
                 const struct view *v;
                 int r;
 
-                r = source_local(&c->client, true, &views);
+                r = source_local(&c->client, DETAIL_ALL, NULL, &views);
                 if (r != UASD_EXIT_OK)
                         return r;
                 v = views_find(&views, id);
@@ -381,13 +379,11 @@ static int wait_local(struct ctl *c, const char *id, uint64_t end)
 
 int verb_wait(struct ctl *c, char **args)
 {
+        _cleanup_(courses_done) struct courses courses = {};
+        bool daemon = source_ask(&c->client, REMOTE_ORDER, true, &c->remote, &courses);
         uint64_t end = end_after(c->options->wait_usec);
-        bool daemon;
-        int r = UASD_EXIT_OK;
+        int r = source_local(&c->client, DETAIL_ALL, daemon ? &courses : NULL, &c->views);
 
-        daemon = source_ask(&c->client, REMOTE_ORDER, &c->remote, &c->views);
-        if (!daemon)
-                r = ctl_read(c, FROM_KERNEL, NULL);
         if (r == UASD_EXIT_OK)
                 r = ctl_choose(c, args);
         for (size_t i = 0; r == UASD_EXIT_OK && i < c->views.n; i++)

@@ -91,18 +91,23 @@ static void facts_read_trouble(const char *text, struct facts *f)
                 f->trouble_cause = (enum blame) cause;
 }
 
-void facts_complete(const struct roots *roots, const struct config *c, struct facts *f)
+void facts_recall_attachment(const struct roots *roots, struct facts *f)
 {
         struct attachment_mark a = {};
 
+        (void) attachment_read(roots, f, &a);
+        f->override_target = a.override_target;
+        f->override_forced = a.override_forced;
+        facts_read_trouble(a.trouble, f);
+}
+
+void facts_complete(const struct roots *roots, const struct config *c, struct facts *f)
+{
         facts_read_quirks(roots, f);
         keepoff_own(roots, f->vid, f->pid, f->quirks_own);
         f->unknown_target = c->unknown_target;
         f->just_unbound = f->driver == DRIVER_NONE && switch_at_work(roots, f->interface);
         facts_read_policy(roots, c, f);
         facts_judge(roots, f);
-        (void) attachment_read(roots, f, &a);
-        f->override_target = a.override_target;
-        f->override_forced = a.override_forced;
-        facts_read_trouble(a.trouble, f);
+        facts_recall_attachment(roots, f);
 }

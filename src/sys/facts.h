@@ -11,5 +11,7 @@
  * its default.
  */
 void facts_complete(const struct roots *roots, const struct config *c, struct facts *f);
+/* Fills of these only the override and the trouble under usb-storage. */
+void facts_recall_attachment(const struct roots *roots, struct facts *f);
 /* Fills of these only the verdict and the history. */
 void facts_judge(const struct roots *roots, struct facts *f);

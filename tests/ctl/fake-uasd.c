@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
@@ -9,10 +10,11 @@
 #include "common/util.h"
 
 /*
- * The bus API of uasd without disks: each disk plays a part when a client asks it to switch. Prints
- * "ready" when it is on the bus, and every call. The argument selects another version: "methods"
- * has no method. "older" has none either, and reports its version. "properties" has only the
- * properties of the first uasd. "words" reports an unknown state. "dies" ends at the first call.
+ * The bus API of uasd: each disk plays a part when a client asks it to switch. uasctl reads the
+ * disks from the machine in the folder $TREE (tree.py), in which a part changes what uasctl reads.
+ * Prints "ready" when it is on the bus, and every call. The argument selects another version:
+ * "methods" has no method. "older" has none either, and reports its version. "nothing" has not even
+ * ListDisks. "words" reports an unknown state. "dies" ends at the first call.
  *
  * SIGUSR1 is for the disk of the last switch or lease: what its part has for the middle of it.
  */
@@ -37,7 +39,8 @@ struct fake {
         bool busy, forced; /* forced: its policy */
         bool paused;       /* a switch, until SIGUSR1 */
         bool freed;        /* no more in use */
-        bool seen_in_use;  /* by a request to eject it: its users are shown from then on */
+        bool removed;
+        bool seen_in_use; /* by a request to eject it: its users are shown from then on */
         struct {
                 int code;
                 const char *step, *text;
@@ -64,6 +67,25 @@ static struct fake disks[] = {
 
 static sd_bus *bus;
 static sd_event *event;
+
+/* A path in the machine in the folder. */
+#define IN_TREE(path) in_tree(path, (char[PATH_MAX]){})
+
+static const char *in_tree(const char *path, char ret[static PATH_MAX])
+{
+        (void) snprintf(ret, PATH_MAX, "%s/%s", getenv("TREE") ?: "/nonexistent", path);
+        return ret;
+}
+
+static void write_file(const char *path, const char *text)
+{
+        FILE *out = fopen(IN_TREE(path), "w");
+
+        if (!out)
+                return;
+        (void) fputs(text, out);
+        (void) fclose(out);
+}
 static unsigned n_jobs;
 static struct fake *last;   /* the disk of the last switch or lease */
 static const char *version; /* a different version; NULL: ours */
@@ -80,8 +102,7 @@ static void changed(struct fake *f)
 {
         _cleanup_free_ char *path = path_of(f);
 
-        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "State", "Driver", "Busy",
-                                              "Outcome", NULL);
+        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "State", NULL);
 }
 
 static void job_removed(struct fake *f, int code, const char *step, const char *text)
@@ -96,7 +117,11 @@ static void job_removed(struct fake *f, int code, const char *step, const char *
 static void remove_disk(struct fake *f)
 {
         _cleanup_free_ char *path = path_of(f);
+        char interface[128];
 
+        (void) snprintf(interface, sizeof(interface), "sys/bus/usb/devices/%s", f->id);
+        (void) unlink(IN_TREE(interface));
+        f->removed = true;
         (void) sd_bus_emit_object_removed(bus, path);
         f->slot = sd_bus_slot_unref(f->slot);
 }
@@ -106,7 +131,22 @@ static void distrust(struct fake *f)
         _cleanup_free_ char *path = path_of(f);
 
         f->history = "distrusted: commands were not answered in time";
-        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "History", NULL);
+        write_file(
+                "etc/uasd/history",
+                "generation=1\n1209:5a5a:HELD@0000:00:14.0/ss/9=state=distrusted firmware=0214 "
+                "kernel=6.1.0-test boot=00000000-0000-0000-0000-000000000001 date=- reason=commands were not answered in time\n");
+        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "State", NULL);
+}
+
+static void set_driver(struct fake *f, const char *driver)
+{
+        char link[128], target[64];
+
+        f->driver = driver;
+        (void) snprintf(link, sizeof(link), "sys/bus/usb/devices/%s/driver", f->id);
+        (void) snprintf(target, sizeof(target), "drivers/%s", driver ?: "usb-storage");
+        (void) unlink(IN_TREE(link));
+        (void) symlink(target, IN_TREE(link));
 }
 
 /* The end of a switch. */
@@ -119,7 +159,7 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *data)
                 job_removed(f, UASD_EXIT_ROLLED_BACK, "bind",
                             "The disk did not come back in time.");
         } else {
-                f->driver = f->target;
+                set_driver(f, f->target);
                 f->state = "trial";
                 if (f->lease && streq(f->driver, "uas") && getenv("DISTRUST_AT_ONCE"))
                         distrust(f);
@@ -224,8 +264,9 @@ static void end_lease(struct fake *f)
 {
         printf("LeaseEnded %s\n", f->id);
         f->lease = sd_event_source_disable_unref(f->lease);
-        f->driver = f->before;
+        set_driver(f, f->before);
         f->history = NULL;
+        write_file("etc/uasd/history", "generation=2\n");
 }
 
 /* The holder of the lease has closed the pipe. */
@@ -344,6 +385,7 @@ static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         static char kept[32];
         const char *id, *policy;
+        char file[128];
         struct fake *f;
         bool force;
 
@@ -358,6 +400,10 @@ static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
         (void) copy_string(kept, sizeof(kept), policy);
         f->policy = kept;
         f->forced = force;
+        /* REFUSED may have the numbers of a bridge in the kernel's table. */
+        (void) snprintf(file, sizeof(file), "1209:5a5a:%s=%s%s\n2109:0715:%s=%s%s\n", f->serial,
+                        policy, force ? " force" : "", f->serial, policy, force ? " force" : "");
+        write_file("etc/uasd/policy", streq(policy, "auto") ? "" : file);
         return reply_stored(m);
 }
 
@@ -485,7 +531,62 @@ static int get_version(sd_bus *b, const char *path, const char *interface, const
         return sd_bus_message_append(reply, "s", version ? OTHER_VERSION : UASD_VERSION);
 }
 
+static int append_course(sd_bus_message *m, const struct fake *f)
+{
+        return sd_bus_message_append(
+                m, UASD_BUS_COURSE, f->id,
+                version && streq(version, "words") ? "dreaming" : f->state ?: "settled", "uas",
+                "fastest", "unknown", false, "", "", f->outcome.text ? f->outcome.code : -1,
+                f->outcome.step ?: "", f->outcome.text ?: "");
+}
+
+static int append_user(sd_bus_message *m, const struct fake *f)
+{
+        if (f->seen_in_use)
+                return sd_bus_message_append(m, UASD_BUS_COURSE_USER, f->id, "holder", f->block,
+                                             "dm-9", "", "", 0, "");
+        if (f->busy)
+                return sd_bus_message_append(m, UASD_BUS_COURSE_USER, f->id, "mount", "sdb1",
+                                             "/mnt/usb", "", "", 0, "");
+        return 0;
+}
+
+static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int users, r = sd_bus_message_read(m, "b", &users);
+
+        if (r >= 0)
+                r = sd_bus_message_new_method_return(m, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', UASD_BUS_COURSE);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(disks); i++)
+                if (!disks[i].removed)
+                        r = append_course(reply, &disks[i]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', UASD_BUS_COURSE_USER);
+        for (size_t i = 0; r >= 0 && users && i < ELEMENTSOF(disks); i++)
+                if (!disks[i].removed)
+                        r = append_user(reply, &disks[i]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+#define LIST_DISKS                                                                                 \
+        SD_BUS_METHOD("ListDisks", "b", "a" UASD_BUS_COURSE "a" UASD_BUS_COURSE_USER, on_list,     \
+                      SD_BUS_VTABLE_UNPRIVILEGED)
+
 static const sd_bus_vtable older_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        LIST_DISKS,
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_VTABLE_END,
+};
+
+static const sd_bus_vtable nothing_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_VTABLE_END,
@@ -493,6 +594,7 @@ static const sd_bus_vtable older_vtable[] = {
 
 static const sd_bus_vtable no_methods_vtable[] = {
         SD_BUS_VTABLE_START(0),
+        LIST_DISKS,
         SD_BUS_SIGNAL("JobRemoved", "osiss", 0),
         SD_BUS_VTABLE_END,
 };
@@ -500,6 +602,7 @@ static const sd_bus_vtable no_methods_vtable[] = {
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        LIST_DISKS,
         SD_BUS_METHOD("Switch", "ssa{sv}", "o", on_switch, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Lease", "s", "h", on_take_lease, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Inhibit", "sss", "h", on_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -518,85 +621,19 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-static int get(sd_bus *b, const char *path, const char *interface, const char *property,
-               sd_bus_message *reply, void *data, sd_bus_error *e)
+/* Of its properties only the signals count: uasctl asks ListDisks. */
+static int get_state(sd_bus *b, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *data, sd_bus_error *e)
 {
-        struct fake *f = data;
-        const struct {
-                const char *name, *value;
-        } strings[] = {
-                {"Id", f->id},
-                {"Interface", f->id},
-                {"Manufacturer", "Maker"},
-                {"Product", f->product},
-                {"Serial", f->serial},
-                {"UsbVersion", "3.20"},
-                {"Driver", f->driver ?: "usb-storage"},
-                {"Policy", f->policy ?: "auto"},
-                {"Target", "uas"},
-                {"State", version && streq(version, "words") ? "dreaming" : f->state ?: "settled"},
-                {"Reason", f->busy ? "Waits for uas until nothing uses it." : "For this reason."},
-                {"ReasonId", "fastest"},
-                {"Verdict", "unknown"},
-                {"History", f->history ?: ""},
-                {"Host", "host1"},
-        };
+        const struct fake *f = data;
 
-        for (size_t i = 0; i < ELEMENTSOF(strings); i++)
-                if (streq(strings[i].name, property))
-                        return sd_bus_message_append(reply, "s", strings[i].value);
-        if (streq(property, "VendorId") || streq(property, "ProductId") ||
-            streq(property, "Revision"))
-                return sd_bus_message_append(reply, "q",
-                                             streq(property, "VendorId") ? 0x1209 : 0x5a5a);
-        if (streq(property, "SpeedMbps"))
-                return sd_bus_message_append(reply, "u", f->part == PART_BUSY ? 480 : 5000);
-        if (streq(property, "MaxSpeedMbps"))
-                return sd_bus_message_append(reply, "u", f->part == PART_INCAPABLE ? 0 : 5000);
-        if (streq(property, "Capable"))
-                return sd_bus_message_append(reply, "b", f->part != PART_INCAPABLE);
-        if (streq(property, "Disks"))
-                return f->part == PART_FREE && getenv("SECOND_LUN")
-                               ? sd_bus_message_append(
-                                         reply, "a(sut)", 2, f->block, 0, (uint64_t) 1000204886016,
-                                         getenv("SECOND_LUN"), 1, (uint64_t) 1000204886016)
-                               : sd_bus_message_append(reply, "a(sut)", 1, f->block, 0,
-                                                       (uint64_t) 1000204886016);
-        if (streq(property, "Outcome"))
-                return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1,
-                                             f->outcome.step ?: "", f->outcome.text ?: "");
-        if (f->seen_in_use)
-                return sd_bus_message_append(reply, "a(sssssus)", 1, "holder", f->block, "dm-9", "",
-                                             "", 0, "");
-        if (f->busy)
-                return sd_bus_message_append(reply, "a(sssssus)", 1, "mount", "sdb1", "/mnt/usb",
-                                             "", "", 0, "");
-        return sd_bus_message_append(reply, "a(sssssus)", 0);
+        return sd_bus_message_append(reply, "s", f->state ?: "settled");
 }
 
-#define PROPERTY(name, type)                                                                       \
-        SD_BUS_PROPERTY(name, type, get, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
 static const sd_bus_vtable disk_vtable[] = {
-        SD_BUS_VTABLE_START(0),        PROPERTY("Id", "s"),
-        PROPERTY("Interface", "s"),    PROPERTY("VendorId", "q"),
-        PROPERTY("ProductId", "q"),    PROPERTY("Revision", "q"),
-        PROPERTY("Manufacturer", "s"), PROPERTY("Product", "s"),
-        PROPERTY("Serial", "s"),       PROPERTY("SpeedMbps", "u"),
-        PROPERTY("UsbVersion", "s"),   PROPERTY("Driver", "s"),
-        PROPERTY("Capable", "b"),      PROPERTY("Policy", "s"),
-        PROPERTY("Target", "s"),       PROPERTY("State", "s"),
-        PROPERTY("Reason", "s"),       PROPERTY("ReasonId", "s"),
-        PROPERTY("Verdict", "s"),      PROPERTY("Host", "s"),
-        PROPERTY("Disks", "a(sut)"),   PROPERTY("Busy", "a(sssssus)"),
-        PROPERTY("Outcome", "(iss)"),  PROPERTY("History", "s"),
-        PROPERTY("MaxSpeedMbps", "u"), SD_BUS_VTABLE_END,
-};
-
-static const sd_bus_vtable first_disk_vtable[] = {
-        SD_BUS_VTABLE_START(0),      PROPERTY("Id", "s"),     PROPERTY("VendorId", "q"),
-        PROPERTY("ProductId", "q"),  PROPERTY("Serial", "s"), PROPERTY("Driver", "s"),
-        PROPERTY("Policy", "s"),     PROPERTY("Target", "s"), PROPERTY("State", "s"),
-        PROPERTY("Disks", "a(sut)"), SD_BUS_VTABLE_END,
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("State", "s", get_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_VTABLE_END,
 };
 
 static int die(sd_bus_message *m, void *data, sd_bus_error *e)
@@ -608,17 +645,17 @@ static int die(sd_bus_message *m, void *data, sd_bus_error *e)
 
 int main(int argc, char **argv)
 {
-        const sd_bus_vtable *manager, *disk;
+        const sd_bus_vtable *manager;
         sigset_t signals;
 
         (void) sigemptyset(&signals);
         (void) sigaddset(&signals, SIGUSR1);
         (void) sigprocmask(SIG_BLOCK, &signals, NULL);
         version = argc > 1 ? argv[1] : NULL;
-        manager = version && streq(version, "methods") ? no_methods_vtable
-                  : version && streq(version, "older") ? older_vtable
-                                                       : manager_vtable;
-        disk = version && streq(version, "properties") ? first_disk_vtable : disk_vtable;
+        manager = version && streq(version, "methods")   ? no_methods_vtable
+                  : version && streq(version, "older")   ? older_vtable
+                  : version && streq(version, "nothing") ? nothing_vtable
+                                                         : manager_vtable;
         setvbuf(stdout, NULL, _IOLBF, 0);
         if (sd_event_default(&event) < 0 ||
             sd_event_add_signal(event, NULL, SIGUSR1, on_signal, NULL) < 0 ||
@@ -630,7 +667,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < ELEMENTSOF(disks); i++) {
                 _cleanup_free_ char *path = path_of(&disks[i]);
 
-                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk,
+                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk_vtable,
                                              &disks[i]) < 0)
                         return 1;
         }

@@ -198,7 +198,7 @@ static void free_disk(void **state)
         struct fixture *f = *state;
         const struct disk *d;
 
-        assert_int_equal(local_read(&f->roots, true, &views), 0);
+        assert_int_equal(local_read(&f->roots, DETAIL_ALL, NULL, &views), 0);
         assert_int_equal(views.n, 1);
         d = &views.list[0].disk;
         assert_string_equal(d->facts.interface, "2-1:1.0");
@@ -227,7 +227,7 @@ static void mounted_disk(void **state)
         write_text(f->roots.proc, "1/mountinfo",
                    "20 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
                    "30 20 8:17 / /mnt/usb rw - ext4 /dev/sdb1 rw\n");
-        assert_int_equal(local_read(&f->roots, true, &views), 0);
+        assert_int_equal(local_read(&f->roots, DETAIL_ALL, NULL, &views), 0);
         assert_int_equal(views.list[0].users_error, 0);
         assert_int_equal(views.list[0].disk.n_users, 1);
         assert_string_equal(views.list[0].disk.users[0].where, "/mnt/usb");
@@ -240,7 +240,7 @@ static void configured_disk(void **state)
         struct fixture *f = *state;
 
         write_text(f->roots.etc, "uasd/uasd.conf", "[Disk 1209:5a5a]\nPolicy=usb-storage\n");
-        assert_int_equal(local_read(&f->roots, true, &views), 0);
+        assert_int_equal(local_read(&f->roots, DETAIL_ALL, NULL, &views), 0);
         assert_int_equal(views.list[0].disk.state, STATE_SETTLED);
         assert_int_equal(views.list[0].disk.facts.policy, POLICY_USB_STORAGE);
         assert_string_equal(views.list[0].reason_id, "policy");
@@ -253,7 +253,7 @@ static void held_disk(void **state)
         _cleanup_(views_done) struct views views = {};
 
         assert_int_equal(hold_write(&f->roots, "2-1:1.0", &m), 0);
-        assert_int_equal(local_read(&f->roots, true, &views), 0);
+        assert_int_equal(local_read(&f->roots, DETAIL_ALL, NULL, &views), 0);
         assert_int_equal(views.list[0].disk.state, STATE_HELD);
 }
 
@@ -265,7 +265,7 @@ static void stale_hold(void **state)
         _cleanup_(views_done) struct views views = {};
 
         assert_int_equal(hold_write(&f->roots, "2-1:1.0", &m), 0);
-        assert_int_equal(local_read(&f->roots, true, &views), 0);
+        assert_int_equal(local_read(&f->roots, DETAIL_ALL, NULL, &views), 0);
         assert_int_equal(views.list[0].disk.state, STATE_SETTLED);
 }
 
@@ -275,7 +275,7 @@ static void no_usb(void **state)
         struct fixture *f = *state;
 
         assert_int_equal(unlinkat(f->roots.sys, "bus/usb/devices/2-1:1.0", 0), 0);
-        assert_int_equal(local_read(&f->roots, true, &views), 0);
+        assert_int_equal(local_read(&f->roots, DETAIL_ALL, NULL, &views), 0);
         assert_int_equal(views.n, 0);
 }
 

@@ -51,71 +51,53 @@ static sd_bus_message *message_new(sd_bus *bus)
         return m;
 }
 
-static int parse_by(int (*by)(sd_bus_message *m, struct views *ret), sd_bus_message *m,
-                    struct views *ret)
+static int parse(sd_bus_message *m, struct courses *ret)
 {
         int r;
 
         assert_true(sd_bus_message_seal(m, 1, 0) >= 0);
         assert_true(sd_bus_message_rewind(m, true) >= 0);
-        r = by(m, ret);
+        r = remote_parse(m, ret);
         sd_bus_message_unref(m);
         return r;
 }
 
-static int parse(sd_bus_message *m, struct views *ret)
+static void whole_course(void **state)
 {
-        return parse_by(remote_parse, m, ret);
-}
-
-static void whole_disk(void **state)
-{
-        _cleanup_(views_done) struct views views = {};
+        _cleanup_(courses_done) struct courses courses = {};
         struct fixture *f = *state;
         sd_bus_message *m = message_new(f->bus);
-        const struct disk *d;
+        const struct course *d;
 
         assert_true(sd_bus_message_append(
-                            m, "a{oa{sa{sv}}}", 2, "/org/uasd1", 1, "org.uasd1.Manager", 1,
-                            "Version", "s", "1", "/org/uasd1/disk/a", 2,
-                            "org.freedesktop.DBus.Peer", 0, UASD_BUS_DISK, 23, "Id", "s", "2-1:1.0",
-                            "VendorId", "q", 0x1209, "ProductId", "q", 0x5a5a, "Revision", "q",
-                            0x0214, "Manufacturer", "s", "Maker", "Product", "s", "Disk", "Serial",
-                            "s", "S1", "SpeedMbps", "u", 10000, "UsbVersion", "s", "3.20", "Driver",
-                            "s", "usb-storage", "Capable", "b", 1, "Policy", "s", "uas", "Target",
-                            "s", "uas", "State", "s", "waiting", "Reason", "s", "In use.",
-                            "ReasonId", "s", "policy", "Verdict", "s", "good", "History", "s",
-                            "on trial", "Host", "s", "host3", "Disks", "a(sut)", 2, "sdb", 0,
-                            (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512, "Busy", "a(sssssus)",
-                            4, "mount", "sdb1", "/mnt", "mnt:[7]", "sh", 7, "x.service", "holder",
-                            "sdb1", "btrfs 1-2", "", "", 0, "", "holder", "sdb1", "dm-0", "", "", 0,
-                            "", "mount", "sdb1", "btrfs x", "", "", 0, "", "Outcome", "(iss)", 7,
-                            "bind", "No.", "OfTheFuture", "a{sv}", 1, "x", "s", "y") >= 0);
-        assert_int_equal(parse(m, &views), 0);
-        assert_int_equal(views.n, 1);
-        d = &views.list[0].disk;
-        assert_string_equal(d->facts.interface, "2-1:1.0");
-        assert_string_equal(d->facts.port, "2-1");
-        assert_int_equal(d->facts.vid, 0x1209);
-        assert_int_equal(d->facts.pid, 0x5a5a);
-        assert_int_equal(d->facts.bcd, 0x0214);
-        assert_string_equal(d->facts.manufacturer, "Maker");
-        assert_string_equal(d->facts.product, "Disk");
-        assert_string_equal(d->facts.serial, "S1");
-        assert_int_equal(d->facts.speed_mbps, 10000);
-        assert_int_equal(d->facts.driver, DRIVER_USB_STORAGE);
-        assert_true(view_capable(&views.list[0]));
-        assert_int_equal(d->facts.policy, POLICY_UAS);
-        assert_int_equal(d->decision.target, DRIVER_UAS);
+                            m, "a" UASD_BUS_COURSE "a" UASD_BUS_COURSE_USER, 2, "2-2:1.0",
+                            "settled", "", "verdict-bad", "bad", 1, "", "A lease.", -1, "", "",
+                            "2-1:1.0", "waiting", "uas", "policy", "good", 0, "dd: busy.", "", 7,
+                            "bind", "No.", 4, "2-1:1.0", "mount", "sdb1", "/mnt", "mnt:[7]", "sh",
+                            7, "x.service", "2-1:1.0", "holder", "sdb1", "btrfs 1-2", "", "", 0, "",
+                            "2-1:1.0", "holder", "sdb1", "dm-0", "", "", 0, "", "2-1:1.0", "mount",
+                            "sdb1", "btrfs x", "", "", 0, "") >= 0);
+        assert_int_equal(parse(m, &courses), 0);
+        assert_int_equal(courses.n, 2);
+        d = &courses.list[0];
+        assert_int_equal(d->state, STATE_SETTLED);
+        assert_int_equal(d->target, DRIVER_NONE);
+        assert_int_equal(d->verdict, VERDICT_BAD);
+        assert_true(d->cancelled);
+        assert_null(d->inhibited);
+        assert_string_equal(d->lease, "A lease.");
+        assert_int_equal(d->outcome.code, -1);
+        assert_string_equal(courses.list[0].reason_id, "verdict-bad");
+        d = &courses.list[1];
+        assert_string_equal(d->interface, "2-1:1.0");
         assert_int_equal(d->state, STATE_WAITING);
-        assert_string_equal(views.list[0].reason, "In use.");
-        assert_string_equal(views.list[0].reason_id, "policy");
-        assert_int_equal(d->facts.verdict, VERDICT_GOOD);
-        assert_string_equal(views.list[0].history, "on trial");
-        assert_string_equal(d->host, "host3");
-        assert_int_equal(d->n_luns, 2);
-        assert_string_equal(d->luns[1].disk.name, "sdc");
-        assert_true(d->luns[0].size == 5000000000);
+        assert_int_equal(d->target, DRIVER_UAS);
+        assert_int_equal(d->verdict, VERDICT_GOOD);
+        assert_false(d->cancelled);
+        assert_string_equal(d->inhibited, "dd: busy.");
+        assert_int_equal(d->outcome.code, 7);
+        assert_string_equal(d->outcome.step, "bind");
+        assert_string_equal(d->outcome.text, "No.");
         assert_int_equal(d->n_users, 4);
         assert_int_equal(d->users[0].kind, USER_MOUNT);
         assert_string_equal(d->users[0].where, "/mnt");
@@ -125,47 +107,35 @@ static void whole_disk(void **state)
         assert_string_equal(d->users[0].unit, "x.service");
         for (size_t i = 0; i < d->n_users; i++)
                 assert_int_equal(d->users[i].btrfs, i == 1);
-        assert_int_equal(d->outcome.code, 7);
-        assert_string_equal(d->outcome.step, "bind");
-}
-
-static void disk_of_nobody(void **state)
-{
-        _cleanup_(views_done) struct views views = {};
-        struct fixture *f = *state;
-        sd_bus_message *m = message_new(f->bus);
-
-        assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 3, "Id",
-                                          "s", "2-1:1.0", "Driver", "s", "", "Target", "s",
-                                          "") >= 0);
-        assert_int_equal(parse(m, &views), 0);
-        assert_int_equal(views.list[0].disk.facts.driver, DRIVER_NONE);
-        assert_int_equal(views.list[0].disk.decision.target, DRIVER_NONE);
-        assert_int_equal(views.list[0].disk.outcome.code, -1);
-        assert_string_equal(views.list[0].reason, "");
-        assert_null(view_driver(&views.list[0]));
 }
 
 /* An invalid answer is rejected as a whole. */
 static void nonsense(void **state)
 {
         static const struct {
-                const char *key, *type, *value;
+                const char *id, *state, *target, *verdict, *user, *of;
         } rows[] = {
-                {"State", "s", "dancing"}, {"State", "s", ""},     {"Policy", "s", "maybe"},
-                {"Target", "s", "ub"},     {"Verdict", "s", "so"}, {"VendorId", "s", "1209"},
-                {"Id", "s", ""},           {"Busy", "s", "yes"},
+                {"2-1:1.0", "dancing", "uas", "bad", "mount"},
+                {"2-1:1.0", "", "uas", "bad", "mount"},
+                {"2-1:1.0", "settled", "ub", "bad", "mount"},
+                {"2-1:1.0", "settled", "uas", "so", "mount"},
+                {"", "settled", "uas", "bad", "mount"},
+                {"2-1:1.0", "settled", "uas", "bad", "me"},
+                {"2-1:1.0", "settled", "uas", "bad", "mount", "2-2:1.0"},
         };
         struct fixture *f = *state;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 sd_bus_message *m = message_new(f->bus);
-                struct views views = {};
+                struct courses courses = {};
 
-                assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1,
-                                                  rows[i].key, rows[i].type, rows[i].value) >= 0);
-                assert_int_equal(parse(m, &views), -EBADMSG);
-                assert_int_equal(views.n, 0);
+                assert_true(sd_bus_message_append(m, "a" UASD_BUS_COURSE "a" UASD_BUS_COURSE_USER,
+                                                  1, rows[i].id, rows[i].state, rows[i].target,
+                                                  "policy", rows[i].verdict, 0, "", "", -1, "", "",
+                                                  1, rows[i].of ?: rows[i].id, rows[i].user, "sdb",
+                                                  "", "", "", 0, "") >= 0);
+                assert_int_equal(parse(m, &courses), -EBADMSG);
+                assert_int_equal(courses.n, 0);
         }
 }
 
@@ -173,70 +143,10 @@ static void another_answer(void **state)
 {
         struct fixture *f = *state;
         sd_bus_message *m = message_new(f->bus);
-        struct views views = {};
+        struct courses courses = {};
 
-        assert_true(sd_bus_message_append(m, "s", "hello") >= 0);
-        assert_int_equal(parse(m, &views), -EBADMSG);
-}
-
-static int append_brief(sd_bus_message *m, const char *id, const char *state)
-{
-        return sd_bus_message_append(m, "(" PROPERTIES_BRIEF ")", id, "Maker", "Disk", 480, 10000,
-                                     "uas", "usb-storage", state, "verdict-bad", "bad", "", 2,
-                                     "sdb", 0, (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512);
-}
-
-static void brief(void **state)
-{
-        _cleanup_(views_done) struct views views = {};
-        struct fixture *f = *state;
-        sd_bus_message *m = message_new(f->bus);
-        const struct disk *d;
-
-        assert_true(sd_bus_message_open_container(m, 'a', "(" PROPERTIES_BRIEF ")") >= 0);
-        assert_true(append_brief(m, "2-2:1.0", "settled") >= 0 &&
-                    append_brief(m, "2-1:1.0", "waiting") >= 0);
-        assert_true(sd_bus_message_close_container(m) >= 0);
-        assert_int_equal(parse_by(remote_parse_brief, m, &views), 0);
-        assert_int_equal(views.n, 2);
-        d = &views.list[0].disk;
-        assert_string_equal(d->facts.interface, "2-1:1.0");
-        assert_string_equal(d->facts.port, "2-1");
-        assert_int_equal(d->n_luns, 2);
-        assert_string_equal(d->luns[1].disk.name, "sdc");
-        assert_true(d->luns[0].size == 5000000000);
-        assert_int_equal(d->facts.speed_mbps, 480);
-        assert_int_equal(d->facts.max_speed_mbps, 10000);
-        assert_int_equal(d->facts.driver, DRIVER_UAS);
-        assert_int_equal(d->state, STATE_WAITING);
-        assert_string_equal(d->facts.manufacturer, "Maker");
-        assert_string_equal(d->facts.product, "Disk");
-        assert_int_equal(d->facts.verdict, VERDICT_BAD);
-        assert_string_equal(view_target(&views.list[0]), "usb-storage");
-        assert_string_equal(view_why(&views.list[0]), "in-use");
-        assert_string_equal(view_why(&views.list[1]), "verdict-bad");
-        assert_string_equal(views.list[0].reason, "");
-        assert_int_equal(views.list[1].disk.state, STATE_SETTLED);
-}
-
-static void brief_nonsense(void **state)
-{
-        static const char *const rows[][2] = {{"2-1:1.0", "dancing"}, {"", "settled"}};
-        struct fixture *f = *state;
-        struct views views = {};
-        sd_bus_message *m;
-
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                m = message_new(f->bus);
-                assert_true(sd_bus_message_open_container(m, 'a', "(" PROPERTIES_BRIEF ")") >= 0);
-                assert_true(append_brief(m, rows[i][0], rows[i][1]) >= 0);
-                assert_true(sd_bus_message_close_container(m) >= 0);
-                assert_int_equal(parse_by(remote_parse_brief, m, &views), -EBADMSG);
-                assert_int_equal(views.n, 0);
-        }
-        m = message_new(f->bus);
         assert_true(sd_bus_message_append(m, "as", 1, "2-1:1.0") >= 0);
-        assert_int_equal(parse_by(remote_parse_brief, m, &views), -EBADMSG);
+        assert_int_equal(parse(m, &courses), -EBADMSG);
 }
 
 static int listen_at(char *ret_dir, char *ret_path, size_t size)
@@ -261,10 +171,10 @@ static void stopped(void **state)
         _cleanup_close_ int fd = listen_at(dir, path, sizeof(path));
         _cleanup_(remote_close) struct remote r = {};
         uint64_t start = now_boottime();
-        struct views views = {};
+        struct courses views = {};
 
         assert_true(fd >= 0);
-        assert_int_equal(remote_open(path, REMOTE_ORDER, 300 * USEC_PER_MSEC, &r, &views),
+        assert_int_equal(remote_open(path, REMOTE_ORDER, true, 300 * USEC_PER_MSEC, &r, &views),
                          -ETIMEDOUT);
         assert_true(now_boottime() - start < patience(2 * USEC_PER_SEC));
         assert_null(r.bus);
@@ -275,15 +185,18 @@ static void stopped(void **state)
 static void nobody(void **state)
 {
         struct remote r = {};
-        struct views views = {};
+        struct courses views = {};
 
         assert_int_equal(
-                remote_open("/nonexistent/private", REMOTE_ORDER, USEC_PER_SEC, &r, &views),
+                remote_open("/nonexistent/private", REMOTE_ORDER, true, USEC_PER_SEC, &r, &views),
                 -ENOTCONN);
-        assert_int_equal(remote_open(NULL, REMOTE_ORDER, USEC_PER_SEC, &r, &views), -ENETDOWN);
+        assert_int_equal(remote_open(NULL, REMOTE_ORDER, true, USEC_PER_SEC, &r, &views),
+                         -ENETDOWN);
 }
 
 static const char *version; /* of the other side; NULL: it has none */
+
+static bool knows_list = true;
 
 static int answer(sd_bus_message *m, void *data, sd_bus_error *e)
 {
@@ -291,14 +204,13 @@ static int answer(sd_bus_message *m, void *data, sd_bus_error *e)
 
         if (version && sd_bus_message_is_method_call(m, "org.freedesktop.DBus.Properties", "Get"))
                 return sd_bus_reply_method_return(m, "v", "s", version);
-        if (sd_bus_message_is_method_call(m, UASD_BUS_MANAGER, "ListDisks"))
+        if (!knows_list && sd_bus_message_is_method_call(m, UASD_BUS_MANAGER, "ListDisks"))
                 return sd_bus_reply_method_errorf(m, SD_BUS_ERROR_UNKNOWN_METHOD, "no");
-        if (!sd_bus_message_is_method_call(m, "org.freedesktop.DBus.ObjectManager",
-                                           "GetManagedObjects"))
+        if (!sd_bus_message_is_method_call(m, UASD_BUS_MANAGER, "ListDisks"))
                 return sd_bus_reply_method_errorf(m, UASD_BUS_ERROR_REFUSED, "no");
         if (sd_bus_message_new_method_return(m, &reply) < 0 ||
-            sd_bus_message_append(reply, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1, "Id", "s",
-                                  "2-1:1.0") < 0)
+            sd_bus_message_append(reply, "a" UASD_BUS_COURSE "a" UASD_BUS_COURSE_USER, 1, "2-1:1.0",
+                                  "settled", "uas", "policy", "good", 0, "", "", -1, "", "", 0) < 0)
                 return -ENOMEM;
         return sd_bus_send(NULL, reply, NULL);
 }
@@ -329,13 +241,13 @@ static void peer_to_peer(void **state)
         _cleanup_close_ int fd = listen_at(dir, path, sizeof(path));
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_(remote_close) struct remote r = {};
-        _cleanup_(views_done) struct views views = {}, again = {};
+        _cleanup_(courses_done) struct courses views = {}, again = {};
         pid_t pid = fork();
 
         assert_true(pid >= 0);
         if (pid == 0)
                 serve(fd);
-        assert_int_equal(remote_open(path, REMOTE_ORDER, 5 * USEC_PER_SEC, &r, &views), 0);
+        assert_int_equal(remote_open(path, REMOTE_ORDER, true, 5 * USEC_PER_SEC, &r, &views), 0);
         assert_true(r.peer);
         assert_int_equal(views.n, 1);
         assert_int_equal(remote_read(&r, &again), 0);
@@ -354,15 +266,18 @@ static void older_daemon(void **state)
         char dir[] = "/tmp/ctl-remote-XXXXXX", path[64];
         _cleanup_close_ int fd = listen_at(dir, path, sizeof(path));
         _cleanup_(remote_close) struct remote r = {};
-        _cleanup_(views_done) struct views views = {};
-        pid_t pid = fork();
+        _cleanup_(courses_done) struct courses views = {};
+        pid_t pid;
 
+        knows_list = false;
+        pid = fork();
         assert_true(pid >= 0);
         if (pid == 0)
                 serve(fd);
-        assert_int_equal(remote_open(path, REMOTE_LOOK_BRIEF, 5 * USEC_PER_SEC, &r, &views), 0);
-        assert_int_equal(views.n, 1);
-        assert_string_equal(views.list[0].disk.facts.interface, "2-1:1.0");
+        assert_int_equal(remote_open(path, REMOTE_LOOK, false, 5 * USEC_PER_SEC, &r, &views),
+                         -EBADMSG);
+        assert_null(r.bus);
+        knows_list = true;
         (void) kill(pid, SIGKILL);
         (void) waitpid(pid, NULL, 0);
         (void) unlink(path);
@@ -404,12 +319,9 @@ static void version_of(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                TEST(whole_disk),
-                TEST(disk_of_nobody),
+                TEST(whole_course),
                 TEST(nonsense),
                 TEST(another_answer),
-                TEST(brief),
-                TEST(brief_nonsense),
                 cmocka_unit_test(stopped),
                 cmocka_unit_test(nobody),
                 cmocka_unit_test(peer_to_peer),

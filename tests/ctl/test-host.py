@@ -13,15 +13,20 @@ import unittest
 import privatebus
 import terminal
 from patience import patience
+from tree import Tree
 
-UASCTL, FAKE = sys.argv[1:3]
+IN_TREE, FAKE = sys.argv[1:3]
 
 
 class Host(unittest.TestCase):
     def setUp(self):
         self.dir = tempfile.mkdtemp()
         self.addCleanup(lambda: shutil.rmtree(self.dir))
-        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), LC_ALL='C.UTF-8')
+        tree = Tree(IN_TREE)
+        self.addCleanup(tree.close)
+        tree.parts()
+        self.here = [IN_TREE, tree.top]
+        self.env = dict(os.environ, TREE=tree.top, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), LC_ALL='C.UTF-8')
         bus = privatebus.start(self.dir)
         self.addCleanup(lambda: privatebus.kill(bus))
 
@@ -34,15 +39,15 @@ class Host(unittest.TestCase):
         """The next call to the daemon."""
         return self.daemon.stdout.readline().rstrip('\n')
 
-    def far(self, *args, code=0, program=UASCTL, ssh='exec sh -c "$last"', input=None):
+    def far(self, *args, code=0, program=None, ssh='exec sh -c "$last"', input=None):
         """uasctl without a bus here. The other machine has fake-uasd, and PROGRAM as its uasctl."""
         folder = os.path.join(self.dir, 'bin')
         os.makedirs(folder, exist_ok=True)
         far = os.path.join(self.dir, 'far')
         os.makedirs(far, exist_ok=True)
-        if os.path.lexists(far + '/uasctl'):
-            os.unlink(far + '/uasctl')
-        os.symlink(os.path.abspath(program), far + '/uasctl')
+        with open(far + '/uasctl', 'w') as f:
+            f.write(f'#!/bin/sh\nexec {program or " ".join(map(os.path.abspath, self.here))} "$@"\n')
+        os.chmod(far + '/uasctl', 0o755)
         with open(os.path.join(folder, 'ssh'), 'w') as f:
             f.write(f'#!/bin/sh\necho "$*" >>{self.dir}/ssh-asked\nfor last; do :; done\n'
                     f'PATH={far}:/usr/bin:/bin DBUS_SYSTEM_BUS_ADDRESS={privatebus.address(self.dir)}\n'
@@ -50,7 +55,7 @@ class Host(unittest.TestCase):
         os.chmod(os.path.join(folder, 'ssh'), 0o755)
         env = {**self.env, 'PATH': f'{folder}:{os.environ["PATH"]}', 'DBUS_SYSTEM_BUS_ADDRESS': 'unix:path=/nonexistent'}
         more = {'stdin': subprocess.DEVNULL} if input is None else {'input': input}
-        p = subprocess.run([UASCTL, *args], env=env, capture_output=True, text=True, timeout=patience(30), **more)
+        p = subprocess.run([*self.here, *args], env=env, capture_output=True, text=True, timeout=patience(30), **more)
         self.assertEqual(p.returncode, code, f'{args}: {p.stdout}{p.stderr}')
         return p
 
@@ -60,7 +65,7 @@ class Host(unittest.TestCase):
 
     def test_verbs(self):
         self.start()
-        here = json.loads(subprocess.run([UASCTL, '--json'], env=self.env, capture_output=True, check=True).stdout)
+        here = json.loads(subprocess.run([*self.here, '--json'], env=self.env, capture_output=True, check=True).stdout)
         self.assertEqual(json.loads(self.far('-H', 'root@nas', 'list', '--json').stdout), here)
         self.assertEqual(self.ssh_asked(), ["-T -- root@nas uasctl --json -- 'list'"])
         self.assertEqual(len(self.far('--host=nas', 'list', '--tree', '--no-legend').stdout.splitlines()), 10)
@@ -108,7 +113,7 @@ class Host(unittest.TestCase):
             self.far('-H', 'nas', 'list', ssh='echo $1')
             env = {**self.env, 'PATH': f'{self.dir}/bin:{os.environ["PATH"]}', 'PAGER': ''}
             self.assertTrue(os.path.exists(program))
-            out, status = terminal.run([UASCTL, '-H', 'nas', 'list', *args], env, 80)
+            out, status = terminal.run([*self.here, '-H', 'nas', 'list', *args], env, 80)
             self.assertEqual((out.split(), status), ([word], 0))
 
     def test_fails(self):
@@ -124,7 +129,7 @@ class Host(unittest.TestCase):
     def test_no_ssh(self):
         """A missing tool is not an unreachable machine."""
         env = {**self.env, 'PATH': self.dir + '/none:' + self.dir}
-        p = subprocess.run([UASCTL, '-H', 'nas', 'list'], env=env, capture_output=True, text=True, timeout=patience(30), stdin=subprocess.DEVNULL)
+        p = subprocess.run([*self.here, '-H', 'nas', 'list'], env=env, capture_output=True, text=True, timeout=patience(30), stdin=subprocess.DEVNULL)
         self.assertEqual((p.returncode, p.stdout), (77, ''))
         self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: ssh is not installed (openssh-client)')
 

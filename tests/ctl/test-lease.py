@@ -32,7 +32,7 @@ class Lease(unittest.TestCase):
             self.tree.disk(port, block, serial=serial)
         self.dir = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.dir)
-        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), LC_ALL='C.UTF-8')
+        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), LC_ALL='C.UTF-8', TREE=self.tree.top)
         bus = privatebus.start(self.dir)
         self.addCleanup(lambda: privatebus.kill(bus))
 

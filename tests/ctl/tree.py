@@ -145,6 +145,15 @@ class Tree:
             self.link(f'{interface}/driver', f'sys/bus/usb/drivers/{driver}')
             self.link(f'sys/bus/usb/drivers/{driver}/{port}:1.0', interface)
 
+    def parts(self):
+        """The disks of fake-uasd. Nothing stands against uas on them."""
+        self.write('etc/uasd/uasd.conf', '[uasd]\nUnknown=uas\n')
+        for number, serial in enumerate('FREE BUSY BAD INCAPABLE REFUSED FORBIDDEN ABSENT FATAL HELD'.split(), 1):
+            block = 'sd' + 'abcdefghi'[number - 1]
+            product = '\033]0;pwned\a\033[31mDisk' if serial == 'ABSENT' else 'Stick' if serial in ('INCAPABLE', 'REFUSED', 'FORBIDDEN') else 'Disk'
+            self.disk(f'2-{number}', block, serial=serial, product=product, speed=480 if serial == 'BUSY' else 5000, uas=serial != 'INCAPABLE')
+            self.write(f'sys/block/{block}/size', '1953525168\n')
+
     def quirk_lines(self):
         """The kernel has usb-storage as a module, and nothing about it on its command line; one disk is there."""
         self.write('sys/module/usb_storage/initstate', 'live\n')

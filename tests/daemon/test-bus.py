@@ -44,17 +44,17 @@ class Daemon(Machine):
         there = {name: members for name, members in there.items() if name.startswith('org.uasd1')}
         self.assertEqual(there, self.shape(ElementTree.parse(XML).getroot().findall('interface')))
 
-    def test_brief(self):
-        "ListDisks returns the same as the properties of each disk, and `list` shows the same from both."
+    def test_courses(self):
+        "ListDisks returns the same as the properties of each disk, and `list` shows the same from more."
         self.tree.disk('2-2', 'sdy', 'uas', product='A "second"', speed=480)
         self.both()
-        p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'ListDisks')
-        told = {one[0]: one for one in json.loads(p.stdout)['data'][0]}
-        names = 'Id', 'Manufacturer', 'Product', 'SpeedMbps', 'MaxSpeedMbps', 'Driver', 'Target', 'State', 'ReasonId', 'Verdict', \
-                'Diagnosis', 'Disks'
+        p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'ListDisks', 'b', 'true')
+        courses, users = json.loads(p.stdout)['data']
+        told = {one[0]: [*one[:5], one[7], one[8:], [user[1:] for user in users if user[0] == one[0]]] for one in courses}
+        names = 'Id', 'State', 'Target', 'ReasonId', 'Verdict', 'Lease', 'Outcome', 'Busy'
         self.assertEqual(told, {disk['Id']: [disk[name] for name in names] for disk in self.managed_disks()})
         self.assertEqual(len(told), 2)
-        brief, whole = (self.ctl('list', *more).stdout.splitlines() for more in ([], ['-o', '+HOST']))
+        brief, whole = (self.ctl('list', *more).stdout.splitlines() for more in ([], ['-o', '+POLICY']))
         self.assertEqual(len(brief), 3)
         for one, other in zip(brief, whole, strict=True):
             self.assertEqual(other.rsplit(None, 1)[0], one)

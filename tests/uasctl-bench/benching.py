@@ -53,7 +53,7 @@ class BenchCase(unittest.TestCase):
         self.tree = Tree(IN_TREE, on_disk=True)
         self.addCleanup(self.tree.close)
         for i, (port, block, serial) in enumerate(DISKS):
-            self.tree.disk(port, block, serial=serial)
+            self.tree.disk(port, block, serial=serial, uas=serial != 'INCAPABLE')
             self.tree.write(f'dev/{block}', content(i))
         self.tree.write('etc/uasd/bench/quick.fio', PROFILE)
         self.tree.write('etc/uasd/bench/timed.fio', TIMED)
@@ -62,7 +62,7 @@ class BenchCase(unittest.TestCase):
         os.chmod(self.dir, 0o755)
         with open(f'{self.dir}/bus.conf', 'w') as f:
             f.write(BUS_CONFIG.format(self.dir))
-        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=f'unix:path={self.dir}/bus', LC_ALL='C.UTF-8', TZ='UTC')
+        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=f'unix:path={self.dir}/bus', LC_ALL='C.UTF-8', TZ='UTC', TREE=self.tree.top)
         self.bus = self.spawn(['dbus-daemon', '--config-file', f'{self.dir}/bus.conf', '--nofork', '--print-address'],
                               stderr=subprocess.DEVNULL)
         self.bus.stdout.readline()

@@ -35,32 +35,54 @@ static int append_luns(sd_bus_message *reply, const struct disk *d)
         return sd_bus_message_close_container(reply);
 }
 
-static int append_user(sd_bus_message *reply, const struct user *u)
+/* id: of the disk, for a list of several; NULL: not in it. */
+static int append_user(sd_bus_message *reply, const char *id, const struct user *u)
 {
         /* whole, because uasctl makes a command of it */
         char where[4 * PATH_MAX], command[128], unit[512];
 
-        return sd_bus_message_append(
-                reply, "(sssssus)", user_kind_to_string(u->kind), u->device,
+        int r = sd_bus_message_open_container(reply, 'r', id ? "ssssssus" : "sssssus");
+
+        if (r < 0)
+                return r;
+        if (id) {
+                r = sd_bus_message_append(reply, "s", id);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_bus_message_append(
+                reply, "sssssus", user_kind_to_string(u->kind), u->device,
                 make_harmless(u->where ?: "", where, sizeof(where)), u->namespace ?: "",
                 make_harmless(u->command ?: "", command, sizeof(command)), (uint32_t) u->pid,
                 /* names of units may contain a backslash */
                 harmless_sentence(u->unit ?: "", unit, sizeof(unit)));
+        if (r < 0)
+                return r;
+        return sd_bus_message_close_container(reply);
+}
+
+static int append_users_of(sd_bus_message *reply, const char *id, struct entry *e)
+{
+        users_cache_refresh(e);
+        for (size_t i = 0; i < e->life.disk.n_users; i++) {
+                int r = append_user(reply, id, &e->life.disk.users[i]);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static int append_users(sd_bus_message *reply, struct entry *e)
 {
         int r;
 
-        users_cache_refresh(e);
         r = sd_bus_message_open_container(reply, 'a', "(sssssus)");
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < e->life.disk.n_users; i++) {
-                r = append_user(reply, &e->life.disk.users[i]);
-                if (r < 0)
-                        return r;
-        }
+        r = append_users_of(reply, NULL, e);
+        if (r < 0)
+                return r;
         return sd_bus_message_close_container(reply);
 }
 
@@ -138,20 +160,17 @@ static const sd_bus_vtable *disk_vtable(void)
         return vtable;
 }
 
-static int append_brief(sd_bus_message *reply, struct entry *e)
+static int append_course(sd_bus_message *reply, const struct disk *d)
 {
-        int r = sd_bus_message_open_container(reply, 'r', PROPERTIES_BRIEF);
+        char lease[4 * sizeof(d->lease)], text[4 * sizeof(d->outcome.text)];
 
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < n_disk_properties; i++) {
-                if (!(disk_properties[i].flags & PROPERTY_BRIEF))
-                        continue;
-                r = append_property(reply, &disk_properties[i], e);
-                if (r < 0)
-                        return r;
-        }
-        return sd_bus_message_close_container(reply);
+        return sd_bus_message_append(reply, UASD_BUS_COURSE, d->facts.interface,
+                                     state_to_string(d->state), driver_or_empty(d->decision.target),
+                                     disk_reason_id(d), verdict_to_string(d->facts.verdict),
+                                     d->cancelled, d->inhibited ?: "", /* harmless already */
+                                     harmless_sentence(d->lease, lease, sizeof(lease)),
+                                     d->last_code, d->outcome.step,
+                                     harmless_sentence(d->outcome.text, text, sizeof(text)));
 }
 
 static int object_find_disk(sd_bus *bus, const char *path, const char *interface, void *data,
@@ -246,16 +265,31 @@ static int list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         struct manager *m = data;
-        int r;
+        int users, r;
 
+        r = sd_bus_message_read(message, "b", &users);
+        if (r < 0)
+                return r;
         r = sd_bus_message_new_method_return(message, &reply);
         if (r < 0)
                 return r;
-        r = sd_bus_message_open_container(reply, 'a', "(" PROPERTIES_BRIEF ")");
+        r = sd_bus_message_open_container(reply, 'a', UASD_BUS_COURSE);
         if (r < 0)
                 return r;
         FOREACH_ENTRY (e, m) {
-                r = append_brief(reply, e);
+                r = append_course(reply, &e->life.disk);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_bus_message_close_container(reply);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_open_container(reply, 'a', UASD_BUS_COURSE_USER);
+        if (r < 0)
+                return r;
+        FOREACH_ENTRY (e, m) {
+                if (users)
+                        r = append_users_of(reply, e->life.disk.facts.interface, e);
                 if (r < 0)
                         return r;
         }
@@ -361,7 +395,8 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0,
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        METHOD("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(" PROPERTIES_BRIEF ")", disks),
+        METHOD("ListDisks", SD_BUS_ARGS("b", users),
+               SD_BUS_RESULT("a" UASD_BUS_COURSE, disks, "a" UASD_BUS_COURSE_USER, busy),
                list_disks),
         METHOD("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options),
                SD_BUS_RESULT("o", job), bus_method),
