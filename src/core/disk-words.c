@@ -225,23 +225,16 @@ static char *failure_sentence(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
-/* The sentence of the row that decides. For distrust the event replaces it. */
-static char *decision_sentence(const struct disk *d, char *ret, size_t size)
-{
-        bool replaced = *failure_sentence(d, ret, size) && d->decision.reason == REASON_DISTRUSTED;
-
-        if (!replaced)
-                sentence_append(ret, size, reason_sentence_of(&d->facts, d->decision.reason));
-        return ret;
-}
-
 const char *disk_reason(const struct disk *d, char *ret, size_t size)
 {
         const char *target = driver_to_string(d->decision.target);
         char names[256], cancelled[160], unattended[80] = "", why[2 * HISTORY_TEXT_MAX],
                                          event[HISTORY_TEXT_MAX], remedy[REMEDY_MAX];
 
-        (void) decision_sentence(d, why, sizeof(why));
+        /* The sentence of the row that decides. For distrust the event replaces it. */
+        if (!*failure_sentence(d, why, sizeof(why)) || d->decision.reason != REASON_DISTRUSTED)
+                sentence_append(why, sizeof(why),
+                                reason_sentence_of(&d->facts, d->decision.reason));
         (void) failure_sentence(d, event, sizeof(event));
 
         switch (d->state) {

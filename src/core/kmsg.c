@@ -10,21 +10,11 @@
 
 /* ---- the record ---- */
 
-static void take_property(struct kmsg *k, const char *line, size_t n)
-{
-        const char *value;
-
-        if ((value = startswith(line, " SUBSYSTEM=")))
-                (void) copy_part(k->subsystem, sizeof(k->subsystem), value,
-                                 n - (size_t) (value - line));
-        else if ((value = startswith(line, " DEVICE=")))
-                (void) copy_part(k->device, sizeof(k->device), value, n - (size_t) (value - line));
-}
-
 int kmsg_parse(const char *record, struct kmsg *ret)
 {
         unsigned long long head[3]; /* "priority,sequence,time,flags[,more];" */
         struct kmsg k = {0};
+        const char *value;
         size_t n;
 
         for (size_t i = 0; i < ELEMENTSOF(head); i++)
@@ -41,7 +31,14 @@ int kmsg_parse(const char *record, struct kmsg *ret)
         while (record[n]) {
                 record += n + 1;
                 n = strcspn(record, "\n");
-                take_property(&k, record, n);
+                value = startswith(record, " SUBSYSTEM=");
+                if (value)
+                        (void) copy_part(k.subsystem, sizeof(k.subsystem), value,
+                                         n - (size_t) (value - record));
+                value = startswith(record, " DEVICE=");
+                if (value)
+                        (void) copy_part(k.device, sizeof(k.device), value,
+                                         n - (size_t) (value - record));
         }
         *ret = k;
         return 0;

@@ -145,18 +145,15 @@ static bool lease_move(struct life *l, const struct event *e)
         return true;
 }
 
-/* Returns true if it failed on uas meanwhile, and would be moved off it again at once. */
-static bool lease_would_flee(const struct life *l)
+bool lease_goes_back(const struct life *l)
 {
         struct decision d;
 
         decide(&l->disk.facts, &d);
-        return decision_flees(&l->disk.facts, &d);
-}
-
-bool lease_goes_back(const struct life *l)
-{
-        return lease_wants(l) && !(l->lease.to == DRIVER_UAS && lease_would_flee(l));
+        /* If it failed on uas meanwhile, it would be moved off it again at once. */
+        if (l->lease.to == DRIVER_UAS && decision_flees(&l->disk.facts, &d))
+                return false;
+        return lease_wants(l);
 }
 
 /* ---- events ---- */

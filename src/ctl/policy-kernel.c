@@ -129,17 +129,6 @@ static int lines_read_files(const struct roots *roots, struct lines *l)
         return quirk_facts_read(roots, &l->quirks);
 }
 
-static int kernel_lines_read(const struct ctl *c, const struct views *views, struct lines *l)
-{
-        int r = lines_read_files(&c->client.roots, l);
-
-        if (r < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot read policies and history: %s",
-                                   strerror(-r));
-        add_plugged_in(views, &l->kept);
-        return UASD_EXIT_OK;
-}
-
 /* Lists the disks whose entries do not fit. */
 static int say_left_out(const struct keepoff *line, bool modprobe)
 {
@@ -340,15 +329,6 @@ int policy_refuse_entry(const struct view *v)
         return UASD_EXIT_REFUSED;
 }
 
-static int lines_choose_disk(struct ctl *c, const char *what)
-{
-        int r = ctl_select(c, what);
-
-        if (r == UASD_EXIT_OK && c->v->disk.decision.target == DRIVER_NONE)
-                return policy_refuse_entry(c->v);
-        return r;
-}
-
 static int lines_make_both(struct ctl *c, const char *what, struct lines *l)
 {
         int r = source_local(&c->client, DETAIL_NO_USERS, NULL, &c->views);
@@ -357,13 +337,17 @@ static int lines_make_both(struct ctl *c, const char *what, struct lines *l)
                 return r;
         policy_leave_out_overrides(&c->views);
         if (what) {
-                r = lines_choose_disk(c, what);
+                r = ctl_select(c, what);
                 if (r != UASD_EXIT_OK)
                         return r;
+                if (c->v->disk.decision.target == DRIVER_NONE)
+                        return policy_refuse_entry(c->v);
         }
-        r = kernel_lines_read(c, &c->views, l);
-        if (r != UASD_EXIT_OK)
-                return r;
+        r = lines_read_files(&c->client.roots, l);
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot read policies and history: %s",
+                                   strerror(-r));
+        add_plugged_in(&c->views, &l->kept);
         r = lines_make(l, QUIRK_COMMAND_LINE, &c->views, c->v, &l->command_line);
         if (r != UASD_EXIT_OK)
                 return r;

@@ -51,23 +51,19 @@ static void write_value(FILE *out, const char *value)
         }
 }
 
-static void metrics_begin(struct metrics_writer *w, const struct metric_family *f)
-{
-        if (w->family && streq(w->family, f->name))
-                return;
-        w->family = f->name;
-        (void) fprintf(w->out, "# HELP %s %s\n", f->name, f->help);
-        if (!f->counter || w->prometheus)
-                (void) fprintf(w->out, "# TYPE %s %s\n", f->name, f->counter ? "counter" : "gauge");
-}
-
 /* Samples of a family must be consecutive. A family without samples does not appear. */
 static void metrics_sample(struct metrics_writer *w, const struct metric_family *f, uint64_t value,
                            const struct metric_label *labels)
 {
         char before = '{';
 
-        metrics_begin(w, f);
+        if (!w->family || !streq(w->family, f->name)) {
+                w->family = f->name;
+                (void) fprintf(w->out, "# HELP %s %s\n", f->name, f->help);
+                if (!f->counter || w->prometheus)
+                        (void) fprintf(w->out, "# TYPE %s %s\n", f->name,
+                                       f->counter ? "counter" : "gauge");
+        }
         (void) fputs(f->name, w->out);
         for (const struct metric_label *l = labels; l && l->name; l++, before = ',') {
                 (void) fprintf(w->out, "%c%s=\"", before, l->name);

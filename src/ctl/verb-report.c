@@ -317,16 +317,6 @@ static void report_machine(const struct ctl *c, bool daemon)
 
 /* ---- the summary ---- */
 
-static void report_print_users(const struct disk *d)
-{
-        char text[1024];
-
-        for (size_t i = 0; i < d->n_users && i < USERS_MAX; i++)
-                output_sentence(i == 0 ? "Used" : "", user_text(&d->users[i], text, sizeof(text)));
-        if (d->n_users > USERS_MAX)
-                output_format("", "", "and %zu more", d->n_users - USERS_MAX);
-}
-
 static void print_summary(const struct view *v, const struct health *h)
 {
         const struct facts *f = &v->disk.facts;
@@ -339,7 +329,11 @@ static void print_summary(const struct view *v, const struct health *h)
         output_format("Driver", "", "%s, %s, %u Mbit/s", view_driver(v) ?: "none",
                       state_to_string(v->disk.state), f->speed_mbps);
         output_sentence("Reason", v->reason);
-        report_print_users(&v->disk);
+        for (size_t i = 0; i < v->disk.n_users && i < USERS_MAX; i++)
+                output_sentence(i == 0 ? "Used" : "",
+                                user_text(&v->disk.users[i], text, sizeof(text)));
+        if (v->disk.n_users > USERS_MAX)
+                output_format("", "", "and %zu more", v->disk.n_users - USERS_MAX);
         output_sentence("History", v->history);
         output_sentence("Diagnosis", v->diagnosis);
         output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));

@@ -21,18 +21,6 @@ int die_in(time_t seconds)
         return 0;
 }
 
-static void print_trim(const struct trim_answer *t)
-{
-        if (t->on)
-                (void) puts(PROP_TRIM "=1");
-        if (t->set)
-                (void) puts(PROP_TRIM_SET "=1");
-        if (t->mode)
-                (void) printf(PROP_TRIM_MODE "=%s\n", t->mode);
-        if (t->max_bytes > 0)
-                (void) printf(PROP_TRIM_MAX "=%" PRIu64 "\n", t->max_bytes);
-}
-
 struct block_event event_of_udev(const char *block)
 {
         return (struct block_event){block, getenv("ACTION"), getenv("DEVTYPE")};
@@ -48,7 +36,14 @@ int answer_print(const struct hold_answer *a)
                 (void) printf(PROP_VERDICT "=%s\n", verdict_to_string(a->verdict));
         if (a->no_auto)
                 (void) puts("UDISKS_AUTO=0");
-        print_trim(&a->trim);
+        if (a->trim.on)
+                (void) puts(PROP_TRIM "=1");
+        if (a->trim.set)
+                (void) puts(PROP_TRIM_SET "=1");
+        if (a->trim.mode)
+                (void) printf(PROP_TRIM_MODE "=%s\n", a->trim.mode);
+        if (a->trim.max_bytes > 0)
+                (void) printf(PROP_TRIM_MAX "=%" PRIu64 "\n", a->trim.max_bytes);
         if (fflush(stdout) == EOF)
                 return -errno;
         return 0;

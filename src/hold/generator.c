@@ -41,22 +41,10 @@ static int limits_generate(const struct roots *roots, int dirfd)
         return limits_write(dirfd, &l);
 }
 
-static int limits_generate_in(const char *dir)
-{
-        _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
-        _cleanup_close_ int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        int r;
-
-        if (dirfd < 0)
-                return -errno;
-        r = roots_open(&roots, NULL);
-        if (r < 0)
-                return r;
-        return limits_generate(&roots, dirfd);
-}
-
 int main(int argc, char **argv)
 {
+        _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
+        _cleanup_close_ int dirfd = -1;
         int r;
 
         log_open("uasd-generator", LOG_INFO);
@@ -64,7 +52,10 @@ int main(int argc, char **argv)
                 (void) fputs("usage: uasd-generator NORMAL-DIR EARLY-DIR LATE-DIR\n", stderr);
                 return 2;
         }
-        r = limits_generate_in(argv[1]);
+        dirfd = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = dirfd < 0 ? -errno : roots_open(&roots, NULL);
+        if (r == 0)
+                r = limits_generate(&roots, dirfd);
         if (r < 0) {
                 log_warning("No mounts will be held: %s",
                             r == -EBADMSG ? "a device timeout cannot be read" : strerror(-r));

@@ -147,24 +147,12 @@ static int source_read_table(const struct source *s, uint64_t size, FILE *out)
         return source_partitions(s, p, size, out);
 }
 
-/* Writes all facts that need a read. */
-static int source_read_contents(const struct source *s, uint64_t size, FILE *out)
-{
-        char where[16];
-        int r;
-
-        (void) snprintf(where, sizeof(where), "LUN%u", s->lun);
-        r = source_sample(s, 0, size, where, out);
-        if (r < 0)
-                return r;
-        return source_read_table(s, size, out);
-}
-
 static int source_read_lun(const struct source *s, bool partly, FILE *out)
 {
         const int fd = s->fd;
         const unsigned lun = s->lun;
         _cleanup_free_ char *text = NULL;
+        char where[16];
         size_t length;
         FILE *contents;
         uint64_t size;
@@ -189,7 +177,10 @@ static int source_read_lun(const struct source *s, bool partly, FILE *out)
         contents = open_memstream(&text, &length);
         if (!contents)
                 return -errno;
-        r = source_read_contents(s, size, contents);
+        (void) snprintf(where, sizeof(where), "LUN%u", lun);
+        r = source_sample(s, 0, size, where, contents);
+        if (r == 0)
+                r = source_read_table(s, size, contents);
         if (fclose(contents) < 0)
                 return -ENOMEM;
         if (r == -EIO && partly) {

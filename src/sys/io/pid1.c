@@ -11,17 +11,23 @@
 
 #define PROPERTIES "org.freedesktop.DBus.Properties"
 
-static int pid1_open_address(const char *address, bool bus_client, sd_bus **ret)
+static int pid1_open_socket(const struct roots *roots, bool private, sd_bus **ret)
 {
         _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
-        int r = sd_bus_new(&bus);
+        char address[128];
+        int r = pid1_there(roots);
 
+        if (r < 0)
+                return r;
+        (void) snprintf(address, sizeof(address), "unix:path=/proc/self/fd/%i/%s", roots->run,
+                        private ? RUN_PID1_SOCKET : RUN_SYSTEM_BUS_SOCKET);
+        r = sd_bus_new(&bus);
         if (r < 0)
                 return r;
         r = sd_bus_set_address(bus, address);
         if (r < 0)
                 return r;
-        r = sd_bus_set_bus_client(bus, bus_client);
+        r = sd_bus_set_bus_client(bus, !private);
         if (r < 0)
                 return r;
         r = sd_bus_start(bus);
@@ -31,18 +37,6 @@ static int pid1_open_address(const char *address, bool bus_client, sd_bus **ret)
                 return r;
         *ret = TAKE_PTR(bus);
         return 0;
-}
-
-static int pid1_open_socket(const struct roots *roots, bool private, sd_bus **ret)
-{
-        char address[128];
-        int r = pid1_there(roots);
-
-        if (r < 0)
-                return r;
-        (void) snprintf(address, sizeof(address), "unix:path=/proc/self/fd/%i/%s", roots->run,
-                        private ? RUN_PID1_SOCKET : RUN_SYSTEM_BUS_SOCKET);
-        return pid1_open_address(address, !private, ret);
 }
 
 bool pid1_has_socket(const struct roots *roots)

@@ -72,49 +72,37 @@ static int modprobe_take_line(char *line, struct modprobe_reading *d)
         return modprobe_take_options(save, !kernel_name_is(word, "uas"), d);
 }
 
-static const char *modprobe_tree(const struct roots *roots, int root)
-{
-        if (root == roots->etc)
-                return "/etc";
-        if (root == roots->run)
-                return "/run";
-        return "/usr/lib";
-}
-
 static void modprobe_name_file(struct modprobe_reading *d, int root, const char *path)
 {
-        const char *outside = startswith(path, "../");
+        const char *outside = startswith(path, "../"), *tree = "/usr/lib";
 
-        if (outside)
-                (void) snprintf(d->file, sizeof(d->file), "/usr/%s", outside);
-        else
-                (void) snprintf(d->file, sizeof(d->file), "%s/%s", modprobe_tree(d->roots, root),
-                                path);
-}
-
-static int modprobe_read_text(int root, const char *path, char **ret, size_t *ret_size)
-{
-        _cleanup_close_ int fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-        if (fd < 0)
-                return -errno;
-        return read_whole(fd, FILE_MAX, ret, ret_size);
+        if (root == d->roots->etc)
+                tree = "/etc";
+        else if (root == d->roots->run)
+                tree = "/run";
+        else if (outside)
+                tree = "/usr";
+        (void) snprintf(d->file, sizeof(d->file), "%s/%s", tree, outside ?: path);
 }
 
 static int modprobe_read_file(int root, const char *path, void *data)
 {
+        _cleanup_close_ int fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         _cleanup_free_ char *text = NULL;
         struct modprobe_reading *d = data;
         unsigned next = 1;
         size_t size = 0;
-        int r = modprobe_read_text(root, path, &text, &size);
+        int r;
 
-        if (r == -EACCES) /* the kernel's modprobe runs as root */
+        if (fd < 0 && errno == EACCES) /* the kernel's modprobe runs as root */
                 d->lines.denied = true;
+        if (fd < 0)
+                return 0; /* modprobe cannot read it either */
+        r = read_whole(fd, FILE_MAX, &text, &size);
         if (r == -ENOMEM)
                 return r;
         if (r < 0)
-                return 0; /* modprobe cannot read it either */
+                return 0;
         modprobe_name_file(d, root, path);
         for (char *line = text, *limit = text + size, *end; line < limit; line = end + 1) {
                 d->line = next++;

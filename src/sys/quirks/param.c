@@ -69,54 +69,43 @@ static int quirks_count(const char *string, const char *entry)
 
 #define TRIES 5 /* -EAGAIN: another process wrote at the same time */
 
-/* others: number of equal entries before the first try. -1: this is the first. */
-static int quirks_push_once(const struct roots *roots, const char *entry, int *others)
-{
-        char old[QUIRKS_MAX + 1], new[QUIRKS_MAX + 1];
-        int r = quirks_param_read(roots, old);
-
-        if (r < 0)
-                return r;
-        if (*others < 0)
-                *others = quirks_count(old, entry);
-        /* Another process wrote at the same time and kept our entry. One is enough, since it is
-         * removed only once. */
-        if (quirks_count(old, entry) > *others)
-                (void) quirks_remove(old, entry, old);
-        r = quirks_prepend(old, entry, new);
-        if (r < 0)
-                return r;
-        return quirks_param_write(roots, new);
-}
-
 int quirks_param_push(const struct roots *roots, const char *entry)
 {
-        int others = -1, r = -EAGAIN;
-
-        for (int tries = 0; r == -EAGAIN && tries < TRIES; tries++)
-                r = quirks_push_once(roots, entry, &others);
-        return r;
-}
-
-static int quirks_pop_once(const struct roots *roots, const char *entry)
-{
         char old[QUIRKS_MAX + 1], new[QUIRKS_MAX + 1];
-        int r = quirks_param_read(roots, old);
+        int others = -1 /* equal entries before the first try */, r = -EAGAIN;
 
-        if (r < 0)
-                return r;
-        r = quirks_remove(old, entry, new);
-        if (r <= 0)
-                return r;
-        return quirks_param_write(roots, new);
+        for (int tries = 0; r == -EAGAIN && tries < TRIES; tries++) {
+                r = quirks_param_read(roots, old);
+                if (r < 0)
+                        return r;
+                if (others < 0)
+                        others = quirks_count(old, entry);
+                /* Another process wrote at the same time and kept our entry. One is enough, since
+                 * it is removed only once. */
+                if (quirks_count(old, entry) > others)
+                        (void) quirks_remove(old, entry, old);
+                r = quirks_prepend(old, entry, new);
+                if (r < 0)
+                        return r;
+                r = quirks_param_write(roots, new);
+        }
+        return r;
 }
 
 int quirks_param_pop(const struct roots *roots, const char *entry)
 {
+        char old[QUIRKS_MAX + 1], new[QUIRKS_MAX + 1];
         int r = -EAGAIN;
 
-        for (int tries = 0; r == -EAGAIN && tries < TRIES; tries++)
-                r = quirks_pop_once(roots, entry);
+        for (int tries = 0; r == -EAGAIN && tries < TRIES; tries++) {
+                r = quirks_param_read(roots, old);
+                if (r < 0)
+                        return r;
+                r = quirks_remove(old, entry, new);
+                if (r <= 0)
+                        return r;
+                r = quirks_param_write(roots, new);
+        }
         return r;
 }
 

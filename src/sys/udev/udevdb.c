@@ -127,25 +127,23 @@ void platform_read(const struct roots *roots, char ret[static PLATFORM_MAX])
                 (void) copy_string(ret, PLATFORM_MAX, uname(&machine) == 0 ? machine.machine : "");
 }
 
-/* Writes the action to the device, and keeps the first error. */
-static void trigger_one(const struct roots *roots, const struct block *b, const char *action,
-                        int *first)
-{
-        int r = attr_write(roots->sys, path_join("class/block/", b->name, "/uevent"), action);
-
-        if (r < 0 && !*first)
-                *first = r;
-}
-
+/* Writes the action to all of them. Returns 0 or the first error. */
 static int trigger_all(const struct roots *roots, const struct lun *luns, size_t n_luns, bool parts,
                        const char *action)
 {
         int first = 0;
 
         for (size_t i = 0; i < n_luns; i++)
-                FOREACH_NODE (b, luns + i)
-                        if (parts || b == &luns[i].disk)
-                                trigger_one(roots, b, action, &first);
+                FOREACH_NODE (b, luns + i) {
+                        int r;
+
+                        if (!parts && b != &luns[i].disk)
+                                continue;
+                        r = attr_write(roots->sys, path_join("class/block/", b->name, "/uevent"),
+                                       action);
+                        if (r < 0 && first == 0)
+                                first = r;
+                }
         return first;
 }
 
