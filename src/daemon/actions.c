@@ -21,7 +21,7 @@ static int entry_on_timer(sd_event_source *s, usec_t usec, void *data)
 
         /* In a pause uasd does not hear of a use that has begun during the quiet time. */
         if (e->life.watched && use_watch_pauses(&e->manager->uses))
-                entry_look(e);
+                queue_entry(e, POST_LOOK);
         queue_event(e, &(struct event){.type = EVENT_TIMER});
         return 0;
 }
@@ -59,22 +59,6 @@ static void entry_release(struct entry *e)
         report_release(e);
 }
 
-void entry_look(struct entry *e)
-{
-        const struct disk *d = &e->life.disk;
-        int r;
-
-        if (e->life.use.hidden) {
-                use_probe_start(e);
-                return;
-        }
-        r = users_any(&e->manager->roots, d->luns, d->n_luns);
-        if (r < 0)
-                log_debug("%s: cannot see who uses it: %s", d->facts.interface, strerror(-r));
-        /* Unknown counts as in use. */
-        queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = r != 0, .told = r == 1});
-}
-
 static void action_perform(struct entry *e, const struct action *a, enum state before)
 {
         switch (a->type) {
@@ -92,7 +76,7 @@ static void action_perform(struct entry *e, const struct action *a, enum state b
                 use_watch_remove(e);
                 break;
         case ACTION_LOOK:
-                entry_look(e);
+                queue_entry(e, POST_LOOK);
                 break;
         case ACTION_TIMER:
                 entry_set_timer(e, a->deadline);
@@ -149,4 +133,20 @@ void entry_step(struct entry *e, const struct event *event)
                 job_reported(e);
         if (event->type == EVENT_DONE && !foreign)
                 trouble_switched(e);
+}
+
+void entry_look(struct entry *e)
+{
+        const struct disk *d = &e->life.disk;
+        int r;
+
+        if (e->life.use.hidden) {
+                use_probe_start(e);
+                return;
+        }
+        r = users_any(&e->manager->roots, d->luns, d->n_luns);
+        if (r < 0)
+                log_debug("%s: cannot see who uses it: %s", d->facts.interface, strerror(-r));
+        /* Unknown counts as in use. */
+        entry_step(e, &(struct event){.type = EVENT_USERS, .in_use = r != 0, .told = r == 1});
 }

@@ -5,5 +5,5 @@
 
 /* Steps the machine of a disk and performs its actions. Called only by the queue and rescan.c. */
 void entry_step(struct entry *e, const struct event *event);
-/* ACTION_LOOK: checks whether the disk is in use and posts EVENT_USERS. */
+/* Checks whether the disk is in use, and steps EVENT_USERS. A search by name posts it later. */
 void entry_look(struct entry *e);

@@ -23,7 +23,7 @@ enum post_type {
         POST_ENVIRONMENT, /* each machine has to check manager.env again */
         POST_USES,  /* the use of any disk may have ended: a device stacked on others has changed or
                        gone */
-        POST_LOOK,  /* check whether the disk is in use */
+        POST_LOOK,  /* EVENT_USERS, with what is found then */
         POST_MARK,  /* the hold mark or the switch record of the disk has changed */
         POST_AGAIN, /* policy or history of the disk were set: read it again with EVENT_AGAIN */
         POST_REQUEST,  /* pass entry.request to the machine */
