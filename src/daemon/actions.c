@@ -107,7 +107,7 @@ void entry_step(struct entry *e, const struct event *event)
 
         assert(m->queue.draining);
         if (foreign) {
-                if (!e->life.attempt.running || e->job) /* uasd has already seen it */
+                if (!e->life.attempt.running || e->run) /* uasd has already seen it */
                         return;
                 trouble_adopt(e);
         }
@@ -130,7 +130,7 @@ void entry_step(struct entry *e, const struct event *event)
         if (event->type == EVENT_USERS && e->life.use.busy != in_use)
                 bus_disk_changed(e);
         if (event->type == EVENT_DONE)
-                job_reported(e);
+                switch_run_reported(e);
         if (event->type == EVENT_DONE && !foreign)
                 trouble_switched(e);
 }

@@ -47,7 +47,7 @@ static void manager_lost(struct manager *m)
 /* A hold has ended by its timer, or a foreign uasd-switch has removed its record. */
 static void manager_mark_changed(struct entry *e)
 {
-        if (e->life.attempt.running && !e->job && !switch_foreign_runs(e))
+        if (e->life.attempt.running && !e->run && !switch_foreign_runs(e))
                 return; /* its end is posted, with a rescan */
         keepoff_schedule(e->manager);
         queue_rescan(e->manager, e->life.disk.facts.interface);

@@ -45,8 +45,8 @@ struct entry {
         sd_event_source *timer;      /* of the machine */
         sd_event_source *unbound;    /* without a driver: the end of the time to get one */
         struct disk_request request;
-        struct job *job; /* feature/switches.c: the uasd-switch at work, if it is a child of this
-                            process */
+        struct switch_run *run; /* feature/switches.c: the uasd-switch at work, if it is a child of
+                            this process */
         struct disk_lease *lease; /* feature/lease.c; NULL: not leased */
         struct {
                 struct later again; /* the next check */

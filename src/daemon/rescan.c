@@ -50,7 +50,7 @@ static void entry_free(struct entry *e)
         record_forget_entry(e);
         users_forget(e);
         use_watch_remove(e);
-        job_orphan(e->job);
+        switch_run_orphan(e->run);
         lease_free(e);
         sd_event_source_disable_unref(e->timer);
         sd_event_source_disable_unref(e->unbound);
@@ -69,7 +69,7 @@ static void entry_gone(struct entry *e)
 
         assert(m->queue.draining);
         if (e->life.attempt.running)
-                report_unplugged(e, job_step(e->job));
+                report_unplugged(e, switch_run_step(e->run));
         if (e->request.number)
                 bus_request_done(e, UASD_EXIT_NO_DISK, "", "the disk was unplugged");
         lease_gone(e);

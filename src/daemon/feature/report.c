@@ -130,7 +130,7 @@ void report_state(const struct entry *e, enum state before)
                 return;
         if (d->state == STATE_SWITCHING && e->life.attempt.to == DRIVER_NONE) /* adopted */
                 log_info("%s: %s", d->facts.interface,
-                         e->job ? "putting in order what an interrupted switch has left"
+                         e->run ? "putting in order what an interrupted switch has left"
                                 : "a switch begun earlier is at work");
         else if (d->state == STATE_SWITCHING)
                 log_info("%s: switching from %s to %s%s", d->facts.interface,

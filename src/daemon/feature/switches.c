@@ -22,7 +22,7 @@
 #define RECOVER_TRIES 4
 
 /* One uasd-switch. */
-struct job {
+struct switch_run {
         struct manager *manager;
         struct entry *entry; /* NULL: the disk has gone */
         char step[sizeof(
@@ -34,39 +34,39 @@ struct job {
 };
 
 /* Its disk was unplugged: the child ends by itself, and is reaped. */
-void job_orphan(struct job *j)
+void switch_run_orphan(struct switch_run *run)
 {
-        if (j)
-                j->entry = NULL;
+        if (run)
+                run->entry = NULL;
 }
 
-const char *job_step(const struct job *j)
+const char *switch_run_step(const struct switch_run *run)
 {
-        if (!j || !j->step[0])
+        if (!run || !run->step[0])
                 return NULL;
-        return j->step;
+        return run->step;
 }
 
-static void job_on_line(void *data, const char *line, const struct outcome *so_far)
+static void switch_run_on_line(void *data, const char *line, const struct outcome *so_far)
 {
-        struct job *j = data;
+        struct switch_run *run = data;
 
         if (!startswith(line, "STEP "))
                 return;
-        memcpy(j->step, so_far->step, sizeof(j->step));
-        if (j->entry)
-                bus_request_step(j->entry, j->step);
+        memcpy(run->step, so_far->step, sizeof(run->step));
+        if (run->entry)
+                bus_request_step(run->entry, run->step);
 }
 
-/* Returns the outcome, with what the job itself could not report. */
-static struct outcome job_outcome(const struct job *j, const struct child_end *end)
+/* Returns the outcome, with what uasd-switch itself could not report. */
+static struct outcome switch_run_outcome(const struct switch_run *run, const struct child_end *end)
 {
         struct outcome o = *end->outcome;
 
         if (o.code >= 0)
                 return o;
         o.code = UASD_EXIT_FAILED;
-        if (j->recovering && end->exited)
+        if (run->recovering && end->exited)
                 o.code = end->status;
         if (o.code == UASD_EXIT_OK)
                 return o;
@@ -87,60 +87,61 @@ static void switch_mark_unreported(const struct entry *e, bool untold)
                                  &(struct attachment_mark){.untold = untold});
 }
 
-void job_reported(struct entry *e)
+void switch_run_reported(struct entry *e)
 {
-        if (!e->job) /* or the next one has begun */
+        if (!e->run) /* or the next one has begun */
                 switch_mark_unreported(e, false);
 }
 
 static int switch_recover(struct entry *e, const struct outcome *killed, unsigned tries);
 
-static void job_on_end(void *data, const struct child_end *end)
+static void switch_run_on_end(void *data, const struct child_end *end)
 {
-        _cleanup_free_ struct job *j = data;
-        struct entry *e = j->entry;
-        struct manager *m = j->manager;
-        bool again = !end->exited && j->tries < RECOVER_TRIES;
+        _cleanup_free_ struct switch_run *run = data;
+        struct entry *e = run->entry;
+        struct manager *m = run->manager;
+        bool again = !end->exited && run->tries < RECOVER_TRIES;
         struct event done = {.type = EVENT_DONE};
 
         keepoff_schedule(m); /* because of the history that it has written */
         if (!e)
                 return;
         kmsg_drain(m); /* uasd-switch has already judged these records */
-        done.killed = j->killed.code >= 0 || (again && !j->recovering);
-        done.outcome = j->killed.code >= 0 ? j->killed : job_outcome(j, end);
-        e->job = NULL;
+        done.killed = run->killed.code >= 0 || (again && !run->recovering);
+        done.outcome = run->killed.code >= 0 ? run->killed : switch_run_outcome(run, end);
+        e->run = NULL;
         /* It was killed in the middle: its record shows what must be undone. */
-        if (again && switch_recover(e, done.killed ? &done.outcome : NULL, j->tries + 1) >= 0)
+        if (again && switch_recover(e, done.killed ? &done.outcome : NULL, run->tries + 1) >= 0)
                 return;
         /* First the present driver of the disk, then the outcome. */
         queue_rescan(m, e->life.disk.facts.interface);
         queue_event(e, &done);
 }
 
-static int job_spawn(struct entry *e, const char *const *args, const struct job *template)
+static int switch_run_spawn(struct entry *e, const char *const *args,
+                            const struct switch_run *template)
 {
-        struct job *j = malloc(sizeof(*j));
+        struct switch_run *run = malloc(sizeof(*run));
         int r;
 
-        assert(!e->job);
-        if (!j)
+        assert(!e->run);
+        if (!run)
                 return -ENOMEM;
-        *j = *template;
-        j->manager = e->manager;
-        j->entry = e;
+        *run = *template;
+        run->manager = e->manager;
+        run->entry = e;
         switch_mark_unreported(e, true);
-        r = child_switch(e->manager, args, job_on_line, job_on_end, j);
+        r = child_switch(e->manager, args, switch_run_on_line, switch_run_on_end, run);
         if (r < 0) {
                 switch_mark_unreported(e, false);
-                free(j);
+                free(run);
                 return r;
         }
-        e->job = j;
+        e->run = run;
         return 0;
 }
 
-static void job_start(struct entry *e, const struct action *a)
+static void switch_run_start(struct entry *e, const struct action *a)
 {
         const struct facts *f = &e->life.disk.facts;
         char attachment[ATTACHMENT_ARG_MAX], hold[48];
@@ -160,7 +161,7 @@ static void job_start(struct entry *e, const struct action *a)
         args[n++] = attachment_arg(f, attachment);
         args[n++] = f->interface;
         args[n] = driver_to_string(a->target);
-        r = job_spawn(e, args, &(struct job){.killed.code = -1});
+        r = switch_run_spawn(e, args, &(struct switch_run){.killed.code = -1});
         if (r < 0) {
                 struct event failed = {.type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED};
 
@@ -175,11 +176,11 @@ static void job_start(struct entry *e, const struct action *a)
 static int switch_recover(struct entry *e, const struct outcome *killed, unsigned tries)
 {
         const char *const args[] = {"--recover", e->life.disk.facts.interface, NULL};
-        struct job template = {.recovering = true, .tries = tries, .killed.code = -1};
+        struct switch_run template = {.recovering = true, .tries = tries, .killed.code = -1};
 
         if (killed)
                 template.killed = *killed;
-        return job_spawn(e, args, &template);
+        return switch_run_spawn(e, args, &template);
 }
 
 /* ---- any uasd-switch at work on a disk ---- */
@@ -207,7 +208,7 @@ static void switch_check_again(void *data)
 {
         struct entry *e = data;
 
-        if (e->life.attempt.running && !e->job)
+        if (e->life.attempt.running && !e->run)
                 (void) switch_foreign_runs(e);
 }
 
@@ -273,7 +274,7 @@ void switch_begin(struct entry *e, const struct action *a)
                 return;
         if (a->target == DRIVER_UAS)
                 trouble_begin(e, a->target);
-        job_start(e, a);
+        switch_run_start(e, a);
 }
 
 /* ---- eject ---- */
@@ -304,30 +305,30 @@ static const char *eject_bus_error(const struct outcome *o)
 
 static void eject_on_end(void *data, const struct child_end *end)
 {
-        _cleanup_free_ struct eject *j = data;
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = j->call;
+        _cleanup_free_ struct eject *run = data;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = run->call;
         const struct outcome *o = end->outcome;
         char text[sizeof(o->text) * 4];
 
-        LIST_REMOVE(j, link);
+        LIST_REMOVE(run, link);
         (void) make_harmless(o->text[0] ? o->text : "uasd-switch has died", text, sizeof(text));
         if (o->code == UASD_EXIT_OK) {
-                report_ejected(j->interface, j->names, j->usb_id, text);
+                report_ejected(run->interface, run->names, run->usb_id, text);
                 (void) sd_bus_reply_method_return(call, NULL);
         } else {
                 (void) sd_bus_reply_method_errorf(call, eject_bus_error(o),
-                                                  "%s cannot be ejected: %s", j->interface, text);
-                log_notice("%s: not ejected: %s", j->interface, text);
+                                                  "%s cannot be ejected: %s", run->interface, text);
+                log_notice("%s: not ejected: %s", run->interface, text);
         }
-        queue_rescan(j->manager, j->interface);
+        queue_rescan(run->manager, run->interface);
 }
 
 bool switch_ejects(const struct entry *e)
 {
-        const struct eject *j;
+        const struct eject *run;
 
-        LIST_FOREACH (j, &e->manager->ejects, link)
-                if (streq(j->interface, e->life.disk.facts.interface))
+        LIST_FOREACH (run, &e->manager->ejects, link)
+                if (streq(run->interface, e->life.disk.facts.interface))
                         return true;
         return false;
 }
@@ -337,21 +338,21 @@ int switch_eject(struct entry *e, sd_bus_message *call)
         const struct facts *f = &e->life.disk.facts;
         char attachment[ATTACHMENT_ARG_MAX];
         const char *const args[] = {"--eject", attachment_arg(f, attachment), f->interface, NULL};
-        struct eject *j = calloc(1, sizeof(*j));
+        struct eject *run = calloc(1, sizeof(*run));
         int r;
 
-        if (!j)
+        if (!run)
                 return -ENOMEM;
-        j->manager = e->manager;
-        memcpy(j->interface, e->life.disk.facts.interface, sizeof(j->interface));
-        (void) luns_names(e->life.disk.luns, e->life.disk.n_luns, j->names, sizeof(j->names));
-        (void) history_usb_id(&e->life.disk.facts, j->usb_id, sizeof(j->usb_id));
-        r = child_switch(e->manager, args, NULL, eject_on_end, j);
+        run->manager = e->manager;
+        memcpy(run->interface, e->life.disk.facts.interface, sizeof(run->interface));
+        (void) luns_names(e->life.disk.luns, e->life.disk.n_luns, run->names, sizeof(run->names));
+        (void) history_usb_id(&e->life.disk.facts, run->usb_id, sizeof(run->usb_id));
+        r = child_switch(e->manager, args, NULL, eject_on_end, run);
         if (r < 0) {
-                free(j);
+                free(run);
                 return r;
         }
-        LIST_INSERT_HEAD(&e->manager->ejects, j, link);
-        j->call = sd_bus_message_ref(call);
+        LIST_INSERT_HEAD(&e->manager->ejects, run, link);
+        run->call = sd_bus_message_ref(call);
         return 0;
 }

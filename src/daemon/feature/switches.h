@@ -17,8 +17,8 @@ int switch_eject(struct entry *e, sd_bus_message *call);
 /* Returns true until that end: one at a time, since a user may need no password for it. */
 bool switch_ejects(const struct entry *e);
 /* Called when the end of its switch is in the journal. */
-void job_reported(struct entry *e);
+void switch_run_reported(struct entry *e);
 /* The entry is freed, the child continues. */
-void job_orphan(struct job *j);
+void switch_run_orphan(struct switch_run *run);
 /* Returns the last reported step; NULL: none. */
-const char *job_step(const struct job *j);
+const char *switch_run_step(const struct switch_run *run);

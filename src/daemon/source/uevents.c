@@ -66,7 +66,7 @@ static int uevents_on_record(sd_event_source *source, const struct inotify_event
 {
         const struct entry *e = i->len > 0 ? disk_find(data, i->name) : NULL;
 
-        if (e && e->job)
+        if (e && e->run)
                 return 0;
         return uevents_on_mark(source, i, data);
 }
