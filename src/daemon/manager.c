@@ -105,10 +105,7 @@ static void manager_carry_out(struct manager *m, const struct post *p)
                 report_release(p->entry);
                 break;
         case POST_CALL:
-                p->call(m);
-                break;
-        case POST_REPLY:
-                (void) sd_bus_send(NULL, p->message, NULL);
+                p->call(m, p->data);
                 break;
         }
 }

@@ -9,12 +9,6 @@
 /* Before SIGTERM: the posts of a callback belong to the callback. */
 #define DRAIN_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT - 20)
 
-static void post_free(struct post *p)
-{
-        sd_bus_message_unref(p->message);
-        free(p);
-}
-
 void queue_drain(struct manager *m)
 {
         struct queue *q = &m->queue;
@@ -25,7 +19,7 @@ void queue_drain(struct manager *m)
         while ((p = TAILQ_FIRST(&q->posts))) {
                 TAILQ_REMOVE(&q->posts, p, link);
                 q->carry_out(m, p);
-                post_free(p);
+                free(p);
         }
         q->draining = false;
 }
@@ -61,14 +55,14 @@ void queue_forget(struct entry *e)
                 if (p->entry != e)
                         continue;
                 TAILQ_REMOVE(&q->posts, p, link);
-                post_free(p);
+                free(p);
         }
 }
 
 static bool post_same(const struct post *a, const struct post *b)
 {
-        return a->type == b->type && a->type != POST_EVENT && a->type != POST_REPLY &&
-               a->entry == b->entry && a->call == b->call && streq(a->interface, b->interface);
+        return a->type == b->type && a->type != POST_EVENT && a->entry == b->entry &&
+               a->call == b->call && a->data == b->data && streq(a->interface, b->interface);
 }
 
 static void queue_add(struct manager *m, const struct post *template)
@@ -86,8 +80,6 @@ static void queue_add(struct manager *m, const struct post *template)
                 return;
         }
         *p = *template;
-        if (p->message)
-                (void) sd_bus_message_ref(p->message);
         TAILQ_INSERT_TAIL(&q->posts, p, link);
         if (!q->draining)
                 (void) sd_event_source_set_enabled(q->drain, SD_EVENT_ONESHOT);
@@ -116,25 +108,9 @@ void queue_event(struct entry *e, const struct event *event)
         queue_add(e->manager, &(struct post){.type = POST_EVENT, .entry = e, .event = *event});
 }
 
-void queue_call(struct manager *m, queue_call_fn call)
+void queue_call(struct manager *m, queue_call_fn call, void *data)
 {
-        queue_add(m, &(struct post){.type = POST_CALL, .call = call});
-}
-
-void queue_reply(struct manager *m, sd_bus_message *reply)
-{
-        queue_add(m, &(struct post){.type = POST_REPLY, .message = reply});
-}
-
-int queue_answer(struct manager *m, sd_bus_message *call)
-{
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r = sd_bus_message_new_method_return(call, &reply);
-
-        if (r < 0)
-                return r;
-        queue_reply(m, reply);
-        return 1;
+        queue_add(m, &(struct post){.type = POST_CALL, .call = call, .data = data});
 }
 
 /* ---- the disks that posts are about ---- */

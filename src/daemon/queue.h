@@ -2,7 +2,6 @@
 #pragma once
 
 #include <sys/queue.h>
-#include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
 #include "core/machine.h"
@@ -29,11 +28,10 @@ enum post_type {
         POST_REQUEST,  /* pass entry.request to the machine */
         POST_EVENT,    /* an event of the disk's machine */
         POST_RELEASED, /* a user has ended the hold of the disk */
-        POST_CALL,
-        POST_REPLY, /* send the answer to a call */
+        POST_CALL,     /* call(m, data), after the posts before it */
 };
 
-typedef void (*queue_call_fn)(struct manager *m);
+typedef void (*queue_call_fn)(struct manager *m, void *data);
 
 struct post {
         TAILQ_ENTRY(post) link;
@@ -42,7 +40,7 @@ struct post {
         struct entry *entry; /* NULL: not about an entry */
         struct event event;
         queue_call_fn call;
-        sd_bus_message *message;
+        void *data; /* of the call */
 };
 
 struct queue {
@@ -64,10 +62,7 @@ void queue_rescan(struct manager *m, const char *interface);
 /* POST_LOOK to POST_RELEASED. */
 void queue_entry(struct entry *e, enum post_type type);
 void queue_event(struct entry *e, const struct event *event);
-void queue_call(struct manager *m, queue_call_fn call);
-void queue_reply(struct manager *m, sd_bus_message *reply);
-/* For a method handler: answers the call later, with nothing. Returns its return value. */
-int queue_answer(struct manager *m, sd_bus_message *call);
+void queue_call(struct manager *m, queue_call_fn call, void *data);
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): `e` is declared here */
 #define FOREACH_ENTRY(e, m)                                                                        \

@@ -6,6 +6,7 @@
 #include "common/util.h"
 #include "core/history.h"
 #include "core/request.h"
+#include "daemon/bus/answer.h"
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/lease.h"
 #include "daemon/feature/requests.h"
@@ -35,6 +36,12 @@ struct call {
         int value;            /* meaning of a word: a driver, a policy, or on */
         bool authorized;      /* polkit need not be asked */
 };
+
+/* For an answer that comes later, see daemon/bus/answer.h. */
+static struct bus_call *call_handle(const struct call *c)
+{
+        return (struct bus_call *) c->message;
+}
 
 /* Functions that take one return 0, or a negative errno with the error set. */
 
@@ -209,7 +216,7 @@ static int call_leased(const struct call *c)
 {
         if (!lease_held(c->entry))
                 return 0;
-        if (lease_is_of(c->entry, c->message))
+        if (lease_is_of(c->entry, call_handle(c)))
                 return 1;
         return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", c->words[0],
                                  c->entry->life.disk.lease);
@@ -297,7 +304,7 @@ static int check_trim(struct call *c)
 static int do_trim(struct call *c)
 {
         enum trim_offer offer = TRIM_OFFER_UNKNOWN;
-        int r = request_trim(c->entry, c->value, c->force, c->message, &offer);
+        int r = request_trim(c->entry, c->value, c->force, call_handle(c), &offer);
 
         if (r == -EOPNOTSUPP)
                 return call_refuse_trim(c, offer);
@@ -314,7 +321,8 @@ static int call_answer(struct call *c, int r)
                         c->entry->life.disk.facts.interface);
         if (r < 0)
                 return r;
-        return queue_answer(c->manager, c->message);
+        bus_call_return_later(c->manager, call_handle(c), NULL);
+        return 1;
 }
 
 static int do_release(struct call *c)
@@ -346,12 +354,12 @@ static int check_policy(struct call *c)
 static int do_policy(struct call *c)
 {
         return request_policy(c->manager, c->entry, c->words[0], (enum policy) c->value, c->force,
-                              c->message);
+                              call_handle(c));
 }
 
 static int do_forget(struct call *c)
 {
-        return request_forget(c->manager, c->entry, c->words[0], c->message);
+        return request_forget(c->manager, c->entry, c->words[0], call_handle(c));
 }
 
 static int check_eject(struct call *c)
@@ -423,8 +431,7 @@ static const struct method {
         /* refuses for reasons that do not depend on the user; may be NULL */
         int (*check)(struct call *c);
         int (*perform)(struct call *c);
-        int (*begin)(struct entry *e,
-                     sd_bus_message *message); /* or this: the answer comes later */
+        int (*begin)(struct entry *e, struct bus_call *call); /* or this: the answer comes later */
         const char *other_seat; /* the action for a disk of another seat; NULL: the same */
 } methods[] = {
         /* clang-format off */
@@ -469,7 +476,7 @@ int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
                         return 1;
         }
         if (of->begin)
-                r = of->begin(c.entry, message);
+                r = of->begin(c.entry, call_handle(&c));
         else
                 r = of->perform(&c);
         if (r < 0)

@@ -71,7 +71,7 @@ static void question_call_again(struct question *q)
         question_free(q);
 }
 
-static void questions_call_again(struct manager *m)
+static void questions_call_again(struct manager *m, void *data)
 {
         for (struct question *q = LIST_FIRST(&m->questions), *next; q; q = next) {
                 next = LIST_NEXT(q, link);
@@ -86,7 +86,7 @@ static int question_answered(struct question *q)
         q->at_end = true;
         if (q->disk[0]) /* also if an event of the kernel is still on its way */
                 queue_rescan(q->manager, q->disk);
-        queue_call(q->manager, questions_call_again);
+        queue_call(q->manager, questions_call_again, NULL);
         return 0;
 }
 

@@ -14,12 +14,17 @@ static bool uas_failed(const struct facts *f)
         return f->caps.uas && (f->distrusted || f->trial_failed);
 }
 
+static void boot_entry_in_turn(struct manager *m, void *data)
+{
+        boot_entry_review(m);
+}
+
 static void boot_entry_look_again(void *data)
 {
         struct manager *m = data;
 
         m->boot_entry.version = 0;
-        queue_call(m, boot_entry_review);
+        queue_call(m, boot_entry_in_turn, NULL);
 }
 
 /* An update may write the file several times, and a unit that still runs is not started again. */

@@ -33,7 +33,7 @@ static void keepoff_report_left_out(struct manager *m, const struct keepoff *mad
 }
 
 /* At the start, uasd calls it again when all disks have been read. */
-static void keepoff_look(struct manager *m)
+static void keepoff_look(struct manager *m, void *data)
 {
         if (m->looked && keepoff_review(m, NULL))
                 queue_post(m, POST_RESCAN_ALL);
@@ -42,7 +42,7 @@ static void keepoff_look(struct manager *m)
 
 static void keepoff_look_again(void *data)
 {
-        queue_call(data, keepoff_look);
+        queue_call(data, keepoff_look, NULL);
 }
 
 /*
@@ -100,7 +100,7 @@ static void keepoff_try_again(struct manager *m, int why)
 void keepoff_schedule(struct manager *m)
 {
         m->keepoff.due = true;
-        queue_call(m, keepoff_look);
+        queue_call(m, keepoff_look, NULL);
 }
 
 void keepoff_see(struct entry *e, const struct facts *now)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/feature/lease.h"
 
-#include <sys/socket.h>
-
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -27,12 +25,9 @@ struct disk_lease {
         struct later limit;  /* it does not have the claim yet */
         struct action
                 next; /* a switch that begins when the child has ended; target DRIVER_NONE: none */
-        sd_bus_message *call; /* call to be answered */
-        /* connection of the holder: our own reference, so that its address is not reused */
-        sd_bus *bus;
-        char *sender;         /* NULL: peer to peer */
-        sd_bus_slot *asked;   /* asks for the process of the holder */
-        sd_event_source *end; /* of its pipe */
+        struct bus_call *call;   /* call to be answered */
+        struct bus_peer *holder; /* NULL: it was the holder of a lease of an earlier uasd */
+        sd_event_source *end;    /* of its pipe */
 };
 
 bool lease_held(const struct entry *e)
@@ -40,13 +35,9 @@ bool lease_held(const struct entry *e)
         return e->lease && !e->lease->over;
 }
 
-bool lease_is_of(const struct entry *e, sd_bus_message *message)
+bool lease_is_of(const struct entry *e, struct bus_call *call)
 {
-        const struct disk_lease *l = e->lease;
-        const char *sender = sd_bus_message_get_sender(message);
-
-        return lease_held(e) && sd_bus_message_get_bus(message) == l->bus &&
-               (!l->sender || (sender && streq(sender, l->sender)));
+        return lease_held(e) && bus_peer_makes(e->lease->holder, call);
 }
 
 enum driver lease_restores(const struct entry *e)
@@ -84,33 +75,14 @@ static void lease_name_holder(struct entry *e, pid_t pid)
                 (void) copy_string(d->lease, sizeof(d->lease), "Somebody has it for himself.");
 }
 
-static int lease_on_pid(sd_bus_message *reply, void *data, sd_bus_error *error)
+static void lease_on_pid(void *data, pid_t pid)
 {
         struct entry *e = data;
-        uint32_t pid;
 
-        if (lease_held(e) && !sd_bus_message_is_method_error(reply, NULL) &&
-            sd_bus_message_read(reply, "u", &pid) >= 0) {
-                lease_name_holder(e, (pid_t) pid);
-                bus_disk_changed(e);
-        }
-        return 0;
-}
-
-static void lease_ask_holder(struct entry *e)
-{
-        struct disk_lease *l = e->lease;
-        struct ucred peer = {0};
-        socklen_t size = sizeof(peer);
-
-        lease_name_holder(e, 0);
-        if (l->sender)
-                (void) sd_bus_call_method_async(l->bus, &l->asked, "org.freedesktop.DBus",
-                                                "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                                                "GetConnectionUnixProcessID", lease_on_pid, e, "s",
-                                                l->sender);
-        else if (getsockopt(sd_bus_get_fd(l->bus), SOL_SOCKET, SO_PEERCRED, &peer, &size) >= 0)
-                lease_name_holder(e, peer.pid);
+        if (!lease_held(e))
+                return;
+        lease_name_holder(e, pid);
+        bus_disk_changed(e);
 }
 
 static void lease_name_former(struct disk *d, enum driver restore)
@@ -142,10 +114,9 @@ static void lease_refuse(struct disk_lease *l, const struct outcome *o)
         char text[sizeof(o->text) * 4];
 
         if (l->call)
-                (void) sd_bus_reply_method_errorf(l->call, lease_bus_error(o),
-                                                  "The disk cannot be had alone: %s",
-                                                  make_harmless(o->text, text, sizeof(text)));
-        l->call = sd_bus_message_unref(l->call);
+                bus_call_fail(l->call, lease_bus_error(o), "The disk cannot be had alone: %s",
+                              make_harmless(o->text, text, sizeof(text)));
+        l->call = bus_call_unref(l->call);
 }
 
 void lease_free(struct entry *e)
@@ -156,10 +127,8 @@ void lease_free(struct entry *e)
                 return;
         l->end = sd_event_source_disable_unref(l->end);
         lease_drop_claim(l);
-        sd_bus_slot_unref(l->asked);
-        sd_bus_message_unref(l->call);
-        sd_bus_unref(l->bus);
-        free(l->sender);
+        bus_call_unref(l->call);
+        bus_peer_free(l->holder);
         free(l);
 }
 
@@ -228,10 +197,10 @@ static int lease_grant(struct entry *e)
         r = pipe_until_closed(e->manager->event, lease_on_hang_up, e, &l->end, &its_end);
         if (r < 0)
                 return r;
-        r = sd_bus_reply_method_return(l->call, "h", its_end);
+        r = bus_call_return_fd(l->call, its_end);
         if (r < 0)
                 return r;
-        l->call = sd_bus_message_unref(l->call);
+        l->call = bus_call_unref(l->call);
         log_info("%s: it is leased", e->life.disk.facts.interface);
         return 0;
 }
@@ -320,29 +289,25 @@ static int lease_start_claim(struct entry *e, const char *how)
 
 /* ---- begin and adoption ---- */
 
-int lease_new(struct entry *e, sd_bus_message *call)
+int lease_new(struct entry *e, struct bus_call *call)
 {
-        const char *sender = sd_bus_message_get_sender(call);
         struct disk_lease *l = calloc(1, sizeof(*l));
-        bool at_bus;
         int r = -ENOMEM;
 
         if (!l)
                 return -ENOMEM;
         *l = (struct disk_lease){.restore = e->life.disk.facts.driver,
-                                 .call = sd_bus_message_ref(call),
-                                 .bus = sd_bus_ref(sd_bus_message_get_bus(call))};
+                                 .call = bus_call_ref(call),
+                                 .holder = bus_peer_new(call)};
         e->lease = l;
-        at_bus = sd_bus_is_bus_client(l->bus) > 0;
-        if (at_bus && sender)
-                l->sender = strdup(sender);
-        if (!at_bus || l->sender)
+        if (l->holder)
                 r = lease_start_claim(e, "--claim");
         if (r < 0) {
                 lease_free(e);
                 return r;
         }
-        lease_ask_holder(e);
+        lease_name_holder(e, 0);
+        bus_peer_ask_pid(l->holder, lease_on_pid, e);
         bus_disk_changed(e);
         queue_event(e, &(struct event){.type = EVENT_LEASED});
         return 0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "daemon/bus/answer.h"
 #include "daemon/manager.h"
 
 /* Reserves a disk for one program. Answers the call later. Returns 0 or -errno. */
-int lease_new(struct entry *e, sd_bus_message *call);
+int lease_new(struct entry *e, struct bus_call *call);
 /* For a new disk that an earlier uasd had leased. By its mark it goes back to `restore`, or was not
  * leased: DRIVER_NONE. */
 void lease_adopt(struct entry *e, enum driver restore);
 /* Returns true as long as the holder has it. The machine decides how it goes back. */
 bool lease_held(const struct entry *e);
-bool lease_is_of(const struct entry *e, sd_bus_message *message);
+bool lease_is_of(const struct entry *e, struct bus_call *call);
 enum driver lease_restores(const struct entry *e);
 /* Returns the child that has the claim; 0: none. */
 pid_t lease_pid(const struct entry *e);

@@ -97,7 +97,7 @@ int request_switch(struct entry *e, enum driver target, bool force)
 
 /* Such a disk has an id. */
 static struct record_task task_of(const struct entry *e, const char *id, enum record_type type,
-                                  record_fn done, sd_bus_message *call)
+                                  record_fn done, struct bus_call *call)
 {
         struct record_task rec = {
                 .type = type, .port = e && disk_has_twin(e), .done = done, .call = call};
@@ -117,38 +117,17 @@ static const char *task_name(const struct record_task *rec, char ret[static TASK
         return ret;
 }
 
-/* The answer a{sv}: "warning" if a copy could not be stored. */
-static int request_stored_reply(const struct record_task *rec, sd_bus_message **ret)
-{
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r = sd_bus_message_new_method_return(rec->call, &reply);
-
-        if (r < 0)
-                return r;
-        if (rec->warning[0])
-                r = sd_bus_message_append(reply, "a{sv}", 1, "warning", "s", rec->warning);
-        else
-                r = sd_bus_message_append(reply, "a{sv}", 0);
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(reply);
-        return 0;
-}
-
 /* The wish of the user is recorded. The disk is read again, and a failed or cancelled switch may be
  * tried again. */
 static void request_recorded(struct manager *m, struct entry *e, const struct record_task *rec)
 {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-
         if (rec->id[0]) /* the quirks parameter is updated before the caller gets the answer */
                 keepoff_forget(m, rec->id);
         if (e) {
                 keepoff_schedule(m);
                 queue_entry(e, POST_AGAIN);
         }
-        if (request_stored_reply(rec, &reply) >= 0)
-                queue_reply(m, reply);
+        bus_call_return_later(m, rec->call, rec->warning);
 }
 
 /* A user who asks for uas again knows of the failed trial. */
@@ -170,8 +149,7 @@ static void request_policy_kept(struct manager *m, struct entry *e, const struct
         char name[TASK_NAME_MAX];
 
         if (r < 0) {
-                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot store the policy: %s",
-                                                  strerror(-r));
+                bus_call_fail_errno(rec->call, r, "Cannot store the policy: %s", strerror(-r));
                 return;
         }
         log_info("%s: policy is %s now", task_name(rec, name), policy_to_string(rec->policy));
@@ -183,7 +161,7 @@ static void request_policy_kept(struct manager *m, struct entry *e, const struct
 }
 
 int request_policy(struct manager *m, struct entry *e, const char *id, enum policy p, bool force,
-                   sd_bus_message *call)
+                   struct bus_call *call)
 {
         struct record_task rec = task_of(e, id, RECORD_POLICY, request_policy_kept, call);
 
@@ -198,12 +176,10 @@ static void request_forgotten(struct manager *m, struct entry *e, const struct r
         char name[TASK_NAME_MAX];
 
         if (r == -ENOENT && rec->id[0])
-                (void) sd_bus_reply_method_errorf(rec->call, UASD_BUS_ERROR_NO_SUCH_DISK,
-                                                  "%s is not plugged in, and has no history.",
-                                                  rec->id);
+                bus_call_fail(rec->call, UASD_BUS_ERROR_NO_SUCH_DISK,
+                              "%s is not plugged in, and has no history.", rec->id);
         else if (r < 0)
-                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot clear its history: %s",
-                                                  strerror(-r));
+                bus_call_fail_errno(rec->call, r, "Cannot clear its history: %s", strerror(-r));
         if (r < 0)
                 return;
         log_info("%s: its history is forgotten", task_name(rec, name));
@@ -215,7 +191,7 @@ static void request_forgotten(struct manager *m, struct entry *e, const struct r
         request_recorded(m, e, rec);
 }
 
-int request_forget(struct manager *m, struct entry *e, const char *id, sd_bus_message *call)
+int request_forget(struct manager *m, struct entry *e, const char *id, struct bus_call *call)
 {
         struct record_task rec = task_of(e, id, RECORD_FORGET, request_forgotten, call);
 
@@ -311,7 +287,6 @@ static size_t request_trim_luns_noted(const struct entry *e, struct trim_lun *lu
 static void request_trim_kept(struct manager *m, struct entry *e, const struct record_task *rec,
                               int r)
 {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         bool on = rec->n_luns > 0;
 
         if (r >= 0 && e) {
@@ -320,13 +295,13 @@ static void request_trim_kept(struct manager *m, struct entry *e, const struct r
                 r = trigger_change(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
         }
         if (r < 0)
-                (void) sd_bus_reply_method_errnof(rec->call, -r, "TRIM cannot be turned %s: %s",
-                                                  on ? "on" : "off", strerror(-r));
-        else if (request_stored_reply(rec, &reply) >= 0)
-                (void) sd_bus_send(NULL, reply, NULL);
+                bus_call_fail_errno(rec->call, r, "TRIM cannot be turned %s: %s", on ? "on" : "off",
+                                    strerror(-r));
+        else
+                bus_call_return_later(m, rec->call, rec->warning);
 }
 
-int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call,
+int request_trim(struct entry *e, bool on, bool force, struct bus_call *call,
                  enum trim_offer *ret_offer)
 {
         struct record_task rec = {.type = RECORD_TRIM,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/trim.h"
+#include "daemon/bus/answer.h"
 #include "daemon/manager.h"
 
 /* Requests of users. Return 0 or -errno; entry.request is the request of request_switch() then. */
@@ -9,11 +10,11 @@ int request_switch(struct entry *e, enum driver target, bool force);
 /* These three answer the call when they are done, unless they return an error. e: NULL for a disk
  * `id` that is not plugged in. */
 int request_policy(struct manager *m, struct entry *e, const char *id, enum policy p, bool force,
-                   sd_bus_message *call);
-int request_forget(struct manager *m, struct entry *e, const char *id, sd_bus_message *call);
+                   struct bus_call *call);
+int request_forget(struct manager *m, struct entry *e, const char *id, struct bus_call *call);
 /* -EOPNOTSUPP: none of its disks offers TRIM, or uasd has seen none under uas. ret_offer is written
  * in any case. */
-int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call,
+int request_trim(struct entry *e, bool on, bool force, struct bus_call *call,
                  enum trim_offer *ret_offer);
 /*
  * Called when a disk has new block devices: reports, once for an attachment, a setting that is for

@@ -289,7 +289,7 @@ struct eject {
         struct manager *manager;
         char interface[INTERFACE_NAME_MAX], names[256],
                 usb_id[USB_ID_MAX]; /* it may be gone before its end is reported */
-        sd_bus_message *call;       /* to be answered */
+        struct bus_call *call;      /* to be answered */
 };
 
 static const char *eject_bus_error(const struct outcome *o)
@@ -306,7 +306,6 @@ static const char *eject_bus_error(const struct outcome *o)
 static void eject_on_end(void *data, const struct child_end *end)
 {
         _cleanup_free_ struct eject *run = data;
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = run->call;
         const struct outcome *o = end->outcome;
         char text[sizeof(o->text) * 4];
 
@@ -314,12 +313,13 @@ static void eject_on_end(void *data, const struct child_end *end)
         (void) make_harmless(o->text[0] ? o->text : "uasd-switch has died", text, sizeof(text));
         if (o->code == UASD_EXIT_OK) {
                 report_ejected(run->interface, run->names, run->usb_id, text);
-                (void) sd_bus_reply_method_return(call, NULL);
+                bus_call_return(run->call);
         } else {
-                (void) sd_bus_reply_method_errorf(call, eject_bus_error(o),
-                                                  "%s cannot be ejected: %s", run->interface, text);
+                bus_call_fail(run->call, eject_bus_error(o), "%s cannot be ejected: %s",
+                              run->interface, text);
                 log_notice("%s: not ejected: %s", run->interface, text);
         }
+        bus_call_unref(run->call);
         queue_rescan(run->manager, run->interface);
 }
 
@@ -333,7 +333,7 @@ bool switch_ejects(const struct entry *e)
         return false;
 }
 
-int switch_eject(struct entry *e, sd_bus_message *call)
+int switch_eject(struct entry *e, struct bus_call *call)
 {
         const struct facts *f = &e->life.disk.facts;
         char attachment[ATTACHMENT_ARG_MAX];
@@ -353,6 +353,6 @@ int switch_eject(struct entry *e, sd_bus_message *call)
                 return r;
         }
         LIST_INSERT_HEAD(&e->manager->ejects, run, link);
-        run->call = sd_bus_message_ref(call);
+        run->call = bus_call_ref(call);
         return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "daemon/bus/answer.h"
 #include "daemon/manager.h"
 
 /* The uasd-switch at work on a disk is a child of this process, of an earlier uasd, or of coldplug.
@@ -13,7 +14,7 @@ void switch_adopt(struct entry *e, bool untold);
 /* Returns true if a foreign uasd-switch is still at work; its end is posted. */
 bool switch_foreign_runs(struct entry *e);
 /* Starts uasd-switch --eject. Its end answers the call. Returns 0 or -errno. */
-int switch_eject(struct entry *e, sd_bus_message *call);
+int switch_eject(struct entry *e, struct bus_call *call);
 /* Returns true until that end: one at a time, since a user may need no password for it. */
 bool switch_ejects(const struct entry *e);
 /* Called when the end of its switch is in the journal. */

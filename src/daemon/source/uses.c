@@ -56,7 +56,7 @@ static void use_watch_listen(struct use_watch *w, bool on)
 }
 
 /* Called when the disks have been checked. */
-static void use_watch_set_pause(struct manager *m)
+static void use_watch_set_pause(struct manager *m, void *data)
 {
         usec_t now = now_monotonic(), pause = (now - m->uses.began) * PAUSE_FACTOR;
 
@@ -76,7 +76,7 @@ static void use_watch_look_at_all(struct use_watch *w)
         FOREACH_ENTRY (e, m)
                 if (e->life.watched)
                         queue_entry(e, POST_LOOK);
-        queue_call(m, use_watch_set_pause);
+        queue_call(m, use_watch_set_pause, NULL);
 }
 
 static int use_watch_on_again(sd_event_source *s, usec_t usec, void *data);

@@ -71,7 +71,7 @@ static void record_written(struct manager *m, int r)
         if (rec->entry)
                 queue_rescan(m, rec->facts.interface);
         keepoff_schedule(m);
-        sd_bus_message_unref(rec->call);
+        bus_call_unref(rec->call);
         free(rec);
 }
 
@@ -136,7 +136,7 @@ int record_add(struct manager *m, struct entry *e, const struct record_task *tem
         if (e)
                 rec->facts = e->life.disk.facts;
         if (rec->call)
-                (void) sd_bus_message_ref(rec->call);
+                (void) bus_call_ref(rec->call);
         if (rec->type == RECORD_HISTORY)
                 history_complete(&m->roots, &rec->facts, &rec->history);
         while (*last)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/history.h"
+#include "daemon/bus/answer.h"
 #include "daemon/manager.h"
 #include "sys/state/store.h"
 #include "sys/state/trims.h"
@@ -31,7 +32,7 @@ struct record_task {
         size_t n_luns;
         char warning[STORE_WARNING_MAX]; /* a copy could not be written; empty: both are */
         record_fn done;                  /* or NULL */
-        sd_bus_message *call;            /* call to be answered then, or NULL */
+        struct bus_call *call;           /* call to be answered then, or NULL */
 };
 /* Adds a copy; manager, entry and facts are filled in. Returns 0, or -errno and writes nothing. */
 int record_add(struct manager *m, struct entry *e, const struct record_task *template);
