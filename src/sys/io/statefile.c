@@ -253,13 +253,37 @@ int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)
         return 1;
 }
 
+bool assignment_next(const char *text, size_t size, size_t *at, struct assignment *ret)
+{
+        while (*at < size) {
+                const char *line = text + *at, *end = memchr(line, '\n', size - *at) ?: text + size;
+                const char *equals = memchr(line, '=', strnlen(line, (size_t) (end - line)));
+
+                *at = (size_t) (end + 1 - text);
+                if (*line == '#' || !equals)
+                        continue;
+                *ret = (struct assignment){line, equals + 1, (size_t) (equals - line),
+                                           (size_t) (end - equals - 1)};
+                return true;
+        }
+        return false;
+}
+
+bool assignment_is(const struct assignment *a, const char *key)
+{
+        return strlen(key) == a->key_length && memcmp(a->key, key, a->key_length) == 0;
+}
+
 int state_read(int dirfd, const char *path,
                int (*fn)(const char *key, const char *value, void *data), void *data)
 {
         _cleanup_close_ int fd = state_open_file(dirfd, path);
         char text[RECORD_SIZE_MAX + 1];
+        struct assignment a;
         struct stat st;
+        size_t at = 0;
         ssize_t n;
+        int r;
 
         if (fd == -ENOENT)
                 return 0;
@@ -274,17 +298,10 @@ int state_read(int dirfd, const char *path,
                 return (int) n;
         if (n > RECORD_SIZE_MAX)
                 return -EFBIG;
-        for (char *line = text, *end; line < text + n; line = end + 1) {
-                char *equals;
-                int r;
-
-                end = memchr(line, '\n', (size_t) (text + n - line)) ?: text + n;
-                *end = '\0';
-                equals = strchr(line, '=');
-                if (line[0] == '#' || !equals)
-                        continue;
-                *equals = '\0';
-                r = fn(line, equals + 1, data);
+        while (assignment_next(text, (size_t) n, &at, &a)) {
+                text[a.value - 1 - text] = '\0';
+                text[a.value + a.value_length - text] = '\0';
+                r = fn(a.key, a.value, data);
                 if (r < 0)
                         return r;
         }

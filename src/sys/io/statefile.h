@@ -29,6 +29,15 @@ int file_replace(int dir, const char *name, const char *temp, const char *text, 
                  bool durable);
 /* Reads all of a file, and adds a NUL. Returns 1, 0 if there is no file, or -errno. */
 int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size);
+/* A KEY=VALUE line in a text. */
+struct assignment {
+        const char *key, *value;
+        size_t key_length, value_length;
+};
+/* Reads the one at *at or after it, and moves *at behind it. Comments and other lines are left out.
+ * Returns false if there is none. */
+bool assignment_next(const char *text, size_t size, size_t *at, struct assignment *ret);
+bool assignment_is(const struct assignment *a, const char *key);
 /* Calls fn for every KEY=VALUE line. Returns 1, 0 if there is no file, -errno, or the negative
  * result of fn. */
 int state_read(int dirfd, const char *path,

@@ -26,18 +26,15 @@ void store_done(struct store *s)
 }
 
 /* It stands in the first line that is no comment. */
-static unsigned long long store_read_generation(const char *line)
+static unsigned long long store_read_generation(const struct store *s)
 {
         char number[24] = "";
         unsigned long long v = 0;
+        struct assignment a;
+        size_t at = 0;
 
-        while (*line == '#') {
-                line = strchrnul(line, '\n');
-                line += *line == '\n';
-        }
-        line = store_value(line, GENERATION);
-        if (line)
-                (void) copy_part(number, sizeof(number), line, strcspn(line, "\n"));
+        if (assignment_next(s->text, s->size, &at, &a) && assignment_is(&a, GENERATION))
+                (void) copy_part(number, sizeof(number), a.value, a.value_length);
         (void) parse_uint(number, 10, UINT64_MAX, &v);
         return v;
 }
@@ -52,34 +49,20 @@ int store_read_file(int dirfd, const char *path, struct store *ret)
         r = state_read_text(dirfd, path, &ret->text, &ret->size);
         if (r <= 0)
                 return r;
-        ret->generation = store_read_generation(ret->text);
+        ret->generation = store_read_generation(ret);
         return r;
 }
 
 bool store_next(const struct store *s, const char *key, struct store_cursor *c)
 {
-        const char *text = s->text ?: "", *limit = text + s->size, *end;
-        size_t n = key ? strlen(key) : 0;
+        struct assignment a;
 
-        for (const char *line = text + c->at; line < limit; line = end + 1) {
-                const char *equals;
-                size_t length;
-
-                end = memchr(line, '\n', (size_t) (limit - line)) ?: limit;
-                length = (size_t) (end - line);
-                c->at = (size_t) (end + 1 - text);
-                /* Most lines have another key, and are not even copied. */
-                if (key && (length <= n || line[n] != '=' || memcmp(line, key, n) != 0))
-                        continue;
-                equals = memchr(line, '=', length);
-                if (*line == '#' || !equals || store_value(line, GENERATION))
-                        continue;
-                /* No line of ours is so long. */
-                if (!copy_part(c->key, sizeof(c->key), line, (size_t) (equals - line)) ||
-                    !copy_part(c->value, sizeof(c->value), equals + 1, (size_t) (end - equals - 1)))
-                        continue;
-                return true;
-        }
+        while (assignment_next(s->text, s->size, &c->at, &a))
+                if ((!key || assignment_is(&a, key)) && !assignment_is(&a, GENERATION) &&
+                    /* no line of ours is so long */
+                    copy_part(c->key, sizeof(c->key), a.key, a.key_length) &&
+                    copy_part(c->value, sizeof(c->value), a.value, a.value_length))
+                        return true;
         return false;
 }
 
@@ -284,18 +267,21 @@ static int store_change_lines(const struct roots *roots, const struct store_chan
 {
         _cleanup_free_ char *text = NULL;
         const struct store *old;
-        char *rest, *line;
+        struct assignment a;
+        size_t at = 0, size;
         int r = store_read(roots, c->name, &old);
 
         if (r < 0) /* do not replace a file that cannot be read */
                 return r;
-        rest = text = strdup(old->text ?: "");
+        text = strdup(old->text ?: "");
         if (!text)
                 return -ENOMEM;
-        while ((line = strsep(&rest, "\n"))) {
-                if (*line == '#' || !strchr(line, '=') || store_value(line, GENERATION))
+        size = strlen(text);
+        while (assignment_next(text, size, &at, &a)) {
+                if (assignment_is(&a, GENERATION))
                         continue;
-                r = store_change_line(to, line);
+                text[at - 1] = '\0';
+                r = store_change_line(to, a.key);
                 if (r < 0)
                         return r;
         }
