@@ -195,22 +195,29 @@ bool remote_ask_version(const char *private_socket, char ret[static REMOTE_VERSI
 
 static int append_arguments(sd_bus_message *m, const struct remote_call *c)
 {
-        int r = sd_bus_message_append(m, "s", c->disk);
+        const char *const words[] = {c->id, c->value, c->why};
 
-        if (r < 0)
-                return r;
-        if (c->value) {
-                r = sd_bus_message_append(m, "s", c->value);
+        for (size_t i = 0; i < ELEMENTSOF(words); i++) {
+                int r = words[i] ? sd_bus_message_append(m, "s", words[i]) : 0;
+
                 if (r < 0)
                         return r;
         }
-        if (c->why)
-                return sd_bus_message_append(m, "s", c->why);
-        if (!c->value)
-                return 0;
         if (c->force)
                 return sd_bus_message_append(m, "a{sv}", 1, "force", "b", true);
         return sd_bus_message_append(m, "a{sv}", 0);
+}
+
+/* Without a disk: the manager. */
+static int call_object(const struct remote_call *c, char **ret_path, const char **ret_interface)
+{
+        *ret_interface = UASD_BUS_MANAGER;
+        if (c->disk) {
+                *ret_interface = UASD_BUS_DISK;
+                return sd_bus_path_encode(UASD_BUS_PATH "/disk", c->disk, ret_path);
+        }
+        *ret_path = strdup(UASD_BUS_PATH);
+        return *ret_path ? 0 : -ENOMEM;
 }
 
 static uint64_t call_limit(const struct remote_call *c)
@@ -224,9 +231,14 @@ int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_messa
                 sd_bus_error *ret_error)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
-        int r = sd_bus_message_new_method_call(remote->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH,
-                                               UASD_BUS_MANAGER, c->method);
+        _cleanup_free_ char *path = NULL;
+        const char *interface;
+        int r = call_object(c, &path, &interface);
 
+        if (r < 0)
+                return r;
+        r = sd_bus_message_new_method_call(remote->bus, &m, UASD_BUS_NAME, path, interface,
+                                           c->method);
         if (r < 0)
                 return r;
         r = sd_bus_message_set_auto_start(m, false);

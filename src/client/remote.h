@@ -50,13 +50,15 @@ int remote_read(struct remote *remote, struct courses *ret);
 typedef void inhibitor_fn(const char *disk, const char *who, const char *why, void *data);
 int remote_each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data);
 /*
- * Calls a method of the manager for a disk. value: NULL for methods without one (and without
- * options). Returns 0, or a negative errno with the error set. reply may be NULL.
+ * Calls a method of a disk, or of the manager. Returns 0, or a negative errno with the error set.
+ * reply may be NULL.
  */
 struct remote_call {
-        const char *method, *disk, *value;
+        const char *method;
+        const char *disk; /* its Id; NULL: the method is one of the manager */
+        const char *id;   /* VID:PID:SERIAL, the first argument of such a method; NULL: none */
+        const char *value, *why; /* the next arguments; NULL: none */
         bool force, interactive;
-        const char *why;     /* of Inhibit, which has this argument instead of options */
         uint64_t limit_usec; /* for the answer; 0: ORDER_USEC */
         char **ret_in_use; /* gets the error of a disk in use, which then is not reported; NULL: it
                               is */

@@ -92,13 +92,13 @@ json_object *ctl_json(struct ctl *c)
 
 int ctl_call(struct ctl *c, const char *method, const char *value)
 {
-        struct remote_call call = {.method = method,
-                                   .disk = c->id,
-                                   .value = value,
-                                   .force = c->options->given & OPTION_FORCE};
+        struct remote_call call = {
+                .method = method, .value = value, .force = c->options->given & OPTION_FORCE};
 
         if (c->v)
                 call.disk = c->v->disk.facts.interface;
+        else
+                call.id = c->id;
         return request_call(&c->client, &c->remote, &call, NULL);
 }
 

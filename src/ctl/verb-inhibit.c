@@ -106,7 +106,7 @@ static int inhibit_take(struct ctl *c, const char *command, int *ret_lock)
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *slash = strrchr(command, '/'), *disk = c->options->disk;
         struct remote_call call = {
-                .method = "Inhibit", .disk = "", .value = command, .why = c->options->why ?: ""};
+                .method = "Inhibit", .value = command, .why = c->options->why ?: ""};
         int fd, r = source_connect_if_running(&c->client, &c->remote, &c->views);
         bool without = r == UASD_EXIT_OK && !c->remote.bus;
 

@@ -46,7 +46,7 @@ struct fake {
                 const char *step, *text;
         } outcome;
         char job[64];
-        sd_bus_slot *slot;
+        sd_bus_slot *slot, *methods;
         sd_event_source *timer;
         /* A lease: our end of its pipe, and the driver to restore. */
         sd_event_source *lease;
@@ -124,6 +124,7 @@ static void remove_disk(struct fake *f)
         f->removed = true;
         (void) sd_bus_emit_object_removed(bus, path);
         f->slot = sd_bus_slot_unref(f->slot);
+        f->methods = sd_bus_slot_unref(f->methods);
 }
 
 static void distrust(struct fake *f)
@@ -176,14 +177,6 @@ static void end_soon(struct fake *f)
                                           1000, on_timer, f);
 }
 
-static struct fake *find(const char *id)
-{
-        for (size_t i = 0; i < ELEMENTSOF(disks); i++)
-                if (streq(disks[i].id, id))
-                        return &disks[i];
-        return NULL;
-}
-
 static void go_on(struct fake *f)
 {
         f->paused = false;
@@ -227,16 +220,16 @@ static bool read_force(sd_bus_message *m)
 
 static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        const char *id, *target;
-        struct fake *f;
+        struct fake *f = data;
+        const char *target;
         bool force;
         int r;
 
-        if (sd_bus_message_read(m, "ss", &id, &target) < 0 || !(f = find(id)))
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        if (sd_bus_message_read(m, "s", &target) < 0)
+                return -EBADMSG;
         force = read_force(m);
         last = f;
-        printf("Switch %s %s%s\n", id, isempty(target) ? "-" : target, force ? " force" : "");
+        printf("Switch %s %s%s\n", f->id, isempty(target) ? "-" : target, force ? " force" : "");
         if (refuses_uas(f, target, force || f->lease, e))
                 return -EPERM;
         if (f->part == PART_FORBIDDEN)
@@ -300,14 +293,11 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *info, vo
 
 static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        struct fake *f;
-        const char *id;
+        struct fake *f = data;
         int ends[2], r;
 
-        if (sd_bus_message_read(m, "s", &id) < 0 || !(f = find(id)))
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
         last = f;
-        printf("Lease %s\n", id);
+        printf("Lease %s\n", f->id);
         if (f->part == PART_INCAPABLE)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_INCAPABLE, "It does not speak UAS.");
         if (f->part == PART_FORBIDDEN)
@@ -343,14 +333,13 @@ static int on_inhibitor(sd_event_source *s, int fd, uint32_t revents, void *data
 /* Only the disk FORBIDDEN refuses inhibitors. */
 static int on_inhibit(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        const char *id, *who, *why;
-        int ends[2], r = sd_bus_message_read(m, "sss", &id, &who, &why);
-        struct fake *f;
+        const char *who, *why;
+        int ends[2], r = sd_bus_message_read(m, "ss", &who, &why);
+        struct fake *f = data; /* NULL: all */
 
         if (r < 0)
                 return r;
-        printf("Inhibit %s %s\n", isempty(id) ? "-" : id, who);
-        f = find(id);
+        printf("Inhibit %s %s\n", f ? f->id : "-", who);
         if (f && f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         if (pipe2(ends, O_CLOEXEC) < 0)
@@ -358,7 +347,7 @@ static int on_inhibit(sd_bus_message *m, void *data, sd_bus_error *e)
         inhibitor = sd_event_source_disable_unref(inhibitor);
         (void) sd_event_add_io(event, &inhibitor, ends[1], 0, on_inhibitor, NULL);
         (void) sd_event_source_set_io_fd_own(inhibitor, true);
-        (void) snprintf(inhibited, sizeof(inhibited), "%s", id);
+        (void) snprintf(inhibited, sizeof(inhibited), "%s", f ? f->id : "");
         r = sd_bus_reply_method_return(m, "h", ends[0]);
         (void) close(ends[0]);
         return r < 0 ? r : 1;
@@ -384,15 +373,15 @@ static int reply_stored(sd_bus_message *m)
 static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         static char kept[32];
-        const char *id, *policy;
+        struct fake *f = data;
+        const char *policy;
         char file[128];
-        struct fake *f;
         bool force;
 
-        if (sd_bus_message_read(m, "ss", &id, &policy) < 0 || !(f = find(id)))
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        if (sd_bus_message_read(m, "s", &policy) < 0)
+                return -EBADMSG;
         force = read_force(m);
-        printf("SetPolicy %s %s%s\n", id, policy, force ? " force" : "");
+        printf("SetPolicy %s %s%s\n", f->id, policy, force ? " force" : "");
         if (refuses_uas(f, policy, force, e))
                 return -EPERM;
         if (f->part == PART_FORBIDDEN)
@@ -462,29 +451,26 @@ static int on_forget_of(sd_bus_message *m, void *data, sd_bus_error *e)
 /* Disk 2-2 does not support TRIM. */
 static int on_trim(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        const char *id, *trim;
-        struct fake *f;
+        struct fake *f = data;
+        const char *trim;
         bool force;
 
-        if (sd_bus_message_read(m, "ss", &id, &trim) < 0 || !(f = find(id)))
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        if (sd_bus_message_read(m, "s", &trim) < 0)
+                return -EBADMSG;
         force = read_force(m);
-        printf("SetTrim %s %s%s\n", id, trim, force ? " force" : "");
+        printf("SetTrim %s %s%s\n", f->id, trim, force ? " force" : "");
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
-        if (!force && strncmp(id, "2-2", 3) == 0)
+        if (!force && strncmp(f->id, "2-2", 3) == 0)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_REFUSED, "It does not say so.");
         return reply_stored(m);
 }
 
 static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        const char *id;
-        struct fake *f;
+        struct fake *f = data;
 
-        if (sd_bus_message_read(m, "s", &id) < 0 || !(f = find(id)))
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
-        printf("%s %s\n", sd_bus_message_get_member(m), id);
+        printf("%s %s\n", sd_bus_message_get_member(m), f->id);
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
                                          "Ask for a password.");
@@ -505,22 +491,19 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
 
 static int on_eject(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        const char *id;
-        struct fake *f;
+        struct fake *f = data;
 
-        if (sd_bus_message_read(m, "s", &id) < 0 || !(f = find(id)))
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
-        printf("Eject %s\n", id);
+        printf("Eject %s\n", f->id);
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         if (f->part == PART_HELD)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE,
-                                         "%s is held, and about to be mounted.", id);
+                                         "%s is held, and about to be mounted.", f->id);
         f->seen_in_use = f->part == PART_BUSY;
         if (f->seen_in_use)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE,
-                                         "%s cannot be ejected: in use: holder of %s at dm-9", id,
-                                         f->block);
+                                         "%s cannot be ejected: in use: holder of %s at dm-9",
+                                         f->id, f->block);
         remove_disk(f);
         return sd_bus_reply_method_return(m, NULL);
 }
@@ -599,24 +582,17 @@ static const sd_bus_vtable no_methods_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
+#define METHOD(name, takes, gives, handler)                                                        \
+        SD_BUS_METHOD(name, takes, gives, handler, SD_BUS_VTABLE_UNPRIVILEGED)
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         LIST_DISKS,
-        SD_BUS_METHOD("Switch", "ssa{sv}", "o", on_switch, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("Lease", "s", "h", on_take_lease, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("Inhibit", "sss", "h", on_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
+        METHOD("Inhibit", "ssa{sv}", "h", on_inhibit),
         SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0, 0),
-        SD_BUS_METHOD("SetPolicy", "ssa{sv}", "a{sv}", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("ListPolicies", "", "a(ssbsas)", on_list_policies,
-                      SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("SetPolicyOf", "ssa{sv}", "a{sv}", on_policy_of, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("ForgetOf", "s", "a{sv}", on_forget_of, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("SetTrim", "ssa{sv}", "a{sv}", on_trim, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("Release", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("Cancel", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("Eject", "s", "", on_eject, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("Forget", "s", "a{sv}", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
+        METHOD("ListPolicies", "", "a(ssbsas)", on_list_policies),
+        METHOD("SetPolicyOf", "ssa{sv}", "a{sv}", on_policy_of),
+        METHOD("ForgetOf", "sa{sv}", "a{sv}", on_forget_of),
         SD_BUS_SIGNAL("JobRemoved", "osiss", 0),
         SD_BUS_VTABLE_END,
 };
@@ -633,6 +609,20 @@ static int get_state(sd_bus *b, const char *path, const char *interface, const c
 static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("State", "s", get_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_VTABLE_END,
+};
+
+static const sd_bus_vtable disk_methods_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        METHOD("Switch", "sa{sv}", "o", on_switch),
+        METHOD("Lease", "a{sv}", "h", on_take_lease),
+        METHOD("Inhibit", "ssa{sv}", "h", on_inhibit),
+        METHOD("SetPolicy", "sa{sv}", "a{sv}", on_policy),
+        METHOD("SetTrim", "sa{sv}", "a{sv}", on_trim),
+        METHOD("Release", "a{sv}", "", on_simple),
+        METHOD("Cancel", "a{sv}", "", on_simple),
+        METHOD("Eject", "a{sv}", "", on_eject),
+        METHOD("Forget", "a{sv}", "a{sv}", on_simple),
         SD_BUS_VTABLE_END,
 };
 
@@ -669,6 +659,10 @@ int main(int argc, char **argv)
 
                 if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk_vtable,
                                              &disks[i]) < 0)
+                        return 1;
+                if (manager == manager_vtable &&
+                    sd_bus_add_object_vtable(bus, &disks[i].methods, path, UASD_BUS_DISK,
+                                             disk_methods_vtable, &disks[i]) < 0)
                         return 1;
         }
         if (version && streq(version, "dies") && sd_bus_add_filter(bus, NULL, die, NULL) < 0)

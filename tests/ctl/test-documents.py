@@ -98,14 +98,15 @@ class Documents(unittest.TestCase):
     def test_bus(self):
         """Calls with busctl use methods of the interface, with their arguments."""
         xml = re.sub(r'(?s)<!--.*?-->', '', read('src/daemon/org.uasd1.xml'))
-        manager = re.search(r'(?s)<interface name="org.uasd1.Manager">(.*?)</interface>', xml)[1]
-        methods = {name: ''.join(re.findall(r'type="([^"]+)" direction="in"', body or ''))
-                   for name, body in re.findall(r'(?s)<method name="(\w+)"(?:/>|>(.*?)</method>)', manager)}
-        calls = [shlex.split(line) for path, text in documents() for block in blocks(path, text) for line in block
-                 if re.match('busctl call org.uasd1 .*org.uasd1.Manager ', line)]
+        methods = {(interface, name): ''.join(re.findall(r'type="([^"]+)" direction="in"', body or ''))
+                   for interface, text in re.findall(r'(?s)<interface name="([^"]+)">(.*?)</interface>', xml)
+                   for name, body in re.findall(r'(?s)<method name="(\w+)"(?:/>|>(.*?)</method>)', text)}
+        calls = [shlex.split(re.sub(r'--\S+ ', '', line)) for path, text in documents() for block in blocks(path, text)
+                 for line in block if re.match('busctl call .*org.uasd1.(Manager|Disk) ', line)]
         self.assertGreater(len(calls), 5)
-        for _busctl, _call, _name, path, _interface, method, *rest in calls:
-            self.assertEqual((path, methods[method]), ('/org/uasd1', rest[0] if rest else ''), method)
+        for _busctl, _call, _name, path, interface, method, *rest in calls:
+            self.assertEqual(methods[interface, method], rest[0] if rest else '', method)
+            self.assertEqual(path, '/org/uasd1' if interface.endswith('.Manager') else '/org/uasd1/disk/_32_2d1_3a1_2e0', method)
 
     def test_rows(self):
         """Rows of the decision table that a page names exist, and each row against uas has its advice."""

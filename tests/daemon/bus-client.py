@@ -10,6 +10,8 @@ import struct
 import sys
 
 PATH, INTERFACE, DESTINATION, SIGNATURE, MEMBER, UNIX_FDS = 1, 2, 6, 8, 3, 9  # fields of a message's header
+DISK = '/org/uasd1/disk/_32_2d1_3a1_2e0'
+NO_OPTIONS = b'\0' * 8
 
 
 def padded(data, to):
@@ -46,9 +48,8 @@ def main():
     bus.recv(4096)
     null = array.array('i', [os.open('/dev/null', os.O_RDONLY)] * descriptors)
     for i in range(calls):
-        call = message(2 + i, [(PATH, 'o', '/org/uasd1'), (DESTINATION, 's', 'org.uasd1'), (INTERFACE, 's', 'org.uasd1.Manager'),
-                               (MEMBER, 's', 'Forget'), (SIGNATURE, 'g', 's'), (UNIX_FDS, 'u', descriptors)],
-                       struct.pack('<I', 7) + b'2-1:1.0\0')
+        call = message(2 + i, [(PATH, 'o', DISK), (DESTINATION, 's', 'org.uasd1'), (INTERFACE, 's', 'org.uasd1.Disk'),
+                               (MEMBER, 's', 'Forget'), (SIGNATURE, 'g', 'a{sv}'), (UNIX_FDS, 'u', descriptors)], NO_OPTIONS)
         bus.sendmsg([call], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, null)])
     sys.stdin.read()
 

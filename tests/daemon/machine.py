@@ -63,6 +63,11 @@ def timers(fdinfo):
     return [int(seconds) + int(nsec) / 1e9 for seconds, nsec in armed if int(seconds) or int(nsec)]
 
 
+def path_of(disk):
+    """The object of a disk, by its Id: sd_bus_path_encode(3)."""
+    return '/org/uasd1/disk/' + ''.join(c if c.isalpha() or i and c.isdigit() else f'_{ord(c):02x}' for i, c in enumerate(disk))
+
+
 class Machine(unittest.TestCase):
     """The class has no cases of its own."""
     maxDiff = None
@@ -274,14 +279,17 @@ class Machine(unittest.TestCase):
     def call_manager(self, method, *args):
         return self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', method, *args)
 
+    def call_disk(self, method, *args, disk='2-1:1.0'):
+        return self.busctl('call', 'org.uasd1', path_of(disk), 'org.uasd1.Disk', method, *args)
+
     def switch(self, target='usb-storage'):
         """Requests a switch. Returns the path of its job."""
-        p = self.call_manager('Switch', 'ssa{sv}', '2-1:1.0', target, '0')
+        p = self.call_disk('Switch', 'sa{sv}', target, '0')
         self.assertEqual(p.returncode, 0, p.stderr)
         return p.stdout.split('"')[1]
 
     def cancel_job(self, path):
-        return self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel')
+        return self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel', 'a{sv}', '0')
 
     def use(self, yes):
         """Adds a holder of the disk, or removes it and closes the disk."""

@@ -117,12 +117,12 @@ class Boot(Machine):
         self.both()
         self.is_asked(pid1)
         for method in 'Eject', 'Lease':
-            p = self.call_manager(method, 's', '2-1:1.0')
+            p = self.call_disk(method, 'a{sv}', '0')
             self.assertIn('2-1:1.0: the machine is still starting, and may be about to mount it.', p.stderr)
         self.order(pid1, 'finished')
         until(lambda: OVER in self.journal(), 'the boot is over')
         self.plays_ejecting()
-        self.assertEqual(self.call_manager('Eject', 's', '2-1:1.0').returncode, 0)
+        self.assertEqual(self.call_disk('Eject', 'a{sv}', '0').returncode, 0)
 
     def plays_ejecting(self):
         self.play('#!/bin/sh\necho "END 0 eject It may be unplugged."\n')
@@ -135,8 +135,8 @@ class Boot(Machine):
         self.order(pid1, 'answer')
         self.both()
         until(lambda: OVER in self.journal(), 'PID 1 has answered')
-        for method, args in ('Switch', ['ssa{sv}', '2-1:1.0', 'uas', '0']), ('Eject', ['s', '2-1:1.0']), ('Lease', ['s', '2-1:1.0']):
-            p = self.call_manager(method, *args)
+        for method, args in ('Switch', ['sa{sv}', 'uas', '0']), ('Eject', ['a{sv}', '0']), ('Lease', ['a{sv}', '0']):
+            p = self.call_disk(method, *args)
             self.assertIn('The machine is going down.', p.stderr, method)
         self.ctl('policy', 'sdz', 'ignore')
         self.ctl('policy', 'sdz', 'auto')

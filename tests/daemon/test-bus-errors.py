@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from machine import NAMES, XML, Machine, main, patience, until
+from machine import NAMES, XML, Machine, main, path_of, patience, until
 
 PREFIX = 'org.uasd1.Error.'
 GDBUS = unittest.skipUnless(shutil.which('gdbus'), 'no gdbus, and busctl does not tell the names of errors')
@@ -30,7 +30,7 @@ def promised():
 
 
 class Errors(Machine):
-    def call(self, method, *args, path='/org/uasd1', interface='Manager'):
+    def call(self, method, *args, path=path_of('2-1:1.0'), interface='Disk'):
         """The name of its error, and the text."""
         p = subprocess.run(['gdbus', 'call', '--address', self.env['DBUS_SYSTEM_BUS_ADDRESS'], '--dest', 'org.uasd1', '--object-path', path,
                             '--method', f'org.uasd1.{interface}.{method}', *args], env=self.env, capture_output=True, text=True, timeout=patience())
@@ -40,7 +40,7 @@ class Errors(Machine):
     def refused(self, method, error, *args, **more):
         name, text = self.call(method, *args, **more)
         self.assertEqual(name, PREFIX + error, text)
-        self.assertIn(error, promised()[more.get('interface', 'Manager'), method])
+        self.assertIn(error, promised()[more.get('interface', 'Disk'), method])
         return text
 
     def test_named(self):
@@ -54,9 +54,10 @@ class Errors(Machine):
     @GDBUS
     def test_no_such_disk(self):
         self.both()
-        for method, args in {'Switch': ['uas', '{}'], 'SetPolicy': ['uas', '{}'], 'SetTrim': ['on', '{}'], 'Release': [], 'Cancel': [],
-                             'Forget': [], 'Inhibit': ['who', 'why'], 'Lease': []}.items():
-            self.refused(method, 'NoSuchDisk', '9-9:1.0', *args)
+        for method, args in {'Switch': ['uas'], 'SetPolicy': ['uas'], 'SetTrim': ['on'], 'Release': [], 'Cancel': [], 'Forget': [],
+                             'Eject': [], 'Inhibit': ['who', 'why'], 'Lease': []}.items():
+            self.refused(method, 'NoSuchDisk', *args, '{}', path=path_of('9-9:1.0'))
+        self.refused('GetDisk', 'NoSuchDisk', '9-9:1.0', path='/org/uasd1', interface='Manager')
 
     @GDBUS
     def test_invalid(self):
@@ -64,13 +65,15 @@ class Errors(Machine):
         self.both()
         for method, word in ('Switch', 'uas'), ('SetPolicy', 'uas'), ('SetTrim', 'on'):
             for options in "{'force': <'yes'>}", "{'force': <1>}", "{'farce': <true>}":
-                self.assertEqual(self.call(method, '2-1:1.0', word, options)[0], INVALID, (method, options))
-            self.assertEqual(self.call(method, '2-1:1.0', 'sideways', '{}')[0], INVALID)
+                self.assertEqual(self.call(method, word, options)[0], INVALID, (method, options))
+            self.assertEqual(self.call(method, 'sideways', '{}')[0], INVALID)
+        for method in 'Release', 'Cancel', 'Forget', 'Eject', 'Lease':
+            self.assertEqual(self.call(method, "{'force': <true>}")[0], INVALID, method)
 
     @GDBUS
     def test_refused(self):
         self.both()
-        text = self.refused('SetTrim', 'Refused', '2-1:1.0', 'on', '{}')
+        text = self.refused('SetTrim', 'Refused', 'on', '{}')
         self.assertNotIn('--force', text)  # the client may have no such option
 
     @GDBUS
@@ -79,18 +82,18 @@ class Errors(Machine):
         self.tree.write('at-sync', '')
         self.switch()
         until(lambda: self.disk()['state'] == 'switching', 'it is being switched')
-        self.refused('Cancel', 'Refused', path='/org/uasd1/job/1', interface='Job')
-        self.refused('Cancel', 'Refused', '2-1:1.0')
-        self.refused('Release', 'Refused', '2-1:1.0')
-        self.refused('Lease', 'InUse', '2-1:1.0')
+        self.refused('Cancel', 'Refused', '{}', path='/org/uasd1/job/1', interface='Job')
+        self.refused('Cancel', 'Refused', '{}')
+        self.refused('Release', 'Refused', '{}')
+        self.refused('Lease', 'InUse', '{}')
         os.unlink(self.tree.path('at-sync'))
 
     @GDBUS
     def test_incapable(self):
         self.tree.write('sys/bus/usb/devices/2-1/descriptors', b'')
         self.both()
-        self.refused('Switch', 'Incapable', '2-1:1.0', 'uas', '{}')
-        self.refused('Lease', 'Incapable', '2-1:1.0')
+        self.refused('Switch', 'Incapable', 'uas', '{}')
+        self.refused('Lease', 'Incapable', '{}')
 
 
 if __name__ == '__main__':

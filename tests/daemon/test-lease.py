@@ -313,11 +313,11 @@ class Lease(Machine):
     def test_lease_on_the_bus(self):
         "Also over the system bus: a holder that leaves it ends the lease."
         self.both()
-        p = self.call_manager('Lease', 's', '2-1:1.0')
+        p = self.call_disk('Lease', 'a{sv}', '0')
         self.assertEqual((p.returncode, p.stdout[:2]), (0, 'h '), p.stderr)
         until(lambda: 'the lease has ended' in self.journal() and not self.record() and not self.claimed(), 'no lease any more')
         self.assertEqual(self.property('Lease'), '')
-        p = self.call_manager('Lease', 's', '9-9:1.0')
+        p = self.call_disk('Lease', 'a{sv}', '0', disk='9-9:1.0')
         self.assertIn('no USB disk 9-9:1.0', p.stderr)
 
     def test_lease_unused(self):

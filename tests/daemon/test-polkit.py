@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-from machine import Machine, main, patience, until
+from machine import Machine, main, path_of, patience, until
 
 FAKE_POLKIT = sys.argv[3]
 
@@ -113,10 +113,10 @@ class Polkit(Machine):
 
     def test_large(self):
         "A call that waits for a password takes little memory: its strings are short, and it names each option once."
-        for args in (['Inhibit', 'sss', '', 'me', 'x' * 100000], ['Inhibit', 'sss', '', 'x' * 100000, 'busy'],
-                     ['Switch', 'ssa{sv}', 'sdz', 'usb-storage', '500'] + ['force', 'b', 'true'] * 500):
+        for args in (['Inhibit', 'ssa{sv}', 'me', 'x' * 100000, '0'], ['Inhibit', 'ssa{sv}', 'x' * 100000, 'busy', '0'],
+                     ['Switch', 'sa{sv}', 'usb-storage', '500'] + ['force', 'b', 'true'] * 500):
             with self.subTest(args[0]):
-                p = self.start(['busctl', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', *args], env=self.env, user=ANNA,
+                p = self.start(['busctl', 'call', 'org.uasd1', path_of('2-1:1.0'), 'org.uasd1.Disk', *args], env=self.env, user=ANNA,
                                group=ANNA, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 self.assertRegex(self.told(p, 1), 'too long|twice')
 
@@ -137,7 +137,7 @@ class Polkit(Machine):
         "A job that has ended before the password came cannot be cancelled."
         self.use(True)
         job = self.switch()
-        p = self.start(['busctl', 'call', 'org.uasd1', job, 'org.uasd1.Job', 'Cancel'], env=self.env, user=ANNA, group=ANNA,
+        p = self.start(['busctl', 'call', 'org.uasd1', job, 'org.uasd1.Job', 'Cancel', 'a{sv}', '0'], env=self.env, user=ANNA, group=ANNA,
                        extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.assertEqual(self.asked(), 'org.uasd1.switch 2-1:1.0')
         self.ctl('cancel', 'sdz')

@@ -264,13 +264,13 @@ class Requests(Machine):
     def test_unknown_id(self):
         "A policy may be set for a disk that never was here. A history must be there."
         self.both()
-        p = self.call_manager('ForgetOf', 's', '1209:5a5a:NOBODY')
+        p = self.call_manager('ForgetOf', 'sa{sv}', '1209:5a5a:NOBODY', '0')
         self.assertIn('1209:5a5a:NOBODY is not plugged in, and has no history.', p.stderr)
         self.assertEqual(self.call_manager('SetPolicyOf', 'ssa{sv}', '1209:5a5a:NOBODY', 'ignore', '0').returncode, 0)
         self.assertIn('\n1209:5a5a:NOBODY=ignore\n', self.read('etc/uasd/policy'))
         self.assertIn('1209:5a5a:NOBODY, not plugged in: policy is ignore now', self.journal())
         for wrong in 'NOBODY', '1209:5a5a', '1209:5A5A:S1', 'zzzz:5a5a:S1':
-            self.assertIn('That is no VID:PID:SERIAL.', self.call_manager('ForgetOf', 's', wrong).stderr)
+            self.assertIn('That is no VID:PID:SERIAL.', self.call_manager('ForgetOf', 'sa{sv}', wrong, '0').stderr)
 
     def test_once_more(self):
         "It failed in a trial, and policy uas does not move it there. A user who sets that policy again wants another trial."
@@ -318,7 +318,7 @@ class Requests(Machine):
         self.bind(None)
         self.conf('[uasd]\nPolicy=ignore\n')
         self.both()
-        self.assertIn('2-1:1.0 has no driver to measure.', self.call_manager('Lease', 's', '2-1:1.0').stderr)
+        self.assertIn('2-1:1.0 has no driver to measure.', self.call_disk('Lease', 'a{sv}', '0').stderr)
 
     def test_ejected(self):
         "Each end of uasd-switch has its error."

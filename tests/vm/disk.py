@@ -109,6 +109,12 @@ class Disk:
         bus = 2 if self.config.get("speed", "super") == "super" else 1
         return "%d-%d:1.0" % (bus, self.port)
 
+    @property
+    def object(self):
+        """Its path on uasd's bus: sd_bus_path_encode(3)."""
+        return "/org/uasd1/disk/" + "".join(c if c.isalpha() or i and c.isdigit() else "_%02x" % ord(c)
+                                            for i, c in enumerate(self.interface))
+
     def close(self):
         """End the process; what its volatile cache held is lost."""
         if self.lines:

@@ -27,6 +27,15 @@ char *bus_disk_path(const struct entry *e)
         return path;
 }
 
+struct entry *bus_disk_find(struct manager *m, const char *path)
+{
+        _cleanup_free_ char *name = NULL;
+
+        if (sd_bus_path_decode(path, DISK_PATH_PREFIX, &name) <= 0)
+                return NULL;
+        return disk_find(m, name);
+}
+
 char *bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX])
 {
         (void) snprintf(ret, JOB_PATH_MAX, JOB_PATH_PREFIX "/%u", e->request.number);

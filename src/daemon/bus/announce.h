@@ -34,6 +34,8 @@ void bus_start(struct manager *m);
 int bus_append_text(sd_bus_message *m, const char *s);
 /* Returns the path of a disk, to be freed; NULL without memory. */
 char *bus_disk_path(const struct entry *e);
+/* NULL: there is no such disk. */
+struct entry *bus_disk_find(struct manager *m, const char *path);
 char *bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX]);
 struct entry *bus_job_find(const struct manager *m, const char *path);
 /* "waiting", "running" or "done". */

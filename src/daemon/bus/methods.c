@@ -22,15 +22,16 @@
 #define MAY_EJECT_OTHER "org.uasd1.eject-other-seat"
 #define MAY_BENCH "org.uasd1.bench"
 
-/* org.uasd1.Manager: the requests of users. A call is read and checked. After polkit has permitted
- * it, it is performed. */
+/* The requests of users: methods of a disk, of a job, and of the manager for all disks. A call is
+ * read and checked. After polkit has permitted it, it is performed. */
 
 /* A call of a method that needs a permission. */
 struct call {
         struct manager *manager;
         sd_bus_message *message;
         sd_bus_error *error;
-        const char *words[3]; /* the strings among its arguments */
+        const char *id;       /* "VID:PID:SERIAL", its first argument; NULL: of another method */
+        const char *words[2]; /* the other strings among its arguments */
         bool force;           /* its option */
         struct entry *entry;  /* its disk; NULL: all disks, or one that is not plugged in */
         int value;            /* meaning of a word: a driver, a policy, or on */
@@ -52,7 +53,7 @@ static struct bus_call *call_handle(const struct call *c)
 #define ARGUMENT_MAX 1024
 
 /* a{sv}: unknown options are refused, since the caller must know that they have no effect. */
-static int call_read_options(struct call *c)
+static int call_read_options(struct call *c, bool takes_force)
 {
         const char *key;
         int force = -1, r;
@@ -64,7 +65,7 @@ static int call_read_options(struct call *c)
                 r = sd_bus_message_read(c->message, "s", &key);
                 if (r < 0)
                         return r;
-                if (!streq(key, "force"))
+                if (!takes_force || !streq(key, "force"))
                         return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS,
                                                  "No such option: %s", key);
                 if (force >= 0)
@@ -86,66 +87,67 @@ static int call_read_options(struct call *c)
         return sd_bus_message_exit_container(c->message);
 }
 
-/* sd-bus has compared the signature with that of the method: at most three strings, and perhaps
- * options. */
-static int call_read_arguments(struct call *c)
+static int call_read_word(const struct call *c, const char **ret)
 {
-        const char *rest = sd_bus_message_get_signature(c->message, true);
+        int r = sd_bus_message_read(c->message, "s", ret);
 
-        for (const char **word = c->words; *rest == 's'; word++, rest++) {
-                int r = sd_bus_message_read(c->message, "s", word);
-
-                if (r < 0)
-                        return r;
-                if (strlen(*word) > ARGUMENT_MAX)
-                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
-                                                "An argument is too long.");
-        }
-        if (!*rest)
-                return 0;
-        return call_read_options(c);
+        if (r < 0)
+                return r;
+        if (strlen(*ret) > ARGUMENT_MAX)
+                return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                        "An argument is too long.");
+        return 0;
 }
 
-static int call_find_disk(struct call *c)
+/* sd-bus has compared the signature with that of the method: perhaps an id, at most two strings,
+ * and options. */
+static int call_read_arguments(struct call *c, bool by_id, bool takes_force)
 {
-        c->entry = disk_find(c->manager, c->words[0]);
-        if (c->entry)
-                return 0;
-        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.",
-                                 c->words[0]);
+        const char *rest = sd_bus_message_get_signature(c->message, true);
+        int r;
+
+        if (by_id) {
+                r = call_read_word(c, &c->id);
+                if (r < 0)
+                        return r;
+                rest++;
+        }
+        for (const char **word = c->words; *rest == 's'; word++, rest++) {
+                r = call_read_word(c, word);
+                if (r < 0)
+                        return r;
+        }
+        return call_read_options(c, takes_force);
 }
 
 /* "VID:PID:SERIAL", which need not be plugged in. */
 static int call_find_id(struct call *c)
 {
         const struct manager *m = c->manager;
-        const char *id = c->words[0];
         char key[HISTORY_KEY_MAX];
 
-        if (!history_id_parse(id, key, sizeof(key)) || !streq(id, key))
+        if (!history_id_parse(c->id, key, sizeof(key)) || !streq(c->id, key))
                 return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
                                         "That is no VID:PID:SERIAL.");
         FOREACH_ENTRY (e, m)
-                if (!c->entry && history_id_is_of(id, &e->life.disk.facts))
+                if (!c->entry && history_id_is_of(c->id, &e->life.disk.facts))
                         c->entry = e;
         return 0;
 }
 
-static int call_find_disk_or_all(struct call *c)
+/* The disk of the object that was called. Objects disappear while polkit is asked. */
+static int call_find(struct call *c)
 {
-        if (!*c->words[0])
-                return 0;
-        return call_find_disk(c);
-}
+        const char *path = sd_bus_message_get_path(c->message);
 
-/* Cancel is a method of the manager, with a disk, and of each job. */
-static int call_find_disk_or_job(struct call *c)
-{
-        if (c->words[0])
-                return call_find_disk(c);
-        c->entry = bus_job_find(c->manager, sd_bus_message_get_path(c->message));
+        if (streq(path, UASD_BUS_PATH))
+                return 0;
+        c->entry = bus_disk_find(c->manager, path) ?: bus_job_find(c->manager, path);
         if (c->entry)
                 return 0;
+        if (startswith(path, DISK_PATH_PREFIX))
+                return sd_bus_error_set(c->error, UASD_BUS_ERROR_NO_SUCH_DISK,
+                                        "The disk was unplugged meanwhile.");
         return sd_bus_error_set(c->error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
 }
 
@@ -218,8 +220,8 @@ static int call_leased(const struct call *c)
                 return 0;
         if (lease_is_of(c->entry, call_handle(c)))
                 return 1;
-        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", c->words[0],
-                                 c->entry->life.disk.lease);
+        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s",
+                                 c->entry->life.disk.facts.interface, c->entry->life.disk.lease);
 }
 
 /* ---- the methods ---- */
@@ -228,7 +230,7 @@ static int call_leased(const struct call *c)
  * has already been authorized. */
 static int check_switch(struct call *c)
 {
-        const char *name = c->words[1];
+        const char *name = c->words[0];
         struct refusal no;
         struct facts f;
         int r;
@@ -294,11 +296,11 @@ static int call_refuse_trim(const struct call *c, enum trim_offer offer)
 
 static int check_trim(struct call *c)
 {
-        c->value = streq(c->words[1], "on");
-        if (c->value || streq(c->words[1], "off"))
+        c->value = streq(c->words[0], "on");
+        if (c->value || streq(c->words[0], "off"))
                 return 0;
         return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s",
-                                 c->words[1]);
+                                 c->words[0]);
 }
 
 static int do_trim(struct call *c)
@@ -340,10 +342,10 @@ static int check_policy(struct call *c)
         struct refusal no;
         struct facts f;
 
-        c->value = policy_from_string(c->words[1]);
+        c->value = policy_from_string(c->words[0]);
         if (c->value < 0)
                 return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s",
-                                         c->words[1]);
+                                         c->words[0]);
         if (!c->entry)
                 return 0;
         facts_now(c->entry, &f);
@@ -353,13 +355,13 @@ static int check_policy(struct call *c)
 
 static int do_policy(struct call *c)
 {
-        return request_policy(c->manager, c->entry, c->words[0], (enum policy) c->value, c->force,
+        return request_policy(c->manager, c->entry, c->id, (enum policy) c->value, c->force,
                               call_handle(c));
 }
 
 static int do_forget(struct call *c)
 {
-        return request_forget(c->manager, c->entry, c->words[0], call_handle(c));
+        return request_forget(c->manager, c->entry, c->id, call_handle(c));
 }
 
 static int check_eject(struct call *c)
@@ -374,10 +376,12 @@ static int check_eject(struct call *c)
                 return r;
         if (c->entry->life.disk.state == STATE_HELD)
                 return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
-                                         "%s is held, and about to be mounted.", c->words[0]);
+                                         "%s is held, and about to be mounted.",
+                                         c->entry->life.disk.facts.interface);
         if (switch_ejects(c->entry))
                 return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
-                                         "%s is being ejected already.", c->words[0]);
+                                         "%s is being ejected already.",
+                                         c->entry->life.disk.facts.interface);
         return call_leased(c);
 }
 
@@ -386,7 +390,8 @@ static int check_eject(struct call *c)
 static int do_inhibit(struct call *c)
 {
         _cleanup_close_ int fd = -1; /* the message has its own copy */
-        int r = inhibit_add(c->manager, c->words[0], c->words[1], c->words[2], &fd);
+        const char *disk = c->entry ? c->entry->life.disk.facts.interface : "";
+        int r = inhibit_add(c->manager, disk, c->words[0], c->words[1], &fd);
 
         if (r == -EBUSY)
                 return sd_bus_error_set(c->error, SD_BUS_ERROR_LIMITS_EXCEEDED,
@@ -427,40 +432,42 @@ static int check_lease(struct call *c)
 static const struct method {
         const char *name;
         const char *may; /* the action of polkit, without force */
-        int (*find)(struct call *c);
         /* refuses for reasons that do not depend on the user; may be NULL */
         int (*check)(struct call *c);
         int (*perform)(struct call *c);
         int (*begin)(struct entry *e, struct bus_call *call); /* or this: the answer comes later */
         const char *other_seat; /* the action for a disk of another seat; NULL: the same */
+        bool by_id;             /* of the manager, for a disk that need not be plugged in */
+        bool takes_force;       /* it has this option */
 } methods[] = {
         /* clang-format off */
-        {"Switch", MAY_SWITCH, call_find_disk, check_switch, do_switch},
-        {"SetPolicy", MAY_POLICY, call_find_disk, check_policy, do_policy},
-        {"SetPolicyOf", MAY_POLICY, call_find_id, check_policy, do_policy},
-        {"ForgetOf", MAY_POLICY, call_find_id, NULL, do_forget},
-        {"SetTrim", MAY_POLICY, call_find_disk, check_trim, do_trim},
-        {"Release", MAY_SWITCH, call_find_disk, NULL, do_release},
-        {"Cancel", MAY_SWITCH, call_find_disk_or_job, NULL, do_cancel},
-        {"Forget", MAY_POLICY, call_find_disk, NULL, do_forget},
-        {"Eject", MAY_EJECT, call_find_disk, check_eject, .begin = switch_eject, .other_seat = MAY_EJECT_OTHER},
-        {"Inhibit", MAY_SWITCH, call_find_disk_or_all, NULL, do_inhibit},
-        {"Lease", MAY_BENCH, call_find_disk, check_lease, .begin = lease_new},
+        {"Switch", MAY_SWITCH, check_switch, do_switch, .takes_force = true},
+        {"SetPolicy", MAY_POLICY, check_policy, do_policy, .takes_force = true},
+        {"SetPolicyOf", MAY_POLICY, check_policy, do_policy, .by_id = true, .takes_force = true},
+        {"SetTrim", MAY_POLICY, check_trim, do_trim, .takes_force = true},
+        {"Release", MAY_SWITCH, NULL, do_release},
+        {"Cancel", MAY_SWITCH, NULL, do_cancel},
+        {"Forget", MAY_POLICY, NULL, do_forget},
+        {"ForgetOf", MAY_POLICY, NULL, do_forget, .by_id = true},
+        {"Eject", MAY_EJECT, check_eject, .begin = switch_eject, .other_seat = MAY_EJECT_OTHER},
+        {"Inhibit", MAY_SWITCH, NULL, do_inhibit},
+        {"Lease", MAY_BENCH, check_lease, .begin = lease_new},
         /* clang-format on */
 };
 
-int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
+/* A handler for all of them. polkit's answer calls it again. */
+static int method_call(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct call c = {.manager = data, .message = message, .error = error};
         const struct method *of = methods;
         int r;
 
         while (!streq(of->name, sd_bus_message_get_member(message)))
-                of++; /* each method of the vtable has its row */
-        r = call_read_arguments(&c);
+                of++; /* each method of the vtables has its row */
+        r = call_read_arguments(&c, of->by_id, of->takes_force);
         if (r < 0)
                 return r;
-        r = of->find(&c);
+        r = of->by_id ? call_find_id(&c) : call_find(&c);
         if (r < 0)
                 return r;
         if (of->check)
@@ -469,7 +476,7 @@ int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
                 return r;
         if (!c.authorized) {
                 r = polkit_may(data, message, c.force ? MAY_FORCE : of->may, of->other_seat,
-                               c.entry, bus_method, error);
+                               c.entry, method_call, error);
                 if (r < 0)
                         return r;
                 if (r == 0)
@@ -483,3 +490,52 @@ int bus_method(sd_bus_message *message, void *data, sd_bus_error *error)
                 return r;
         return 1;
 }
+
+/* The object is a disk or a job. */
+static int method_call_entry(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        return method_call(message, ((struct entry *) data)->manager, error);
+}
+
+/*
+ * Unprivileged: each caller gets to polkit_may(). For a method without this flag sd-bus itself
+ * demands CAP_SYS_ADMIN: a safe default.
+ */
+#define METHOD(member, args, result, handler)                                                      \
+        SD_BUS_METHOD_WITH_ARGS(member, SD_BUS_ARGS(args), SD_BUS_RESULT(result), handler,         \
+                                SD_BUS_VTABLE_UNPRIVILEGED)
+#define OPTIONS "a{sv}", options
+#define STORED SD_BUS_RESULT("a{sv}", result)
+
+const sd_bus_vtable bus_manager_methods[] = {
+        SD_BUS_VTABLE_START(0),
+        METHOD("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, OPTIONS), STORED, method_call),
+        METHOD("ForgetOf", SD_BUS_ARGS("s", id, OPTIONS), STORED, method_call),
+        METHOD("Inhibit", SD_BUS_ARGS("s", who, "s", why, OPTIONS), SD_BUS_RESULT("h", lock),
+               method_call),
+        SD_BUS_VTABLE_END,
+};
+
+#define METHOD_OF_DISK(member, args, result)                                                       \
+        METHOD(member, SD_BUS_ARGS(args), SD_BUS_RESULT(result), method_call_entry)
+
+const sd_bus_vtable bus_disk_methods[] = {
+        SD_BUS_VTABLE_START(0),
+        METHOD_OF_DISK("Switch", SD_BUS_ARGS("s", target, OPTIONS), SD_BUS_RESULT("o", job)),
+        METHOD_OF_DISK("SetPolicy", SD_BUS_ARGS("s", policy, OPTIONS), STORED),
+        METHOD_OF_DISK("SetTrim", SD_BUS_ARGS("s", trim, OPTIONS), STORED),
+        METHOD_OF_DISK("Release", SD_BUS_ARGS(OPTIONS), SD_BUS_NO_RESULT),
+        METHOD_OF_DISK("Cancel", SD_BUS_ARGS(OPTIONS), SD_BUS_NO_RESULT),
+        METHOD_OF_DISK("Forget", SD_BUS_ARGS(OPTIONS), STORED),
+        METHOD_OF_DISK("Eject", SD_BUS_ARGS(OPTIONS), SD_BUS_NO_RESULT),
+        METHOD_OF_DISK("Inhibit", SD_BUS_ARGS("s", who, "s", why, OPTIONS),
+                       SD_BUS_RESULT("h", lock)),
+        METHOD_OF_DISK("Lease", SD_BUS_ARGS(OPTIONS), SD_BUS_RESULT("h", lease)),
+        SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable bus_job_methods[] = {
+        SD_BUS_VTABLE_START(0),
+        METHOD_OF_DISK("Cancel", SD_BUS_ARGS(OPTIONS), SD_BUS_NO_RESULT),
+        SD_BUS_VTABLE_END,
+};

@@ -7,9 +7,8 @@
  */
 int bus_objects_add(sd_bus *bus, struct manager *m);
 
-/* methods.c: a handler for all methods that need a permission. Its data is the manager. polkit's
- * answer calls it again. */
-int bus_method(sd_bus_message *message, void *data, sd_bus_error *error);
+/* methods.c: the methods that need a permission. The data of a disk or a job is its entry. */
+extern const sd_bus_vtable bus_manager_methods[], bus_disk_methods[], bus_job_methods[];
 
 /* polkit.c */
 /*

@@ -173,16 +173,27 @@ static int append_course(sd_bus_message *reply, const struct disk *d)
                                      harmless_sentence(d->outcome.text, text, sizeof(text)));
 }
 
+/* As the answer to a call: GetDisk, or a call of the object itself. */
+static int no_such_disk(const char *id, sd_bus_error *error)
+{
+        return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.",
+                                 id);
+}
+
 static int object_find_disk(sd_bus *bus, const char *path, const char *interface, void *data,
                             void **ret_found, sd_bus_error *error)
 {
-        _cleanup_free_ char *name = NULL;
-        int r = sd_bus_path_decode(path, DISK_PATH_PREFIX, &name);
+        _cleanup_free_ char *id = NULL;
+        int r = sd_bus_path_decode(path, DISK_PATH_PREFIX, &id);
 
-        if (r <= 0)
+        if (r < 0)
                 return r;
-        *ret_found = disk_find(data, name);
-        return *ret_found != NULL;
+        if (isempty(id)) /* the parent of the disks */
+                return 0;
+        *ret_found = disk_find(data, id);
+        if (!*ret_found)
+                return no_such_disk(id, error);
+        return 1;
 }
 
 /* ---- org.uasd1.Job ---- */
@@ -232,11 +243,6 @@ static int get_job_text(sd_bus *bus, const char *path, const char *interface, co
         return -ENOENT;
 }
 
-static int method_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-        return bus_method(message, ((struct entry *) data)->manager, error);
-}
-
 static const sd_bus_vtable job_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("Id", "u", NULL, offsetof(struct entry, request.number),
@@ -247,8 +253,6 @@ static const sd_bus_vtable job_vtable[] = {
         SD_BUS_PROPERTY("State", "s", get_job_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Step", "s", get_job_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Result", "s", get_job_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, method_cancel,
-                                SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };
 
@@ -260,6 +264,24 @@ static int object_find_job(sd_bus *bus, const char *path, const char *interface,
 }
 
 /* ---- org.uasd1.Manager ---- */
+
+static int get_disk(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        _cleanup_free_ char *path = NULL;
+        const struct entry *e;
+        const char *id;
+        int r = sd_bus_message_read(message, "s", &id);
+
+        if (r < 0)
+                return r;
+        e = disk_find(data, id);
+        if (!e)
+                return no_such_disk(id, error);
+        path = bus_disk_path(e);
+        if (!path)
+                return -ENOMEM;
+        return sd_bus_reply_method_return(message, "o", path);
+}
 
 static int list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
 {
@@ -382,11 +404,8 @@ static int get_version(sd_bus *bus, const char *path, const char *interface, con
         return sd_bus_message_append(reply, "s", UASD_VERSION);
 }
 
-/*
- * Unprivileged: each caller gets to polkit_may(). For a method without this flag sd-bus itself
- * demands CAP_SYS_ADMIN: a safe default.
- */
-#define METHOD(member, args, result, handler)                                                      \
+/* All users may read. */
+#define LOOK_UP(member, args, result, handler)                                                     \
         SD_BUS_METHOD_WITH_ARGS(member, SD_BUS_ARGS(args), SD_BUS_RESULT(result), handler,         \
                                 SD_BUS_VTABLE_UNPRIVILEGED)
 
@@ -395,26 +414,12 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0,
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        METHOD("ListDisks", SD_BUS_ARGS("b", users),
-               SD_BUS_RESULT("a" UASD_BUS_COURSE, disks, "a" UASD_BUS_COURSE_USER, busy),
-               list_disks),
-        METHOD("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options),
-               SD_BUS_RESULT("o", job), bus_method),
-        METHOD("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options),
-               SD_BUS_RESULT("a{sv}", result), bus_method),
-        METHOD("ListPolicies", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssbsas)", policies), list_policies),
-        METHOD("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, "a{sv}", options),
-               SD_BUS_RESULT("a{sv}", result), bus_method),
-        METHOD("ForgetOf", SD_BUS_ARGS("s", id), SD_BUS_RESULT("a{sv}", result), bus_method),
-        METHOD("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options),
-               SD_BUS_RESULT("a{sv}", result), bus_method),
-        METHOD("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
-        METHOD("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
-        METHOD("Forget", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("a{sv}", result), bus_method),
-        METHOD("Eject", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, bus_method),
-        METHOD("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock),
-               bus_method),
-        METHOD("Lease", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("h", lease), bus_method),
+        LOOK_UP("GetDisk", SD_BUS_ARGS("s", id), SD_BUS_RESULT("o", disk), get_disk),
+        LOOK_UP("ListDisks", SD_BUS_ARGS("b", users),
+                SD_BUS_RESULT("a" UASD_BUS_COURSE, disks, "a" UASD_BUS_COURSE_USER, busy),
+                list_disks),
+        LOOK_UP("ListPolicies", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssbsas)", policies),
+                list_policies),
         SD_BUS_SIGNAL_WITH_ARGS(
                 "JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
         SD_BUS_VTABLE_END,
@@ -450,6 +455,21 @@ static int objects_list(sd_bus *bus, const char *prefix, void *data, char ***ret
         return 0;
 }
 
+static int objects_add_kind(sd_bus *bus, struct manager *m, const char *prefix,
+                            const char *interface, const sd_bus_vtable *properties,
+                            const sd_bus_vtable *methods, sd_bus_object_find_t find)
+{
+        int r;
+
+        r = sd_bus_add_fallback_vtable(bus, NULL, prefix, interface, properties, find, m);
+        if (r < 0)
+                return r;
+        r = sd_bus_add_fallback_vtable(bus, NULL, prefix, interface, methods, find, m);
+        if (r < 0)
+                return r;
+        return sd_bus_add_node_enumerator(bus, NULL, prefix, objects_list, m);
+}
+
 int bus_objects_add(sd_bus *bus, struct manager *m)
 {
         int r;
@@ -460,16 +480,14 @@ int bus_objects_add(sd_bus *bus, struct manager *m)
         r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager_vtable, m);
         if (r < 0)
                 return r;
-        r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable(),
-                                       object_find_disk, m);
+        r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER,
+                                     bus_manager_methods, m);
         if (r < 0)
                 return r;
-        r = sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, objects_list, m);
+        r = objects_add_kind(bus, m, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable(),
+                             bus_disk_methods, object_find_disk);
         if (r < 0)
                 return r;
-        r = sd_bus_add_fallback_vtable(bus, NULL, JOB_PATH_PREFIX, UASD_BUS_JOB, job_vtable,
-                                       object_find_job, m);
-        if (r < 0)
-                return r;
-        return sd_bus_add_node_enumerator(bus, NULL, JOB_PATH_PREFIX, objects_list, m);
+        return objects_add_kind(bus, m, JOB_PATH_PREFIX, UASD_BUS_JOB, job_vtable, bus_job_methods,
+                                object_find_job);
 }

@@ -91,7 +91,7 @@ def polkit_decides(vm):
     # Without polkit only root may go on.
     guest.run("systemctl mask --now polkit", check=True)
     assert "polkit" in refused(guest, "uasctl switch %s usb-storage" % interface)
-    guest.run("busctl call org.uasd1 /org/uasd1 org.uasd1.Manager Switch 'ssa{sv}' %s usb-storage 0" % interface, check=True)
+    guest.run("busctl call org.uasd1 %s org.uasd1.Disk Switch 'sa{sv}' usb-storage 0" % disk.object, check=True)
     guest.wait_disk(interface, driver="usb-storage")
 
 
@@ -118,8 +118,8 @@ def as_in_the_xml(vm):
     contract = {one.get("name"): shape(one) for one in ElementTree.parse(XML).getroot().findall("interface")}
     path = guest.out("busctl tree --list org.uasd1 | grep /disk/")
     # A job exists as long as its disk is in use.
-    guest.run("mount /dev/sda1 /mnt && busctl call org.uasd1 /org/uasd1 org.uasd1.Manager Switch 'ssa{sv}' %s usb-storage 0"
-              % disk.interface, check=True)
+    guest.run("mount /dev/sda1 /mnt && busctl call org.uasd1 %s org.uasd1.Disk Switch 'sa{sv}' usb-storage 0"
+              % path, check=True)
     job = guest.out("busctl tree --list org.uasd1 | grep /job/")
     there = {}
     for where in ("/org/uasd1", path, job):

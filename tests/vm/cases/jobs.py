@@ -27,7 +27,7 @@ def mounted_on_uas(vm):
 
 def request(guest, disk, target):
     """Requests a switch. Returns the path of the job."""
-    return guest.out("busctl call %s Switch 'ssa{sv}' %s %s 0" % (MANAGER, disk.interface, target)).split('"')[1]
+    return guest.out("busctl call org.uasd1 %s org.uasd1.Disk Switch 'sa{sv}' %s 0" % (disk.object, target)).split('"')[1]
 
 
 def of_job(guest, path, name):
@@ -84,7 +84,7 @@ def cancelled(vm):
     disk, guest = mounted_on_uas(vm)
     path = request(guest, disk, "usb-storage")
     assert of_job(guest, path, "State") == "waiting"
-    cancel = "busctl call org.uasd1 %s org.uasd1.Job Cancel" % path
+    cancel = "busctl call org.uasd1 %s org.uasd1.Job Cancel 'a{sv}' 0" % path
     # Any user may read the job, but not cancel it.
     assert "waiting" in guest.out("runuser -u anna -- busctl get-property org.uasd1 %s org.uasd1.Job State" % path)
     told = guest.run("runuser -u anna -- " + cancel)

@@ -176,10 +176,10 @@ def lease_refused(vm):
     job.kill()
     assert one(guest)["state"] == "settled" and one(guest)["lease"] is None
     guest.run("useradd -m anna", check=True)
-    for method, arguments in ("Lease", "s " + disk.interface), ("Inhibit", "sss '' me ''"):
-        told = guest.run("runuser -u anna -- busctl call org.uasd1 /org/uasd1 org.uasd1.Manager %s %s" % (method, arguments))
+    for method, arguments in ("Lease", "'a{sv}' 0"), ("Inhibit", "'ssa{sv}' me '' 0"):
+        told = guest.run("runuser -u anna -- busctl call org.uasd1 %s org.uasd1.Disk %s %s" % (disk.object, method, arguments))
         assert told.rc and ("org.uasd1.bench" if method == "Lease" else "org.uasd1.switch") in told.err, told
-    told = guest.run("busctl call org.uasd1 /org/uasd1 org.uasd1.Manager Lease s " + disk.interface)
+    told = guest.run("busctl call org.uasd1 %s org.uasd1.Disk Lease 'a{sv}' 0" % disk.object)
     assert told.rc == 0, told
     over(guest, disk, "uas")
 

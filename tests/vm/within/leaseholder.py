@@ -16,6 +16,14 @@ import sys
 MANAGER = "/org/uasd1", "org.uasd1.Manager"
 
 
+def object_of(disk):
+    """Of a disk, by its Id; "" is all: the manager. Its path and its interface."""
+    if not disk:
+        return MANAGER
+    label = "".join(c if c.isalpha() or i and c.isdigit() else "_%02x" % ord(c) for i, c in enumerate(disk))
+    return "/org/uasd1/disk/" + label, "org.uasd1.Disk"
+
+
 def pad(data, to):
     return data + b"\0" * (-len(data) % to)
 
@@ -58,15 +66,15 @@ class Peer:
     def nudge(self):
         """sd-bus, as a server, does not process a call that came with the end of the greeting until more data comes."""
         if not select.select([self.socket], [], [], 0.2)[0]:
-            self.call("Ping", [], interface="org.freedesktop.DBus.Peer")
+            self.call("Ping", [], options=False, of=(MANAGER[0], "org.freedesktop.DBus.Peer"))
 
-    def call(self, member, texts, options=False, interface=MANAGER[1]):
+    def call(self, member, texts, options=True, of=MANAGER):
         self.serial += 1
         body, signature = body_of(texts), "s" * len(texts)
         if options:
             body, signature = pad(pad(body, 4) + struct.pack("<I", 0), 8), signature + "a{sv}"
         fields = b""
-        for code, kind, value in ((1, "o", MANAGER[0]), (2, "s", interface), (3, "s", member), (6, "s", "org.uasd1")):
+        for code, kind, value in ((1, "o", of[0]), (2, "s", of[1]), (3, "s", member), (6, "s", "org.uasd1")):
             fields = pad(fields, 8) + struct.pack("<BB", code, 1) + kind.encode() + b"\0" + string(value)
         fields = pad(fields, 8) + b"\x08\x01g\0" + bytes([len(signature)]) + signature.encode() + b"\0"
         head = struct.pack("<cBBBII", b"l", 1, 0, 1, len(body), self.serial) + struct.pack("<I", len(fields)) + fields
@@ -131,7 +139,7 @@ def failed(fields, body):
 
 
 def switch(peer, disk, driver):
-    good, fields, body = peer.answer(peer.call("Switch", [disk, driver], options=True))
+    good, fields, body = peer.answer(peer.call("Switch", [driver], of=object_of(disk)))
     if not good:
         return failed(fields, body)
     [job] = texts_of(body, "o")
@@ -145,7 +153,7 @@ def switch(peer, disk, driver):
 
 def main(path, what, *texts):
     peer = Peer(path)
-    serial = peer.call({"lease": "Lease", "inhibit": "Inhibit"}[what], texts)
+    serial = peer.call({"lease": "Lease", "inhibit": "Inhibit"}[what], texts[1:], of=object_of(texts[0]))
     peer.nudge()
     good, fields, body = peer.answer(serial)
     if not good:
