@@ -70,7 +70,7 @@ int host_run(const struct options *o, char **words)
         if (pid == -ENOENT)
                 return log_failure(UASD_EXIT_TOOL_MISSING,
                                    "%s: ssh is not installed (openssh-client)", o->host);
-        if (pid > 0 && TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0)
+        if (pid >= 0 && TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0)
                 pid = -errno;
         if (pid < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot run ssh: %s", strerror(-pid));

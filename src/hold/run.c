@@ -35,7 +35,7 @@ static int run_program(const char *const argv[], usec_t end)
 int run_switch(const struct facts *f, enum driver target, usec_t deadline)
 {
         char hold[48], attachment[ATTACHMENT_ARG_MAX];
-        const char *const move[] = {PROGRAM_SWITCH,
+        const char *const move[] = {(const char *) PROGRAM_SWITCH,
                                     "--automatic",
                                     "--plugged",
                                     "--no-udev",
@@ -44,8 +44,8 @@ int run_switch(const struct facts *f, enum driver target, usec_t deadline)
                                     f->interface,
                                     driver_to_string(target),
                                     NULL};
-        const char *const recover[] = {PROGRAM_SWITCH, "--no-udev", "--recover", f->interface,
-                                       NULL};
+        const char *const recover[] = {(const char *) PROGRAM_SWITCH, "--no-udev", "--recover",
+                                       f->interface, NULL};
 
         (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) deadline);
         return run_program(target == DRIVER_NONE ? recover : move,
