@@ -61,7 +61,7 @@ static int read_facts(const struct roots *roots, const char *interface, struct d
         return r;
 }
 
-static void complete(const struct roots *roots, const struct config *c, struct disk *d)
+static void local_complete(const struct roots *roots, const struct config *c, struct disk *d)
 {
         struct attachment_mark mark = {};
 
@@ -87,7 +87,7 @@ static void read_one(const struct roots *roots, const struct config *c, const ch
         if (course && detail == DETAIL_BRIEF)
                 facts_recall_attachment(roots, &v.disk.facts);
         else
-                complete(roots, c, &v.disk);
+                local_complete(roots, c, &v.disk);
         if (courses) /* it sees a new disk in a moment */
                 v.disk.unattended = false;
         if (course)

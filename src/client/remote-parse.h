@@ -12,5 +12,6 @@ int remote_parse(sd_bus_message *m, struct courses *ret);
 struct job_step {
         char disk[INTERFACE_NAME_MAX], state[JOB_WORD_MAX], step[JOB_WORD_MAX];
 };
-/* Parses PropertiesChanged of a job after its first argument, or returns -errno. */
+/* Parses PropertiesChanged of a job, or the state in that of a disk, after its first argument.
+ * Returns 0 or more, or -errno. */
 int remote_parse_step(sd_bus_message *m, struct job_step *ret);

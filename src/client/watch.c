@@ -64,25 +64,69 @@ static int watch_read_all(struct daemon_watch *w, enum disk_event if_new)
 
 /* ---- signals ---- */
 
+/* Reads the disk that a signal names. state: that in the signal, which counts: a later one has a
+ * signal of its own. -1: not in it. */
+static void watch_read_one(struct daemon_watch *w, const char *path, int state)
+{
+        _cleanup_(views_done) struct views now = {};
+        _cleanup_free_ char *id = NULL;
+        struct view *v, *old;
+
+        if (sd_bus_path_decode(path, UASD_BUS_PATH "/disk", &id) <= 0)
+                return;
+        if (local_refresh(w->roots, w->remote, &now) < 0) {
+                w->reread = true;
+                return;
+        }
+        old = views_find(&w->disks, id);
+        v = views_find(&now, id) ?: old; /* it may have gone already */
+        if (!v)
+                return;
+        if (state >= 0 && v->disk.state != (enum state) state) {
+                v->disk.state = (enum state) state;
+                view_describe(v);
+        }
+        if (v != old)
+                put_disk(w, v, DISK_ADDED);
+        else
+                watch_report(w, v, DISK_CHANGED);
+}
+
 static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         struct daemon_watch *w = data;
         struct job_step s = {};
         const char *interface;
+        int state = -1;
 
-        if (sd_bus_message_read(m, "s", &interface) < 0)
+        if (sd_bus_message_read(m, "s", &interface) < 0 || remote_parse_step(m, &s) < 0)
                 return 0;
-        if (streq(interface, UASD_BUS_JOB) && w->on_step && remote_parse_step(m, &s) >= 0 &&
-            (!w->disk || streq(s.disk, w->disk)))
+        if (streq(interface, UASD_BUS_JOB) && w->on_step && (!w->disk || streq(s.disk, w->disk)))
                 w->on_step(s.disk, streq(s.state, "running") ? s.step : "", w->data);
-        w->reread = w->reread || streq(interface, UASD_BUS_DISK);
+        if (!streq(interface, UASD_BUS_DISK))
+                return 0;
+        if (*s.state)
+                state = state_from_string(s.state);
+        if (*s.state && state < 0) /* another version */
+                w->reread = true;
+        else
+                watch_read_one(w, sd_bus_message_get_path(m), state);
         return 0;
 }
 
-/* A disk or a job was added or removed. */
 static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        ((struct daemon_watch *) data)->reread = true;
+        _cleanup_free_ char *id = NULL;
+        struct daemon_watch *w = data;
+        const char *path;
+
+        if (sd_bus_message_read(m, "o", &path) < 0)
+                return 0;
+        if (sd_bus_message_is_signal(m, NULL, "InterfacesAdded"))
+                watch_read_one(w, path, -1);
+        else if (sd_bus_message_is_signal(m, NULL, "InterfacesRemoved") &&
+                 sd_bus_path_decode(path, UASD_BUS_PATH "/disk", &id) > 0)
+                drop_disk(w, id);
         return 0;
 }
 

@@ -14,8 +14,8 @@ enum disk_event {
 };
 
 /*
- * The disks, kept up to date: a signal of the daemon about one of them has all read again. And its
- * other signals.
+ * The disks, kept up to date by the daemon's signals, and its other signals. A signal about a disk
+ * has that disk read again, and each state that a signal carries is reported.
  */
 struct daemon_watch {
         const struct roots *roots;

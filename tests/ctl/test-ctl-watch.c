@@ -19,22 +19,27 @@
 /* A signal of uasd, and what there is from then on. */
 struct step {
         enum { ADDED, REMOVED, CHANGED, JOB_STEP, JOB_ENDED } type;
-        const char *id, *word, *more; /* a state, and the step of a job */
+        const char *id, *word, *more; /* a state, and that from then on, or the step of a job */
         const char *disks;            /* the numbers of the ports of the present disks */
         const char *want;             /* what the client reports */
 };
 
-/* A signal about a disk has all read again. */
 static const struct step steps[] = {
-        {ADDED, OURS, "waiting", NULL, "12", "changed 2-1:1.0 settled\nadded 2-2:1.0 waiting\n"},
-        {CHANGED, OURS, "held", NULL, "12", "changed 2-1:1.0 settled\nchanged 2-2:1.0 held\n"},
-        /* uasd does not know it yet. */
-        {CHANGED, "2-9:1.0", "held", NULL, "123",
-         "changed 2-1:1.0 settled\nchanged 2-2:1.0 settled\nadded 2-3:1.0 settled\n"},
-        /* The client has missed two signals. */
-        {CHANGED, "2-4:1.0", "settled", NULL, "24",
-         "removed 2-3:1.0 settled\nremoved 2-1:1.0 settled\nchanged 2-2:1.0 settled\nadded 2-4:1.0 settled\n"},
-        {REMOVED, "2-4:1.0", NULL, NULL, "2", "removed 2-4:1.0 settled\nchanged 2-2:1.0 settled\n"},
+        {ADDED, OURS, "waiting", NULL, "12", "added 2-2:1.0 waiting\n"},
+        {CHANGED, OURS, "held", NULL, "12", "changed 2-2:1.0 held\n"},
+        /* It is in another state already, or gone. The signal of that follows. */
+        {CHANGED, OURS, "switching", "trial", "12", "changed 2-2:1.0 switching\n"},
+        {CHANGED, OURS, "failed", NULL, "1", "changed 2-2:1.0 failed\n"},
+        /* Not understood: all are read again. */
+        {CHANGED, OURS, "dancing", "held", "123",
+         "changed 2-1:1.0 settled\nchanged 2-2:1.0 held\nadded 2-3:1.0 settled\n"},
+        {CHANGED, "2-9:1.0", "held", NULL, "123", ""},
+        /* The client has missed the first signal of this disk. */
+        {CHANGED, "2-4:1.0", "settled", NULL, "24", "added 2-4:1.0 settled\n"},
+        {REMOVED, "2-4:1.0", NULL, NULL, "2", "removed 2-4:1.0 settled\n"},
+        {REMOVED, "2-4:1.0", NULL, NULL, "2", ""},
+        {REMOVED, "2-3:1.0", NULL, NULL, "2", "removed 2-3:1.0 settled\n"},
+        {REMOVED, "2-1:1.0", NULL, NULL, "2", "removed 2-1:1.0 settled\n"},
         {JOB_STEP, OURS, "running", "unbind", "2", "step 2-2:1.0 unbind\n"},
         {JOB_STEP, OURS, "done", "unbind", "2", "step 2-2:1.0 \n"},
         {JOB_STEP, "2-1:1.0", "running", "unbind", "2", ""},
@@ -57,8 +62,9 @@ static int append_present(sd_bus_message *m)
 
                 id[2] = *port;
                 named = present->id && streq(id, present->id) && present->word;
-                r = sd_bus_message_append(m, UASD_BUS_COURSE, id, named ? present->word : "settled",
-                                          "", "fastest", "good", 0, "", "", -1, "", "");
+                r = sd_bus_message_append(m, UASD_BUS_COURSE, id,
+                                          named ? present->more ?: present->word : "settled", "",
+                                          "fastest", "good", 0, "", "", -1, "", "");
         }
         if (r >= 0)
                 r = sd_bus_message_close_container(m);
