@@ -5,8 +5,8 @@
 
 /*
  * The properties of a disk, a row each. uasd's objects on the bus and the JSON of uasctl are made
- * from this table. org.uasd1.xml and uasctl-json(7) describe it,
- * and tests compare them with what the programs return.
+ * from this table. uasctl-json(7) and uasd-dbus(7) describe it, and tests compare them with what
+ * the programs return.
  */
 
 /* A disk for output: the data from the daemon or kernel, and its texts. */

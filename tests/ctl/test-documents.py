@@ -97,8 +97,9 @@ class Documents(unittest.TestCase):
 
     def test_bus(self):
         """Calls with busctl use methods of the interface, with their arguments."""
-        xml = re.sub(r'(?s)<!--.*?-->', '', read('src/daemon/org.uasd1.xml'))
-        methods = {(interface, name): ''.join(re.findall(r'type="([^"]+)" direction="in"', body or ''))
+        with open(os.path.join(os.path.dirname(PROGRAM), '../../src/daemon/org.uasd1.xml')) as built:
+            xml = built.read()
+        methods = {(interface, name): ''.join(re.findall(r'<arg type="([^"]+)"[^>]* direction="in"', body or ''))
                    for interface, text in re.findall(r'(?s)<interface name="([^"]+)">(.*?)</interface>', xml)
                    for name, body in re.findall(r'(?s)<method name="(\w+)"(?:/>|>(.*?)</method>)', text)}
         calls = [shlex.split(re.sub(r'--\S+ ', '', line)) for path, text in documents() for block in blocks(path, text)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd's errors on the bus: each has a name that org.uasd1.xml lists for that method."""
+"""uasd's errors on the bus: each has a name that uasd-dbus(7) lists for that method."""
 
 import os
 import re
@@ -8,23 +8,25 @@ import shutil
 import subprocess
 import unittest
 
-from machine import NAMES, XML, Machine, main, path_of, patience, until
+from machine import NAMES, TOP, XML, Machine, main, path_of, patience, until
 
 PREFIX = 'org.uasd1.Error.'
 GDBUS = unittest.skipUnless(shutil.which('gdbus'), 'no gdbus, and busctl does not tell the names of errors')
 INVALID = 'org.freedesktop.DBus.Error.InvalidArgs'
 
 with open(XML) as xml:
-    CONTRACT = xml.read()
+    INTERFACES = dict(re.findall(r'(?s)<interface name="org\.uasd1\.(\w+)">(.*?)</interface>', xml.read()))
+with open(os.path.join(TOP, 'man/uasd-dbus.7.scd')) as page:
+    PAGE = {name: re.sub(r'\*\w+\*\([1-8]\)', '', text).replace('\n\t', ' ') for name, text in re.findall(r'(?ms)^# ([\w.]+)\n(.*?)(?=^# |\Z)', page.read())}
 ERRORS = re.findall(r'"org\.uasd1\.Error\.(\w+)"', NAMES)
 
 
 def promised():
     """{(interface, method): its errors}"""
     found = {}
-    for interface, text in re.findall(r'(?s)<interface name="org\.uasd1\.(\w+)">(.*?)</interface>', CONTRACT):
-        for comment, method in re.findall(r'(?s)<!--((?:(?!-->).)*)-->\s*<method name="(\w+)"', text):
-            listed = re.findall(r'Errors: ([\w, ]+)\.', comment)
+    for interface in INTERFACES:
+        for method, text in re.findall(r'(?m)^\*(\w+)\*\(\) (.*)$', PAGE['org.uasd1.' + interface]):
+            listed = re.findall(r'Errors: ([\w, ]+)\.', text)
             found[interface, method] = listed[0].split(', ') if listed else []
     return found
 
@@ -45,11 +47,17 @@ class Errors(Machine):
 
     def test_named(self):
         "Every method lists its errors. Every error is one of ours and documented. All our names are listed."
-        methods = re.findall(r'<method name="(\w+)"', CONTRACT)
-        self.assertEqual(sorted(method for _, method in promised()), sorted(methods))
+        self.assertEqual(sorted(promised()), sorted((interface, method) for interface, text in INTERFACES.items()
+                                                    for method in re.findall(r'<method name="(\w+)"', text)))
         self.assertEqual({error for listed in promised().values() for error in listed}, set(ERRORS))
-        for error in ERRORS:
-            self.assertRegex(CONTRACT.split('<node')[0], rf'\b{error}: ')
+        self.assertEqual(set(re.findall(r'(?m)^\*(\w+)\* ', PAGE['ERRORS'])), set(ERRORS))
+
+    def test_page(self):
+        "uasd-dbus(7) has all properties and signals."
+        for interface, text in INTERFACES.items():
+            named = re.findall(r'\*(\w+)\*(?!\()', ' '.join(line for line in PAGE['org.uasd1.' + interface].splitlines()
+                                                          if re.match(r'\*\w+\*( |,|$)', line) and not line.startswith('*uasctl')))
+            self.assertEqual(sorted(named), sorted(re.findall(r'<(?:property|signal) name="(\w+)"', text)), interface)
 
     @GDBUS
     def test_no_such_disk(self):

@@ -3,9 +3,11 @@
 
 #include "daemon/manager.h"
 
-/* The objects on a connection. org.uasd1.xml defines the interface. Only connections.c adds them.
+/* The objects on a connection. uasd-dbus(7) describes them. Only connections.c adds them.
  */
 int bus_objects_add(sd_bus *bus, struct manager *m);
+/* The same interfaces, all on one object without data, which can only be introspected. */
+int bus_interfaces_add(sd_bus *bus);
 
 /* methods.c: the methods that need a permission. The data of a disk or a job is its entry. */
 extern const sd_bus_vtable bus_manager_methods[], bus_disk_methods[], bus_job_methods[];

@@ -491,3 +491,29 @@ int bus_objects_add(sd_bus *bus, struct manager *m)
         return objects_add_kind(bus, m, JOB_PATH_PREFIX, UASD_BUS_JOB, job_vtable, bus_job_methods,
                                 object_find_job);
 }
+
+int bus_interfaces_add(sd_bus *bus)
+{
+        const struct {
+                const char *name;
+                const sd_bus_vtable *properties, *methods;
+        } interfaces[] = {
+                /* sd-bus puts the last one first */
+                {UASD_BUS_JOB, job_vtable, bus_job_methods},
+                {UASD_BUS_DISK, disk_vtable(), bus_disk_methods},
+                {UASD_BUS_MANAGER, manager_vtable, bus_manager_methods},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(interfaces); i++) {
+                int r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, interfaces[i].name,
+                                                 interfaces[i].properties, NULL);
+
+                if (r < 0)
+                        return r;
+                r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, interfaces[i].name,
+                                             interfaces[i].methods, NULL);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}

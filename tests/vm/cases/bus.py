@@ -2,12 +2,11 @@
 """On the system bus: the permissions, and that the objects are those of org.uasd1.xml."""
 
 import json
-import os
 import xml.etree.ElementTree as ElementTree
 
 from context import case
 
-XML = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "src", "daemon", "org.uasd1.xml")
+XML = "/usr/share/dbus-1/interfaces/org.uasd1.xml"
 RULE = "/etc/polkit-1/rules.d/50-vm.rules"
 
 # Types the password at the prompt on its own terminal. Prints the text of the terminal.
@@ -115,7 +114,7 @@ def shape(interface):
 def as_in_the_xml(vm):
     "Manager, Disk and Job are on the bus as org.uasd1.xml, the contract, says; and on the private socket the same."
     disk, guest = with_user(vm)
-    contract = {one.get("name"): shape(one) for one in ElementTree.parse(XML).getroot().findall("interface")}
+    contract = {one.get("name"): shape(one) for one in ElementTree.fromstring(guest.out("cat " + XML)).findall("interface")}
     path = guest.out("busctl tree --list org.uasd1 | grep /disk/")
     # A job exists as long as its disk is in use.
     guest.run("mount /dev/sda1 /mnt && busctl call org.uasd1 %s org.uasd1.Disk Switch 'sa{sv}' usb-storage 0"
