@@ -242,8 +242,12 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
                 wake = machine_act_trial(l, env, now, &last);
         else
                 l->trial.until = 0;
-        if (l->disk.state != STATE_WAITING)
+        if (l->disk.state != STATE_WAITING) {
                 machine_watch(l, false, ret);
+                l->waiting_since = 0;
+        } else if (!l->waiting_since) {
+                l->waiting_since = now;
+        }
         if (wake != l->timer) {
                 actions_add(ret, ACTION_TIMER)->deadline = wake;
                 l->timer = wake;

@@ -119,6 +119,7 @@ struct life {
                 usec_t until;  /* 0: not on trial */
                 usec_t asleep; /* time asleep that `until` already contains */
         } trial;
+        usec_t waiting_since; /* 0: not waiting */
         bool cancelled; /* a user cancelled the waiting switch; kept in the attachment's mark */
         bool inhibited; /* an inhibitor exists: no switch begins */
         bool watched;   /* ACTION_WATCH is in force */

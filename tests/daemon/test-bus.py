@@ -8,10 +8,12 @@ import os
 import pty
 import select
 import subprocess
+import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 
 from machine import TOP, XML, Machine, main, patience, until
+from tree import BOOT
 
 
 class Daemon(Machine):
@@ -79,6 +81,37 @@ class Daemon(Machine):
                 break
         self.assertEqual(told, {name: {key: how for key, how in properties.items() if how in ('true', 'invalidates')}
                                 for name, properties in contract.items()})
+
+    def test_moments(self):
+        "Since when a switch waits, and the end of a trial, by the time of day."
+        self.both()
+        before = time.time()
+        self.assertEqual([(one['WaitingSince'], one['TrialEnds']) for one in self.managed_disks()], [(0, 0)])
+        self.use(True)
+        self.switch()
+        [one] = self.managed_disks()
+        self.assertTrue(before - 1 < one['WaitingSince'] / 1e6 < time.time() + 1, one)
+        self.use(False)
+        self.driver_is('usb-storage')
+        self.assertEqual([one['WaitingSince'] for one in self.managed_disks()], [0])
+
+    def test_end_of_trial(self):
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 '
+                        f'kernel=6.1.0-test boot={BOOT} date=- reason=-\n')
+        self.both()
+        [one] = self.managed_disks()
+        self.assertEqual((one['State'], one['WaitingSince']), ('trial', 0))
+        self.assertGreater(one['TrialEnds'] / 1e6, time.time())
+
+    def test_more(self):
+        "The advice for a slow link, the setting of TRIM, and whether the running system is on the disk."
+        self.tree.disk('1-3', 'sdy', 'uas', product='Slow', speed=480)
+        self.both()
+        slow, fast = sorted(self.managed_disks(), key=lambda one: one['SpeedMbps'])
+        self.assertEqual([one['Trim'] for one in (slow, fast)], ['off', 'off'])
+        self.assertEqual([one['SystemDisk'] for one in (slow, fast)], [False, False])
+        self.assertIn('SuperSpeed', slow['Advice'])
+        self.assertEqual(fast['Advice'], '')
 
     def test_activation(self):
         "D-Bus starts the unit through the link that enabling makes."

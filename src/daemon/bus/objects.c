@@ -12,8 +12,11 @@
 #include "core/property.h"
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/users.h"
+#include "sys/io/clock.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
+#include "sys/state/trims.h"
+#include "sys/usb/link.h"
 
 /* ---- org.uasd1.Disk ---- */
 
@@ -159,6 +162,65 @@ static const sd_bus_vtable *disk_vtable(void)
         vtable[n_disk_properties + 1] = (sd_bus_vtable) SD_BUS_VTABLE_END;
         return vtable;
 }
+
+/* ---- properties that are not in the JSON of a disk ---- */
+
+/* Takes no lock of the device. */
+static int get_advice(sd_bus *bus, const char *path, const char *interface, const char *property,
+                      sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+        const struct entry *e = data;
+        struct link_facts link = {};
+        char text[512];
+
+        link_read(&e->manager->roots, &e->life.disk.facts, &link);
+        return bus_append_text(reply, link_advice(&link, text, sizeof(text)));
+}
+
+/* The setting, not what the kernel does: the queue of a disk that hangs may be locked. */
+static int get_trim(sd_bus *bus, const char *path, const char *interface, const char *property,
+                    sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+        const struct entry *e = data;
+        const struct disk *d = &e->life.disk;
+        uint64_t max;
+        bool on = false;
+
+        for (size_t i = 0; i < d->n_luns; i++)
+                on = on || (d->luns[i].disk.name[0] &&
+                            trims_lookup(&e->manager->roots, &d->facts, d->luns[i].lun,
+                                         d->luns[i].disk.name, &max) == TRIM_KEPT);
+        return sd_bus_message_append(reply, "s", on ? "on" : "off");
+}
+
+static int get_system_disk(sd_bus *bus, const char *path, const char *interface,
+                           const char *property, sd_bus_message *reply, void *data,
+                           sd_bus_error *error)
+{
+        struct entry *e = data;
+
+        users_cache_refresh(e);
+        return sd_bus_message_append(reply, "b", disk_serves_system(&e->life.disk));
+}
+
+static int get_moment(sd_bus *bus, const char *path, const char *interface, const char *property,
+                      sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+        const struct life *l = &((const struct entry *) data)->life;
+        usec_t moment = streq(property, "TrialEnds") ? l->trial.until : l->waiting_since;
+
+        return sd_bus_message_append(reply, "t", boottime_to_realtime(moment));
+}
+
+static const sd_bus_vtable disk_more_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Advice", "s", get_advice, 0, SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
+        SD_BUS_PROPERTY("Trim", "s", get_trim, 0, SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
+        SD_BUS_PROPERTY("SystemDisk", "b", get_system_disk, 0, 0),
+        SD_BUS_PROPERTY("TrialEnds", "t", get_moment, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("WaitingSince", "t", get_moment, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_VTABLE_END,
+};
 
 static int append_course(sd_bus_message *reply, const struct disk *d)
 {
@@ -488,6 +550,10 @@ int bus_objects_add(sd_bus *bus, struct manager *m)
                              bus_disk_methods, object_find_disk);
         if (r < 0)
                 return r;
+        r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_more_vtable,
+                                       object_find_disk, m);
+        if (r < 0)
+                return r;
         return objects_add_kind(bus, m, JOB_PATH_PREFIX, UASD_BUS_JOB, job_vtable, bus_job_methods,
                                 object_find_job);
 }
@@ -496,22 +562,22 @@ int bus_interfaces_add(sd_bus *bus)
 {
         const struct {
                 const char *name;
-                const sd_bus_vtable *properties, *methods;
+                const sd_bus_vtable *members;
         } interfaces[] = {
                 /* sd-bus puts the last one first */
-                {UASD_BUS_JOB, job_vtable, bus_job_methods},
-                {UASD_BUS_DISK, disk_vtable(), bus_disk_methods},
-                {UASD_BUS_MANAGER, manager_vtable, bus_manager_methods},
+                {UASD_BUS_JOB, job_vtable},
+                {UASD_BUS_JOB, bus_job_methods},
+                {UASD_BUS_DISK, disk_vtable()},
+                {UASD_BUS_DISK, bus_disk_methods},
+                {UASD_BUS_DISK, disk_more_vtable},
+                {UASD_BUS_MANAGER, manager_vtable},
+                {UASD_BUS_MANAGER, bus_manager_methods},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(interfaces); i++) {
                 int r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, interfaces[i].name,
-                                                 interfaces[i].properties, NULL);
+                                                 interfaces[i].members, NULL);
 
-                if (r < 0)
-                        return r;
-                r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, interfaces[i].name,
-                                             interfaces[i].methods, NULL);
                 if (r < 0)
                         return r;
         }

@@ -21,6 +21,13 @@ usec_t now_monotonic(void)
         return clock_now(CLOCK_MONOTONIC);
 }
 
+usec_t boottime_to_realtime(usec_t moment)
+{
+        if (moment == 0)
+                return 0;
+        return clock_now(CLOCK_REALTIME) + moment - now_boottime();
+}
+
 struct awake now_awake(void)
 {
         return (struct awake){now_monotonic()};

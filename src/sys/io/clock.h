@@ -35,6 +35,9 @@ static inline usec_t awake_since(struct awake begin)
         return now_awake().usec - begin.usec;
 }
 
+/* The time of day (CLOCK_REALTIME, usec) of a moment of now_boottime(), by the present clock; 0: 0.
+ */
+usec_t boottime_to_realtime(usec_t moment);
 usec_t now_monotonic(void); /* usec; the clock of udev, PID 1 and the kernel log */
 /* Returns now_boottime(), and how long the machine has slept until now. The time between the two
  * readings counts as sleep. */
