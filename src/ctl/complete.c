@@ -235,7 +235,7 @@ static void offer_argument(const struct completion *c)
         offer_values(c, at, length);
 }
 
-char **complete(const char *root, char **words)
+char **complete_line(const char *root, char **words)
 {
         struct completion c = {.root = root, .words = words};
         size_t i;

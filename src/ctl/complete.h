@@ -10,4 +10,4 @@
  * words: those after uasctl, NULL-terminated. Of "--option=value", bash makes three. root: as in
  * struct ctl. Returns NULL, or the word "bench", whose program has to be asked.
  */
-char **complete(const char *root, char **words);
+char **complete_line(const char *root, char **words);

@@ -26,7 +26,7 @@ static int bench_exec(const char *root, char **argv, int verb)
 /* "--complete WORDS..." for the shells. The options of bench are in uasctl-bench. */
 static int complete_or_bench(const char *root, char **argv)
 {
-        char **bench = complete(root, argv + 2);
+        char **bench = complete_line(root, argv + 2);
 
         if (bench)
                 return bench_exec(root, argv, (int) (bench - argv));
