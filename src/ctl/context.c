@@ -102,6 +102,15 @@ int ctl_call(struct ctl *c, const char *method, const char *value)
         return request_call(&c->client, &c->remote, &call, NULL);
 }
 
+int ctl_send(struct ctl *c, const char *method, const char *done)
+{
+        int r = ctl_call(c, method, NULL);
+
+        if (r == UASD_EXIT_OK)
+                log_info("%s: %s", c->v ? VIEW_LABEL(c->v) : c->id, _(done));
+        return r;
+}
+
 /* ---- disks that are not plugged in ---- */
 
 bool ctl_is_plugged_in(const struct ctl *c, const char *what)

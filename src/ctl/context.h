@@ -49,3 +49,5 @@ json_object *ctl_json(struct ctl *c);
 /* After FROM_DAEMON: calls a method for this disk, with --force. value: as in struct remote_call.
  */
 int ctl_call(struct ctl *c, const char *method, const char *value);
+/* The same, without a value. Then prints the label of the disk, and `done`, which is translated. */
+int ctl_send(struct ctl *c, const char *method, const char *done);

@@ -8,26 +8,7 @@
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
 
-/* Verbs that send one request: release, cancel, forget, eject, trim. */
-
-static int request_send(struct ctl *c, const char *method, const char *done)
-{
-        int r = ctl_call(c, method, NULL);
-
-        if (r == UASD_EXIT_OK)
-                log_info("%s: %s", c->v ? VIEW_LABEL(c->v) : c->id, _(done));
-        return r;
-}
-
-int verb_release(struct ctl *c, char **args)
-{
-        return request_send(c, "Release", N_("released. No switch waits for it."));
-}
-
-int verb_cancel(struct ctl *c, char **args)
-{
-        return request_send(c, "Cancel", N_("no switch waits for it now."));
-}
+/* Verbs that send one request and do more than that: forget, eject, trim. */
 
 int verb_forget(struct ctl *c, char **args)
 {
@@ -40,7 +21,7 @@ int verb_forget(struct ctl *c, char **args)
         for (; *args; args++) {
                 c->v = NULL;
                 (void) ctl_select_or_id(c, *args);
-                r = request_send(c, c->v ? "Forget" : "ForgetOf", N_("its history is cleared."));
+                r = ctl_send(c, c->v ? "Forget" : "ForgetOf", N_("its history is cleared."));
                 ret = ret ?: r;
         }
         if (ret == UASD_EXIT_OK)

@@ -26,8 +26,10 @@ const struct verb verbs[] = {
          N_("Switch a disk until it is unplugged; without a driver, back to its policy"), verb_switch, .group = N_("Choose the driver")},
         {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_WRITE | OPTION_DRY_RUN, FROM_NOWHERE, "[DISK] [auto|uas|usb-storage|ignore]",
          N_("Show or set the permanent driver of a disk; without DISK, list all that are set"), verb_policy, 1},
-        {"cancel", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Cancel a switch that waits"), verb_cancel, .each = true},
-        {"release", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Let a held disk be mounted now, and cancel its switch"), verb_release, .each = true},
+        {"cancel", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Cancel a switch that waits"), .each = true,
+         .method = "Cancel", .done = N_("no switch waits for it now.")},
+        {"release", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Let a held disk be mounted now, and cancel its switch"), .each = true,
+         .method = "Release", .done = N_("released. No switch waits for it.")},
         {"forget", 1, ANY, 0, FROM_NOWHERE, "DISK...", N_("Clear the history of a disk, so that uas is tried again"), verb_forget},
         {"eject", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Stop a disk and remove it, so that you can unplug it"), verb_eject, .each = true},
         {"inhibit", 0, ANY, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, FROM_NOWHERE, "[COMMAND...]",
@@ -272,7 +274,7 @@ static int run_each(const struct verb *v, struct ctl *c, char **args)
                 int r;
 
                 c->v = &c->views.list[i];
-                r = v->run(c, args);
+                r = v->run ? v->run(c, args) : ctl_send(c, v->method, v->done);
                 ret = ret ?: r;
         }
         return ret;

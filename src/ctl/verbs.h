@@ -27,13 +27,15 @@ struct verb {
                 disks; /* read into c->views; with names in args, only those (ctl_choose()) */
         const char *arguments; /* for --help */
         const char *help;
-        int (*run)(struct ctl *c, char **args); /* NULL: bench, a separate program, and help */
+        int (*run)(struct ctl *c, char **args); /* NULL: a method, bench (a program), or help */
         unsigned shows; /* with more arguments than this it changes what it shows; 0: no such limit
                          */
         const char *group; /* the heading in front of it in --help; NULL: that of the row before */
         /* run() is called for each disk, which is c->v. A failure does not keep the others from it.
          * The first one counts. */
         bool each;
+        /* Instead of run(): the method of each disk, and what is printed when it has returned. */
+        const char *method, *done;
 };
 
 #define VERB_BENCH "bench"
@@ -55,5 +57,5 @@ int uasctl_run(int argc, char **argv, const char *root);
 
 typedef int verb_fn(struct ctl *c, char **args);
 verb_fn verb_list, verb_status, verb_explain, verb_db, verb_switch, verb_policy, verb_trim,
-        verb_release, verb_cancel, verb_eject, verb_forget, verb_monitor, verb_log, verb_metrics,
-        verb_report, verb_inhibit, verb_lease, verb_wait;
+        verb_eject, verb_forget, verb_monitor, verb_log, verb_metrics, verb_report, verb_inhibit,
+        verb_lease, verb_wait;
