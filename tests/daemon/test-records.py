@@ -89,6 +89,17 @@ class Records(Machine):
         os.unlink(self.tree.path('no-fork'))
         until(lambda: 'state=distrusted' in self.history(), 'it is on record')
 
+    def test_request_without_process(self):
+        "A user gets an error at once, and uasd goes on."
+        self.both()
+        self.tree.write('no-fork', '')
+        said = self.ctl('policy', 'sdz', 'usb-storage', code=1).stderr
+        self.assertIn('Resource temporarily unavailable', said)
+        self.assertEqual(self.disk()['policy'], 'auto')
+        os.unlink(self.tree.path('no-fork'))
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
+
     def test_stopped_without_process(self):
         "When stopped meanwhile, uasd tries once more."
         self.warns('DISTRUSTED')
