@@ -253,11 +253,24 @@ int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)
         return 1;
 }
 
-bool assignment_next(const char *text, size_t size, size_t *at, struct assignment *ret)
+/* The sign after the key, or NULL. Of a line with another key nothing else is read. */
+static const char *assignment_equals(const char *line, size_t length, const char *key, size_t n)
 {
+        if (!key)
+                return memchr(line, '=', strnlen(line, length));
+        if (length > n && line[n] == '=' && memcmp(line, key, n) == 0)
+                return line + n;
+        return NULL;
+}
+
+bool assignment_next(const char *text, size_t size, const char *key, size_t *at,
+                     struct assignment *ret)
+{
+        size_t n = key ? strlen(key) : 0;
+
         while (*at < size) {
                 const char *line = text + *at, *end = memchr(line, '\n', size - *at) ?: text + size;
-                const char *equals = memchr(line, '=', strnlen(line, (size_t) (end - line)));
+                const char *equals = assignment_equals(line, (size_t) (end - line), key, n);
 
                 *at = (size_t) (end + 1 - text);
                 if (*line == '#' || !equals)
@@ -298,7 +311,7 @@ int state_read(int dirfd, const char *path,
                 return (int) n;
         if (n > RECORD_SIZE_MAX)
                 return -EFBIG;
-        while (assignment_next(text, (size_t) n, &at, &a)) {
+        while (assignment_next(text, (size_t) n, NULL, &at, &a)) {
                 text[a.value - 1 - text] = '\0';
                 text[a.value + a.value_length - text] = '\0';
                 r = fn(a.key, a.value, data);

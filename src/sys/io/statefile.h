@@ -34,9 +34,10 @@ struct assignment {
         const char *key, *value;
         size_t key_length, value_length;
 };
-/* Reads the one at *at or after it, and moves *at behind it. Comments and other lines are left out.
- * Returns false if there is none. */
-bool assignment_next(const char *text, size_t size, size_t *at, struct assignment *ret);
+/* Reads the one at *at or after it, with this key (NULL: any), and moves *at behind it. Comments
+ * and other lines are left out. Returns false if there is none. */
+bool assignment_next(const char *text, size_t size, const char *key, size_t *at,
+                     struct assignment *ret);
 bool assignment_is(const struct assignment *a, const char *key);
 /* Calls fn for every KEY=VALUE line. Returns 1, 0 if there is no file, -errno, or the negative
  * result of fn. */

@@ -33,7 +33,7 @@ static unsigned long long store_read_generation(const struct store *s)
         struct assignment a;
         size_t at = 0;
 
-        if (assignment_next(s->text, s->size, &at, &a) && assignment_is(&a, GENERATION))
+        if (assignment_next(s->text, s->size, NULL, &at, &a) && assignment_is(&a, GENERATION))
                 (void) copy_part(number, sizeof(number), a.value, a.value_length);
         (void) parse_uint(number, 10, UINT64_MAX, &v);
         return v;
@@ -57,8 +57,8 @@ bool store_next(const struct store *s, const char *key, struct store_cursor *c)
 {
         struct assignment a;
 
-        while (assignment_next(s->text, s->size, &c->at, &a))
-                if ((!key || assignment_is(&a, key)) && !assignment_is(&a, GENERATION) &&
+        while (assignment_next(s->text, s->size, key, &c->at, &a))
+                if (!assignment_is(&a, GENERATION) &&
                     /* no line of ours is so long */
                     copy_part(c->key, sizeof(c->key), a.key, a.key_length) &&
                     copy_part(c->value, sizeof(c->value), a.value, a.value_length))
@@ -277,7 +277,7 @@ static int store_change_lines(const struct roots *roots, const struct store_chan
         if (!text)
                 return -ENOMEM;
         size = strlen(text);
-        while (assignment_next(text, size, &at, &a)) {
+        while (assignment_next(text, size, NULL, &at, &a)) {
                 if (assignment_is(&a, GENERATION))
                         continue;
                 text[at - 1] = '\0';
