@@ -107,8 +107,8 @@ static int program_exec(const struct program *p, const sigset_t *blocked, int st
                 close_all_but(&status, 1);
         }
         (void) sigprocmask(SIG_SETMASK, blocked, NULL);
-        (void) execvpe(p->argv[0], (char *const *) p->argv,
-                       p->env ? (char *const *) p->env : environ);
+        (void) (p->exec ?: execve)(p->argv[0], (char *const *) p->argv,
+                                   p->env ? (char *const *) p->env : environ);
         return errno;
 }
 

@@ -23,7 +23,9 @@ pid_t child_fork(const int *keep, size_t n, int *ret_fd);
  * disk that is still open then would count as a use.
  */
 struct program {
-        const char *const *argv; /* without a slash in argv[0], $PATH is searched */
+        const char *const *argv;
+        /* execvpe, which searches $PATH: only uasctl may. NULL: execve. */
+        int (*exec)(const char *path, char *const *argv, char *const *env);
         const char *const *env;  /* NULL: ours */
         int fds[3];              /* its standard input, output and error; -1: ours */
         int death;               /* signal that it gets when this process dies; 0: none */

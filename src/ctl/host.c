@@ -63,8 +63,8 @@ int host_run(const struct options *o, char **words)
         bool tty = !o->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
         /* With a terminal there, uasctl can ask for a password, uses colours and ends at ^C. */
         const char *argv[] = {"ssh", tty ? "-t" : "-T", "--", o->host, command, NULL};
-        pid_t pid = child_spawn(
-                &(struct program){.argv = argv, .fds = {-1, -1, -1}, .foreground = true});
+        pid_t pid = child_spawn(&(struct program){
+                .argv = argv, .exec = execvpe, .fds = {-1, -1, -1}, .foreground = true});
         int status;
 
         if (pid == -ENOENT)

@@ -90,6 +90,7 @@ static int inhibit_run(char **command, int lock)
         /* The command relies on the inhibitor, so it must not outlive us. */
         pid = signals < 0 ? -errno
                           : child_spawn(&(struct program){.argv = (const char *const *) command,
+                                                          .exec = execvpe,
                                                           .fds = {-1, -1, -1},
                                                           .death = SIGTERM,
                                                           .blocked = &before,

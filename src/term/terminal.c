@@ -188,8 +188,11 @@ static pid_t pager_spawn(const char *words, int in)
                 argv[n++] = w;
         if (n == 0)
                 return -ENOENT;
-        return child_spawn(&(struct program){
-                .argv = argv, .fds = {in, -1, -1}, .death = SIGTERM, .foreground = true});
+        return child_spawn(&(struct program){.argv = argv,
+                                             .exec = execvpe,
+                                             .fds = {in, -1, -1},
+                                             .death = SIGTERM,
+                                             .foreground = true});
 }
 
 static pid_t pager_start(const char *asked, int in)

@@ -120,7 +120,7 @@ static const char *said(struct program p, const char *line)
         return output(p, (const char *const[]){"sh", "-c", line, NULL});
 }
 
-static const struct program plain = {.fds = {-1, -1, -1}};
+static const struct program plain = {.exec = execvpe, .fds = {-1, -1, -1}};
 
 /* What a program inherits: descriptors, and the process group. */
 static void test_program_inherits(void **state)
@@ -154,7 +154,8 @@ static void test_program_fds(void **state)
         (void) close(out[1]);
         (void) close(out[0]);
         assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-        r = child_spawn(&(struct program){.argv = argv, .fds = {STDIN_FILENO, out[1], -1}});
+        r = child_spawn(&(struct program){
+                .argv = argv, .exec = execvpe, .fds = {STDIN_FILENO, out[1], -1}});
         assert_true(r > 0);
         assert_int_equal(dup2(in, STDIN_FILENO), STDIN_FILENO);
         (void) close(in);
@@ -205,6 +206,10 @@ static void test_program_errors(void **state)
 
         p.argv = none;
         assert_int_equal(child_spawn(&p), -ENOENT);
+        p.argv = hangs;
+        p.exec = NULL; /* $PATH is not searched */
+        assert_int_equal(child_spawn(&p), -ENOENT);
+        p.exec = execvpe;
         p.argv = folder;
         assert_int_equal(child_spawn(&p), -EACCES);
         assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
