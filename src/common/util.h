@@ -86,6 +86,13 @@ static inline bool endswith(const char *s, const char *suffix)
         return n >= m && streq(s + n - m, suffix);
 }
 
+/* Returns the next line of a text; "" behind the last one. */
+static inline const char *next_line(const char *line)
+{
+        line += strcspn(line, "\n");
+        return line + (*line == '\n');
+}
+
 /* Returns true for the directory itself and for everything below it. */
 static inline bool path_is_in(const char *path, const char *directory)
 {

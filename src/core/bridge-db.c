@@ -104,7 +104,7 @@ bool db_host_fits(const struct db_says *s, const char *platform)
         return false;
 }
 
-bool db_of_kernel(const struct db_says *s)
+static bool db_of_kernel(const struct db_says *s)
 {
         return startswith(s->source, KERNEL_PREFIX);
 }

@@ -51,7 +51,6 @@ int db_says_parse(const char *value, struct db_says *ret);
 bool db_firmware_fits(const struct db_says *s, uint16_t bcd);
 /* platform: words, like "raspberrypi,4-model-b brcm,bcm2711" or "x86_64". */
 bool db_host_fits(const struct db_says *s, const char *platform);
-bool db_of_kernel(const struct db_says *s);
 
 bool db_any_firmware(const struct db_says *s);
 

@@ -108,7 +108,9 @@ static void describe_users(const struct disk *d, char *ret, size_t size)
         }
 }
 
-bool user_is_stacked(const struct disk *d, const struct user *u)
+/* Returns true if a volume or an array is between disk and user: it keeps the disk busy after the
+ * user has ended. */
+static bool user_is_stacked(const struct disk *d, const struct user *u)
 {
         for (size_t i = 0; i < d->n_users; i++) {
                 const struct user *h = d->users + i;

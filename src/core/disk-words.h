@@ -11,9 +11,6 @@ bool disk_went_wrong(const struct disk *d);
  * Returns ret.
  */
 const char *disk_reason(const struct disk *d, char *ret, size_t size);
-/* Returns true if a volume or an array is between disk and user: it keeps the disk busy after the
- * user has ended. */
-bool user_is_stacked(const struct disk *d, const struct user *u);
 /* Returns true if the root file system or /usr is on it. */
 bool disk_has_root(const struct disk *d);
 /* The same, or a boot or EFI partition in use, or swap. */

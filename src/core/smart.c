@@ -13,18 +13,9 @@ static bool is_type(const char *s)
         return *s >= 'a' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789,+/")] == '\0';
 }
 
-static const char *line_after(const char *line)
-{
-        const char *end = strchr(line, '\n');
-
-        if (!end)
-                return NULL;
-        return end + 1;
-}
-
 enum smart_lookup smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])
 {
-        for (const char *line = text; line; line = line_after(line)) {
+        for (const char *line = text; *line; line = next_line(line)) {
                 char type[SMART_TYPE_MAX];
                 size_t n;
 

@@ -133,7 +133,7 @@ static const char *parse_grub(struct boot_edit *e)
 {
         const char *line = e->text, *found = NULL;
 
-        for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        for (; *line; line = next_line(line)) {
                 size_t n = strcspn(line, "\n");
                 bool starts = startswith(line, GRUB_VARIABLE "=");
 
@@ -171,30 +171,30 @@ static const char *parse_modprobe(struct boot_edit *e)
 
 /* ---- reading ---- */
 
-struct other_file {
-        const struct roots *roots;
-        const char *why;
-};
-
 /* grub-mkconfig reads these files after /etc/default/grub. */
-static int look_at_grub_d(const char *name, void *data)
+static bool grub_d_sets_line(const struct roots *roots)
 {
-        struct other_file *o = data;
-        char text[16384];
-        ssize_t n;
+        _cleanup_strv_ char **names = NULL;
+        int n = dir_list(roots->etc, "default/grub.d", "", &names);
 
-        if (!endswith(name, ".cfg"))
-                return 0;
-        n = attr_read(o->roots->etc, path_join("default/grub.d/", name), text, sizeof(text));
-        if (n < 0 || names_variable(text, (size_t) n) || names_quirks(text, (size_t) n))
-                o->why = N_("a file in /etc/default/grub.d may set the kernel command line, too");
-        return o->why != NULL;
+        for (int i = 0; i < n; i++) {
+                char text[16384];
+                ssize_t size;
+
+                if (!endswith(names[i], ".cfg"))
+                        continue;
+                size = attr_read(roots->etc, path_join("default/grub.d/", names[i]), text,
+                                 sizeof(text));
+                if (size < 0 || names_variable(text, (size_t) size) ||
+                    names_quirks(text, (size_t) size))
+                        return true;
+        }
+        return false;
 }
 
 /* Returns why a change of this file has no effect or does not last; NULL: it does. */
 static const char *made_by_others(const struct roots *roots, const struct boot_place *p)
 {
-        struct other_file o = {.roots = roots};
         char text[16384];
 
         /* Debian's package for the Raspberry Pi. */
@@ -211,8 +211,9 @@ static const char *made_by_others(const struct roots *roots, const struct boot_p
             faccessat(roots->etc, "../boot/grub2/grub.cfg", F_OK, 0) < 0)
                 return N_(
                         "there is no grub.cfg in /boot/grub, so another boot loader may start this machine");
-        (void) dir_each(roots->etc, "default/grub.d", look_at_grub_d, &o);
-        return o.why;
+        if (grub_d_sets_line(roots))
+                return N_("a file in /etc/default/grub.d may set the kernel command line, too");
+        return NULL;
 }
 
 static int read_boot_file(const struct roots *roots, const char *at, struct boot_edit *e,
@@ -306,7 +307,7 @@ static bool config_names_another(const struct roots *roots, const struct boot_pl
                         p->at);
         if (p->form != BOOT_ONE_LINE || attr_read(roots->etc, at, text, sizeof(text)) < 0)
                 return false;
-        for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        for (const char *line = text; *line; line = next_line(line)) {
                 const char *name = line + strspn(line, " \t"), *file = startswith(name, "cmdline=");
 
                 if (startswith(name, "os_prefix=") || (file && !startswith(file, "cmdline.txt")))

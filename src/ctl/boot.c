@@ -71,7 +71,7 @@ static bool grub_has_entries(const struct roots *roots)
 
         if (attr_read(roots->etc, "default/grub", text, sizeof(text)) < 0)
                 return false;
-        for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        for (const char *line = text; *line; line = next_line(line)) {
                 const char *value = startswith(line, "GRUB_ENABLE_BLSCFG=");
 
                 if (value && startswith(value + strspn(value, "\"'"), "true"))

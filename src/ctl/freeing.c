@@ -233,30 +233,22 @@ static void read_mapping(const struct roots *roots, const char *name, const char
                 ret[0] = '\0';
 }
 
-struct above {
-        const struct roots *roots;
-        bool volume;
-};
-
-static int find_volume(const char *name, void *data)
-{
-        struct above *a = data;
-        char uuid[160];
-
-        read_mapping(a->roots, name, "uuid", uuid, sizeof(uuid));
-        a->volume = a->volume || startswith(uuid, "LVM-");
-        return 0;
-}
-
 /* A layer of a volume, which LVM stops with the volume. */
 static bool is_layer(const struct roots *roots, const char *name, const char *uuid)
 {
-        struct above a = {.roots = roots};
+        _cleanup_strv_ char **above = NULL;
+        int n = 0;
 
         if (startswith(uuid, "LVM-"))
-                (void) dir_each(roots->sys, path_join("class/block/", name, "/holders"),
-                                find_volume, &a);
-        return a.volume;
+                n = dir_list(roots->sys, path_join("class/block/", name, "/holders"), "", &above);
+        for (int i = 0; i < n; i++) {
+                char its[160];
+
+                read_mapping(roots, above[i], "uuid", its, sizeof(its));
+                if (startswith(its, "LVM-"))
+                        return true;
+        }
+        return false;
 }
 
 /* For dir_each() over holders/: a device can be stopped only after those that stand on it. */

@@ -238,21 +238,16 @@ static bool line_same_lun(const char *line, const char *other)
         return *line && strncmp(line, other, n) == 0 && other[n] == '_';
 }
 
-static const char *line_next(const char *line)
-{
-        return line + strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
-}
-
 bool fingerprint_same_sizes(const char *before, const char *after)
 {
-        for (const char *line = before; *line; line = line_next(line)) {
+        for (const char *line = before; *line; line = next_line(line)) {
                 size_t key = strcspn(line, "=\n") + 1, length = strcspn(line, "\n");
 
                 const char *what = line + strcspn(line, "_\n");
 
                 if (!startswith(what, "_SIZE=") && !startswith(what, "_SECTOR="))
                         continue;
-                for (const char *now = after; *now; now = line_next(now))
+                for (const char *now = after; *now; now = next_line(now))
                         if (strncmp(line, now, key) == 0 &&
                             (strcspn(now, "\n") != length || strncmp(line, now, length) != 0))
                                 return false;
@@ -290,14 +285,14 @@ bool fingerprint_same(const char *before, const char *after, char *ret, size_t s
                  * block device. */
                 if (line_says(before, PROTECTED)) {
                         if (line_says(after, PROTECTED))
-                                after = line_next(after);
-                        before = line_next(before);
+                                after = next_line(after);
+                        before = next_line(before);
                         continue;
                 }
                 if (line_says(before, UNREAD)) {
                         while (line_same_lun(after, before))
-                                after = line_next(after);
-                        before = line_next(before);
+                                after = next_line(after);
+                        before = next_line(before);
                         continue;
                 }
                 if (length != strcspn(after, "\n") || strncmp(before, after, length) != 0) {
@@ -308,8 +303,8 @@ bool fingerprint_same(const char *before, const char *after, char *ret, size_t s
                         (void) snprintf(ret, size, "before %.*s, now %.*s", a, old, b, now);
                         return false;
                 }
-                before = line_next(before);
-                after = line_next(after);
+                before = next_line(before);
+                after = next_line(after);
         }
         return true;
 }

@@ -117,25 +117,13 @@ bool user_ignores_term(const struct roots *roots, const struct user *u)
 
 #define PROCESSES_MAX 16
 
-struct sharing {
-        const struct roots *roots;
-        const char *namespace;
-        struct user *list;
-        size_t n;
-};
-
-static int namespace_take_process(const char *pid, void *data)
+static int namespace_add_process(const struct roots *roots, pid_t pid, struct user **list,
+                                 size_t *n)
 {
-        struct sharing *s = data;
         struct user u = {.kind = USER_MOUNT};
-        char text[64];
 
-        if (!isdigit((unsigned char) *pid) || s->n >= PROCESSES_MAX ||
-            link_basename(s->roots->proc, path_join(pid, "/ns/mnt"), text, sizeof(text)) <= 0 ||
-            !streq(text, s->namespace))
-                return 0;
-        user_take_process(s->roots, &u, (pid_t) atol(pid));
-        if (list_push(s->list, s->n, u))
+        user_take_process(roots, &u, pid);
+        if (list_push(*list, *n, u))
                 return 0;
         free(u.command);
         free(u.unit);
@@ -145,14 +133,29 @@ static int namespace_take_process(const char *pid, void *data)
 int users_of_namespace(const struct roots *roots, const char *namespace, struct user **ret,
                        size_t *ret_n)
 {
-        struct sharing s = {.roots = roots, .namespace = namespace};
-        int r = dir_each(roots->proc, ".", namespace_take_process, &s);
+        _cleanup_strv_ char **pids = NULL;
+        int count = dir_list(roots->proc, ".", "", &pids);
+        struct user *list = NULL;
+        size_t n = 0;
 
-        if (r < 0) {
-                users_free(s.list, s.n);
-                return r;
+        if (count < 0)
+                return count;
+        for (int i = 0; i < count && n < PROCESSES_MAX; i++) {
+                char text[64];
+                int r;
+
+                if (!isdigit((unsigned char) *pids[i]) ||
+                    link_basename(roots->proc, path_join(pids[i], "/ns/mnt"), text, sizeof(text)) <=
+                            0 ||
+                    !streq(text, namespace))
+                        continue;
+                r = namespace_add_process(roots, (pid_t) atol(pids[i]), &list, &n);
+                if (r < 0) {
+                        users_free(list, n);
+                        return r;
+                }
         }
-        *ret = s.list;
-        *ret_n = s.n;
+        *ret = list;
+        *ret_n = n;
         return 0;
 }
