@@ -23,11 +23,12 @@ void history_here(const struct roots *roots, struct here *ret)
 /* Returns 1 and the last record with that key, or 0. */
 static int history_find_key(const struct store *store, const char *key, struct history *ret)
 {
-        struct store_cursor c = {};
+        struct store_line line;
+        size_t at = 0;
         int found = 0;
 
-        while (store_next(store, key, &c))
-                if (history_parse(c.value, ret) >= 0)
+        while (store_next(store, key, &at, &line))
+                if (history_parse(line.value, ret) >= 0)
                         found = 1;
         return found;
 }
@@ -82,13 +83,14 @@ int history_each(const struct roots *roots,
                  int (*fn)(const char *key, const struct history *h, void *data), void *data)
 {
         const struct store *store;
-        struct store_cursor c = {};
+        struct store_line line;
+        size_t at = 0;
         struct history h;
         int r = store_read(roots, STATE_HISTORY, &store);
 
-        while (r >= 0 && store_next(store, NULL, &c))
-                if (history_parse(c.value, &h) >= 0)
-                        r = fn(c.key, &h, data);
+        while (r >= 0 && store_next(store, NULL, &at, &line))
+                if (history_parse(line.value, &h) >= 0)
+                        r = fn(line.key, &h, data);
         if (r < 0)
                 return r;
         return 0;

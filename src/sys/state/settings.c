@@ -25,21 +25,24 @@ static void setting_keys(const struct facts *f, struct keys *ret)
 /* Returns the words of the last line with this key, or "". */
 static void setting_find(const struct store *s, const char *key, char ret[static SETTING_MAX])
 {
-        struct store_cursor c = {};
+        struct store_line line;
+        size_t at = 0;
 
         ret[0] = '\0';
-        while (store_next(s, key, &c))
-                (void) copy_string(ret, SETTING_MAX, c.value);
+        while (store_next(s, key, &at, &line))
+                (void) copy_string(ret, SETTING_MAX, line.value);
 }
 
 int settings_any(const struct roots *roots, const char *file)
 {
         const struct store *s;
+        struct store_line line;
+        size_t at = 0;
         int r = store_read(roots, file, &s);
 
         if (r < 0)
                 return r;
-        return store_next(s, NULL, &(struct store_cursor){});
+        return store_next(s, NULL, &at, &line);
 }
 
 int setting_lookup(const struct roots *roots, const char *file, const struct facts *f,
@@ -141,15 +144,16 @@ int policy_each(const struct roots *roots,
                 int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data)
 {
         const struct store *s;
-        struct store_cursor c = {};
+        struct store_line line;
+        size_t at = 0;
         int r = store_read(roots, STATE_POLICY, &s);
 
-        while (r >= 0 && store_next(s, NULL, &c)) {
+        while (r >= 0 && store_next(s, NULL, &at, &line)) {
                 bool forced;
-                int policy = policy_parse(c.value, &forced);
+                int policy = policy_parse(line.value, &forced);
 
                 if (policy >= 0)
-                        r = fn(c.key, (enum policy) policy, forced, data);
+                        r = fn(line.key, (enum policy) policy, forced, data);
         }
         if (r < 0)
                 return r;

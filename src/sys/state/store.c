@@ -53,15 +53,15 @@ int store_read_file(int dirfd, const char *path, struct store *ret)
         return r;
 }
 
-bool store_next(const struct store *s, const char *key, struct store_cursor *c)
+bool store_next(const struct store *s, const char *key, size_t *at, struct store_line *ret)
 {
         struct assignment a;
 
-        while (assignment_next(s->text, s->size, key, &c->at, &a))
+        while (assignment_next(s->text, s->size, key, at, &a))
                 if (!assignment_is(&a, GENERATION) &&
                     /* no line of ours is so long */
-                    copy_part(c->key, sizeof(c->key), a.key, a.key_length) &&
-                    copy_part(c->value, sizeof(c->value), a.value, a.value_length))
+                    copy_part(ret->key, sizeof(ret->key), a.key, a.key_length) &&
+                    copy_part(ret->value, sizeof(ret->value), a.value, a.value_length))
                         return true;
         return false;
 }

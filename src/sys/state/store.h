@@ -30,14 +30,12 @@ unsigned store_version(const struct roots *roots, const char *name);
 int store_read_file(int dirfd, const char *path, struct store *ret);
 void store_done(struct store *s);
 
-/* A line, and the place of the next one. All 0: the first is next. */
-struct store_cursor {
-        size_t at;
+struct store_line {
         char key[HISTORY_KEY_MAX], value[HISTORY_LINE_MAX];
 };
 
-/* Reads the next line with this key; NULL: with any. Returns false at the end. */
-bool store_next(const struct store *s, const char *key, struct store_cursor *c);
+/* Reads the next line with this key; NULL: with any. *at: 0 at first. Returns false at the end. */
+bool store_next(const struct store *s, const char *key, size_t *at, struct store_line *ret);
 /* Returns the text after the key in a line, or NULL. */
 const char *store_value(const char *line, const char *key);
 
