@@ -33,7 +33,7 @@ enum part {
 };
 
 struct fake {
-        const char *id, *block, *serial, *product;
+        const char *id, *block, *serial;
         enum part part;
         const char *driver, *state, *target, *policy;
         bool busy, forced; /* forced: its policy */
@@ -54,15 +54,15 @@ struct fake {
 };
 
 static struct fake disks[] = {
-        {"2-1:1.0", "sda", "FREE", "Disk", PART_FREE},
-        {"2-2:1.0", "sdb", "BUSY", "Disk", PART_BUSY},
-        {"2-3:1.0", "sdc", "BAD", "Disk", PART_BAD},
-        {"2-4:1.0", "sdd", "INCAPABLE", "Stick", PART_INCAPABLE},
-        {"2-5:1.0", "sde", "REFUSED", "Stick", PART_REFUSED},
-        {"2-6:1.0", "sdf", "FORBIDDEN", "Stick", PART_FORBIDDEN},
-        {"2-7:1.0", "sdg", "ABSENT", "\033]0;pwned\a\033[31mDisk", PART_ABSENT},
-        {"2-8:1.0", "sdh", "FATAL", "Disk", PART_FATAL},
-        {"2-9:1.0", "sdi", "HELD", "Disk", PART_HELD, .state = "held"},
+        {"2-1:1.0", "sda", "FREE", PART_FREE},
+        {"2-2:1.0", "sdb", "BUSY", PART_BUSY},
+        {"2-3:1.0", "sdc", "BAD", PART_BAD},
+        {"2-4:1.0", "sdd", "INCAPABLE", PART_INCAPABLE},
+        {"2-5:1.0", "sde", "REFUSED", PART_REFUSED},
+        {"2-6:1.0", "sdf", "FORBIDDEN", PART_FORBIDDEN},
+        {"2-7:1.0", "sdg", "ABSENT", PART_ABSENT},
+        {"2-8:1.0", "sdh", "FATAL", PART_FATAL},
+        {"2-9:1.0", "sdi", "HELD", PART_HELD, .state = "held"},
 };
 
 static sd_bus *bus;
