@@ -139,8 +139,12 @@ static void defaults(void **state)
 static void verbs_are_whole(void **state)
 {
         for (size_t i = 0; i < n_verbs; i++) {
-                assert_true(verbs[i].run || streq(verbs[i].name, VERB_BENCH) ||
+                assert_true(verbs[i].run || verbs[i].method || streq(verbs[i].name, VERB_BENCH) ||
                             streq(verbs[i].name, VERB_HELP));
+                assert_false(verbs[i].run && verbs[i].method);
+                assert_true(!verbs[i].method == !verbs[i].done);
+                /* verb_run() calls a method only for each disk */
+                assert_true(!verbs[i].method || verbs[i].each);
                 assert_non_null(verbs[i].help);
                 assert_ptr_equal(verb_find(verbs[i].name), &verbs[i]);
         }
