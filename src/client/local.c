@@ -80,16 +80,17 @@ static void read_one(const struct roots *roots, const struct config *c, const ch
         _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
         struct course *course = NULL;
 
-        if (read_facts(roots, interface, &v.disk) <= 0)
-                return;
         if (courses)
                 course = courses_find(courses, interface);
+        /* The names of a disk that uasd does not know yet may take as long as the device hangs. */
+        if (courses && !course)
+                return;
+        if (read_facts(roots, interface, &v.disk) <= 0)
+                return;
         if (course && detail == DETAIL_BRIEF)
                 facts_recall_attachment(roots, &v.disk.facts);
         else
                 local_complete(roots, c, &v.disk);
-        if (courses) /* it sees a new disk in a moment */
-                v.disk.unattended = false;
         if (course)
                 view_take_course(&v, course, true);
         if (course && detail == DETAIL_BRIEF)

@@ -16,9 +16,9 @@ enum detail {
 
 /*
  * Reads the disks from the kernel and files. courses: what uasd knows of them (remote.h), which is
- * moved; NULL: uasd does not answer. Then the same table decides the target, and the state is held,
- * or the one at rest, because nothing is waited for. So it is for a disk that uasd has not seen
- * yet. Returns 0 or -errno.
+ * moved: a disk that it does not know yet is left out. NULL: uasd does not answer. Then the same
+ * table decides the target, and the state is held, or the one at rest, because nothing is waited
+ * for. Returns 0 or -errno.
  */
 int local_read(const struct roots *roots, enum detail detail, struct courses *courses,
                struct views *ret);
