@@ -64,8 +64,8 @@ static int watch_read_all(struct daemon_watch *w, enum disk_event if_new)
 
 /* ---- signals ---- */
 
-/* Reads the disk that a signal names. state: that in the signal, which counts: a later one has a
- * signal of its own. -1: not in it. */
+/* Reads the disk that a signal names. state: that in the signal, -1: not in it. If the disk has
+ * another one by now, a later signal brings that and all that came with it. */
 static void watch_read_one(struct daemon_watch *w, const char *path, int state)
 {
         _cleanup_(views_done) struct views now = {};
@@ -83,6 +83,8 @@ static void watch_read_one(struct daemon_watch *w, const char *path, int state)
         if (!v)
                 return;
         if (state >= 0 && v->disk.state != (enum state) state) {
+                if (old)
+                        v = old;
                 v->disk.state = (enum state) state;
                 view_describe(v);
         }
