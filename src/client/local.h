@@ -6,7 +6,7 @@
 #include "core/request.h"
 #include "sys/io/roots.h"
 
-/* What is read of a disk. */
+/* The parts of a disk that are read. */
 enum detail {
         DETAIL_BRIEF, /* with its course only the attributes in sysfs, and no sentence but diagnosis
                        */

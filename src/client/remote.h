@@ -26,9 +26,9 @@ enum remote_use {
         REMOTE_ORDER, /* orders: the system bus first, where polkit can identify the user */
 };
 /*
- * private_socket: NULL: only the system bus. ret_courses: what only uasd knows of its disks
- * (view_take_course()); users: with their users. Returns 0. -ENOTCONN: no daemon. -ENETDOWN: no
- * bus. -ETIMEDOUT: no answer. -EBADMSG: not understood.
+ * Without a private_socket only the system bus is tried. ret_courses gets what only uasd knows of
+ * its disks (view_take_course()), and with `users` also their users. Returns 0. -ENOTCONN: no
+ * daemon. -ENETDOWN: no bus. -ETIMEDOUT: no answer. -EBADMSG: not understood.
  */
 int remote_open(const char *private_socket, enum remote_use use, bool users, uint64_t limit_usec,
                 struct remote *ret, struct courses *ret_courses);

@@ -16,7 +16,7 @@ void views_add(struct views *v, struct view *item); /* takes ownership of the co
 void views_sort(struct views *v);                   /* 2-2 before 2-10 */
 struct view *views_find(const struct views *v, const char *interface);
 
-/* What only uasd knows of a disk. */
+/* uasd alone knows this of a disk. */
 struct course {
         char interface[INTERFACE_NAME_MAX];
         enum state state;

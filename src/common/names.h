@@ -9,7 +9,7 @@
 #define UASD_BUS_MANAGER "org.uasd1.Manager"
 #define UASD_BUS_DISK "org.uasd1.Disk"
 #define UASD_BUS_JOB "org.uasd1.Job"
-/* What only uasd knows of a disk, in the answer of ListDisks: id, state, target, reason_id,
+/* A disk in the answer of ListDisks, as only uasd knows it: id, state, target, reason_id,
  * verdict, cancelled, inhibited, lease; code, step and text of the outcome. And a user: the id of
  * its disk, then as in the property Busy. */
 #define UASD_BUS_COURSE "(sssssbssiss)"

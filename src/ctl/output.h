@@ -94,7 +94,7 @@ int columns_parse(const char *spec, struct columns *ret);
 /* named: the user asked for it, so it is not left out. */
 struct table_column column_describe(enum column c, bool named);
 const char *column_name(enum column c);
-/* What has to be read for it. */
+/* It has to be read for the column. */
 enum detail column_needs(enum column c);
 
 #define CELL_MAX 4096

@@ -122,7 +122,7 @@ static const char *said(struct program p, const char *line)
 
 static const struct program plain = {.exec = execvpe, .fds = {-1, -1, -1}};
 
-/* What a program inherits: descriptors, and the process group. */
+/* A program inherits descriptors, and the process group. */
 static void test_program_inherits(void **state)
 {
         const char *const env[] = {"A=b", NULL};

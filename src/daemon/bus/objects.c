@@ -38,7 +38,7 @@ static int append_luns(sd_bus_message *reply, const struct disk *d)
         return sd_bus_message_close_container(reply);
 }
 
-/* id: of the disk, for a list of several; NULL: not in it. */
+/* A list for several disks has the id of the disk; NULL: it has none. */
 static int append_user(sd_bus_message *reply, const char *id, const struct user *u)
 {
         /* whole, because uasctl makes a command of it */

@@ -253,7 +253,7 @@ int state_read_text(int dirfd, const char *path, char **ret, size_t *ret_size)
         return 1;
 }
 
-/* The sign after the key, or NULL. Of a line with another key nothing else is read. */
+/* Returns the sign after the key, or NULL. Another key ends the read of the line. */
 static const char *assignment_equals(const char *line, size_t length, const char *key, size_t n)
 {
         if (!key)
