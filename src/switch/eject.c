@@ -21,6 +21,7 @@
 
 #define SWITCH_BUDGET (120 * USEC_PER_SEC) /* longer than a switch takes, with its undo */
 #define UDEV_BUDGET (5 * USEC_PER_SEC)
+#define READ_BUDGET (2 * USEC_PER_SEC)
 #define LOOK_AGAIN_MSEC 100
 
 static int eject_identify(struct transaction *t)
@@ -124,13 +125,21 @@ static bool is_udev(const struct transaction *t, const struct user *u)
         return user_is_udev(u);
 }
 
-/* After an umount or a write udev reads the disk. This is no user: it ends soon, or has ended by
- * now. */
-static bool udev_reads_it(const struct transaction *t)
+static bool is_open(const struct transaction *t, const struct user *u)
 {
+        return u->kind == USER_OPEN;
+}
+
+/* After an umount or a write udev reads the disk, and then programs such as udisks do. This ends
+ * soon, or has ended by now. */
+static bool reads_will_end(const struct transaction *t, struct awake begin)
+{
+        usec_t waited = awake_since(begin);
         size_t n;
 
-        return count_exempt(t, &t->disk, is_udev, &n) == 0;
+        if (waited < READ_BUDGET)
+                return count_exempt(t, &t->disk, is_open, &n) == 0;
+        return waited < UDEV_BUDGET && count_exempt(t, &t->disk, is_udev, &n) == 0;
 }
 
 int transaction_eject(struct transaction *t)
@@ -148,7 +157,7 @@ int transaction_eject(struct transaction *t)
                 {"remove", eject_remove, false},
                 /* clang-format on */
         };
-        struct awake deadline = {0};
+        struct awake begin = {0};
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(steps); i++) {
@@ -159,9 +168,8 @@ int transaction_eject(struct transaction *t)
                 r = steps[i].run(t);
                 signals_block();
                 if (i == 0)
-                        deadline = awake_in(UDEV_BUDGET);
-                else if (r == -EBUSY && steps[i].run != eject_remove && awake_left(deadline) > 0 &&
-                         udev_reads_it(t)) {
+                        begin = now_awake();
+                else if (r == -EBUSY && steps[i].run != eject_remove && reads_will_end(t, begin)) {
                         claim_drop(&t->claim);
                         (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
                         t->result.code = UASD_EXIT_OK;

@@ -227,6 +227,7 @@ struct fake {
         pid_t switcher;     /* uasd-switch itself, among its children */
         bool someone;       /* HOOK_OPEN has the disk open */
         bool unnamed;       /* /proc does not show it: the process is in another PID namespace */
+        const char *reader; /* its name, if not that of udev's worker */
         unsigned udevs; /* it is udev's worker, and closes at the wait with this number from here;
                            0: another process */
         uint64_t someones;  /* diskseq of the disk that HOOK_OPEN opened */

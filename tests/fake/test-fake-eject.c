@@ -60,6 +60,12 @@ static void udev_reads_it(struct fake_usb *u)
         fake->udevs = 4;
 }
 
+static void udisks_reads_it(struct fake_usb *u)
+{
+        udev_reads_it(u);
+        fake->reader = "dumpe2fs\n";
+}
+
 static void udev_never_ends(struct fake_usb *u)
 {
         fake->udevs = 1000;
@@ -93,6 +99,7 @@ static const struct {
         {"a killed switch", {.from = UAS, .partitions = 1, .prepare = switch_was_killed}, false},
         {"udev looks at it", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_GLANCE}}}, false},
         {"udev's worker reads it", {.from = UAS, .partitions = 1, .prepare = udev_reads_it, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, false},
+        {"udisks reads it", {.from = UAS, .partitions = 1, .prepare = udisks_reads_it, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, false},
         {"udev's worker comes late", {.from = UAS, .partitions = 1, .prepare = udev_reads_it, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN}}}, false},
         {"written to before", {.from = UAS, .partitions = 1, .prepare = was_written}, false},
         {"written to during the sync", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_WRITE}}}, false},
@@ -157,7 +164,7 @@ static const struct {
         {"mounted in another namespace", {.from = BOT, .partitions = 1, .prepare = mounted_elsewhere}, UASD_EXIT_DEFERRED, "stop", "in use: a mount or a program has claimed sda"},
         {"open", {.from = BOT, .partitions = 1, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, UASD_EXIT_DEFERRED, "claim", "in use: open of sda by x"},
         {"udev's worker hangs", {.from = UAS, .partitions = 1, .prepare = udev_never_ends, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, UASD_EXIT_DEFERRED, "claim", "in use: open of sda by (udev-worker)"},
-        {"its sg node is open", {.from = UAS, .counts = true, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN_SG}}}, UASD_EXIT_DEFERRED, "stop", "in use: open of sg0 by x"},
+        {"its sg node is open", {.from = UAS, .counts = true, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN_SG}}}, UASD_EXIT_DEFERRED, "claim", "in use: open of sg0 by x"},
         {"mounted during the sync", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_MOUNT}}}, UASD_EXIT_DEFERRED, "sync", "in use: mount of sda1"},
         {"it cannot be synced", {.from = UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, UASD_EXIT_FAILED, "sync", "sda cannot be synced: Input/output error; it stays on its driver"},
         {"the device has another function", {.from = UAS, .prepare = other_interface}, UASD_EXIT_REFUSED, "begin", "the USB device has other interfaces, which would go as well"},

@@ -388,7 +388,10 @@ static void has_open(int pid, const char *comm, const char *node)
 
 void fakesys_open_table(const char *node)
 {
-        has_open(4242, fake->udevs ? "(udev-worker)\n" : "x\nEND 0 a b\n",
+        has_open(4242,
+                 fake->reader  ? fake->reader
+                 : fake->udevs ? "(udev-worker)\n"
+                               : "x\nEND 0 a b\n",
                  node); /* a process may have any name */
 }
 
