@@ -73,6 +73,7 @@
 #define INITRAMFS_MARK "uasd/initramfs" /* below /etc: this is an initramfs, made with our hook */
 #define STATE_DIR "lib/uasd"            /* below /var */
 #define ETC_DIR "uasd"
+#define ETC_TAKE_MOUNTS ETC_DIR "/release.d" /* the hooks of TakeMounts= */
 #define STATE_POLICY "policy"
 #define STATE_TRIM "trim"
 #define STATE_HISTORY "history"

@@ -155,6 +155,12 @@ int config_set(struct config *c, const char *section, const char *key, const cha
                 c->boot_entry_auto = streq(value, "auto");
                 return 0;
         }
+        if (streq(key, "TakeMounts")) {
+                if (!streq(value, "boot") && !streq(value, "no"))
+                        return -EINVAL;
+                c->take_mounts = streq(value, "boot");
+                return 0;
+        }
         if (streq(key, "QuietSec"))
                 return parse_seconds(value, &c->quiet_usec);
         if (streq(key, "HoldSec"))

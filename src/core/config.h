@@ -21,6 +21,7 @@ struct config {
         usec_t trial_usec;          /* TrialSec=, default 10 min */
         bool boot_entry_auto; /* BootEntry=, default ask: a person writes the boot entry of a disk
                                */
+        bool take_mounts; /* TakeMounts=, default no: what other programs mounted at boot stays */
         struct disk_rule *rules;
         size_t n_rules;
 };

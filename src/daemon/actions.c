@@ -8,6 +8,7 @@
 #include "daemon/feature/report.h"
 #include "daemon/feature/requests.h"
 #include "daemon/feature/switches.h"
+#include "daemon/feature/take-mounts.h"
 #include "daemon/feature/trouble.h"
 #include "daemon/feature/users.h"
 #include "sys/io/clock.h"
@@ -126,6 +127,7 @@ void entry_step(struct entry *e, const struct event *event)
                 if (actions.list[i].type != ACTION_SWITCH)
                         action_perform(e, &actions.list[i], before);
         lease_follow(e);
+        take_follow(e);
         request_settle(e);
         if (event->type == EVENT_USERS && e->life.use.busy != in_use)
                 bus_disk_changed(e);

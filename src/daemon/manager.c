@@ -8,6 +8,7 @@
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/report.h"
 #include "daemon/feature/switches.h"
+#include "daemon/feature/take-mounts.h"
 #include "daemon/feature/trouble.h"
 #include "daemon/rescan.h"
 #include "daemon/work/child.h"
@@ -204,6 +205,7 @@ void manager_end(struct manager *m)
                 return;
         m->ended = true;
         m->env.stopping = true; /* no switch begins; uasd-switch finishes the present ones */
+        take_end(m);
         record_stop(m);
         kmsg_keep(m);
 }

@@ -70,6 +70,12 @@ struct entry {
                 int ends;             /* the inotify of the present one, or -errno */
                 bool again;           /* an event came meanwhile */
         } probe;                      /* feature/users.c: the search by name */
+        struct {
+                struct child *worker; /* the hook at work */
+                char hook[32];        /* it has unmounted the disk; empty: none has */
+                struct later limit;
+                bool tried, late;
+        } take;          /* feature/take-mounts.c */
         usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 

@@ -14,6 +14,7 @@
 #include "daemon/feature/report.h"
 #include "daemon/feature/requests.h"
 #include "daemon/feature/switches.h"
+#include "daemon/feature/take-mounts.h"
 #include "daemon/feature/trouble.h"
 #include "daemon/feature/users.h"
 #include "daemon/work/records.h"
@@ -52,6 +53,7 @@ static void entry_free(struct entry *e)
         use_watch_remove(e);
         switch_run_orphan(e->run);
         lease_free(e);
+        take_forget(e);
         sd_event_source_disable_unref(e->timer);
         sd_event_source_disable_unref(e->unbound);
         later_cancel(&e->foreign.again);
@@ -198,6 +200,7 @@ static void entry_adopt(struct entry *e, const struct attachment_mark *mark)
         switch_adopt(e, mark->untold);
         trouble_adopt(e);
         lease_adopt(e, mark->lease);
+        take_adopt(e, mark->taken_by);
 }
 
 /* how: EVENT_SCANNED or EVENT_AGAIN */

@@ -12,6 +12,7 @@
 
 #include "common/child.h"
 #include "common/log.h"
+#include "common/names.h"
 #include "daemon/manager.h"
 #include "sys/udev/uevents.h"
 
@@ -35,8 +36,11 @@ pid_t __real_child_spawn(const struct program *p);
 pid_t __wrap_child_spawn(const struct program *p);
 pid_t __wrap_child_spawn(const struct program *p)
 {
-        const char *argv[20] = {getenv("UASD_SWITCH") ?: p->argv[0]};
+        const char *argv[20] = {p->argv[0]};
         struct program in_tree = *p;
+
+        if (streq(p->argv[0], PROGRAM_SWITCH) && getenv("UASD_SWITCH"))
+                argv[0] = getenv("UASD_SWITCH");
 
         for (size_t i = 1; p->argv[i - 1] && i < ELEMENTSOF(argv); i++)
                 argv[i] = p->argv[i];

@@ -61,6 +61,7 @@ static void test_defaults(void **state)
         assert_int_equal(c.trial_usec, 600 * USEC_PER_SEC);
         assert_int_equal(c.unknown_target, DRIVER_UAS);
         assert_false(c.boot_entry_auto);
+        assert_false(c.take_mounts);
         assert_int_equal(config_policy(&c, 1, 2, NULL), POLICY_AUTO);
         config_done(&c);
 }
@@ -85,6 +86,9 @@ static void test_set(void **state)
                 {"uasd", "BootEntry", "ask", 0},
                 {"uasd", "BootEntry", "auto", 0},
                 {"uasd", "BootEntry", "yes", -EINVAL},
+                {"uasd", "TakeMounts", "no", 0},
+                {"uasd", "TakeMounts", "boot", 0},
+                {"uasd", "TakeMounts", "yes", -EINVAL},
                 {"uasd", "Unknown", "none", -EINVAL},
                 {"uasd", "Unknown", "other", -EINVAL},
                 {"uasd", "Unknown", "?", -EINVAL},

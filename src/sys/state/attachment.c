@@ -57,6 +57,7 @@ static const struct state_field mark_fields[] = {
         STATE_FIELD("LEASE", VALUE_DRIVER, attachment_mark, lease),
         STATE_FIELD("SWITCHED_TO", VALUE_DRIVER, attachment_mark, switched_to),
         STATE_FIELD("TROUBLE", VALUE_TEXT, attachment_mark, trouble),
+        STATE_FIELD("TAKEN_BY", VALUE_TEXT, attachment_mark, taken_by),
 };
 static const struct state_type mark_type = {mark_fields, ELEMENTSOF(mark_fields), false};
 static const unsigned marks_of[ELEMENTSOF(mark_fields)] = {
@@ -71,6 +72,7 @@ static const unsigned marks_of[ELEMENTSOF(mark_fields)] = {
         MARK_LEASE,
         MARK_SWITCHED,
         MARK_TROUBLE,
+        MARK_TAKEN,
 };
 
 int attachment_read(const struct roots *roots, const struct facts *f, struct attachment_mark *ret)

@@ -1,0 +1,208 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""TakeMounts=boot: a hook has a disk unmounted that was mounted before uas was there, and mounted again after its switch."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from machine import SWITCH, TOP, Machine, let_pass, main, until
+
+HOOK = """#!/bin/sh
+echo "$0 $1 $2 $UASD_DISKS" | sed 's,.*/,,' >>{top}/hooks
+if [ "$1" = mount ]; then
+        exec mount -t tmpfs back {at}
+fi
+{release}
+"""
+
+
+class Take(Machine):
+    def setUp(self):
+        super().setUp()
+        self.hears()
+        self.bind('usb-storage')
+        self.at = self.tree.path('mnt')
+        os.mkdir(self.at)
+        self.addCleanup(self.unmount)
+        subprocess.run(['mount', '-t', 'tmpfs', 'disk', self.at], check=True)
+        # The kernel reports each change of a real mount. Its device is the disk.
+        device = os.stat(self.at).st_dev
+        self.tree.write('sys/class/block/sdz/dev', f'{os.major(device)}:{os.minor(device)}\n')
+        self.tree.write('proc/uptime', '40.20 70.00\n')
+        self.conf('[uasd]\nQuietSec=0\nTakeMounts=boot\n')
+
+    def unmount(self):
+        while os.path.ismount(self.at):
+            subprocess.run(['umount', self.at], check=True)
+
+    def hook(self, name, release, mode=0o755):
+        path = 'etc/uasd/release.d/' + name
+        self.tree.write(path, HOOK.format(top=self.tree.top, at=self.at, release=release))
+        os.chmod(self.tree.path(path), mode)
+
+    def hooks(self):
+        try:
+            with open(self.tree.path('hooks')) as file:
+                return file.read().splitlines()
+        except FileNotFoundError:
+            return []
+
+    def mark(self):
+        with open(self.tree.path('run/uasd/attachment/' + self.tree.attachment())) as file:
+            return [line.strip() for line in file if line.startswith('TAKEN_BY=') and line != 'TAKEN_BY=\n']
+
+    def stays(self, *called):
+        until(lambda: self.disk()['state'] == 'waiting', 'it waits')
+        let_pass(1)
+        self.assertEqual(self.hooks(), list(called))
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
+        self.assertTrue(os.path.ismount(self.at))
+
+    def test_moved(self):
+        "The first hook that succeeds mounts the disk again, after the switch."
+        self.hook('10-fails', 'exit 1')
+        self.hook('20-works', f'exec umount {self.at}')
+        self.hook('30-late', 'exit 0')
+        self.both()
+        self.driver_is('uas')
+        until(lambda: os.path.ismount(self.at), 'it is mounted again')
+        called = ['10-fails release 2-1:1.0 sdz', '20-works release 2-1:1.0 sdz', '20-works mount 2-1:1.0 sdz']
+        self.assertEqual(self.hooks(), called)
+        until(lambda: self.mark() == [], 'the mark has gone')
+        self.assertIn('2-1:1.0: /etc/uasd/release.d/20-works has mounted it again', self.journal())
+
+    def test_switch_fails(self):
+        self.warns('ROLLED_BACK')
+        self.tree.write('fails', '')
+        self.hook('works', f'exec umount {self.at}')
+        self.both()
+        until(lambda: self.hooks()[-1:] == ['works mount 2-1:1.0 sdz'] and os.path.ismount(self.at), 'it is mounted again')
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
+
+    def test_no_hook_succeeds(self):
+        self.hook('fails', 'exit 1')
+        self.both()
+        self.stays('fails release 2-1:1.0 sdz')
+        self.assertIn('2-1:1.0: no program in /etc/uasd/release.d has unmounted it', self.journal())
+        self.assertEqual(self.mark(), [])
+
+    def test_of_others(self):
+        "Only root's own files are run: no one else may write to them."
+        self.hook('open', f'exec umount {self.at}', mode=0o777)
+        self.hook('plain', f'exec umount {self.at}', mode=0o644)
+        os.mkdir(self.tree.path('etc/uasd/release.d/folder'))
+        self.hook('users', f'exec umount {self.at}')
+        os.chown(self.tree.path('etc/uasd/release.d/users'), 65534, 65534)
+        self.both()
+        self.stays()
+
+    def test_not_asked(self):
+        "Not by default, not later, and not if something else uses the disk as well."
+        self.hook('works', f'exec umount {self.at}')
+        for conf, uptime, busy in ('', 40, False), ('TakeMounts=no\n', 40, False), ('TakeMounts=boot\n', 301, False), ('TakeMounts=boot\n', 40, True):
+            with self.subTest(conf=conf, uptime=uptime, busy=busy):
+                self.conf('[uasd]\nQuietSec=0\n' + conf)
+                self.tree.write('proc/uptime', f'{uptime}.00 1.00\n')
+                if busy:
+                    os.mkdir(self.tree.path('sys/class/block/sdz/holders/dm-9'))
+                bus = self.start_bus()
+                daemon = self.start_on_bus()
+                self.stays()
+                daemon.terminate()
+                daemon.wait()
+                bus.terminate()
+                bus.wait()
+
+    def test_killed(self):
+        "uasd is killed after the disk was unmounted: the next one switches it and has it mounted again."
+        self.hook('works', f'exec umount {self.at}')
+        self.tree.write('at-sync', '')
+        self.play(SWITCH.replace('\n', "\ntrap '' PIPE\n", 1))  # as uasd-switch, it goes on without uasd
+        daemon = self.both()
+        until(lambda: self.disk()['state'] == 'switching', 'it is being switched')
+        self.assertEqual(self.mark(), ['TAKEN_BY=works'])
+        daemon.send_signal(signal.SIGKILL)
+        daemon.wait()
+        os.unlink(self.tree.path('at-sync'))
+        self.driver_is('uas')
+        self.assertFalse(os.path.ismount(self.at))
+        self.start_on_bus()
+        until(lambda: os.path.ismount(self.at), 'it is mounted again')
+        self.assertEqual(self.hooks(), ['works release 2-1:1.0 sdz', 'works mount 2-1:1.0 sdz'])
+
+    def test_ended(self):
+        "uasd ends while the disk is unmounted."
+        self.hook('works', f'exec umount {self.at}')
+        self.tree.write('at-sync', '')
+        daemon = self.both()
+        until(lambda: self.disk()['state'] == 'switching', 'it is being switched')
+        daemon.terminate()
+        until(lambda: os.path.ismount(self.at), 'it is mounted again')
+        os.unlink(self.tree.path('at-sync'))
+
+
+class Shipped(unittest.TestCase):
+    """The hook that comes with uasd, in a mount namespace, with two disks whose file systems are tmpfs."""
+    PREPARE = r"""
+set -eu
+cd "$1"
+mkdir -p block/sdy block/sdz/sdz1 run bin
+mount -t tmpfs other /srv && mkdir "/srv/a b"
+mount -t tmpfs sdz1 /mnt && mount -t tmpfs sdz1 "/srv/a b"
+mount -t tmpfs sdy /media
+stat -c %Hd:%Ld /media >block/sdy/dev
+stat -c %Hd:%Ld /mnt >block/sdz/dev
+stat -c %Hd:%Ld "/srv/a b" >block/sdz/sdz1/dev
+printf '%s\n' "/dev/sdz1 /mnt tmpfs" 'none /srv/a\040b tmpfs' "/dev/sdy /media tmpfs" >fstab
+mount --bind fstab /etc/fstab
+mount --bind block /sys/class/block
+mkdir -p /run/uasd && mount --bind run /run/uasd
+hook() { UASD_DISKS=sdz PATH="$PWD/bin:$PATH" $SHELL_OF_HOOK "$HOOK" "$1" 2-1:1.0; }
+mounted() { for at in /mnt "/srv/a b" /media; do mountpoint -q "$at" && echo "$at" || true; done | tr '\n' ,; }
+tool() { printf '#!/bin/sh\necho "$@" >>%s/tools\n%s\n' "$PWD" "$2" >"bin/$1"; chmod +x "bin/$1"; }
+"""
+
+    def hook(self, script):
+        """stdout of the script, which is the same in each shell."""
+        outputs = set()
+        for shell in ('sh', 'busybox sh') if shutil.which('busybox') else ('sh',):
+            with tempfile.TemporaryDirectory() as folder:
+                env = dict(os.environ, SHELL_OF_HOOK=shell, HOOK=os.path.join(TOP, 'packaging/release.d/mounts'))
+                p = subprocess.run(['unshare', '--mount', 'sh', '-c', self.PREPARE + script, 'sh', folder], text=True, capture_output=True, env=env)
+                self.assertEqual(p.returncode, 0, (p.stdout, p.stderr))
+                outputs.add(p.stdout)
+        self.assertEqual(len(outputs), 1, outputs)
+        return outputs.pop()
+
+    def test_fstab(self):
+        "A blank in a name. Another disk stays."
+        self.assertEqual(self.hook('hook release; mounted; echo; hook mount; mounted; ls run'), '/media,\n/mnt,/srv/a b,/media,')
+
+    def test_busy(self):
+        "One of the two is busy: both are there as before."
+        self.assertEqual(self.hook('exec 9>/mnt/open; hook release 2>&1 >/dev/null | grep -o busy; mounted; ls run'),
+                         'busy\n/mnt,/srv/a b,/media,')
+
+    def test_not_in_fstab(self):
+        "What somebody mounted by hand stays."
+        self.assertEqual(self.hook('grep -v 040 fstab >x; cat x >fstab; hook release || echo no; mounted; ls run'), 'no\n/mnt,/srv/a b,/media,')
+
+    def test_not_mounted(self):
+        self.assertEqual(self.hook('umount "/srv/a b" /mnt; hook release || echo no; ls run'), 'no\n')
+
+    def test_dsm(self):
+        "The mount table counts, and not what the tool of DSM says."
+        unmounts = 'tool synousbdisk \'case $1 in -umount) umount "/srv/a b" /mnt;; esac\'; '
+        self.assertEqual(self.hook(unmounts + 'hook release && hook mount; cat tools'), '-umount sdz\n-mount sdz\n')
+        self.assertEqual(self.hook('tool synousbdisk true; hook release || echo no; cat tools'), 'no\n-umount sdz\n-mount sdz\n')
+
+    def test_openwrt(self):
+        self.assertEqual(self.hook('tool block true; echo >fstab; hook release; mounted; hook mount; cat tools; ls run'), '/media,mount\n')
+
+
+if __name__ == '__main__':
+    main(needs_root='it mounts')
