@@ -134,6 +134,17 @@ static inline bool facts_same_attachment(const struct facts *a, const struct fac
         return attachment_id_same(facts_attachment_id(a), facts_attachment_id(b));
 }
 
+/* Removes what ends when the disk is unplugged. A policy is for every attachment. */
+static inline void facts_for_good(struct facts *f)
+{
+        f->override_target = DRIVER_NONE;
+        f->override_forced = false;
+        f->just_unbound = false;
+        f->authorized = true;
+        if (f->driver == DRIVER_OTHER)
+                f->driver = DRIVER_NONE;
+}
+
 void facts_copy_strings(const struct facts *from, struct facts *to);
 
 /* Returns true if the device can be faster than its link, according to its descriptors. */

@@ -40,13 +40,15 @@ struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, co
 
 enum policy kept_policy(const struct facts *f)
 {
-        struct facts for_good = *f;
+        struct facts anywhere = *f;
         struct decision d;
 
         if (!facts_offer_uas(f))
                 return POLICY_AUTO;
-        for_good.override_target = DRIVER_NONE; /* ends when it is unplugged */
-        decide(&for_good, &d);
+        facts_for_good(&anywhere);
+        /* At another port, or after the module was installed, uas may be able to drive it. */
+        anywhere.no_streams = anywhere.no_sg = anywhere.uas_kept_away = false;
+        decide(&anywhere, &d);
         if (d.reason == REASON_UNKNOWN_BRIDGE && d.target == DRIVER_USB_STORAGE)
                 return POLICY_USB_STORAGE;
         return f->policy;

@@ -70,12 +70,7 @@ void refuse_policy(const struct facts *f, enum policy p, bool force, struct refu
                 *ret = (struct refusal){UASD_EXIT_INCAPABLE, REASON_NO_BOT, false};
         if (p != POLICY_UAS)
                 return;
-        /* A policy is for every attachment, independent of the present driver. */
-        asked.override_target = DRIVER_NONE;
-        asked.just_unbound = false;
-        asked.authorized = true;
-        if (asked.driver == DRIVER_OTHER)
-                asked.driver = DRIVER_NONE;
+        facts_for_good(&asked);
         already = target_in_force(&asked, DRIVER_UAS);
         asked.policy = p;
         asked.policy_forced = force;

@@ -64,7 +64,7 @@ class Screens(unittest.TestCase):
                 f.write(text)
         self.maxDiff = None
         with open(path) as f:
-            self.assertEqual(text, f.read())
+            self.assertEqual(f.read(), text)
         return text
 
     def test_screens(self):

@@ -227,7 +227,7 @@ class Machine(unittest.TestCase):
         if not os.path.exists(self.tree.path('journal')):
             return
         printed = [(MESSAGES.get(one.get('MESSAGE_ID')), one['MESSAGE']) for one in self.entries() if int(one['PRIORITY']) <= WARNING]
-        self.assertEqual([one for one in printed if not any(name == one[0] or name in one[1] for name in self.warnings)], [], 'not named')
+        self.assertEqual([one for one in printed if not any(name == one[0] or name in one[1] for name in self.warnings)], [], 'not named with warns()')
         self.assertEqual([name for name in self.warnings if not any(name == one[0] or name in one[1] for one in printed)], [], 'not printed')
 
     def disk(self):

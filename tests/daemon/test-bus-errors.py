@@ -56,7 +56,7 @@ class Errors(Machine):
         "uasd-dbus(7) has all properties and signals."
         for interface, text in INTERFACES.items():
             named = re.findall(r'\*(\w+)\*(?!\()', ' '.join(line for line in PAGE['org.uasd1.' + interface].splitlines()
-                                                          if re.match(r'\*\w+\*( |,|$)', line) and not line.startswith('*uasctl')))
+                                                          if re.match(r'\*\w+\*( |,|\.|$)', line) and not line.startswith('*uasctl')))
             self.assertEqual(sorted(named), sorted(re.findall(r'<(?:property|signal) name="(\w+)"', text)), interface)
 
     @GDBUS

@@ -90,6 +90,20 @@ class KeptOff(Machine):
         self.driver_is('uas')
         self.assertEqual(self.journal().count(asked), 3)
 
+    def test_of_another(self):
+        "Another driver has the disk for a time: it stays off uas afterwards."
+        self.conf('[uasd]\nQuietSec=0\nUnknown=usb-storage\n')
+        self.quirks('')
+        self.hears()
+        self.both()
+        self.driver_is('usb-storage')
+        self.assertEqual(self.quirks(), '1209:5a5a:u')
+        os.makedirs(self.tree.path('sys/bus/usb/drivers/usbfs'))
+        self.bind('usbfs')
+        self.look_again()
+        until(lambda: self.disk()['reason_id'] == 'other-driver', 'a program has it')
+        self.assertEqual(self.quirks(), '1209:5a5a:u')
+
     def test_for_all(self):
         """A setting for all disks, or for unknown ones, applies to the disks that uasd has seen: after an unplug until uasd
         ends, and while they are plugged in also over a restart of uasd."""
