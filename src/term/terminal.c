@@ -171,6 +171,8 @@ void progress_show(const char *disk, const char *step, void *data)
 /* The flags that systemd uses: end if the text fits on the screen (F), show colours (R), cut lines
  * (S), keep the screen (X). */
 #define LESS_DEFAULT "FRSXMK"
+#define LESS "less"
+#define LESS_USEC USEC_PER_SEC /* to print its version */
 #define WORDS_MAX 16
 
 static pid_t pager;
@@ -195,9 +197,20 @@ static pid_t pager_spawn(const char *words, int in)
                                              .foreground = true});
 }
 
+/* Returns true if this `less` knows the options: that of busybox fails on each long one. */
+static bool pager_knows_options(const char *program)
+{
+        const char *const argv[] = {program, "--version", NULL};
+        _cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        pid_t pid = child_spawn(&(struct program){
+                .argv = argv, .exec = execvpe, .fds = {null, null, null}, .foreground = true});
+
+        return pid > 0 && child_exit_status(pid, LESS_USEC, 0) == 0;
+}
+
 static pid_t pager_start(const char *asked, int in)
 {
-        static const char *const others[] = {"pager", "less", "more", "/bin/cat"};
+        static const char *const others[] = {"pager", LESS, "more", "/bin/cat"};
         const char *less = getenv("SYSTEMD_LESS");
         pid_t pid;
 
@@ -208,7 +221,8 @@ static pid_t pager_start(const char *asked, int in)
         (void) setenv("LESSSECURE", "1", 1);
         pid = asked ? pager_spawn(asked, in) : -ENOENT;
         for (size_t i = 0; pid < 0 && i < ELEMENTSOF(others); i++)
-                pid = pager_spawn(others[i], in);
+                if (!streq(others[i], LESS) || pager_knows_options(LESS))
+                        pid = pager_spawn(others[i], in);
         return pid;
 }
 

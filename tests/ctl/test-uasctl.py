@@ -256,7 +256,7 @@ class Terminal(Uasctl):
         ours = os.path.join(self.dir, 'less')
         with open(ours, 'w') as f:
             f.write('#!/bin/sh\n'
-                    f'exec >{seen}\nprintf "%s\\n" "$LESS" "$LESSSECURE" "$LESSCHARSET" "$*"\ncat\n')
+                    f'exec >{seen}\nprintf "%s\\n" "$LESS" "$LESSSECURE" "$LESSCHARSET" "$*"\n/bin/cat\n')
         os.chmod(ours, 0o755)
 
         def paged(*args, **env):
@@ -294,6 +294,15 @@ class Terminal(Uasctl):
         os.rename(ours, os.path.join(self.dir, 'pager'))
         self.assertEqual(len(paged(PAGER='/nonexistent', PATH=f'{self.dir}:/usr/bin:/bin')), 14)
         self.assertIn('2-9:1.0', self.on_terminal(PAGER='/nonexistent', PATH='/nonexistent'))
+        # That of busybox knows no option, so it is not used.
+        os.rename(os.path.join(self.dir, 'pager'), ours)
+        self.assertEqual(len(paged(PAGER='/nonexistent', PATH=f'{self.dir}:/nonexistent')), 14)
+        with open(ours) as f:
+            text = f.read()
+        with open(ours, 'w') as f:
+            f.write(text.replace('exec', 'if [ "$1" = --version ]; then echo "less: unrecognized option" >&2; exit 1; fi\nexec'))
+        self.assertIsNone(paged(PAGER='/nonexistent', PATH=f'{self.dir}:/nonexistent'))
+        os.unlink(ours)
         # The user leaves the pager early.
         self.assertEqual(self.on_terminal(PAGER='true'), '')
 
