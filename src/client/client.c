@@ -110,13 +110,15 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
         return source_local(c, detail, answers ? &courses : NULL, ret);
 }
 
-void client_say_command(const struct client *c, enum remedy id, const char *operand,
+bool client_say_command(const struct client *c, enum remedy id, const char *operand,
                         const char *before)
 {
         char command[REMEDY_COMMAND_MAX];
 
-        if (remedy_here(&c->roots, id, operand, command, sizeof(command)) >= 0)
-                log_info("%s %s", before, command);
+        if (remedy_here(&c->roots, id, operand, command, sizeof(command)) < 0)
+                return false;
+        log_info("%s %s", before, command);
+        return true;
 }
 
 static int tell_unconnected(const struct client *c, int error)
@@ -134,9 +136,9 @@ static int tell_unconnected(const struct client *c, int error)
         else
                 log_error("%s, and only it can do that.", why);
         if (error == -ETIMEDOUT)
-                client_say_command(c, REMEDY_WHY_NOT, NULL, _("To see the reason:"));
+                (void) client_say_command(c, REMEDY_WHY_NOT, NULL, _("To see the reason:"));
         else if (error != -EBADMSG && error != -ENETDOWN && !is_off(c))
-                client_say_command(c, REMEDY_START, NULL, _("To start it:"));
+                (void) client_say_command(c, REMEDY_START, NULL, _("To start it:"));
         return UASD_EXIT_FAILED;
 }
 

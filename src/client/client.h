@@ -49,8 +49,8 @@ int source_lacks(struct remote *remote, const char *member);
 /* The connection failed: the exit status for this errno of remote_read(). */
 int source_lost(int error);
 /* Names a command, if this machine has it and the disks are its own. operand: may be NULL. before:
- * translated. */
-void client_say_command(const struct client *c, enum remedy id, const char *operand,
+ * translated. Returns false if it has none. */
+bool client_say_command(const struct client *c, enum remedy id, const char *operand,
                         const char *before);
 
 /*

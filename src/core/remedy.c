@@ -4,6 +4,8 @@
 #include "common/util.h"
 
 #define SYSTEMD "systemd/system"
+#define OPENRC "openrc"
+#define SCRIPT "/etc/init.d/uasd"
 
 const struct remedy_row remedy_rows[_REMEDY_MAX] = {
         /* clang-format off */
@@ -23,10 +25,15 @@ const struct remedy_row remedy_rows[_REMEDY_MAX] = {
         [REMEDY_MAPPING]   = {"dmsetup remove %s", "dmsetup", .touches = "the other disks of the mapping"},
         [REMEDY_ARRAY]     = {"mdadm --stop %s", "mdadm", .touches = "the other disks of the array"},
         [REMEDY_BCACHE]    = {"echo 1 >%s", .touches = "the cache of the device"},
-        [REMEDY_START]     = {"systemctl start uasd", "systemctl", SYSTEMD},
-        [REMEDY_RESTART]   = {"systemctl restart uasd", "systemctl", SYSTEMD},
+        [REMEDY_START]     = {"systemctl start uasd", "systemctl", SYSTEMD, .otherwise = REMEDY_START_OPENRC},
+        [REMEDY_START_OPENRC] = {"rc-service uasd start", "rc-service", OPENRC, .otherwise = REMEDY_START_INIT},
+        [REMEDY_START_INIT] = {SCRIPT " start", SCRIPT},
+        [REMEDY_RESTART]   = {"systemctl restart uasd", "systemctl", SYSTEMD, .otherwise = REMEDY_RESTART_OPENRC},
+        [REMEDY_RESTART_OPENRC] = {"rc-service uasd restart", "rc-service", OPENRC, .otherwise = REMEDY_RESTART_INIT},
+        [REMEDY_RESTART_INIT] = {SCRIPT " restart", SCRIPT},
         [REMEDY_WHY_NOT]   = {"systemctl status uasd", "systemctl", SYSTEMD},
-        [REMEDY_HWDB]      = {"systemd-hwdb update", "systemd-hwdb"},
+        [REMEDY_HWDB]      = {"systemd-hwdb update", "systemd-hwdb", .otherwise = REMEDY_HWDB_UDEVADM},
+        [REMEDY_HWDB_UDEVADM] = {"udevadm hwdb --update", "udevadm"}, /* eudev */
         [REMEDY_GRUB_DEBIAN] = {"update-grub", "update-grub", .touches = "the boot menu"},
         [REMEDY_GRUB2]     = {"grub2-mkconfig -o /boot/grub2/grub.cfg", "grub2-mkconfig", .touches = "the boot menu"},
         [REMEDY_GRUB]      = {"grub-mkconfig -o /boot/grub/grub.cfg", "grub-mkconfig", .touches = "the boot menu"},

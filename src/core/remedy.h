@@ -32,9 +32,14 @@ enum remedy {
         REMEDY_BCACHE,
         /* of uasd and the system, without an operand */
         REMEDY_START,
+        REMEDY_START_OPENRC,
+        REMEDY_START_INIT,
         REMEDY_RESTART,
+        REMEDY_RESTART_OPENRC,
+        REMEDY_RESTART_INIT,
         REMEDY_WHY_NOT,
         REMEDY_HWDB,
+        REMEDY_HWDB_UDEVADM,
         REMEDY_GRUB_DEBIAN,
         REMEDY_GRUB2,
         REMEDY_GRUB,
@@ -49,10 +54,11 @@ enum remedy {
 };
 
 struct remedy_row {
-        const char *words;   /* the command; "%s": its operand, if it has one */
-        const char *program; /* NULL: the shell has it */
-        const char *service; /* what it asks, below /run; NULL: the kernel */
-        const char *touches; /* another thing that it ends or changes; NULL: none */
+        const char *words;     /* the command; "%s": its operand, if it has one */
+        const char *program;   /* NULL: the shell has it */
+        const char *service;   /* what it asks, below /run; NULL: the kernel */
+        const char *touches;   /* another thing that it ends or changes; NULL: none */
+        enum remedy otherwise; /* the row for a system without that program or service */
 };
 
 extern const struct remedy_row remedy_rows[_REMEDY_MAX];

@@ -366,7 +366,7 @@ static void say_other_view(const struct client *c, const struct view *v,
         log_info(
                 "uasd still follows the row %s; the table below follows the files as they are now. uasd reads uasd.conf when it starts.",
                 v->reason_id);
-        client_say_command(c, REMEDY_RESTART, NULL, _("To restart it:"));
+        (void) client_say_command(c, REMEDY_RESTART, NULL, _("To restart it:"));
 }
 
 int verb_explain(struct ctl *c, char **args)

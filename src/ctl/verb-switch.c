@@ -366,7 +366,8 @@ static int wait_local(struct ctl *c, const char *id, uint64_t end)
                 if (!state_is_pending(v->disk.state) && v->disk.unattended) {
                         log_info("%s: uasd would switch it to %s, but is not running.", id,
                                  driver_to_string(v->disk.decision.target));
-                        client_say_command(&c->client, REMEDY_START, NULL, _("To start it:"));
+                        (void) client_say_command(&c->client, REMEDY_START, NULL,
+                                                  _("To start it:"));
                         return UASD_EXIT_DEFERRED;
                 }
                 if (!state_is_pending(v->disk.state))

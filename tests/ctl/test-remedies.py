@@ -290,6 +290,20 @@ class Freeing(unittest.TestCase):
         self.assertIn('only it can do that.\n', said())
         self.assertNotIn('systemctl', said())
 
+    def test_start(self):
+        """How uasd is started here: systemd, OpenRC, a script of init; with none of them, no command."""
+        os.makedirs(self.tree.path('run/openrc'))
+        self.tree.programs('rc-service', folder='sbin')
+        self.tree.programs('uasd', folder='etc/init.d')
+
+        def said():
+            return ' '.join(self.tree.run('wait', 'sda').stderr.split())
+        for command, gone in (('systemctl start uasd', 'run/systemd/system'), ('rc-service uasd start', 'run/openrc'),
+                              ('/etc/init.d/uasd start', 'etc/init.d')):
+            self.assertIn(f'but is not running. uasctl: To start it: {command}', said())
+            shutil.rmtree(self.tree.path(gone))
+        self.assertTrue(said().endswith('but is not running.'), said())
+
     @unittest.skipUnless(os.geteuid() == 0, 'needs root')
     def test_evil_namespace(self):
         """On this kernel: a user keeps a mount in a user namespace, with an umount of his own. The printed command ends that, and
@@ -335,6 +349,33 @@ class Freeing(unittest.TestCase):
         self.tree.write('sys/class/block/drbd0/dev', '147:0\n')
         os.makedirs(self.tree.path('sys/class/block/sda/holders/drbd0'))
         self.assertEqual(self.to_free(), ['No command is known that frees drbd0.'])
+
+
+class WithoutSystemd(unittest.TestCase):
+    """A machine without systemd, and without the programs of udev and of the journal: no output names them."""
+
+    def test_words(self):
+        tree = Tree(PROGRAM)
+        self.addCleanup(tree.close)
+        tree.disk('2-1', 'sda', serial='S1')
+        tree.disk('2-2', 'sdb', 'uas', serial='S2')
+        tree.disk('2-3', 'sdc', serial='S3')
+        os.unlink(tree.path('sys/bus/usb/devices/2-3:1.0/driver'))
+        env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS='unix:path=/nonexistent/bus', LC_ALL='C.UTF-8', PATH='/nonexistent')
+        with open(os.path.join(TOP, 'src/ctl/verbs.c')) as f:
+            verbs = re.findall(r'(?m)^        \{"([a-z]+)", (\d)', f.read())
+        lines = [[verb, *(['sda'] if least == '1' else [])] for verb, least in verbs if verb != 'bench']
+        lines += [[verb, 'sdb', 'usb-storage'] for verb in ('switch', 'policy')] + [['db', '1234:5678'], ['explain', '--all', '2-3'], ['trim', 'sda', 'on'],
+                  ['status', '2-3'], ['switch', '--dry-run', 'sda', 'uas'], ['policy', '--kernel', 'sda'], ['lease', 'sda', 'kernel'], ['bench', '--help']]
+        for words in lines:
+            p = subprocess.run([PROGRAM, tree.top, *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience(20))
+            with self.subTest(words=words):
+                self.assertNotRegex(p.stdout + p.stderr, r'systemctl|journalctl|udevadm|systemd-hwdb')
+                self.assertTrue(p.stdout + p.stderr)
+        p = tree.run('db', '1234:5678')
+        self.assertIn('No program here builds it. The statements are text: /usr/lib/udev/hwdb.d/61-uasd.hwdb', ' '.join(p.stderr.split()))
+        tree.programs('udevadm')
+        self.assertIn('To build it: udevadm hwdb --update\n', tree.run('db', '1234:5678').stderr)
 
 
 if __name__ == '__main__':

@@ -38,7 +38,10 @@ static void test_words(void **state)
                 assert_row(id, row->program ? streq(row->program, program)
                                             : streq(program, "kill") || streq(program, "echo"));
                 assert_row(id, (row->service != NULL) == (streq(program, "systemctl") ||
-                                                          streq(program, "journalctl")));
+                                                          streq(program, "journalctl") ||
+                                                          streq(program, "rc-service")));
+                /* It goes on to a later row, so that a search ends. */
+                assert_row(id, row->otherwise == REMEDY_NONE || row->otherwise > id);
                 for (size_t i = 0; i < ELEMENTSOF(never); i++)
                         if (strstr(row->words, never[i]))
                                 fail_msg("%s: %s", row->words, never[i]);

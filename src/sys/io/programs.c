@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "common/names.h"
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 
@@ -19,6 +20,8 @@ bool program_there(const struct roots *roots, const char *name)
                        {roots->etc, "../bin/"},
                        {roots->etc, "../sbin/"}};
 
+        if (startswith(name, ETC_PATH "/"))
+                return faccessat(roots->etc, name + strlen(ETC_PATH "/"), X_OK, 0) == 0;
         for (size_t i = 0; i < ELEMENTSOF(folders); i++)
                 if (faccessat(folders[i].root, path_join(folders[i].folder, name), X_OK, 0) == 0)
                         return true;
@@ -43,16 +46,20 @@ bool path_is_roots(const char *path)
         return path[0] == '/';
 }
 
+static bool remedy_works(const struct roots *roots, const struct remedy_row *row)
+{
+        return (!row->program || program_there(roots, row->program)) &&
+               (!row->service || faccessat(roots->run, row->service, F_OK, 0) == 0);
+}
+
 int remedy_here(const struct roots *roots, enum remedy id, const char *operand, char *ret,
                 size_t size)
 {
-        const struct remedy_row *row = remedy_rows + id;
-
-        if (!*remedy_command(id, operand, ret, size))
-                return -EINVAL;
-        if ((!row->program || program_there(roots, row->program)) &&
-            (!row->service || faccessat(roots->run, row->service, F_OK, 0) == 0))
-                return 0;
         ret[0] = '\0';
-        return -ENOENT;
+        while (!remedy_works(roots, remedy_rows + id)) {
+                id = remedy_rows[id].otherwise;
+                if (id == REMEDY_NONE)
+                        return -ENOENT;
+        }
+        return *remedy_command(id, operand, ret, size) ? 0 : -EINVAL;
 }

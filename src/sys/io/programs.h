@@ -8,7 +8,7 @@
 #include "sys/io/roots.h"
 
 /* Returns true if the system has this program, in /usr/bin, /usr/sbin, /bin or /sbin: only root
- * writes there. */
+ * writes there. The same for a path below /etc. */
 bool program_there(const struct roots *roots, const char *name);
 /*
  * Returns true if only root can make this path lead to another file. Root owns each directory above
@@ -16,7 +16,8 @@ bool program_there(const struct roots *roots, const char *name);
  */
 bool path_is_roots(const char *path);
 /*
- * Writes a command that works on this machine. Returns 0; -ENOENT if its program is missing, or
+ * Writes a command that works on this machine: of this row, or of those that its `otherwise` leads
+ * to. So REMEDY_START is how uasd is started here. Returns 0; -ENOENT if its program is missing, or
  * what the program asks; -EINVAL if its operand cannot be pasted. Then ret is "".
  */
 int remedy_here(const struct roots *roots, enum remedy id, const char *operand, char *ret,
