@@ -70,6 +70,23 @@ void facts_copy_strings(const struct facts *from, struct facts *to)
 
 #define DIGITS "0123456789"
 
+/* Only the first END counts: later text may be the name of a process that keeps the disk busy. */
+bool outcome_take_line(struct outcome *o, const char *line)
+{
+        int end = 0;
+
+        if (o->code >= 0)
+                return false;
+        if (sscanf(line, "END %i %23s %n", &o->code, o->step, &end) == 2 && end > 0) {
+                (void) copy_string(o->text, sizeof(o->text), line + end);
+                return false;
+        }
+        if (sscanf(line, "STEP %23s", o->step) != 1 &&
+            sscanf(line, "CLAIMED %31s", o->claimed) != 1)
+                (void) sscanf(line, "OPENED %31s", o->opened);
+        return true;
+}
+
 /* "2-1.4:1.0" */
 bool interface_name_valid(const char *name)
 {

@@ -58,6 +58,9 @@ struct outcome {
                 to; /* of the last switch (below); `to` DRIVER_NONE: a foreign switch, unknown */
 };
 
+/* Takes a line of uasd-switch --machine. Returns false for its end, and for all lines after it. */
+bool outcome_take_line(struct outcome *o, const char *line);
+
 struct disk {
         struct facts facts;
         char host[16]; /* "host0", empty without a driver */

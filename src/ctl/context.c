@@ -5,9 +5,29 @@
 #include "common/names.h"
 #include "ctl/events.h"
 #include "ctl/options.h"
+#include "sys/io/boot.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
 #include "term/terminal.h"
+
+/* Returns true if root asks, uasd-switch is installed, and uasd is not switched off. */
+static bool root_may_switch(const struct ctl *c)
+{
+        return geteuid() == 0 && !cmdline_has(&c->client.roots, CMDLINE_OFF) &&
+               access(path_join(c->root ?: "", PROGRAM_SWITCH), X_OK) == 0;
+}
+
+static int read_for_root(struct ctl *c)
+{
+        int r;
+
+        if (!root_may_switch(c))
+                return source_connect(&c->client, &c->remote, &c->views);
+        r = source_connect_if_running(&c->client, &c->remote, &c->views);
+        if (r != UASD_EXIT_OK || c->remote.bus)
+                return r;
+        return source_local(&c->client, DETAIL_ALL, NULL, &c->views);
+}
 
 int ctl_read(struct ctl *c, enum disks_source from, const char *what)
 {
@@ -18,6 +38,9 @@ int ctl_read(struct ctl *c, enum disks_source from, const char *what)
                 return UASD_EXIT_OK;
         case FROM_DAEMON:
                 r = source_connect(&c->client, &c->remote, &c->views);
+                break;
+        case FROM_DAEMON_OR_ROOT:
+                r = read_for_root(c);
                 break;
         case FROM_KERNEL:
                 r = source_local(&c->client, DETAIL_ALL, NULL, &c->views);

@@ -20,10 +20,12 @@ struct ctl {
 };
 
 enum disks_source {
-        FROM_NOWHERE, /* the verb reads them itself */
-        FROM_DAEMON,  /* for verbs that change something, which need uasd */
-        FROM_KERNEL,  /* with the users of each disk */
-        FROM_EITHER,  /* from the daemon, or without it from the kernel */
+        FROM_NOWHERE,        /* the verb reads them itself */
+        FROM_DAEMON,         /* for verbs that change something, which need uasd */
+        FROM_DAEMON_OR_ROOT, /* the same; root can do it without uasd (ctl/alone.h): then the disks
+                                come from the kernel, and there is no remote.bus */
+        FROM_KERNEL,         /* with the users of each disk */
+        FROM_EITHER,         /* from the daemon, or without it from the kernel */
 };
 
 /* Reads the disks once. what: the disk to select, or NULL. Reports errors. Returns an enum

@@ -3,7 +3,9 @@
 #include "ctl/freeing.h"
 #include "ctl/options.h"
 
+#include "ctl/alone.h"
 #include "ctl/boot.h"
+#include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
@@ -32,6 +34,25 @@ int verb_forget(struct ctl *c, char **args)
 /* A sync of a slow disk takes minutes. A switch that is under way comes before it. */
 #define EJECT_USEC (600 * USEC_PER_SEC)
 
+static int eject_alone(struct ctl *c)
+{
+        const struct view *v = c->v;
+        struct outcome o = {.code = UASD_EXIT_DEFERRED};
+
+        if (v->disk.n_users == 0)
+                alone_run(c, "--eject", NULL, progress_show, NULL, &o);
+        if (o.code == UASD_EXIT_OK) {
+                log_info("%s: ejected. You can unplug it.", VIEW_LABEL(v));
+                return o.code;
+        }
+        if (v->disk.n_users > 0) {
+                log_error("%s: cannot be ejected, because it is in use:", VIEW_LABEL(v));
+                say_in_use(c, v);
+        } else
+                log_error("%s cannot be ejected: %s", VIEW_LABEL(v), TRANSLATED(o.text));
+        return o.code == UASD_EXIT_DEFERRED ? UASD_EXIT_REFUSED : o.code;
+}
+
 int verb_eject(struct ctl *c, char **args)
 {
         const struct view *v = c->v;
@@ -41,8 +62,11 @@ int verb_eject(struct ctl *c, char **args)
                                          .limit_usec = EJECT_USEC,
                                          .ret_in_use = &in_use};
         _cleanup_(views_done) struct views now = {};
-        int r = request_call(&c->client, &c->remote, &call, NULL);
+        int r;
 
+        if (!c->remote.bus)
+                return eject_alone(c);
+        r = request_call(&c->client, &c->remote, &call, NULL);
         if (r == UASD_EXIT_OK)
                 log_info("%s: ejected. You can unplug it.", VIEW_LABEL(v));
         if (!*call.ret_in_use)

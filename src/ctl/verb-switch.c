@@ -11,11 +11,13 @@
 #include "common/names.h"
 #include "core/explain.h"
 #include "core/policy.h"
+#include "ctl/alone.h"
 #include "ctl/boot.h"
 #include "ctl/output.h"
 #include "ctl/quirks-say.h"
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
+#include "sys/state/attachment.h"
 
 /* uasd takes a free disk at once: one that still waits after this is in use. */
 #define BEGIN_USEC (1 * USEC_PER_SEC)
@@ -260,16 +262,70 @@ static int switch_follow(struct ctl *c, struct daemon_watch *watch, struct wish 
         }
 }
 
+/* The override outlives uasctl: a uasd that starts later follows it. */
+static int switch_mark(struct ctl *c, const struct wish *w)
+{
+        int r = attachment_change(&c->client.roots, &c->v->disk.facts, MARK_OVERRIDE,
+                                  &(struct attachment_mark){.override_target = w->target,
+                                                            .override_forced = w->force});
+
+        if (r < 0)
+                return log_failure(UASD_EXIT_FAILED, "%s: cannot record the request: %s",
+                                   VIEW_LABEL(c->v), strerror(-r));
+        return UASD_EXIT_OK;
+}
+
+/* A request that fails leaves no override behind. */
+static int switch_alone(struct ctl *c, struct wish *w)
+{
+        const struct view *v = w->disk = c->v;
+        struct outcome o = {.code = UASD_EXIT_DEFERRED};
+        struct plan plan;
+        int r;
+
+        plan_switch(v, w->target, w->force, &plan);
+        if (plan.refusal.code != UASD_EXIT_OK) {
+                log_error("%s: %s", VIEW_LABEL(v), TRANSLATED(refusal_text(&plan.refusal)));
+                if (plan.refusal.force_helps)
+                        log_info(FORCE_HELPS);
+                return plan.refusal.code;
+        }
+        if (!decision_wants_switch(&v->disk.facts, &plan.decision)) {
+                r = switch_mark(c, w);
+                if (r == UASD_EXIT_OK)
+                        tell_wish(w);
+                return r;
+        }
+        if (plan.code != UASD_EXIT_DEFERRED) {
+                say_trim_is_lost(c, v, plan.decision.target);
+                alone_run(c, NULL, driver_to_string(plan.decision.target), on_step, w, &o);
+        }
+        if (o.code == UASD_EXIT_DEFERRED) {
+                log_info("%s: in use, and still on %s:", VIEW_LABEL(v),
+                         view_driver(v) ?: _("no driver"));
+                if (*o.text)
+                        log_info("  %s", TRANSLATED(o.text));
+                alone_say_in_use(c, v);
+                return o.code;
+        }
+        r = tell_outcome(VIEW_LABEL(v), &o);
+        if (r == UASD_EXIT_OK)
+                r = switch_mark(c, w);
+        return r;
+}
+
 static int switch_request(struct ctl *c, const char *what, struct wish *w)
 {
         _cleanup_(daemon_watch_close) struct daemon_watch watch = DAEMON_WATCH_NULL;
         _cleanup_free_ char *job = NULL;
         char lost[TRIM_LOST_MAX];
         struct remote_call call = {.method = "Switch", .value = "", .force = w->force};
-        int r = ctl_read(c, FROM_DAEMON, what);
+        int r = ctl_read(c, FROM_DAEMON_OR_ROOT, what);
 
         if (r != UASD_EXIT_OK)
                 return r;
+        if (!c->remote.bus)
+                return switch_alone(c, w);
         if (w->target != DRIVER_NONE)
                 call.value = driver_to_string(w->target);
         call.disk = watch.disk = c->v->disk.facts.interface;

@@ -31,7 +31,7 @@ const struct verb verbs[] = {
         {"release", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Let a held disk be mounted now, and cancel its switch"), .each = true,
          .method = "Release", .done = N_("released. No switch waits for it.")},
         {"forget", 1, ANY, 0, FROM_NOWHERE, "DISK...", N_("Clear the history of a disk, so that uas is tried again"), verb_forget},
-        {"eject", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Stop a disk and remove it, so that you can unplug it"), verb_eject, .each = true},
+        {"eject", 1, ANY, 0, FROM_DAEMON_OR_ROOT, "DISK...", N_("Stop a disk and remove it, so that you can unplug it"), verb_eject, .each = true},
         {"inhibit", 0, ANY, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, FROM_NOWHERE, "[COMMAND...]",
          N_("Run a command during which no switch begins"), verb_inhibit},
         {"lease", 1, 2, 0, FROM_NOWHERE, "DISK [kernel]", N_("Take a disk for one program, which gives orders on the standard input"), verb_lease},

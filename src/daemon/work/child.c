@@ -53,25 +53,6 @@ static struct child *child_new(child_end_fn ended, void *data)
 
 /* ---- its output ---- */
 
-/* Only the first END counts: later text may be the name of a process that keeps the disk busy. */
-static void child_take_line(struct child *c, const char *line)
-{
-        struct outcome *o = &c->outcome;
-        int end = 0;
-
-        if (o->code >= 0)
-                return;
-        if (sscanf(line, "END %i %23s %n", &o->code, o->step, &end) == 2 && end > 0) {
-                (void) copy_string(o->text, sizeof(o->text), line + end);
-                return;
-        }
-        if (sscanf(line, "STEP %23s", o->step) != 1 &&
-            sscanf(line, "CLAIMED %31s", o->claimed) != 1)
-                (void) sscanf(line, "OPENED %31s", o->opened);
-        if (c->line)
-                c->line(c->data, line, o);
-}
-
 /* Returns true at the end of the output. */
 static bool child_take_output(struct child *c)
 {
@@ -88,7 +69,8 @@ static bool child_take_output(struct child *c)
                 c->size += (size_t) n;
                 while (c->is_switch && (newline = memchr(c->text, '\n', c->size))) {
                         *newline = '\0';
-                        child_take_line(c, c->text);
+                        if (outcome_take_line(&c->outcome, c->text) && c->line)
+                                c->line(c->data, c->text, &c->outcome);
                         c->size -= (size_t) (newline + 1 - c->text);
                         memmove(c->text, newline + 1, c->size);
                 }
