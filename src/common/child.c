@@ -12,6 +12,8 @@
 
 #include "common/util.h"
 
+#define LOOK_AGAIN_MSEC 10
+
 static void close_between(unsigned first, unsigned last)
 {
         long limit = sysconf(_SC_OPEN_MAX);
@@ -142,15 +144,32 @@ pid_t child_spawn(const struct program *p)
         return error ? -error : pid;
 }
 
+/* Waits until a child has ended, at most `msec`, and leaves it to waitpid(). Before Linux 5.3 there
+ * is no pidfd: it looks again and again. */
+static bool child_ended(pid_t pid, int pidfd, int msec)
+{
+        siginfo_t ended = {0};
+
+        if (pidfd >= 0)
+                return poll(&(struct pollfd){pidfd, POLLIN, 0}, 1, msec) > 0;
+        for (;; msec -= LOOK_AGAIN_MSEC) {
+                if (waitid(P_PID, (id_t) pid, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+                    ended.si_pid == pid)
+                        return true;
+                if (msec <= 0)
+                        return false;
+                (void) poll(NULL, 0, LOOK_AGAIN_MSEC < msec ? LOOK_AGAIN_MSEC : msec);
+        }
+}
+
 int child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec)
 {
         _cleanup_close_ int pidfd = pidfd_open(pid, 0);
-        struct pollfd ended = {.fd = pidfd, .events = POLLIN};
         int status;
 
-        if (poll(&ended, 1, (int) ((limit_usec + USEC_PER_MSEC - 1) / USEC_PER_MSEC)) <= 0) {
+        if (!child_ended(pid, pidfd, (int) ((limit_usec + USEC_PER_MSEC - 1) / USEC_PER_MSEC))) {
                 (void) kill(pid, SIGKILL);
-                (void) poll(&ended, 1, grace_msec);
+                (void) child_ended(pid, pidfd, grace_msec);
                 (void) waitpid(pid, NULL, WNOHANG);
                 return -ETIMEDOUT;
         }

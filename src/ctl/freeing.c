@@ -11,6 +11,7 @@
 #include "ctl/boot.h"
 #include "ctl/context.h"
 #include "ctl/output.h"
+#include "sys/io/look.h"
 #include "sys/io/programs.h"
 #include "sys/io/sysfs.h"
 #include "sys/users/mounts.h"
@@ -128,12 +129,10 @@ static void detach_loop(struct freeing *f, const struct user *u, const char *ope
 
 static bool same_filesystem(const char *a, const char *b)
 {
-        struct statx of_a, of_b;
-        int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+        struct stat of_a, of_b;
 
-        return statx(AT_FDCWD, a, flags, 0, &of_a) == 0 &&
-               statx(AT_FDCWD, b, flags, 0, &of_b) == 0 &&
-               of_a.stx_dev_major == of_b.stx_dev_major && of_a.stx_dev_minor == of_b.stx_dev_minor;
+        return file_look(AT_FDCWD, a, 0, &of_a) == 0 && file_look(AT_FDCWD, b, 0, &of_b) == 0 &&
+               of_a.st_dev == of_b.st_dev;
 }
 
 /* A swap file keeps its file system busy, and umount would fail. */

@@ -274,6 +274,61 @@ static void test_threads(void **state)
                 thread_found(how);
 }
 
+/* A process has the disk open by a node of the same number in another place, as in a chroot. */
+static void test_other_node(void **state)
+{
+        char dir[] = "/tmp/uasd-users.XXXXXX", node[sizeof(dir) + 5], path[16], byte;
+        struct lun lun = {.disk.name = "sdz", .disk.major = 7};
+        struct roots r = ROOTS_NULL;
+        struct user *users = NULL;
+        size_t n = 0;
+        int fds[2], fd = -1;
+        bool good;
+        pid_t pid;
+
+        assert_non_null(mkdtemp(dir));
+        (void) snprintf(node, sizeof(node), "%s/node", dir);
+        /* A loop device without a file can be opened. */
+        for (; fd < 0 && lun.disk.minor < 8; lun.disk.minor++) {
+                (void) unlink(node);
+                if (mknod(node, S_IFBLK | 0600, makedev(7, lun.disk.minor)) < 0)
+                        break;
+                fd = open(node, O_RDONLY | O_CLOEXEC);
+        }
+        good = fd >= 0;
+        lun.disk.minor--;
+        (void) close(fd);
+        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+        pid = good ? fork() : -1;
+        if (pid == 0) {
+                if (open(node, O_RDONLY | O_CLOEXEC) < 0)
+                        _exit(1);
+                (void) !write(fds[1], "", 1);
+                (void) idle(NULL);
+        }
+        (void) close(fds[1]);
+        good = good && read(fds[0], &byte, 1) == 1;
+        (void) close(fds[0]);
+        assert_true(roots_open(&r, NULL) >= 0);
+        if (good)
+                assert_int_equal(users_find(&r, &lun, 1, true, &users, &n), 0);
+        if (pid > 0) {
+                (void) kill(pid, SIGKILL);
+                (void) waitpid(pid, NULL, 0);
+        }
+        (void) unlink(node);
+        (void) rmdir(dir);
+        roots_close(&r);
+        if (!good)
+                skip(); /* there is no permission here, or no loop device */
+        (void) snprintf(path, sizeof(path), "%i/fd/", (int) pid);
+        assert_int_equal(n, 1);
+        assert_int_equal(users[0].kind, USER_OPEN);
+        assert_int_equal(users[0].pid, pid);
+        assert_int_equal(strncmp(users[0].via, path, strlen(path)), 0);
+        users_free(users, n);
+}
+
 static void test_told(void **state)
 {
         static const struct {
@@ -331,6 +386,7 @@ int main(void)
                 cmocka_unit_test(test_elsewhere_until_unmounted),
                 cmocka_unit_test(test_detached),
                 cmocka_unit_test(test_threads),
+                cmocka_unit_test(test_other_node),
                 cmocka_unit_test(test_told),
         };
 

@@ -8,6 +8,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/look.h"
 #include "sys/io/sysfs.h"
 
 bool program_there(const struct roots *roots, const char *name)
@@ -32,15 +33,15 @@ bool path_is_roots(const char *path)
 {
         for (const char *end = path; (end = strchr(end, '/')); end++) {
                 char above[PATH_MAX] = "/";
-                struct statx x;
+                struct stat st;
+                int r;
 
                 if (end > path && !copy_part(above, sizeof(above), path, (size_t) (end - path)))
                         return false;
-                if (statx(AT_FDCWD, above,
-                          AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
-                          STATX_TYPE | STATX_MODE | STATX_UID, &x) < 0)
-                        return errno == ENOENT; /* only root can make it */
-                if (!S_ISDIR(x.stx_mode) || x.stx_uid != 0 || x.stx_mode & (S_IWGRP | S_IWOTH))
+                r = file_look(AT_FDCWD, above, AT_SYMLINK_NOFOLLOW, &st);
+                if (r < 0)
+                        return r == -ENOENT; /* only root can make it */
+                if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || st.st_mode & (S_IWGRP | S_IWOTH))
                         return false;
         }
         return path[0] == '/';

@@ -7,6 +7,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/look.h"
 #include "sys/io/sysfs.h"
 #include "sys/users/search.h"
 #include "sys/users/users.h"
@@ -66,6 +67,17 @@ static char *mountinfo_take_field(char **rest)
         return field;
 }
 
+/* A server or a program answers for these file systems, or does not. */
+static bool type_is_remote(const char *type)
+{
+        static const char *const types[] = {"9p", "afs", "ceph", "cifs", "fuse", "nfs", "smb"};
+
+        for (size_t i = 0; i < ELEMENTSOF(types); i++)
+                if (startswith(type, types[i]))
+                        return true;
+        return false;
+}
+
 /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
 static bool mount_parse_mountinfo(char *text, struct mount_table *ret)
 {
@@ -83,7 +95,7 @@ static bool mount_parse_mountinfo(char *text, struct mount_table *ret)
         text = strstr(text, " - ");
         if (text) {
                 text += strlen(" - ");
-                (void) mountinfo_take_field(&text); /* the type */
+                ret->remote = type_is_remote(mountinfo_take_field(&text));
                 ret->source = path_or_null(mountinfo_take_field(&text));
         }
         return true;
@@ -285,18 +297,16 @@ int search_mounts(struct user_search *list, size_t n, const char *path, const ch
 const char *search_path(const struct user_search *s, const char *path)
 {
         const char *name = startswith(path, "/dev/"), *device = NULL;
-        struct statx x;
+        struct stat st;
 
         if (name)
                 device = search_name(s, name) ?: search_stacked_name(s, name);
         if (device)
                 return device;
-        if (s->any ||
-            statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 ||
-            !S_ISBLK(x.stx_mode))
+        if (s->any || file_look(AT_FDCWD, path, 0, &st) < 0 || !S_ISBLK(st.st_mode))
                 return NULL;
-        if (!luns_have(s->luns, s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device))
-                device = search_stacked_number(s, x.stx_rdev_major, x.stx_rdev_minor);
+        if (!luns_have(s->luns, s->n_luns, major(st.st_rdev), minor(st.st_rdev), &device))
+                device = search_stacked_number(s, major(st.st_rdev), minor(st.st_rdev));
         return device;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -25,6 +26,7 @@ struct mount_table {
         const char *target; /* NULL in a swap table */
         dev_t devno;        /* of mountinfo; else 0 */
         int id;             /* of mountinfo; else 0 */
+        bool remote;        /* of mountinfo: a server may have to answer for a file there */
 };
 
 /* Returns 0 or -errno. The table is to be closed in any case. */

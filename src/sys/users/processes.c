@@ -8,7 +8,9 @@
 #include <sys/sysmacros.h>
 
 #include "common/util.h"
+#include "sys/io/look.h"
 #include "sys/io/sysfs.h"
+#include "sys/users/mounts.h"
 #include "sys/users/search.h"
 #include "sys/users/who.h"
 
@@ -19,6 +21,9 @@ struct task {
         struct user_search *s;
         const char *path; /* below /proc: "4711", or "4711/task/4712" */
         int dir;          /* directory `path`, or its fd/ */
+        char **remote;    /* before Linux 4.11: where file servers are mounted */
+        size_t n_remote;
+        bool remote_read;
 };
 
 /* A process may end meanwhile, or may not be readable. But if we lack memory or files, its files
@@ -114,24 +119,58 @@ static const char *task_node_named(const struct task *p, const char *name, const
         return other;
 }
 
+/* Adds where file servers are mounted, as a mount table says. An error: none. */
+static void task_add_remote(struct task *p, const char *path)
+{
+        _cleanup_(mount_table_close) struct mount_table table;
+        int r = mount_table_open(&table, MOUNTS_OF_PROCESS, p->s->roots->proc, path);
+
+        while (r >= 0 && (r = mount_table_next(&table)) > 0)
+                if (table.remote)
+                        r = strv_push(&p->remote, &p->n_remote, table.target);
+}
+
+/* Returns true if the file that a link of the process leads to is on a file server. */
+static bool task_is_remote(struct task *p, const char *name)
+{
+        char target[PATH_MAX];
+        ssize_t n = readlinkat(p->dir, name, target, sizeof(target) - 1);
+
+        if (n < 0)
+                return false;
+        target[n] = '\0';
+        if (!p->remote_read) {
+                task_add_remote(p, path_join(p->path, "/mountinfo"));
+                task_add_remote(p, "1/mountinfo");
+                p->remote_read = true;
+        }
+        for (size_t i = 0; i < p->n_remote; i++)
+                if (path_is_in(target, p->remote[i]))
+                        return true;
+        return false;
+}
+
 /*
  * Finds a node by another name, in a container's /dev. Or a file on a file system that is in no
  * mount table any more, but remains for its present users (umount -l). A file server that does not
  * answer is not asked.
  */
-static const char *task_node_otherwise(const struct task *p, const char *name)
+static const char *task_node_otherwise(struct task *p, const char *name)
 {
         const char *device = NULL;
-        struct statx x;
+        struct stat st;
+        int r = file_look_locally(p->dir, name, 0, &st);
 
-        if (statx(p->dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0)
+        if (r == -ENOSYS && !task_is_remote(p, name))
+                r = file_look(p->dir, name, 0, &st);
+        if (r < 0)
                 return NULL;
-        if (S_ISBLK(x.stx_mode))
-                (void) luns_have(p->s->luns, p->s->n_luns, x.stx_rdev_major, x.stx_rdev_minor,
+        if (S_ISBLK(st.st_mode))
+                (void) luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev),
                                  &device);
-        else if (S_ISCHR(x.stx_mode))
-                (void) search_character_device(p->s, x.stx_rdev_major, x.stx_rdev_minor, &device);
-        else if (luns_have(p->s->luns, p->s->n_luns, x.stx_dev_major, x.stx_dev_minor, &device) &&
+        else if (S_ISCHR(st.st_mode))
+                (void) search_character_device(p->s, major(st.st_rdev), minor(st.st_rdev), &device);
+        else if (luns_have(p->s->luns, p->s->n_luns, major(st.st_dev), minor(st.st_dev), &device) &&
                  search_is_mounted(p->s, device))
                 device = NULL; /* the mount is the user, not the file that keeps it busy */
         return device;
@@ -204,11 +243,14 @@ static int search_namespace(struct user_search *s, const char *task)
  * -errno. */
 static int search_task(struct user_search *s, const char *task)
 {
+        struct task p = {.s = s, .path = task, .dir = -1};
         int r = search_namespace(s, task);
 
         if (r < 0)
                 return r;
-        return task_own_error(-task_find_files(&(struct task){s, task, -1}));
+        r = task_own_error(-task_find_files(&p));
+        strv_free(p.remote);
+        return r;
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/util.h"
+#include "sys/io/look.h"
 #include "sys/io/sysfs.h"
 #include "sys/users/search.h"
 #include "sys/users/users.h"
@@ -225,7 +226,6 @@ static bool users_watch_end(int inotify, const struct roots *roots, const char *
 static bool mount_end_reported(const struct roots *roots, int inotify, const struct user *u)
 {
         char path[PATH_MAX];
-        struct statx x;
 
         if (!u->namespace) /* the mount table of PID 1 shows it */
                 return true;
@@ -234,9 +234,7 @@ static bool mount_end_reported(const struct roots *roots, int inotify, const str
                 return false;
         /* The watch comes first: if the mount is still there afterwards, the watch is on it. */
         return users_watch_end(inotify, roots, path) &&
-               statx(roots->proc, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_MNT_ID, &x) ==
-                       0 &&
-               (x.stx_mask & STATX_MNT_ID) && x.stx_mnt_id == (uint64_t) u->mount_id;
+               file_mount_id(roots->proc, path) == u->mount_id;
 }
 
 static bool open_end_reported(const struct roots *roots, const struct lun *luns, size_t n_luns,
