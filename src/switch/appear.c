@@ -10,6 +10,7 @@
 #include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
+#include "sys/platform/udevd.h"
 #include "sys/state/switch-record.h"
 #include "sys/udev/udevdb.h"
 
@@ -22,8 +23,7 @@
 
 static bool events_expected(const struct transaction *t)
 {
-        return t->events &&
-               (t->hold.awaited || faccessat(t->roots.run, "udev/control", F_OK, 0) == 0);
+        return t->events && (t->hold.awaited || udevd_runs(&t->roots));
 }
 
 /* The block devices that events have announced since the switch listens, by name. */

@@ -125,6 +125,7 @@ class Machine(unittest.TestCase):
     def hears(self):
         """From its start uasd gets only the events of look_again()."""
         os.mkfifo(self.tree.path('uevents'))
+        os.mkfifo(self.tree.path('announced'))
 
     def look_again(self):
         """Events were lost: uasd reads everything again."""

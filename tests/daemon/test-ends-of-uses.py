@@ -9,6 +9,7 @@ import time
 
 from machine import INTERFACE, Machine, main, until
 
+SOCKETS = 'Num       RefCount Protocol Flags    Type St Inode Path\n0000000000000000: 00000002 00000000 00010000 0005 01 17 '
 HOLDER = 'sys/class/block/sdz/holders/dm-9'
 
 
@@ -17,8 +18,8 @@ class Uses(Machine):
         super().setUp()
         self.hears()
 
-    def event(self, line):
-        with open(self.tree.path('uevents'), 'wb') as fifo:
+    def event(self, line, fifo='uevents'):
+        with open(self.tree.path(fifo), 'wb') as fifo:
             fifo.write(line.encode() + b'\n')
 
     def references(self, count):
@@ -47,6 +48,37 @@ class Uses(Machine):
         self.bind('usb-storage')
         self.event('add block sdz 2-1:1.0')
         self.driver_is('usb-storage')
+
+    def test_host(self):
+        "Before Linux 4.14 no `bind` reports a driver: the SCSI host of the disk does."
+        self.conf('[uasd]\nPolicy=ignore\n')
+        self.both()
+        self.bind(None)
+        self.event('unbind usb 2-1:1.0 2-1:1.0')
+        until(lambda: self.disk()['driver'] is None, 'it is seen')
+        self.bind('usb-storage')
+        self.event('add scsi host0 2-1:1.0')
+        self.driver_is('usb-storage')
+
+    def test_no_udevd(self):
+        """Without a udevd the events of the kernel report the end of a use; with one, which may start later and be killed, its own
+        do. A udevd that was killed leaves its socket."""
+        self.waits()
+        before = self.looks()
+        self.event('change block loop1', 'announced')
+        until(lambda: self.looks() > before, 'it looks without udevd')
+        self.tree.write('run/udev/control', '')
+        self.tree.write('proc/net/unix', SOCKETS + '/run/udev/control\n')
+        before = self.looks()
+        self.event('change block loop1', 'announced')
+        time.sleep(0.5)
+        self.assertEqual(self.looks(), before)
+        self.event('change block loop1')
+        until(lambda: self.looks() > before, 'it looks with udevd')
+        self.tree.write('proc/net/unix', SOCKETS + '/run/dbus/system_bus_socket\n')
+        before = self.looks()
+        self.event('change block loop1', 'announced')
+        until(lambda: self.looks() > before, 'it looks after the death of udevd')
 
     def test_plugged(self):
         "A disk comes and goes."

@@ -82,29 +82,41 @@ int __wrap_journal_send(const char *text, size_t size)
         return -ENOTCONN; /* so the message goes to stderr */
 }
 
+/* The fifos are instead of the netlink sockets; -1: the events are those of this machine. What is
+ * in the second one was announced by the kernel. */
+static int fifos[2] = {-1, -1};
+static struct udev_monitor *announced;
+
+static int *fifo_of(const struct udev_monitor *m)
+{
+        return fifos + (m == announced);
+}
+
 int __real_uevents_open(enum uevents which, struct udev_monitor **ret);
 int __wrap_uevents_open(enum uevents which, struct udev_monitor **ret);
 int __wrap_uevents_open(enum uevents which, struct udev_monitor **ret)
 {
         char path[PATH_MAX];
+        int r;
 
         (void) snprintf(path, sizeof(path), "%s/no-uevents", top);
-        return access(path, F_OK) >= 0 ? -ENFILE : __real_uevents_open(which, ret);
+        r = access(path, F_OK) >= 0 ? -ENFILE : __real_uevents_open(which, ret);
+        if (r >= 0 && which == UEVENTS_ANNOUNCED)
+                announced = *ret;
+        return r;
 }
-
-/* -1: the events are those of this machine */
-static int fifo = -1;
 
 int __real_uevents_fd(struct udev_monitor *m);
 int __wrap_uevents_fd(struct udev_monitor *m);
 int __wrap_uevents_fd(struct udev_monitor *m)
 {
         char path[PATH_MAX];
+        int *fifo = fifo_of(m);
 
-        (void) snprintf(path, sizeof(path), "%s/uevents", top);
-        if (fifo < 0)
-                fifo = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-        return fifo < 0 ? __real_uevents_fd(m) : dup(fifo);
+        (void) snprintf(path, sizeof(path), "%s/%s", top, m == announced ? "announced" : "uevents");
+        if (*fifo < 0)
+                *fifo = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        return *fifo < 0 ? __real_uevents_fd(m) : dup(*fifo);
 }
 
 int __real_uevents_next(struct udev_monitor *m, struct uevent *ret);
@@ -113,6 +125,7 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
 {
         char line[128];
         size_t n = 0;
+        int fifo = *fifo_of(m);
 
         if (fifo < 0)
                 return __real_uevents_next(m, ret);

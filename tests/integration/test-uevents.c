@@ -90,7 +90,7 @@ struct udev_device *__wrap_udev_device_unref(struct udev_device *d)
 static void test_open(void **state)
 {
         static const char *const filters[] = {
-                [UEVENTS_BOUND] = "of/kernel usb/usb_interface ",
+                [UEVENTS_BOUND] = "of/kernel usb/usb_interface scsi/scsi_host ",
                 [UEVENTS_ANNOUNCED] = "of/kernel block/* ",
                 [UEVENTS_PROCESSED] = "of/udev block/* usb/* ",
         };

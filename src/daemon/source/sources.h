@@ -6,19 +6,18 @@
 
 #include "common/util.h"
 #include "daemon/loop.h"
+#include "sys/udev/uevents.h"
 
 struct entry;
 struct manager;
 struct sign;
-struct udev_monitor;
 
 /* Sources do not know each other, and only post. */
 
 /* uevents.c: events of the kernel and of udev, and marks that other programs write in /run/uasd */
 struct uevent_source {
         struct manager *manager;
-        struct udev_monitor *kernel, *udev;
-        sd_event_source *kernel_source, *udev_source;
+        struct udev_monitor *monitors[UEVENTS_PROCESSED + 1];
 };
 int uevents_start(struct manager *m);
 

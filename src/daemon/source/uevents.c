@@ -5,13 +5,15 @@
 #include "common/names.h"
 #include "daemon/manager.h"
 #include "sys/io/statefile.h"
+#include "sys/platform/udevd.h"
 #include "sys/state/attachment.h"
 #include "sys/udev/uevents.h"
 
 /*
  * Kernel events report a driver at once: delay_use is one second, and udev's rules may need most of
- * it. udev's own events report block devices when its rules are done. Both only say which disk to
- * read again.
+ * it. Before Linux 4.14 there is no `bind`, but the `add` of the SCSI host comes before it anyway.
+ * udev's own events report block devices when its rules are done; where no udevd runs, the kernel's
+ * do. All only say which disk to read again.
  */
 
 /* udev's `remove` may come after the kernel's `add` of the next device at that port. Only sysfs
@@ -28,23 +30,39 @@ static void uevent_take(struct manager *m, const struct uevent *e)
                 (void) attachments_prune(&m->roots, e->name);
 }
 
-static int uevents_on_event(sd_event_source *source, int fd, uint32_t revents, void *data)
+static int uevents_read(struct uevent_source *s, enum uevents which)
 {
-        struct uevent_source *s = data;
-        struct udev_monitor *monitor = source == s->kernel_source ? s->kernel : s->udev;
+        bool heed = which != UEVENTS_ANNOUNCED || !udevd_runs(&s->manager->roots);
         struct uevent e;
         int r;
 
-        while ((r = uevents_next(monitor, &e)) != 0) {
-                if (r == -ENOBUFS) {
+        while ((r = uevents_next(s->monitors[which], &e)) != 0) {
+                if (r < 0 && r != -ENOBUFS)
+                        break;
+                if (!heed)
+                        continue;
+                if (r < 0) {
                         log_notice("kernel events were lost: looking at everything again");
                         queue_post(s->manager, POST_LOST);
-                } else if (r < 0)
-                        break;
-                else
+                } else
                         uevent_take(s->manager, &e);
         }
         return 0;
+}
+
+static int uevents_on_bound(sd_event_source *source, int fd, uint32_t revents, void *data)
+{
+        return uevents_read(data, UEVENTS_BOUND);
+}
+
+static int uevents_on_announced(sd_event_source *source, int fd, uint32_t revents, void *data)
+{
+        return uevents_read(data, UEVENTS_ANNOUNCED);
+}
+
+static int uevents_on_processed(sd_event_source *source, int fd, uint32_t revents, void *data)
+{
+        return uevents_read(data, UEVENTS_PROCESSED);
 }
 
 /* Another program has ended a hold or removed a record: the dead man's timer, or a foreign
@@ -84,28 +102,36 @@ static int uevents_watch_marks(struct manager *m, const char *dir,
                                     on_change, m);
 }
 
-int uevents_start(struct manager *m)
+static int uevents_listen(struct manager *m, enum uevents which, sd_event_io_handler_t on_event,
+                          int64_t priority)
 {
         struct uevent_source *s = &m->uevents;
+        sd_event_source *source;
+        int r = uevents_open(which, &s->monitors[which]);
+
+        if (r < 0)
+                return r;
+        r = sd_event_add_io(m->event, &source, uevents_fd(s->monitors[which]), EPOLLIN, on_event,
+                            s);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_floating(source, true);
+        return sd_event_source_set_priority(source, priority);
+}
+
+int uevents_start(struct manager *m)
+{
         int r;
 
-        s->manager = m;
-        r = uevents_open(UEVENTS_BOUND, &s->kernel);
+        m->uevents.manager = m;
+        r = uevents_listen(m, UEVENTS_BOUND, uevents_on_bound,
+                           SD_EVENT_PRIORITY_IMPORTANT); /* delay_use is only one second */
         if (r < 0)
                 return r;
-        r = uevents_open(UEVENTS_PROCESSED, &s->udev);
+        r = uevents_listen(m, UEVENTS_ANNOUNCED, uevents_on_announced, SD_EVENT_PRIORITY_NORMAL);
         if (r < 0)
                 return r;
-        r = sd_event_add_io(m->event, &s->kernel_source, uevents_fd(s->kernel), EPOLLIN,
-                            uevents_on_event, s);
-        if (r < 0)
-                return r;
-        r = sd_event_add_io(m->event, &s->udev_source, uevents_fd(s->udev), EPOLLIN,
-                            uevents_on_event, s);
-        if (r < 0)
-                return r;
-        r = sd_event_source_set_priority(
-                s->kernel_source, SD_EVENT_PRIORITY_IMPORTANT); /* delay_use is only one second */
+        r = uevents_listen(m, UEVENTS_PROCESSED, uevents_on_processed, SD_EVENT_PRIORITY_NORMAL);
         if (r < 0)
                 return r;
         if (uevents_watch_marks(m, RUN_HOLD, uevents_on_mark) < 0 ||

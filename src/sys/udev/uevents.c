@@ -18,8 +18,12 @@ static int uevents_filter(struct udev_monitor *m, enum uevents which)
 {
         int r;
 
-        if (which == UEVENTS_BOUND)
-                return udev_monitor_filter_add_match_subsystem_devtype(m, "usb", "usb_interface");
+        if (which == UEVENTS_BOUND) {
+                r = udev_monitor_filter_add_match_subsystem_devtype(m, "usb", "usb_interface");
+                if (r < 0)
+                        return r;
+                return udev_monitor_filter_add_match_subsystem_devtype(m, "scsi", "scsi_host");
+        }
         r = udev_monitor_filter_add_match_subsystem_devtype(m, "block", NULL);
         if (r < 0)
                 return r;

@@ -16,7 +16,7 @@ struct uevent {
 struct udev_monitor;
 
 enum uevents {
-        UEVENTS_BOUND,     /* only of interfaces, from the kernel, at once */
+        UEVENTS_BOUND,     /* of interfaces and SCSI hosts, from the kernel, at once */
         UEVENTS_ANNOUNCED, /* of block devices, from the kernel, at once */
         UEVENTS_PROCESSED, /* of USB and block devices, after udev's rules */
 };
