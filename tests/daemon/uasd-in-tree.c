@@ -82,8 +82,8 @@ int __wrap_journal_send(const char *text, size_t size)
         return -ENOTCONN; /* so the message goes to stderr */
 }
 
-/* The fifos are instead of the netlink sockets; -1: the events are those of this machine. What is
- * in the second one was announced by the kernel. */
+/* The fifos are instead of the netlink sockets; -1: the events are those of this machine. The
+ * second one has the block events of the kernel. */
 static int fifos[2] = {-1, -1};
 static struct udev_monitor *announced;
 
