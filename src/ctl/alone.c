@@ -48,6 +48,7 @@ static int alone_start(const struct ctl *c, const char *option, const char *targ
         return pid;
 }
 
+/* The texts are those of uasd, and are translated with them (translate.c). */
 void alone_run(const struct ctl *c, const char *option, const char *target, alone_step_fn step,
                void *data, struct outcome *ret)
 {
@@ -57,8 +58,8 @@ void alone_run(const struct ctl *c, const char *option, const char *target, alon
         *ret = (struct outcome){.code = -1};
         if (pid < 0) {
                 ret->code = UASD_EXIT_FAILED;
-                (void) snprintf(ret->text, sizeof(ret->text), N_("cannot start %s: %s"),
-                                PROGRAM_SWITCH, strerror(-pid));
+                (void) snprintf(ret->text, sizeof(ret->text), "cannot start %s: %s", PROGRAM_SWITCH,
+                                strerror(-pid));
                 return;
         }
         alone_follow(output, c->v->disk.facts.interface, step, data, ret);
@@ -67,10 +68,10 @@ void alone_run(const struct ctl *c, const char *option, const char *target, alon
                 return;
         ret->code = UASD_EXIT_FAILED;
         if (WIFEXITED(status))
-                (void) snprintf(ret->text, sizeof(ret->text),
-                                N_("uasd-switch ended by exit status %i"), WEXITSTATUS(status));
+                (void) snprintf(ret->text, sizeof(ret->text), "uasd-switch ended by exit status %i",
+                                WEXITSTATUS(status));
         else
-                (void) snprintf(ret->text, sizeof(ret->text), N_("uasd-switch ended by signal %i"),
+                (void) snprintf(ret->text, sizeof(ret->text), "uasd-switch ended by signal %i",
                                 WTERMSIG(status));
 }
 

@@ -116,7 +116,7 @@ class Alone(unittest.TestCase):
         self.assertIn('ejected. You can unplug it.', self.run_ctl('eject', 'sda'))
         self.assertRegex(self.asked(), r'^--machine --eject --attachment=2-5\S* 2-1:1.0$')
         self.switch('END 1 eject it does not stop')
-        self.assertIn('cannot be ejected: it does not stop', self.run_ctl('eject', 'sda', code=1))
+        self.assertIn('the eject failed: it does not stop', self.run_ctl('eject', 'sda', code=1))
 
     def test_not_alone(self):
         """Switched off by the kernel command line, or not installed: nothing runs. Other requests need uasd."""
