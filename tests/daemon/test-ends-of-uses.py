@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from machine import INTERFACE, Machine, main, until
+from machine import INTERFACE, Machine, let_pass, main, until
 
 SOCKETS = 'Num       RefCount Protocol Flags    Type St Inode Path\n0000000000000000: 00000002 00000000 00010000 0005 01 17 '
 HOLDER = 'sys/class/block/sdz/holders/dm-9'
@@ -71,7 +71,7 @@ class Uses(Machine):
         self.tree.write('proc/net/unix', SOCKETS + '/run/udev/control\n')
         before = self.looks()
         self.event('change block loop1', 'announced')
-        time.sleep(0.5)
+        let_pass(0.5)
         self.assertEqual(self.looks(), before)
         self.event('change block loop1')
         until(lambda: self.looks() > before, 'it looks with udevd')
