@@ -12,6 +12,7 @@
 #include "common/gettext.h"
 #include "common/names.h"
 #include "common/need.h"
+#include "common/sentence.h"
 #include "common/util.h"
 #include "sys/io/boot.h"
 #include "sys/io/programs.h"
@@ -304,27 +305,20 @@ static void agent_stop(pid_t *agent)
 
 #define ANSWER_MAX 4096
 
-/* In the user's language. room: for the translation. */
-static const char *answer_text(const struct client *c, const char *text,
-                               char room[static ANSWER_MAX])
-{
-        if (!c->translate)
-                return text;
-        return c->translate(text, room, ANSWER_MAX);
-}
-
 /* Reports the error of a request. Returns an enum uasd_exit. */
-static int request_failed(const struct client *c, struct remote *remote,
-                          const struct remote_call *call, const sd_bus_error *e, int error)
+static int request_failed(struct remote *remote, const struct remote_call *call,
+                          const sd_bus_error *e, int error)
 {
         char room[ANSWER_MAX];
-        const char *text = answer_text(c, e->message ?: strerror(-error), room);
+        const char *text = sentence_fill(e->message ?: strerror(-error), room, sizeof(room));
         int code = request_code(e);
 
         if (call->ret_in_use && sd_bus_error_has_name(e, UASD_BUS_ERROR_IN_USE))
                 *call->ret_in_use = strdup(text);
         else if (sd_bus_error_has_name(e, SD_BUS_ERROR_UNKNOWN_METHOD))
                 (void) source_lacks(remote, call->method);
+        else if (call->disk && code == UASD_EXIT_NO_DISK && !sentence_is_in_parts(e->message))
+                log_error("There is no USB disk %s.", call->disk); /* sd-bus looked for it */
         else if (code == UASD_EXIT_UNAUTHORIZED)
                 log_error("Not permitted: %s", text);
         else
@@ -349,14 +343,14 @@ int request_reply(const struct client *c, struct remote *remote, const struct re
                 agent = agent_start();
         r = remote_call(remote, &actual, ret_reply, &error);
         if (r < 0)
-                return request_failed(c, remote, &actual, &error, r);
+                return request_failed(remote, &actual, &error, r);
         return UASD_EXIT_OK;
 }
 
 /* The answer a{sv} of the methods that store something. An older uasd returns nothing. */
-static void say_warning(const struct client *c, sd_bus_message *reply)
+static void say_warning(sd_bus_message *reply)
 {
-        const char *key, *text;
+        const char *key, *text, *warning = NULL;
         char room[ANSWER_MAX];
 
         if (!sd_bus_message_has_signature(reply, "a{sv}") ||
@@ -365,13 +359,15 @@ static void say_warning(const struct client *c, sd_bus_message *reply)
         while (sd_bus_message_enter_container(reply, 'e', "sv") > 0) {
                 if (sd_bus_message_read(reply, "s", &key) < 0)
                         return;
-                if (!streq(key, "warning"))
+                if (!streq(key, "warning") && !streq(key, "parts"))
                         (void) sd_bus_message_skip(reply, "v");
                 else if (sd_bus_message_read(reply, "v", "s", &text) >= 0)
-                        log_warning("%s", answer_text(c, text, room));
+                        warning = text;
                 if (sd_bus_message_exit_container(reply) < 0)
                         return;
         }
+        if (warning)
+                log_warning("%s", sentence_fill(warning, room, sizeof(room)));
 }
 
 int request_call(const struct client *c, struct remote *remote, const struct remote_call *call,
@@ -384,7 +380,7 @@ int request_call(const struct client *c, struct remote *remote, const struct rem
         if (code != UASD_EXIT_OK)
                 return code;
         if (!ret_job) {
-                say_warning(c, reply);
+                say_warning(reply);
                 return UASD_EXIT_OK;
         }
         if (sd_bus_message_read(reply, "o", &job) < 0)

@@ -17,9 +17,6 @@
 struct client {
         struct roots roots;
         bool ask_password;
-        /* Translates a text of the daemon for messages, and returns ret. NULL: they stay English.
-         */
-        char *(*translate)(const char *text, char *ret, size_t size);
 };
 
 /* These functions report errors. Each returns an enum uasd_exit. */

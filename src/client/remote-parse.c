@@ -3,6 +3,7 @@
 
 #include "common/names.h"
 #include "common/need.h"
+#include "common/sentence.h"
 #include "common/util.h"
 
 /* An answer that cannot be parsed as a whole is an error, because an incomplete one is useless. */
@@ -37,9 +38,9 @@ static int read_course(sd_bus_message *m, struct course *ret)
                                .outcome.code = code};
         (void) copy_string(ret->interface, sizeof(ret->interface), id);
         (void) copy_string(ret->reason_id, sizeof(ret->reason_id), reason);
-        (void) copy_string(ret->lease, sizeof(ret->lease), lease);
+        (void) sentence_fill(lease, ret->lease, sizeof(ret->lease));
         (void) copy_string(ret->outcome.step, sizeof(ret->outcome.step), step);
-        (void) copy_string(ret->outcome.text, sizeof(ret->outcome.text), text);
+        (void) sentence_fill(text, ret->outcome.text, sizeof(ret->outcome.text));
         return 1;
 }
 

@@ -227,10 +227,45 @@ static uint64_t call_limit(const struct remote_call *c)
         return c->interactive ? CALL_INTERACTIVE_USEC : ORDER_USEC;
 }
 
+static int on_call_end(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        *(sd_bus_message **) data = sd_bus_message_ref(m);
+        return 0;
+}
+
+/* Unlike sd_bus_call(), it returns an error with all of its arguments. */
+static int call_wait(sd_bus *bus, sd_bus_message *call, uint64_t limit_usec, sd_bus_message **ret)
+{
+        _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        struct awake deadline = awake_in(limit_usec);
+        int r = sd_bus_call_async(bus, &slot, call, on_call_end, &reply, UINT64_MAX);
+
+        while (r >= 0 && !reply)
+                r = bus_process(bus, deadline);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(reply);
+        return 0;
+}
+
+/* uasd sends its errors in English, and then in parts. */
+static int call_error(sd_bus_message *reply, sd_bus_error *ret)
+{
+        const sd_bus_error *e = sd_bus_message_get_error(reply);
+        const char *parts;
+
+        if (!e)
+                return 0;
+        if (sd_bus_message_read(reply, "ss", NULL, &parts) > 0)
+                return sd_bus_error_set(ret, e->name, parts);
+        return sd_bus_error_copy(ret, e);
+}
+
 int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply,
                 sd_bus_error *ret_error)
 {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
         _cleanup_free_ char *path = NULL;
         const char *interface;
         int r = call_object(c, &path, &interface);
@@ -250,8 +285,13 @@ int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_messa
         r = append_arguments(m, c);
         if (r < 0)
                 return r;
-        r = sd_bus_call(remote->bus, m, call_limit(c), ret_error, ret_reply);
+        r = call_wait(remote->bus, m, call_limit(c), &reply);
         if (r < 0)
                 return r;
+        r = call_error(reply, ret_error);
+        if (r < 0)
+                return r;
+        if (ret_reply)
+                *ret_reply = TAKE_PTR(reply);
         return 0;
 }

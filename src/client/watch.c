@@ -9,6 +9,7 @@
 #include "client/remote-parse.h"
 #include "client/remote.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 
@@ -156,7 +157,8 @@ static int on_job(sd_bus_message *m, void *data, sd_bus_error *e)
         w->ended = true;
         w->outcome.code = code;
         (void) copy_string(w->outcome.step, sizeof(w->outcome.step), step);
-        (void) copy_string(w->outcome.text, sizeof(w->outcome.text), text);
+        (void) sd_bus_message_read(m, "s", &text); /* in parts */
+        (void) sentence_fill(text, w->outcome.text, sizeof(w->outcome.text));
         return 0;
 }
 

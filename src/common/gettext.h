@@ -7,6 +7,6 @@
 
 #define _(s) gettext(s)
 #define N_(s) s        /* marks a text that is translated where it is printed */
-#define WITH_NAME(s) s /* marks a format of core with one %s, see sentence_with() */
+#define WITH_NAME(s) s /* marks a format with one %s, for sentence_with() */
 /* A text that may be empty: gettext("") is the header of the catalog. */
 #define translated(s) (*(s) ? gettext(s) : (s))

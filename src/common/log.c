@@ -2,6 +2,8 @@
 #include "common/log.h"
 #include "common/gettext.h"
 #include "common/journal.h"
+#include "common/names.h"
+#include "common/sentence.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -101,6 +103,23 @@ static void log_send(int level, const char *message, const char *message_id,
                 (void) !write(STDERR_FILENO, line, KMSG_LINE);
 }
 
+/* A sentence in parts: the message is English, and uasctl reads the field with the parts. */
+static void log_send_sentence(int level, const char *text, const char *message_id,
+                              const struct log_field *fields, size_t n)
+{
+        struct log_field all[LOG_FIELDS_MAX];
+        char whole[LOG_VALUE_MAX];
+
+        if (!sentence_is_in_parts(text)) {
+                log_send(level, text, message_id, fields, n);
+                return;
+        }
+        memcpy(all, fields, n * sizeof(*fields));
+        all[n] = (struct log_field){FIELD_PARTS, text};
+        log_send(level, sentence_english(text, whole, sizeof(whole)), message_id, all,
+                 n + (message_id != NULL));
+}
+
 _printf_(5, 0) static void log_valist(int level, const char *message_id,
                                       const struct log_field *fields, size_t n, const char *format,
                                       va_list ap)
@@ -112,7 +131,7 @@ _printf_(5, 0) static void log_valist(int level, const char *message_id,
                 return;
         /* Whole: it may contain a command, which is something else if it is cut. */
         if (vasprintf(&text, gettext(format), ap) >= 0)
-                log_send(level, text, message_id, fields, n);
+                log_send_sentence(level, text, message_id, fields, n);
         else {
                 text = NULL;
                 log_send(LOG_ERR, strerror(ENOMEM), message_id, fields, n);

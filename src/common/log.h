@@ -31,7 +31,8 @@ _printf_(2, 3) void log_full(int level, const char *format, ...);
 #define log_info(...) log_full(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) log_full(LOG_DEBUG, __VA_ARGS__)
 
-#define LOG_VALUE_MAX 512 /* of a field; a longer one is cut */
+#define LOG_FIELDS_MAX 12
+#define LOG_VALUE_MAX 1536 /* of a field; a longer one is cut */
 
 struct log_field {
         const char *name;  /* one of FIELD_* */

@@ -127,6 +127,7 @@
 #define FIELD_TO "UASD_TO"
 #define FIELD_REASON "UASD_REASON"
 #define FIELD_STEP "UASD_STEP"
+#define FIELD_PARTS "UASD_PARTS" /* the message, for common/sentence.h */
 
 /* Journal message ids, one for each ending; each has a catalog entry */
 #define MESSAGE_SWITCHED "b47b9c49de4a4effa326bd9e95b92095"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/disk-words.h"
 
-#include <stdarg.h>
-
 #include "common/exit-codes.h"
+#include "common/sentence.h"
 #include "common/util.h"
 #include "core/disk.h"
 #include "core/explain.h"
@@ -14,35 +13,17 @@
 
 #define NAME_SIZE 96 /* one name in a sentence */
 
-/* Cuts off what does not fit, but not within a character: D-Bus accepts only whole ones. */
-_printf_(3, 4) static void sentence_format(char *ret, size_t size, const char *format, ...)
-{
-        va_list ap;
-        int n;
-
-        va_start(ap, format);
-        n = vsnprintf(ret, size, format, ap);
-        va_end(ap);
-        if (n < (int) size || size == 0)
-                return;
-        for (size_t end = size - 1; end > 0; end--) {
-                unsigned char last = (unsigned char) ret[end - 1];
-
-                if (last < 0x80)
-                        return;
-                ret[end - 1] = '\0';
-                if (last >= 0xc0)
-                        return;
-        }
-}
-
 /* Appends a sentence that may be empty, as a whole or not at all: it may end with a command. */
-static void sentence_append(char *ret, size_t size, const char *sentence)
+static void sentence_append(char *ret, size_t size, const char *more)
 {
         size_t used = strlen(ret);
+        char whole[2048];
 
-        if (*sentence && used + strlen(" ") + strlen(sentence) < size)
-                sentence_format(ret + used, size - used, "%s%s", used ? " " : "", sentence);
+        if (!*more)
+                return;
+        (void) sentence(whole, sizeof(whole), "%s%s", used ? " " : "", more);
+        if (used + strlen(whole) < size)
+                (void) copy_string(ret + used, size - used, whole);
 }
 
 /* Names come from users and devices, and are made harmless here. */
@@ -66,45 +47,50 @@ static void describe_user(const struct user *u, char *ret, size_t size)
                 (void) snprintf(pid, sizeof(pid), " (%ld)", (long) u->pid);
         ret[0] = '\0';
         if (u->kind == USER_MOUNT && isempty(u->namespace))
-                (void) snprintf(ret, size, "%s (%s)", name_or(u->where, "a mount", text),
+                (void) sentence(ret, size, "%s (%s)", name_or(u->where, "a mount", text),
                                 u->device);
         else if (u->kind == USER_MOUNT)
-                (void) snprintf(ret, size, "%s (%s, in %s)", name_or(u->where, "a mount", text),
+                (void) sentence(ret, size, "%s (%s, in %s)", name_or(u->where, "a mount", text),
                                 u->device, make_harmless(u->namespace, space, sizeof(space)));
         else if (u->kind == USER_SWAP)
-                (void) snprintf(ret, size, "swap on %s", u->device);
+                (void) sentence(ret, size, "swap on %s", u->device);
         else if (u->kind == USER_HOLDER || u->kind == USER_LOOP)
-                (void) snprintf(ret, size, "%s (on %s)",
+                (void) sentence(ret, size, "%s (on %s)",
                                 name_or(u->where,
                                         u->kind == USER_LOOP ? "a loop device" : "a device", text),
                                 u->device);
         else if (u->kind == USER_OPEN)
-                (void) snprintf(ret, size, "%s%s has %s open", program, pid, u->device);
+                (void) sentence(ret, size, "%s%s has %s open", program, pid, u->device);
         else if (u->kind == USER_CLAIM)
-                (void) snprintf(ret, size, "%s%s has claimed %s", program, pid, u->device);
+                (void) sentence(ret, size, "%s%s has claimed %s", program, pid, u->device);
 }
 
-/* Writes as many users as fit, and the number of the others. */
+#define USERS_LENGTH 256 /* of their list in English */
+
+/* Writes as many users as are short enough, and the number of the others. */
 static void describe_users(const struct disk *d, char *ret, size_t size)
 {
         size_t used = 0;
 
         ret[0] = '\0';
         for (size_t i = 0; i < d->n_users; i++) {
-                char one[4 * NAME_SIZE], rest[32] = "";
+                char one[5 * NAME_SIZE], rest[64] = "", plain[5 * NAME_SIZE], plain_rest[64];
                 const char *comma = i ? ", " : "";
                 size_t left = d->n_users - i - 1;
 
                 describe_user(d->users + i, one, sizeof(one));
                 if (left > 0)
-                        (void) snprintf(rest, sizeof(rest), "and %zu more", left);
-                if (used + 2 * strlen(", ") + strlen(one) + strlen(rest) >= size) {
-                        (void) snprintf(rest, sizeof(rest), i ? "and %zu more" : "%zu users",
+                        (void) sentence(rest, sizeof(rest), "and %zu more", left);
+                used += strlen(comma) + strlen(sentence_english(one, plain, sizeof(plain)));
+                if (used + strlen(", ") + (i ? 0 : strlen(", ")) +
+                            strlen(sentence_english(rest, plain_rest, sizeof(plain_rest))) >=
+                    USERS_LENGTH) {
+                        (void) sentence(rest, sizeof(rest), i ? "and %zu more" : "%zu users",
                                         left + 1);
-                        (void) snprintf(ret + used, size - used, "%s%s", comma, rest);
+                        text_add(ret, size, "%s%s", comma, rest);
                         return;
                 }
-                used += (size_t) snprintf(ret + used, size - used, "%s%s", comma, one);
+                text_add(ret, size, "%s%s", comma, one);
         }
 }
 
@@ -154,10 +140,10 @@ static void root_sentence(const struct disk *d, char *ret, size_t size)
 {
         char remedy[REMEDY_MAX];
 
-        sentence_format(ret, size, "The running system is on it, so uasd cannot switch it.");
-        sentence_format(remedy, sizeof(remedy),
-                        "To start it on usb-storage: uasctl policy --kernel --write %s usb-storage",
-                        d->facts.interface);
+        sentence(ret, size, "The running system is on it, so uasd cannot switch it.");
+        sentence(remedy, sizeof(remedy),
+                 "To start it on usb-storage: uasctl policy --kernel --write %s usb-storage",
+                 d->facts.interface);
         if (d->decision.target == DRIVER_USB_STORAGE)
                 sentence_append(ret, size, remedy);
 }
@@ -189,7 +175,7 @@ char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
         if (!system)
                 return ret;
         /* The commands depend on the machine: uasctl prints them. */
-        sentence_format(ret, size, "%s", system_advice(system, user_is_stacked(d, system)));
+        sentence(ret, size, "%s", system_advice(system, user_is_stacked(d, system)));
         return ret;
 }
 
@@ -205,12 +191,12 @@ static char *cancelled_sentence(const struct disk *d, char *ret, size_t size)
 
         ret[0] = '\0';
         if (d->cancelled && d->facts.driver == DRIVER_NONE)
-                sentence_format(
+                sentence(
                         ret, size,
                         "The switch to %s was cancelled. The disk stays without a driver until a user asks again or plugs it in again.",
                         target);
         else if (d->cancelled)
-                sentence_format(
+                sentence(
                         ret, size,
                         "The switch to %s was cancelled. The disk stays on %s until a user asks again or plugs it in again.",
                         target, driver_to_string(d->facts.driver));
@@ -230,8 +216,8 @@ static char *failure_sentence(const struct disk *d, char *ret, size_t size)
 const char *disk_reason(const struct disk *d, char *ret, size_t size)
 {
         const char *target = driver_to_string(d->decision.target);
-        char names[256], cancelled[160], unattended[80] = "", why[2 * HISTORY_TEXT_MAX],
-                                         event[HISTORY_TEXT_MAX], remedy[REMEDY_MAX];
+        char names[1024], cancelled[256], unattended[160] = "", why[2 * HISTORY_TEXT_MAX],
+                                          event[HISTORY_TEXT_MAX], remedy[REMEDY_MAX];
 
         /* The sentence of the row that decides. For distrust the event replaces it. */
         if (!*failure_sentence(d, why, sizeof(why)) || d->decision.reason != REASON_DISTRUSTED)
@@ -241,51 +227,49 @@ const char *disk_reason(const struct disk *d, char *ret, size_t size)
 
         switch (d->state) {
         case STATE_HELD:
-                sentence_format(ret, size, "uasd defers its mounts until it is on %s.", target);
+                sentence(ret, size, "uasd defers its mounts until it is on %s.", target);
                 sentence_append(ret, size, why);
                 break;
         case STATE_WAITING:
                 if (d->inhibited) {
-                        sentence_format(ret, size, "Waits for %s: inhibited by %s", target,
-                                        d->inhibited);
+                        sentence(ret, size, "Waits for %s: inhibited by %s", target, d->inhibited);
                         break;
                 }
                 describe_users(d, names, sizeof(names));
                 (void) disk_system_remedy(d, remedy, sizeof(remedy));
                 if (d->facts.driver == DRIVER_NONE && disk_went_wrong(d))
-                        sentence_format(ret, size, "Has no driver. uasd tries again: %s",
-                                        d->outcome.text);
+                        sentence(ret, size, "Has no driver. uasd tries again: %s", d->outcome.text);
                 else if (*names) {
-                        sentence_format(ret, size, "Waits for %s until nothing uses it: %s.",
-                                        target, names);
+                        sentence(ret, size, "Waits for %s until nothing uses it: %s.", target,
+                                 names);
                         sentence_append(ret, size, event);
                         sentence_append(ret, size, remedy); /* may end with a command */
                 } else {
-                        sentence_format(ret, size,
-                                        "Waits for %s until it has been free for a while.", target);
+                        sentence(ret, size, "Waits for %s until it has been free for a while.",
+                                 target);
                         sentence_append(ret, size, event);
                 }
                 break;
         case STATE_SWITCHING:
                 if (d->decision.target == DRIVER_NONE) { /* it has no driver for a moment */
-                        sentence_format(ret, size, "Is being switched.");
+                        sentence(ret, size, "Is being switched.");
                         break;
                 }
-                sentence_format(ret, size, "Is being switched to %s.", target);
+                sentence(ret, size, "Is being switched to %s.", target);
                 sentence_append(ret, size, why);
                 break;
         case STATE_TRIAL:
-                sentence_format(ret, size, "On trial on %s: after an error uasd moves it back.",
-                                driver_to_string(d->facts.driver));
+                sentence(ret, size, "On trial on %s: after an error uasd moves it back.",
+                         driver_to_string(d->facts.driver));
                 sentence_append(ret, size, cancelled_sentence(d, cancelled, sizeof(cancelled)));
                 sentence_append(ret, size, why);
                 break;
         case STATE_FAILED:
                 if (disk_went_wrong(d))
-                        sentence_format(ret, size, "%s",
-                                        *d->outcome.text ? d->outcome.text : "The switch failed.");
+                        sentence(ret, size, "%s",
+                                 *d->outcome.text ? d->outcome.text : "The switch failed.");
                 else
-                        sentence_format(
+                        sentence(
                                 ret, size,
                                 "uasd has tried %s once since it was plugged in, and does not try again by itself.",
                                 target);
@@ -295,11 +279,12 @@ const char *disk_reason(const struct disk *d, char *ret, size_t size)
         case STATE_IGNORED:
         case STATE_INCAPABLE:
         case _STATE_MAX:
-                sentence_format(ret, size, "%s", d->lease);
+                ret[0] = '\0';
+                sentence_append(ret, size, d->lease);
                 sentence_append(ret, size, cancelled_sentence(d, cancelled, sizeof(cancelled)));
                 if (d->unattended)
-                        sentence_format(unattended, sizeof(unattended),
-                                        "uasd would switch it to %s, but is not running.", target);
+                        sentence(unattended, sizeof(unattended),
+                                 "uasd would switch it to %s, but is not running.", target);
                 sentence_append(ret, size, unattended);
                 sentence_append(ret, size, why);
                 break;
@@ -314,24 +299,23 @@ const char *disk_history(const struct disk *d, char *ret, size_t size)
         char why[HISTORY_TEXT_MAX];
 
         if (f->cleared) {
-                sentence_format(ret, size, "cleared: it fails under usb-storage too: %s",
-                                history_clause(f, why, sizeof(why)));
+                sentence(ret, size, "cleared: it fails under usb-storage too: %s",
+                         history_clause(f, why, sizeof(why)));
                 return ret;
         }
         if (!f->distrusted) {
                 ret[0] = '\0';
                 if (f->trial_open)
-                        sentence_format(ret, size, "on trial");
+                        sentence(ret, size, "on trial");
                 else if (f->trial_passed)
-                        sentence_format(ret, size, "passed its trial");
+                        sentence(ret, size, "passed its trial");
                 return ret;
         }
-        sentence_format(ret, size, "distrusted: %s", history_clause(f, why, sizeof(why)));
+        sentence(ret, size, "distrusted: %s", history_clause(f, why, sizeof(why)));
         if (f->trial_open)
-                sentence_format(ret + strlen(ret), size - strlen(ret), "; %s", "on trial again");
+                sentence_add(ret, size, "; %s", "on trial again");
         if (f->initramfs_old)
-                sentence_format(ret + strlen(ret), size - strlen(ret), "; %s",
-                                "the initramfs is older than this record");
+                sentence_add(ret, size, "; %s", "the initramfs is older than this record");
         return ret;
 }
 
@@ -342,12 +326,11 @@ const char *disk_diagnosis(const struct disk *d, char *ret, size_t size)
         if (!f->trouble)
                 ret[0] = '\0';
         else if (f->trouble_cause != BLAME_NONE)
-                sentence_format(ret, size, "Not uas: %s. Under usb-storage: %s.",
-                                blame_sentence(f->trouble_cause), f->trouble);
+                sentence(ret, size, "Not uas: %s. Under usb-storage: %s.",
+                         blame_sentence(f->trouble_cause), f->trouble);
         else
-                sentence_format(ret, size,
-                                "Not uas: disk, cable, power or port. Under usb-storage: %s.",
-                                f->trouble);
+                sentence(ret, size, "Not uas: disk, cable, power or port. Under usb-storage: %s.",
+                         f->trouble);
         return ret;
 }
 

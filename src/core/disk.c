@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 
+#include "common/sentence.h"
 #include "common/util.h"
 
 /* ---- its facts ---- */
@@ -78,7 +79,7 @@ bool outcome_take_line(struct outcome *o, const char *line)
         if (o->code >= 0)
                 return false;
         if (sscanf(line, "END %i %23s %n", &o->code, o->step, &end) == 2 && end > 0) {
-                (void) copy_string(o->text, sizeof(o->text), line + end);
+                (void) sentence_fill(line + end, o->text, sizeof(o->text));
                 return false;
         }
         if (sscanf(line, "STEP %23s", o->step) != 1 &&

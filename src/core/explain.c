@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/explain.h"
 
+#include "common/sentence.h"
 #include "common/util.h"
 #include "core/policy.h"
 
@@ -128,24 +129,24 @@ char *explain_kernel(const struct facts *f, const struct explain_row *rows, size
             (!uas && f->driver != DRIVER_USB_STORAGE))
                 return ret;
         if (built == 0)
-                (void) snprintf(why, sizeof(why),
+                (void) sentence(why, sizeof(why),
                                 "its usb-storage is built without UAS support (CONFIG_USB_UAS)");
         else if (f->quirks_own[0])
-                (void) snprintf(why, sizeof(why), "uasd has put %s into the quirks parameter",
+                (void) sentence(why, sizeof(why), "uasd has put %s into the quirks parameter",
                                 f->quirks_own);
         else if (objection)
-                (void) snprintf(why, sizeof(why), "%s", objection->found);
+                (void) sentence(why, sizeof(why), "%s", objection->found);
         if (*why) {
-                (void) snprintf(ret, size, "It chooses usb-storage: %s.", why);
+                (void) sentence(ret, size, "It chooses usb-storage: %s.", why);
                 if (uas)
-                        text_add(ret, size, " %s", "A switch has moved the disk to uas.");
+                        sentence_add(ret, size, " %s", "A switch has moved the disk to uas.");
         } else if (uas)
-                (void) snprintf(ret, size, "It chooses uas: no table, rule or quirk forbids it.");
+                (void) sentence(ret, size, "It chooses uas: no table, rule or quirk forbids it.");
         else if (built > 0)
-                (void) snprintf(ret, size,
+                (void) sentence(ret, size,
                                 "It chooses uas. A switch has moved the disk to usb-storage.");
         else
-                (void) snprintf(
+                (void) sentence(
                         ret, size,
                         "No table, rule or quirk keeps the disk off uas. Either a switch has moved it to usb-storage, or this "
                         "kernel's usb-storage is built without UAS support (CONFIG_USB_UAS).");
@@ -161,12 +162,12 @@ char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t 
         if (f->driver != DRIVER_NONE || d.target != DRIVER_UAS || f->uas_module != UAS_MODULE_THERE)
                 return ret;
         if (probe_error)
-                (void) snprintf(
+                (void) sentence(
                         ret, size,
                         "The probe of uas failed with error %d. If the USB controller has no streams, plug the disk into a port of another one, or: uasctl switch %s usb-storage",
                         probe_error, f->interface);
         else
-                (void) snprintf(
+                (void) sentence(
                         ret, size,
                         "uas is loaded, but the disk has no driver: the probe of uas failed, or a user has unbound the disk. The kernel's log may show the reason. Meanwhile: uasctl switch %s usb-storage",
                         f->interface);
@@ -180,8 +181,8 @@ char *explain_initramfs(const struct facts *f, const char *command, char *ret, s
         ret[0] = '\0';
         if (!f->initramfs_old)
                 return ret;
-        (void) snprintf(update, sizeof(update), command ? "Update it: %s" : "Update it.", command);
-        (void) snprintf(
+        (void) sentence(update, sizeof(update), command ? "Update it: %s" : "Update it.", command);
+        (void) sentence(
                 ret, size, "%s %s",
                 "It is older than the record of this disk and may move the disk to uas at the next boot.",
                 update);

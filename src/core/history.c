@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 
+#include "common/sentence.h"
 #include "common/util.h"
 
 static const char *const history_state_names[_HISTORY_MAX] = {
@@ -201,15 +202,15 @@ static char *describe_failure(const struct facts *f, const char *date, char *ret
         unsigned major = f->bcd >> 8, minor = f->bcd & 0xff;
 
         if (*why && *kernel && *date)
-                (void) snprintf(ret, size, "%s (%s, firmware %x.%02x, Linux %s)", why, date, major,
+                (void) sentence(ret, size, "%s (%s, firmware %x.%02x, Linux %s)", why, date, major,
                                 minor, kernel);
         else if (*why && *kernel)
-                (void) snprintf(ret, size, "%s (firmware %x.%02x, Linux %s)", why, major, minor,
+                (void) sentence(ret, size, "%s (firmware %x.%02x, Linux %s)", why, major, minor,
                                 kernel);
         else if (*why && *date)
-                (void) snprintf(ret, size, "%s (%s)", why, date);
+                (void) sentence(ret, size, "%s (%s)", why, date);
         else
-                (void) snprintf(ret, size, "%s", why);
+                (void) copy_string(ret, size, why);
         return ret;
 }
 
@@ -227,9 +228,9 @@ char *history_sentence(const struct facts *f, char *ret, size_t size)
                 return ret;
         (void) describe_failure(f, "", failure, sizeof(failure));
         if (f->distrust_date[0])
-                (void) snprintf(ret, size, "UAS failed on %s: %s.", f->distrust_date, failure);
+                (void) sentence(ret, size, "UAS failed on %s: %s.", f->distrust_date, failure);
         else
-                (void) snprintf(ret, size, "UAS failed: %s.", failure);
+                (void) sentence(ret, size, "UAS failed: %s.", failure);
         return ret;
 }
 

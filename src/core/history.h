@@ -32,7 +32,7 @@ struct history {
         bool lost;       /* the disk could not be reached any more: applies to any kernel */
         bool failed;     /* it failed in a trial: policy uas does not move it to uas again */
         bool distrusted; /* for a trial: it was distrusted before, and is so afterwards */
-        char reason[160];
+        char reason[320];
 };
 
 int history_parse(const char *value, struct history *ret);
@@ -81,7 +81,7 @@ int history_state_from_string(const char *s);
  */
 char *history_clause(const struct facts *f, char *ret, size_t size);
 char *history_sentence(const struct facts *f, char *ret, size_t size);
-#define HISTORY_TEXT_MAX 320
+#define HISTORY_TEXT_MAX 640
 
 /* Puts the meaning of the record for the present kernel and boot into the facts. h: NULL if there
  * is none. */

@@ -4,6 +4,7 @@
 #include <sys/param.h>
 
 #include "common/exit-codes.h"
+#include "common/sentence.h"
 #include "common/util.h"
 #include "core/disk-words.h"
 #include "core/machine.h"
@@ -225,7 +226,7 @@ static void foreign_outcome(const struct life *l, const struct event *e, struct 
                 o->code = UASD_EXIT_DEFERRED;
         else
                 o->code = UASD_EXIT_FAILED;
-        (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s",
+        (void) sentence(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s",
                         driver_to_string(d->facts.driver));
 }
 
@@ -241,7 +242,7 @@ static void learn_ended(struct life *l, const struct event *e, usec_t now)
         /* A killed switch has failed, unless the disk is on its target. */
         if (e->killed && l->attempt.to != DRIVER_NONE && !elsewhere) {
                 *o = (struct outcome){.code = UASD_EXIT_OK};
-                (void) snprintf(o->text, sizeof(o->text),
+                (void) sentence(o->text, sizeof(o->text),
                                 "moved to %s, though uasd-switch was killed",
                                 driver_to_string(l->attempt.to));
         }
@@ -252,7 +253,7 @@ static void learn_ended(struct life *l, const struct event *e, usec_t now)
         if (o->code == UASD_EXIT_OK &&
             elsewhere) { /* otherwise the same switch would begin again and again */
                 o->code = UASD_EXIT_FAILED;
-                (void) snprintf(o->text, sizeof(o->text),
+                (void) sentence(o->text, sizeof(o->text),
                                 "uasd-switch said that it was done, but the disk is on %s",
                                 driver_to_string(l->disk.facts.driver));
         }

@@ -4,6 +4,7 @@
 #include <sys/param.h>
 
 #include "common/gettext.h"
+#include "common/sentence.h"
 #include "common/util.h"
 
 #define BCD_USB_WITH_BOS 0x0210
@@ -197,10 +198,10 @@ char *link_advice(const struct link_facts *l, char *ret, size_t size)
                 return ret;
         (void) sentence_with(remedies[limit], hub, remedy, sizeof(remedy));
         if (l->able == LINK_ABLE)
-                (void) snprintf(ret, size, "It can do SuperSpeed, but its link has %u Mbit/s. %s",
+                (void) sentence(ret, size, "It can do SuperSpeed, but its link has %u Mbit/s. %s",
                                 l->speed_mbps, remedy);
         else
-                (void) snprintf(ret, size,
+                (void) sentence(ret, size,
                                 "It seems able to do SuperSpeed, but its link has %u Mbit/s. %s",
                                 l->speed_mbps, remedy);
         return ret;

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "common/gettext.h"
+#include "common/sentence.h"
 #include "common/util.h"
 #include "core/history.h"
 
@@ -131,7 +132,7 @@ static enum driver reason_target(enum reason r, const struct policy_input *in)
 
 static void found_no_uas(const struct policy_input *in, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, "alternate setting %u is 08/06/62", in->f->caps.uas_alt);
+        (void) sentence(ret, size, "alternate setting %u is 08/06/62", in->f->caps.uas_alt);
 }
 
 static void found_driver(const struct policy_input *in, char *ret, size_t size)
@@ -139,9 +140,9 @@ static void found_driver(const struct policy_input *in, char *ret, size_t size)
         const struct facts *f = in->f;
 
         if (f->driver == DRIVER_NONE)
-                (void) snprintf(ret, size, "no driver");
+                (void) sentence(ret, size, "no driver");
         else
-                (void) snprintf(ret, size, "the driver is %s",
+                (void) sentence(ret, size, "the driver is %s",
                                 *f->driver_name ? f->driver_name : driver_to_string(f->driver));
 }
 
@@ -150,7 +151,7 @@ static void found_policy(const struct policy_input *in, char *ret, size_t size)
         const struct facts *f = in->f;
         char policy[64];
 
-        (void) snprintf(ret, size,
+        (void) sentence(ret, size,
                         f->policy_forced ? "the policy is %s, forced" : "the policy is %s",
                         policy_text(f->policy, f->policy_source, policy, sizeof(policy)));
 }
@@ -158,30 +159,30 @@ static void found_policy(const struct policy_input *in, char *ret, size_t size)
 static void found_no_bot(const struct policy_input *in, char *ret, size_t size)
 {
         if (in->f->caps.bot)
-                (void) snprintf(ret, size, "alternate setting 0 is 08/06/50");
+                (void) sentence(ret, size, "alternate setting 0 is 08/06/50");
         else
-                (void) snprintf(ret, size, "alternate setting 0 is not 08/06/50");
+                (void) sentence(ret, size, "alternate setting 0 is not 08/06/50");
 }
 
 static void found_force_needed(const struct policy_input *in, char *ret, size_t size)
 {
         if (in->wish != DRIVER_UAS)
-                (void) snprintf(ret, size, "no request or policy asks for uas");
+                (void) sentence(ret, size, "no request or policy asks for uas");
         else if (!in->kernel_ignores)
-                (void) snprintf(ret, size, "uas is requested, and the kernel does not object");
+                (void) sentence(ret, size, "uas is requested, and the kernel does not object");
         else if (in->forced)
-                (void) snprintf(ret, size,
+                (void) sentence(ret, size,
                                 "uas is requested with force, but the kernel disables it for %s",
                                 in->kernel.name);
         else
-                (void) snprintf(ret, size,
+                (void) sentence(ret, size,
                                 "uas is requested without force, but the kernel disables it for %s",
                                 in->kernel.name);
 }
 
 static void found_override(const struct policy_input *in, char *ret, size_t size)
 {
-        (void) snprintf(ret, size,
+        (void) sentence(ret, size,
                         in->forced ? "a user requested %s, forced" : "a user requested %s",
                         driver_to_string(in->override));
 }
@@ -190,7 +191,7 @@ static void found_not_uas(const struct policy_input *in, char *ret, size_t size)
 {
         const struct facts *f = in->f;
 
-        (void) snprintf(ret, size, "%s", f->trouble ?: "no trouble on usb-storage");
+        (void) sentence(ret, size, "%s", f->trouble ?: "no trouble on usb-storage");
 }
 
 static void found_trial(const struct policy_input *in, char *ret, size_t size)
@@ -199,14 +200,14 @@ static void found_trial(const struct policy_input *in, char *ret, size_t size)
         char why[HISTORY_TEXT_MAX];
 
         if (f->trial_failed)
-                (void) snprintf(ret, size, "its trial failed: %s",
+                (void) sentence(ret, size, "its trial failed: %s",
                                 history_clause(f, why, sizeof(why)));
         else if (f->trial_open)
-                (void) snprintf(ret, size, "its trial is running");
+                (void) sentence(ret, size, "its trial is running");
         else if (f->trial_passed)
-                (void) snprintf(ret, size, "it passed its trial");
+                (void) sentence(ret, size, "it passed its trial");
         else
-                (void) snprintf(ret, size, "no trial has failed");
+                (void) sentence(ret, size, "no trial has failed");
 }
 
 static void found_uas_kept_away(const struct policy_input *in, char *ret, size_t size)
@@ -219,11 +220,11 @@ static void found_uas_kept_away(const struct policy_input *in, char *ret, size_t
         };
 
         if (in->f->uas_kept_away)
-                (void) snprintf(ret, size, "%s",
+                (void) sentence(ret, size, "%s",
                                 why[in->f->uas_module]
                                         ?: "uas is not loaded, and cannot be loaded");
         else
-                (void) snprintf(ret, size, "uas is loaded or can be");
+                (void) sentence(ret, size, "uas is loaded or can be");
 }
 
 static void found_distrusted(const struct policy_input *in, char *ret, size_t size)
@@ -232,9 +233,9 @@ static void found_distrusted(const struct policy_input *in, char *ret, size_t si
 
         (void) history_clause(in->f, why, sizeof(why));
         if (*why)
-                (void) snprintf(ret, size, "distrusted: %s", why);
+                (void) sentence(ret, size, "distrusted: %s", why);
         else
-                (void) snprintf(ret, size, "distrusted");
+                (void) sentence(ret, size, "distrusted");
 }
 
 static void found_verdict(const struct policy_input *in, char *ret, size_t size)
@@ -242,12 +243,12 @@ static void found_verdict(const struct policy_input *in, char *ret, size_t size)
         const char *verdict = verdict_to_string(in->f->verdict) ?: "unknown";
 
         if (in->f->verdict == VERDICT_UNKNOWN && in->f->verdict_disputed)
-                (void) snprintf(
+                (void) sentence(
                         ret, size,
                         "the verdict on this bridge is %s: the sources contradict each other",
                         verdict);
         else
-                (void) snprintf(ret, size, "the verdict on this bridge is %s", verdict);
+                (void) sentence(ret, size, "the verdict on this bridge is %s", verdict);
 }
 
 static void found_quirk(const struct policy_input *in, char *ret, size_t size)
@@ -255,12 +256,12 @@ static void found_quirk(const struct policy_input *in, char *ret, size_t size)
         const struct facts *f = in->f;
 
         if (in->entry)
-                (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid,
+                (void) sentence(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid,
                                 in->letters);
         else if (f->quirks_own[0])
-                (void) snprintf(ret, size, "only uasd itself has set %s", f->quirks_own);
+                (void) sentence(ret, size, "only uasd itself has set %s", f->quirks_own);
         else
-                (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid,
+                (void) sentence(ret, size, "the quirks parameter does not name %04x:%04x", f->vid,
                                 f->pid);
 }
 
@@ -276,30 +277,30 @@ static void found_kernel_table(const struct policy_input *in, char *ret, size_t 
         bool storage = in->kernel.source == KERNEL_TABLE_STORAGE;
 
         if (in->fits[REASON_KERNEL_TABLE] && storage)
-                (void) snprintf(ret, size,
+                (void) sentence(ret, size,
                                 "a row of the kernel's table for usb-storage keeps it off UAS: %s",
                                 in->kernel.name);
         else if (in->fits[REASON_KERNEL_TABLE])
-                (void) snprintf(ret, size, "a row of the kernel's table keeps it off UAS: %s",
+                (void) sentence(ret, size, "a row of the kernel's table keeps it off UAS: %s",
                                 in->kernel.name);
         else if (kernel_flags_replaced(in))
-                (void) snprintf(ret, size, REPLACED);
+                (void) sentence(ret, size, REPLACED);
         else if (storage)
-                (void) snprintf(ret, size,
+                (void) sentence(ret, size,
                                 "no row of the kernel's table for usb-storage keeps it off UAS");
         else
-                (void) snprintf(ret, size, "no row of the kernel's table keeps it off UAS");
+                (void) sentence(ret, size, "no row of the kernel's table keeps it off UAS");
 }
 
 static void found_kernel_rule(const struct policy_input *in, char *ret, size_t size)
 {
         if (in->fits[REASON_KERNEL_RULE])
-                (void) snprintf(ret, size, "a rule of the kernel keeps it off UAS: %s",
+                (void) sentence(ret, size, "a rule of the kernel keeps it off UAS: %s",
                                 in->kernel.name);
         else if (kernel_flags_replaced(in))
-                (void) snprintf(ret, size, REPLACED);
+                (void) sentence(ret, size, REPLACED);
         else
-                (void) snprintf(ret, size, "no rule of the kernel keeps it off UAS");
+                (void) sentence(ret, size, "no rule of the kernel keeps it off UAS");
 }
 
 static void found_no_streams(const struct policy_input *in, char *ret, size_t size)
@@ -308,10 +309,10 @@ static void found_no_streams(const struct policy_input *in, char *ret, size_t si
         const char *controller = *f->controller ? f->controller : "an unknown controller";
 
         if (f->no_streams)
-                (void) snprintf(ret, size, "%u Mbit/s on %s, which has no streams", f->speed_mbps,
+                (void) sentence(ret, size, "%u Mbit/s on %s, which has no streams", f->speed_mbps,
                                 controller);
         else
-                (void) snprintf(ret, size, "%u Mbit/s on %s", f->speed_mbps, controller);
+                (void) sentence(ret, size, "%u Mbit/s on %s", f->speed_mbps, controller);
 }
 
 static void found_no_sg(const struct policy_input *in, char *ret, size_t size)
@@ -320,9 +321,9 @@ static void found_no_sg(const struct policy_input *in, char *ret, size_t size)
         const char *controller = *f->controller ? f->controller : "the controller";
 
         if (f->no_sg)
-                (void) snprintf(ret, size, "%s has no scatter-gather", controller);
+                (void) sentence(ret, size, "%s has no scatter-gather", controller);
         else
-                (void) snprintf(ret, size, "%s is not known to lack scatter-gather", controller);
+                (void) sentence(ret, size, "%s is not known to lack scatter-gather", controller);
 }
 
 /* auto removes the policy of uasctl, and that of another source applies. NULL: the remedy of the

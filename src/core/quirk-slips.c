@@ -5,6 +5,7 @@
 #include <sys/param.h>
 
 #include "common/gettext.h"
+#include "common/sentence.h"
 #include "common/util.h"
 
 static const char *const quirk_slip_kind_names[_QUIRK_SLIP_KIND_MAX] = {
@@ -287,7 +288,7 @@ char *quirk_slip_why(const struct quirk_slip *s, char *ret, size_t size)
                 [SLIP_UNKNOWN] = "the kernel ignores the letters in it that it does not know",
         };
 
-        (void) snprintf(ret, size, "%s", clauses[s->kind]);
+        (void) sentence(ret, size, "%s", clauses[s->kind]);
         return ret;
 }
 

@@ -2,6 +2,7 @@
 #include "core/quirk-words.h"
 
 #include "common/gettext.h"
+#include "common/sentence.h"
 #include "common/util.h"
 #include "core/quirks.h"
 
@@ -180,10 +181,10 @@ static void quirk_line_source(const struct quirk_line *line, char *ret, size_t s
         char file[256];
 
         if (line->file)
-                (void) snprintf(ret, size, "%s, line %u",
+                (void) sentence(ret, size, "%s, line %u",
                                 make_harmless(line->file, file, sizeof(file)), line->line);
         else
-                (void) snprintf(ret, size, "the kernel command line");
+                (void) sentence(ret, size, "the kernel command line");
 }
 
 char *quirk_word_who(const struct quirk_word *w, char *ret, size_t size)
@@ -196,7 +197,7 @@ char *quirk_word_who(const struct quirk_word *w, char *ret, size_t size)
         };
 
         if (others[w->source])
-                (void) snprintf(ret, size, "%s", others[w->source]);
+                (void) sentence(ret, size, "%s", others[w->source]);
         else
                 quirk_line_source(w->line, ret, size);
         return ret;
@@ -214,13 +215,13 @@ char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
 
         if (w->effect == QUIRK_OVERRULED) {
                 quirk_line_source(w->by, by, sizeof(by));
-                (void) snprintf(ret, size, "overruled: only the last quirks= counts, that of %s",
+                (void) sentence(ret, size, "overruled: only the last quirks= counts, that of %s",
                                 by);
         } else if (w->effect == QUIRK_TOO_LONG)
-                (void) snprintf(ret, size, "refused: %zu characters, and the kernel takes %d",
+                (void) sentence(ret, size, "refused: %zu characters, and the kernel takes %d",
                                 strlen(w->line->value), QUIRKS_MAX);
         else
-                (void) snprintf(ret, size, "%s", clauses[w->effect]);
+                (void) sentence(ret, size, "%s", clauses[w->effect]);
         return ret;
 }
 
@@ -247,14 +248,14 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
         };
         static const char *const built_in =
                 "usb-storage is built into this kernel, and runs without the entries of that string. One that fits: uasctl policy --kernel";
-        const char *sentence = by_effect[w->effect] ?: by_source[w->source];
+        const char *form = by_effect[w->effect] ?: by_source[w->source];
         char who[320];
 
         if (w->effect == QUIRK_TOO_LONG && w->built_in)
-                sentence = built_in;
-        if (sentence)
-                return sentence_with(sentence, w->entry, ret, size);
-        (void) snprintf(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.",
+                form = built_in;
+        if (form)
+                return sentence_with(form, w->entry, ret, size);
+        (void) sentence(ret, size, "Remove %s from %s, rebuild the initramfs, and restart.",
                         w->entry, quirk_word_who(w, who, sizeof(who)));
         return ret;
 }

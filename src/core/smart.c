@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/smart.h"
 
+#include "common/sentence.h"
 #include "common/util.h"
 
 #define TYPE_KEY "USB Type"
@@ -64,16 +65,16 @@ char *smart_explain(const struct facts *f, char *ret, size_t size)
                 return ret;
         blocked = smart_ata_blocked(f, DRIVER_UAS);
         if (blocked && !smart_ata_blocked(f, DRIVER_USB_STORAGE) && f->caps.bot)
-                (void) snprintf(
+                (void) sentence(
                         ret, size,
                         "The kernel blocks ATA commands under uas for this bridge (flag t), so SMART cannot be read. usb-storage allows them: uasctl switch DISK usb-storage");
         else if (blocked)
-                (void) snprintf(
+                (void) sentence(
                         ret, size,
                         "The kernel blocks ATA commands for this bridge (flag t), so SMART cannot be read.");
         else if (smart_ata_blocked(&bare, DRIVER_UAS) &&
                  quirks_entry_of(f->quirks, f->vid, f->pid, entry) > 0)
-                (void) snprintf(
+                (void) sentence(
                         ret, size,
                         "The entry %s replaces the kernel's flag t: ATA commands reach the disk under uas.",
                         entry);
@@ -96,9 +97,9 @@ const char *smart_why_not(const struct smart_case *c)
                 return "it is being switched";
         if (c->state != STATE_SETTLED && c->state != STATE_INCAPABLE)
                 return "it is not settled";
-        if (startswith(c->history, "distrusted"))
+        if (c->distrusted)
                 return "it is distrusted";
-        if (strstr(c->history, "on trial"))
+        if (c->on_trial)
                 return "it is on trial";
         if (c->verdict == VERDICT_BAD)
                 return "its bridge is known to be bad under uas";

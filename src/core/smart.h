@@ -37,10 +37,10 @@ char *smart_explain(const struct facts *f, char *ret, size_t size);
 struct smart_case {
         enum state state;
         enum verdict verdict;
-        const char *history; /* as in disk_history() */
-        bool timeouts;       /* a command has timed out */
+        bool timeouts; /* a command has timed out */
         enum smart_lookup lookup;
         bool root;
+        bool distrusted, on_trial;
         bool leased;    /* a program has the lease, and may be measuring the disk */
         bool switching; /* a switch is under way */
         bool blocked;   /* the kernel blocks the commands of its type, and usb-storage would not */

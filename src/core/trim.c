@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/trim.h"
 
+#include "common/sentence.h"
 #include "common/util.h"
 
 #define LBPU 0x80
@@ -126,6 +127,6 @@ char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, s
         /* The kernel finds this only under uas, not under usb-storage. */
         if (!advice && trim_ends(t) && driver == DRIVER_UAS)
                 advice = trim_end_advice(t);
-        (void) snprintf(ret, size, "%s%s%s", trim_clause(t), advice ? ". " : "", advice ?: "");
+        (void) sentence(ret, size, "%s%s%s", trim_clause(t), advice ? ". " : "", advice ?: "");
         return ret;
 }

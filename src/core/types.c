@@ -2,6 +2,7 @@
 #include "core/types.h"
 
 #include "common/gettext.h"
+#include "common/sentence.h"
 #include "common/util.h"
 
 static const char *const driver_names[_DRIVER_MAX] = {
@@ -79,16 +80,4 @@ char *policy_text(enum policy v, enum policy_source source, char *ret, size_t si
 
         return sentence_with(table_word(texts, ELEMENTSOF(texts), source) ?: "%s",
                              policy_to_string(v) ?: "unknown", ret, size);
-}
-
-char *sentence_with(const char *sentence, const char *name, char *ret, size_t size)
-{
-        const char *at = strstr(sentence, "%s");
-
-        if (at)
-                (void) snprintf(ret, size, "%.*s%s%s", (int) (at - sentence), sentence, name,
-                                at + strlen("%s"));
-        else
-                (void) snprintf(ret, size, "%s", sentence);
-        return ret;
 }

@@ -147,6 +147,3 @@ int table_find(const char *const *names, size_t n, const char *s);
         {                                                                                          \
                 return table_find(name##_names, sizeof(name##_names) / sizeof(*name##_names), s);  \
         }
-
-/* Writes a sentence of a table, with the name in place of its %s, if it has one. Returns ret. */
-char *sentence_with(const char *sentence, const char *name, char *ret, size_t size);

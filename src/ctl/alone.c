@@ -48,7 +48,7 @@ static int alone_start(const struct ctl *c, const char *option, const char *targ
         return pid;
 }
 
-/* The texts are those of uasd, and are translated with them (translate.c). */
+/* The texts are those of uasd, in parts (common/sentence.h). */
 void alone_run(const struct ctl *c, const char *option, const char *target, alone_step_fn step,
                void *data, struct outcome *ret)
 {

@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <time.h>
 
+#include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "ctl/context.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
@@ -203,6 +205,18 @@ static int match_all(sd_journal *j, const struct events_filter *f)
         return journal_match(j, "_BOOT_ID", f->boot);
 }
 
+/* The message in the language of this program, if uasd has sent its parts. */
+static void take_parts(sd_journal *j, char **text)
+{
+        _cleanup_free_ char *parts = journal_value(j, FIELD_PARTS);
+        char whole[LOG_VALUE_MAX];
+
+        if (!parts)
+                return;
+        free(*text);
+        *text = need(strdup(sentence_fill(parts, whole, sizeof(whole))));
+}
+
 static void take_entry(sd_journal *j, const struct events_filter *f, struct events *e)
 {
         struct log_entry *event = events_grow(e);
@@ -212,6 +226,7 @@ static void take_entry(sd_journal *j, const struct events_filter *f, struct even
         for (enum event_value i = 0; i < _EVENT_VALUE_MAX; i++)
                 if (event_fields[i].journal)
                         event->values[i] = journal_value(j, event_fields[i].journal);
+        take_parts(j, &event->values[EVENT_TEXT]);
         id = journal_value(j, "MESSAGE_ID");
         for (size_t i = 0; id && i < ELEMENTSOF(endings); i++)
                 if (streq(endings[i].id, id))
@@ -429,8 +444,8 @@ static int events_take_record(const char *key, const struct history *h, void *da
         const char *at = strchr(key, '@');
         uint64_t usec = record_usec(h->date);
         struct log_entry *event;
+        char text[HISTORY_TEXT_MAX];
         const char *state;
-        int n;
 
         if (!at || usec < r->filter->since_usec || !fits_record(r->filter, key))
                 return 0;
@@ -444,14 +459,12 @@ static int events_take_record(const char *key, const struct history *h, void *da
         if (h->state == HISTORY_ENDED)
                 state = N_("trial without a result");
         if (h->reason[0])
-                n = asprintf(&event->values[EVENT_TEXT],
-                             N_("%s with firmware %x.%02x on Linux %s: %s"), state,
-                             h->firmware >> 8, h->firmware & 0xff, h->kernel, h->reason);
+                (void) sentence(text, sizeof(text), N_("%s with firmware %x.%02x on Linux %s: %s"),
+                                state, h->firmware >> 8, h->firmware & 0xff, h->kernel, h->reason);
         else
-                n = asprintf(&event->values[EVENT_TEXT], N_("%s with firmware %x.%02x on Linux %s"),
-                             state, h->firmware >> 8, h->firmware & 0xff, h->kernel);
-        if (n < 0)
-                no_memory();
+                (void) sentence(text, sizeof(text), N_("%s with firmware %x.%02x on Linux %s"),
+                                state, h->firmware >> 8, h->firmware & 0xff, h->kernel);
+        event->values[EVENT_TEXT] = need(strdup(text));
         return 0;
 }
 

@@ -349,7 +349,7 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
         if (v->disk.n_users > 0)
                 log_info("%s: in use, and still on %s:", label, view_driver(v) ?: _("no driver"));
         else
-                log_info("%s: not yet. %s", label, TRANSLATED(v->reason));
+                log_info("%s: not yet. %s", label, v->reason);
         say_in_use(c, v);
         if (disk_has_root(&v->disk))
                 log_info("To cancel: uasctl cancel %s", v->disk.facts.interface);
@@ -360,7 +360,7 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
                 log_info("uasd switches it by itself. To cancel: uasctl cancel %s",
                          v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
-                log_info("%s", TRANSLATED(remedy));
+                log_info("%s", remedy);
         if (*boot_next(c, v, !disk_has_root(&v->disk), text, sizeof(text)))
                 log_info(_("Next boot: %s"), text);
         return UASD_EXIT_DEFERRED;

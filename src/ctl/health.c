@@ -141,7 +141,8 @@ static void smart_ask(const struct roots *roots, const char *root, const struct 
         lookup = find_type(program, &d->facts, ret->type);
         c = (struct smart_case){.state = d->state,
                                 .verdict = d->facts.verdict,
-                                .history = v->history,
+                                .distrusted = d->facts.distrusted,
+                                .on_trial = d->facts.trial_open,
                                 .timeouts = timeouts,
                                 .lookup = lookup,
                                 .root = geteuid() == 0,
@@ -302,9 +303,9 @@ bool health_print_trim(const struct health *h, const struct view *v)
 
                 if (!l->trim.mode[0] && l->trim.used_bytes == 0)
                         continue;
-                (void) output_named(TRANSLATED(trim_sentence(&l->trim, v->disk.facts.driver,
-                                                             sentence, sizeof(sentence))),
-                                    v->disk.facts.interface, named, sizeof(named));
+                (void) output_named(
+                        trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence)),
+                        v->disk.facts.interface, named, sizeof(named));
                 (void) snprintf(text, sizeof(text), "%s: %s.", l->lun->disk.name, named);
                 output_sentence(first ? "TRIM" : "", text);
                 first = false;

@@ -67,7 +67,7 @@ void output_format(const char *key, const char *sgr, const char *format, ...)
 void output_sentence(const char *key, const char *value)
 {
         if (!isempty(value))
-                print_value(key, SENTENCE(TRANSLATED(value)), "");
+                print_value(key, SENTENCE(translated(value)), "");
 }
 
 const char *output_named(const char *text, const char *id, char *ret, size_t size)
@@ -280,14 +280,14 @@ const char *column_text(enum column c, const struct view *v, char ret[static CEL
         case COLUMN_VERDICT:
                 return verdict_to_string(f->verdict);
         case COLUMN_HISTORY:
-                return harmless_sentence(TRANSLATED(v->history), ret, CELL_MAX);
+                return harmless_sentence(v->history, ret, CELL_MAX);
         case COLUMN_HOST:
                 return make_harmless(d->host, ret, CELL_MAX);
         case COLUMN_BUSY:
                 users_text(d, ret);
                 break;
         case COLUMN_REASON:
-                return harmless_sentence(TRANSLATED(v->reason), ret, CELL_MAX);
+                return harmless_sentence(v->reason, ret, CELL_MAX);
         case COLUMN_REASON_ID:
                 return make_harmless(v->reason_id, ret, CELL_MAX);
         case _COLUMN_MAX:

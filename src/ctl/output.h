@@ -41,16 +41,6 @@ const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX]);
 /* The rest of a line after `used` cells, folded on a terminal. */
 void output_line(int used, const char *text);
 
-/*
- * Translates a finished English text of core, uasd or uasd-switch: sentences, and clauses in them.
- * They serve the journal, JSON and the bus as well, and only uasctl knows the reader's language. An
- * unknown part stays English. Returns ret.
- */
-char *translate(const char *s, char *ret, size_t size);
-
-#define TRANSLATE_MAX 4096
-#define TRANSLATED(s) translate(s, (char[TRANSLATE_MAX]){}, TRANSLATE_MAX)
-
 /* The columns of `uasctl list`. They have the names of the members of JSON, if there is one. */
 enum column {
         COLUMN_ID,

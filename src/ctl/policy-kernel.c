@@ -218,13 +218,11 @@ static bool say_unused(const struct lines *l)
                 if (length > QUIRKS_MAX && l->quirks.built_in)
                         log_warning(
                                 "The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and uses none of these entries.",
-                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), length,
-                                QUIRKS_MAX);
+                                quirk_word_who(&word, who, sizeof(who)), length, QUIRKS_MAX);
                 else if (length > QUIRKS_MAX)
                         log_warning(
                                 "The quirks of usb-storage, from %s, have %zu characters. The kernel takes %d, and cannot load usb-storage.",
-                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))), length,
-                                QUIRKS_MAX);
+                                quirk_word_who(&word, who, sizeof(who)), length, QUIRKS_MAX);
                 mends = mends || length > QUIRKS_MAX;
                 if (line == last || (l->quirks.built_in && line->source == QUIRK_MODPROBE))
                         continue;
@@ -236,7 +234,7 @@ static bool say_unused(const struct lines *l)
                 } else if (last && last->source == QUIRK_MODPROBE) {
                         log_warning(
                                 "The kernel uses only the last quirks= of modprobe.d. Delete the one in %s.",
-                                TRANSLATED(quirk_word_who(&word, who, sizeof(who))));
+                                quirk_word_who(&word, who, sizeof(who)));
                         mends = true;
                 }
         }
@@ -323,7 +321,7 @@ static void say_denied(const struct ctl *c, const struct lines *l)
 int policy_refuse_entry(const struct view *v)
 {
         log_error("%s stays on its driver, with any entry: %s", VIEW_LABEL(v),
-                  TRANSLATED(reason_sentence(v->disk.decision.reason)));
+                  _(reason_sentence(v->disk.decision.reason)));
         if (v->disk.decision.rest == STATE_INCAPABLE)
                 return UASD_EXIT_INCAPABLE;
         return UASD_EXIT_REFUSED;

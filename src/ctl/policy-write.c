@@ -367,9 +367,9 @@ static int refuse_disk(const struct ctl *c, enum policy p)
                 return UASD_EXIT_OK;
         if (refusal.force_helps)
                 log_error("%s: %s --force overrides that.", VIEW_LABEL(c->v),
-                          TRANSLATED(refusal_text(&refusal)));
+                          _(refusal_text(&refusal)));
         else
-                log_error("%s: %s", VIEW_LABEL(c->v), TRANSLATED(refusal_text(&refusal)));
+                log_error("%s: %s", VIEW_LABEL(c->v), _(refusal_text(&refusal)));
         return refusal.code;
 }
 

@@ -2,6 +2,7 @@
 #include <locale.h>
 
 #include "common/names.h"
+#include "common/sentence.h"
 #include "ctl/complete.h"
 #include "ctl/context.h"
 #include "ctl/host.h"
@@ -82,15 +83,17 @@ int uasctl_run(int argc, char **argv, const char *root)
                 return UASD_EXIT_USAGE;
         if (streq(verb->name, VERB_HELP))
                 return verbs_help(argv[first + (first < argc)]);
+        /* A program reads the others, or a person with another language. */
+        if (!o.json && verb->run != verb_report && verb->run != verb_metrics)
+                sentences_have(SENTENCE_TRANSLATED);
         if (o.host)
                 return host_run(&o, argv + first);
         r = roots_open(&roots, root);
         if (r < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot open /sys: %s", strerror(-r));
-        return verb_run(
-                verb,
-                &(struct ctl){.options = &o,
-                              .client = {roots, !(o.given & OPTION_NO_ASK_PASSWORD), translate},
-                              .root = root},
-                argv + first + (first < argc));
+        return verb_run(verb,
+                        &(struct ctl){.options = &o,
+                                      .client = {roots, !(o.given & OPTION_NO_ASK_PASSWORD)},
+                                      .root = root},
+                        argv + first + (first < argc));
 }

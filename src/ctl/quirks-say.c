@@ -14,8 +14,8 @@ static char *slip_text(const struct quirk_slip *s, char *ret, size_t size)
         char text[4 * QUIRKS_MAX + 1], who[400], why[200];
 
         (void) snprintf(ret, size, _("%s, by %s: %s"), make_harmless(s->text, text, sizeof(text)),
-                        TRANSLATED(quirk_word_who(&word, who, sizeof(who))),
-                        TRANSLATED(quirk_slip_why(s, why, sizeof(why))));
+                        quirk_word_who(&word, who, sizeof(who)),
+                        quirk_slip_why(s, why, sizeof(why)));
         return ret;
 }
 
@@ -39,7 +39,7 @@ void quirk_slips_say(const struct quirk_lines *l)
                 char text[1500], remedy[400];
 
                 (void) quirk_slip_remedy(slips + i, remedy, sizeof(remedy));
-                log_warning("%s. %s", slip_text(slips + i, text, sizeof(text)), TRANSLATED(remedy));
+                log_warning("%s. %s", slip_text(slips + i, text, sizeof(text)), remedy);
         }
 }
 

@@ -88,9 +88,9 @@ static const char *remedy_of_quirk(const struct explanation *t, char *ret, size_
                 for (size_t i = 0; i < t->n_words; i++)
                         if (t->words[i].source != QUIRK_KEPT &&
                             t->words[i].effect <= QUIRK_SECOND) {
-                                (void) snprintf(
-                                        text, sizeof(text), _("%s Or: uasctl policy DISK uas"),
-                                        TRANSLATED(quirk_word_remedy(t->words + i, ret, size)));
+                                (void) snprintf(text, sizeof(text),
+                                                _("%s Or: uasctl policy DISK uas"),
+                                                quirk_word_remedy(t->words + i, ret, size));
                                 (void) copy_string(ret, size, text);
                                 return ret;
                         }
@@ -126,8 +126,8 @@ static void print_quirks(const struct explanation *t)
                 char who[512], effect[512], text[1500];
 
                 (void) snprintf(text, sizeof(text), _("%s, by %s: %s"), w->entry,
-                                TRANSLATED(quirk_word_who(w, who, sizeof(who))),
-                                TRANSLATED(quirk_word_effect(w, effect, sizeof(effect))));
+                                quirk_word_who(w, who, sizeof(who)),
+                                quirk_word_effect(w, effect, sizeof(effect)));
                 output_sentence(i == 0 ? "Quirks" : "", text);
                 print_letters(w);
                 if (w->effect > QUIRK_SECOND)
@@ -144,8 +144,7 @@ static void print_advice(const struct ctl *c, const char *interface, const struc
             json_object_array_length(t->names))
                 putchar('\n');
         output_sentence("Initramfs", t->initramfs);
-        output_sentence("SMART",
-                        output_named(TRANSLATED(t->smart), interface, named, sizeof(named)));
+        output_sentence("SMART", output_named(t->smart, interface, named, sizeof(named)));
         output_sentence("Unbound", t->unbound);
         if (*t->unbound && remedy_here(&c->client.roots, REMEDY_KERNEL_LOG, interface, command,
                                        sizeof(command)) >= 0)
@@ -187,7 +186,7 @@ static void explain_print_state(const struct view *v, const char *means)
         (void) copy_part(text, sizeof(text), v->reason, n);
         text_add(sentence, sizeof(sentence), "%s", state_to_string(v->disk.state));
         if (n > 0)
-                text_add(sentence, sizeof(sentence), ". %s", TRANSLATED(text));
+                text_add(sentence, sizeof(sentence), ". %s", text);
         output_sentence("State", sentence);
 }
 
@@ -203,14 +202,14 @@ static void print_decision(const struct view *v, const struct explanation *t)
                 return;
         output_sentence("Reason", row->means);
         output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy))
-                                                          ?: TRANSLATED(row->remedy ?: ""),
+                                                          ?: translated(row->remedy ?: ""),
                                                   v->disk.facts.interface, text, sizeof(text)));
         if (row->reason == REASON_OVERRIDE)
                 requested = view_target(v);
         if (v->disk.state == STATE_FAILED)
                 output_format("Try again", "", "uasctl switch %s%s%s", v->disk.facts.interface,
                               requested ? " " : "", requested ?: "");
-        explain_print_state(v, row->means);
+        explain_print_state(v, _(row->means));
         output_sentence("History", v->history);
         output_sentence("Diagnosis", v->diagnosis);
         output_sentence("Kernel", t->kernel);
@@ -240,7 +239,7 @@ static void explain_print_rows(const struct ctl *c, const struct explanation *t)
                 }
                 line = table_row(table, NULL,
                                  (const char *const[]){mark, reason_to_string(row->reason), fits,
-                                                       SENTENCE(TRANSLATED(row->found))});
+                                                       SENTENCE(translated(row->found))});
                 if (row->decides)
                         (void) scols_line_set_color(line, SGR_BOLD);
         }

@@ -20,7 +20,7 @@ static void print_event(const struct log_entry *e)
                 (void) snprintf(port, sizeof(port), _("%s at %s: "), e->values[EVENT_USB_ID],
                                 e->values[EVENT_PORT]);
         }
-        (void) snprintf(text, sizeof(text), "%s%s", port, TRANSLATED(e->values[EVENT_TEXT] ?: ""));
+        (void) snprintf(text, sizeof(text), "%s%s", port, e->values[EVENT_TEXT] ?: "");
         printf("%-*s  %s%*s  ", CLOCK_WIDTH, output_clock(e->usec, clock), word,
                fold_blanks(word, WORD_WIDTH), "");
         output_line(CLOCK_WIDTH + 2 + (int) fold_width(word) + fold_blanks(word, WORD_WIDTH) + 2,

@@ -122,7 +122,7 @@ static void tell_line(const struct view *v, const char *event, const struct snap
                 sep = ", ";
         }
         if (!before || changed[SHOWN_REASON])
-                text_add(text, sizeof(text), ". %s", TRANSLATED(v->reason));
+                text_add(text, sizeof(text), ". %s", v->reason);
         (void) output_clock((uint64_t) time(NULL) * USEC_PER_SEC, clock);
         printf("%s  %s%s%s ", clock, colour(sgr_of_state[v->disk.state]), label, colour_end());
         output_line((int) (strlen(clock) + 3 + fold_width(label)), text);

@@ -49,7 +49,7 @@ static int eject_alone(struct ctl *c)
                 log_error("%s: cannot be ejected, because it is in use:", VIEW_LABEL(v));
                 say_in_use(c, v);
         } else
-                log_error("%s: the eject failed: %s", VIEW_LABEL(v), TRANSLATED(o.text));
+                log_error("%s: the eject failed: %s", VIEW_LABEL(v), o.text);
         return o.code == UASD_EXIT_DEFERRED ? UASD_EXIT_REFUSED : o.code;
 }
 

@@ -113,9 +113,9 @@ static void print_disk(const struct view *v)
         output_sentence("History", v->history);
         output_sentence("Diagnosis", v->diagnosis);
         if (disk_went_wrong(&v->disk) && o->step[0])
-                output_format("Last", "", _("%s (step %s)"), TRANSLATED(o->text), o->step);
+                output_format("Last", "", _("%s (step %s)"), o->text, o->step);
         else if (disk_went_wrong(&v->disk))
-                output_format("Last", "", "%s", TRANSLATED(o->text));
+                output_format("Last", "", "%s", o->text);
 }
 
 static void print_one(const struct ctl *c, const struct view *v, const struct health *h,

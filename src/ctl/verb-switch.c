@@ -65,7 +65,7 @@ static int switch_print_plan(const struct view *v, const struct wish *w, const s
 
         if (p->refusal.code != UASD_EXIT_OK) {
                 log_error("%s: would not be switched to %s. %s", label, driver_to_string(w->target),
-                          TRANSLATED(refusal_text(&p->refusal)));
+                          _(refusal_text(&p->refusal)));
                 if (p->refusal.force_helps)
                         log_info(FORCE_HELPS);
                 log_info("For the reasons: uasctl explain %s", v->disk.facts.interface);
@@ -75,7 +75,7 @@ static int switch_print_plan(const struct view *v, const struct wish *w, const s
                 return log_answer(p->code, "%s: would stay on %s.", label, from);
         if (p->code == UASD_EXIT_FAILED)
                 return log_failure(p->code, "%s: would stay on %s. %s", label, from,
-                                   TRANSLATED(reason_sentence(REASON_UAS_KEPT_AWAY)));
+                                   _(reason_sentence(REASON_UAS_KEPT_AWAY)));
         if (p->code == UASD_EXIT_DEFERRED)
                 log_info(
                         "%s: would be switched from %s to %s as soon as nothing uses it or inhibits it.",
@@ -105,7 +105,7 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
                 course = courses_find(&courses, c->v->disk.facts.interface);
         if (course && course->lease[0])
                 return log_failure(UASD_EXIT_REFUSED, "%s: would not be switched. %s",
-                                   VIEW_LABEL(c->v), TRANSLATED(course->lease));
+                                   VIEW_LABEL(c->v), course->lease);
         if (course && course->inhibited && plan.code == UASD_EXIT_OK &&
             decision_wants_switch(&c->v->disk.facts, &plan.decision))
                 plan.code = UASD_EXIT_DEFERRED;
@@ -118,14 +118,13 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
 static int tell_outcome(const char *label, const struct outcome *o)
 {
         if (o->code == UASD_EXIT_OK)
-                log_info("%s: %s", label, o->text[0] ? TRANSLATED(o->text) : _("done."));
+                log_info("%s: %s", label, o->text[0] ? o->text : _("done."));
         else if (o->step[0] && o->code == UASD_EXIT_ROLLED_BACK)
-                log_error("%s: rolled back: %s (step %s)", label, TRANSLATED(o->text), o->step);
+                log_error("%s: rolled back: %s (step %s)", label, o->text, o->step);
         else if (o->step[0])
-                log_error("%s: %s (step %s)", label, TRANSLATED(o->text), o->step);
+                log_error("%s: %s (step %s)", label, o->text, o->step);
         else
-                log_error("%s: %s", label,
-                          o->text[0] ? TRANSLATED(o->text) : _("The switch failed."));
+                log_error("%s: %s", label, o->text[0] ? o->text : _("The switch failed."));
         if (o->code < 0)
                 return UASD_EXIT_FAILED;
         return o->code;
@@ -285,7 +284,7 @@ static int switch_alone(struct ctl *c, struct wish *w)
 
         plan_switch(v, w->target, w->force, &plan);
         if (plan.refusal.code != UASD_EXIT_OK) {
-                log_error("%s: %s", VIEW_LABEL(v), TRANSLATED(refusal_text(&plan.refusal)));
+                log_error("%s: %s", VIEW_LABEL(v), _(refusal_text(&plan.refusal)));
                 if (plan.refusal.force_helps)
                         log_info(FORCE_HELPS);
                 return plan.refusal.code;
@@ -304,7 +303,7 @@ static int switch_alone(struct ctl *c, struct wish *w)
                 log_info("%s: in use, and still on %s:", VIEW_LABEL(v),
                          view_driver(v) ?: _("no driver"));
                 if (*o.text)
-                        log_info("  %s", TRANSLATED(o.text));
+                        log_info("  %s", o.text);
                 alone_say_in_use(c, v);
                 return o.code;
         }
@@ -373,7 +372,7 @@ int verb_switch(struct ctl *c, char **args)
 static int out_of_time(const struct view *v)
 {
         return log_answer(UASD_EXIT_DEFERRED, "%s: timed out. %s", v->disk.facts.interface,
-                          TRANSLATED(v->reason));
+                          v->reason);
 }
 
 static int wait_remote(struct ctl *c, const char *id, uint64_t end)

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "daemon/loop.h"
 #include "daemon/manager.h"
 #include "sys/io/boot.h"
@@ -48,6 +49,7 @@ int main(int argc, char *argv[])
         int r;
 
         log_open("uasd", getenv("UASD_DEBUG") ? LOG_DEBUG : LOG_INFO);
+        sentences_have(SENTENCE_IN_PARTS);
         if (argc > 1) {
                 if (argc == 2 && streq(argv[1], "--version")) {
                         (void) printf("uasd %s\n", UASD_VERSION);

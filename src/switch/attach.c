@@ -6,6 +6,7 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "switch/appear.h"
 #include "switch/attach.h"
 #include "switch/record.h"
@@ -187,7 +188,7 @@ static void disk_stays(struct transaction *t, const char *why)
 {
         if (t->result.code == UASD_EXIT_ROLLED_BACK)
                 t->result.code = UASD_EXIT_FAILED;
-        text_add(t->result.text, sizeof(t->result.text), "; %s", why);
+        sentence_add(t->result.text, sizeof(t->result.text), "; %s", why);
         log_warning("%s: on %s: %s", t->interface, driver_to_string(driver_now(t)), why);
 }
 

@@ -6,6 +6,7 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "switch/report.h"
 #include "switch/signals.h"
 #include "switch/tasks.h"
@@ -127,14 +128,14 @@ static void describe_success(struct transaction *t)
         const char *from = driver_to_string(t->from), *to = driver_to_string(t->to);
 
         if (t->from == t->to)
-                (void) snprintf(t->result.text, sizeof(t->result.text),
+                (void) sentence(t->result.text, sizeof(t->result.text),
                                 "already moved from %s to %s", from, to);
         else
-                (void) snprintf(t->result.text, sizeof(t->result.text), "moved from %s to %s", from,
+                (void) sentence(t->result.text, sizeof(t->result.text), "moved from %s to %s", from,
                                 to);
         if (t->phase == PHASE_KEPT)
-                text_add(t->result.text, sizeof(t->result.text), "; %s",
-                         N_("in use again before it could be tried"));
+                sentence_add(t->result.text, sizeof(t->result.text), "; %s",
+                             N_("in use again before it could be tried"));
 }
 
 int main(int argc, char *argv[])
@@ -143,6 +144,7 @@ int main(int argc, char *argv[])
         int task = TASK_SWITCH, r;
 
         log_open("uasd-switch", LOG_INFO);
+        sentences_have(SENTENCE_IN_PARTS);
         r = arguments_parse(argc, argv, &t, &task);
         if (r < 0)
                 return UASD_EXIT_USAGE;

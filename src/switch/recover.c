@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "common/sentence.h"
 #include "switch/attach.h"
 #include "switch/child.h"
 #include "switch/hold.h"
@@ -45,7 +46,7 @@ static void recover_disk(struct transaction *t, bool replugged)
                         attach_back(t);
         }
         if (tx_failed(t))
-                (void) snprintf(t->result.text, sizeof(t->result.text),
+                (void) sentence(t->result.text, sizeof(t->result.text),
                                 "under %s it did not pass; uasd-switch was killed on the way back",
                                 driver_to_string(to));
         t->to = to;

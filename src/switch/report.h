@@ -10,5 +10,5 @@ void report_user(const struct transaction *t, const struct user *u);
 void report_claim(const struct transaction *t);
 void report_end(const struct transaction *t);
 /* The result as a line that uasd reads: "END code step text". */
-#define END_LINE_MAX 320
+#define END_LINE_MAX 576
 void end_line(const struct transaction *t, char ret[static END_LINE_MAX]);

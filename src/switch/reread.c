@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "common/gettext.h"
+#include "common/sentence.h"
 #include "switch/child.h"
 #include "switch/signals.h"
 #include "switch/transaction.h"
@@ -102,19 +103,19 @@ static void reread_report(struct transaction *t, const struct reread *s)
 
         (void) unread_copy(&s->unread, &open);
         if (!s->begun || open.n == 0)
-                (void) snprintf(t->result.text, sizeof(t->result.text),
+                (void) sentence(t->result.text, sizeof(t->result.text),
                                 "%s cannot be read, under both drivers", name);
         else if (!s->done)
-                (void) snprintf(
+                (void) sentence(
                         t->result.text, sizeof(t->result.text),
                         "%s does not answer reads at sector %llu in time, under both drivers", name,
                         (unsigned long long) open.at[0] / 512);
         else if (open.n == 1)
-                (void) snprintf(t->result.text, sizeof(t->result.text),
+                (void) sentence(t->result.text, sizeof(t->result.text),
                                 "%s cannot be read at sector %llu, under both drivers", name,
                                 (unsigned long long) open.at[0] / 512);
         else
-                (void) snprintf(
+                (void) sentence(
                         t->result.text, sizeof(t->result.text),
                         "%s cannot be read at sector %llu and %u other places, under both drivers",
                         name, (unsigned long long) open.at[0] / 512, open.n - 1);
@@ -133,8 +134,8 @@ static void reread_judge(struct transaction *t, const struct reread *s)
                 t->blame.answered = s->alive;
         t->blame.guilt = ours || !(well || broken) ? GUILT_ACQUITTED : GUILT_FAILED;
         if (!s->ready || ours)
-                text_add(t->result.text, sizeof(t->result.text), "; %s",
-                         N_("whether usb-storage reads it is not known"));
+                sentence_add(t->result.text, sizeof(t->result.text), "; %s",
+                             N_("whether usb-storage reads it is not known"));
         else if (t->blame.guilt == GUILT_ACQUITTED)
                 reread_report(t, s);
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "common/names.h"
+#include "common/sentence.h"
 #include "switch/transaction.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
@@ -17,7 +18,7 @@ int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
                 return error;
         t->result.code = code;
         va_start(ap, format);
-        (void) vsnprintf(t->result.text, sizeof(t->result.text), format, ap);
+        (void) sentence_valist(t->result.text, sizeof(t->result.text), format, ap);
         va_end(ap);
         return error;
 }

@@ -134,7 +134,7 @@ struct transaction {
         struct {
                 int code; /* enum uasd_exit */
                 char step[24];
-                char text[256];
+                char text[512]; /* a sentence in parts */
         } result;
 };
 

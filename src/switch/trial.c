@@ -5,6 +5,7 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "core/kmsg.h"
 #include "core/machine.h"
 #include "core/trouble.h"
@@ -182,7 +183,7 @@ void undo_trial(struct transaction *t)
         if (tx_failed(t))
                 excuse = machine_excuses(t);
         if (excuse)
-                text_add(t->result.text, sizeof(t->result.text), "; %s", excuse);
+                sentence_add(t->result.text, sizeof(t->result.text), "; %s", excuse);
         if (tx_failed(t) && !excuse && still_there(t) && t->blame.guilt == GUILT_FAILED &&
             record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->result.text);

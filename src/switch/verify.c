@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "common/gettext.h"
+#include "common/sentence.h"
 #include "switch/child.h"
 #include "switch/hold.h"
 #include "switch/signals.h"
@@ -22,7 +23,7 @@
 struct verify_answer {
         int error;
         bool resized; /* -EUCLEAN: the size differs, which no write can cause */
-        char text[200];
+        char text[256];
 };
 
 static void answer_with(struct verify_answer *a, int error, const char *text)
@@ -46,7 +47,7 @@ static void verify_compare(struct transaction *t, const struct claim *c, struct 
             !fingerprint_same(t->before.fingerprint, now, difference, sizeof(difference))) {
                 a->error = -EUCLEAN;
                 a->resized = !fingerprint_same_sizes(t->before.fingerprint, now);
-                (void) snprintf(a->text, sizeof(a->text), "%s: %s", N_("another disk shows"),
+                (void) sentence(a->text, sizeof(a->text), "%s: %s", N_("another disk shows"),
                                 difference);
                 return;
         }

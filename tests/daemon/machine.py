@@ -45,7 +45,8 @@ for step in identify claim sync bind; do
         while [ -e "$TREE/at-$step" ]; do sleep 0.02; done
 done
 if [ -e "$TREE/fails" ]; then
-        echo "END 7 bind The disk did not come back."
+        text=$(cat "$TREE/fails")
+        echo "END 7 bind ${text:-The disk did not come back.}"
         exit 7
 fi
 ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$target")" "$TREE/sys/bus/usb/devices/$interface/driver"
@@ -272,7 +273,7 @@ class Machine(unittest.TestCase):
                 self.assertEqual((data[0], data[1]['Disk']['data']), ('org.uasd1.Job', '2-1:1.0'))
                 told.append(tuple(data[1][name]['data'] for name in ('State', 'Step', 'Result')))
             elif data[0] == path:
-                told.append((member, *data[1:]) if member == 'JobRemoved' else member)
+                told.append((member, *data[1:5]) if member == 'JobRemoved' else member)
             if told[-1:] == ['InterfacesRemoved']:
                 return told
         raise AssertionError(told)

@@ -155,6 +155,21 @@ class Daemon(Machine):
         self.assertEqual(told[-3:], [('done', 'bind', 'rolled-back'),
                                      ('JobRemoved', '2-1:1.0', 7, 'bind', 'The disk did not come back.'), 'InterfacesRemoved'])
 
+    def test_parts(self):
+        "uasd reports the end of a switch in English, and in parts for uasctl."
+        self.warns('ROLLED_BACK')
+        self.both()
+        listener = self.listen()
+        parts, english = '␂%s does not take it: %s␟usb-storage␟No such device␃', 'usb-storage does not take it: No such device'
+        self.tree.write('fails', parts)
+        self.assertIn(f'{english} (step bind)', self.ctl('switch', 'sdz', 'usb-storage', code=7).stderr)
+        ends = (one['payload']['data'] for one in map(json.loads, listener) if one['member'] == 'JobRemoved')
+        self.assertEqual(next(ends)[4:], [english, parts])
+        self.assertEqual(self.disk()['outcome']['text'], english)
+        entry = self.messages()[-1][1]
+        self.assertEqual(entry['MESSAGE'], f'2-1:1.0 sdz: rolled back at step bind: {english}')
+        self.assertEqual(entry['UASD_PARTS'], f'␂%s%s%s: %s␟2-1:1.0␟ ␟sdz␟␂%s at step %s: %s␟rolled back␟bind␟{parts}␃␃')
+
     def test_forged_end(self):
         """The first END counts: later text may be the name of a process that keeps the disk busy. The state of the disk also
         counts."""

@@ -30,7 +30,7 @@ struct scene {
 
 struct result {
         int code; /* enum uasd_exit, or -1: killed */
-        char step[24], text[256];
+        char step[24], text[512];
         enum driver driver; /* its driver afterwards */
 };
 

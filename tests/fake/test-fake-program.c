@@ -130,12 +130,12 @@ static const struct {
         {{IF, "uas"}, {BOT, .hooks = STOPPED_BY(SIGHUP)}, 3, "", IF ": step fingerprint: ended by a signal before the disk was touched\n", BOT},
         {{IF, "uas"}, {BOT, .prepare = under_nohup, .hooks = STOPPED}, 0, "", "uasd-switch: " IF ": moved from usb-storage to uas\n", UAS, false, true},
         /* lines for uasd */
-        {{"--machine", IF, "usb-storage"}, {UAS}, 0, "END 0 release moved from uas to usb-storage\n", "", BOT, false, true},
-        {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .prepare = mounted}, 3, "END 3 claim in use: mount of sda1 at /mnt/sda1\n", "", BOT},
-        {{"--machine", IF, "uas"}, {BOT, .hooks = {{.op = "open sda", .nth = 2, .what = HOOK_FAIL, .error = EBUSY}}}, 3, "CLAIMED sda\nEND 3 delete in use: a mount or a program has claimed sda\n", "", BOT},
-        {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .counts = true, .prepare = opened_by_nobody}, 3, "OPENED sda\nEND 3 claim in use: a program that cannot be named has the disk open\n", "", BOT},
+        {{"--machine", IF, "usb-storage"}, {UAS}, 0, "END 0 release ␂moved from %s to %s␟uas␟usb-storage␃\n", "", BOT, false, true},
+        {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .prepare = mounted}, 3, "END 3 claim ␂in use: %s of %s at %s␟mount␟sda1␟/mnt/sda1␃\n", "", BOT},
+        {{"--machine", IF, "uas"}, {BOT, .hooks = {{.op = "open sda", .nth = 2, .what = HOOK_FAIL, .error = EBUSY}}}, 3, "CLAIMED sda\nEND 3 delete ␂in use: a mount or a program has claimed %s␟sda␃\n", "", BOT},
+        {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .counts = true, .prepare = opened_by_nobody}, 3, "OPENED sda\nEND 3 claim ␂in use: a program that cannot be named has the disk open␃\n", "", BOT},
         {{"--machine", IF, "uas"}, {BOT, .hooks = STOPPED}, 3, "END 3 fingerprint ended by a signal before the disk was touched\n", "", BOT},
-        {{"--automatic", "--machine", IF, "uas"}, {BOT}, 0, "END 0 release moved from usb-storage to uas\n", "", UAS, true, true},
+        {{"--automatic", "--machine", IF, "uas"}, {BOT}, 0, "END 0 release ␂moved from %s to %s␟usb-storage␟uas␃\n", "", UAS, true, true},
         /* other tasks */
         {{"--recover", IF}, {DRIVER_NONE, .prepare = killed}, 0, "", IF ": a switch from uas to usb-storage was left at step unbind\n", UAS},
         {{"--recover", IF}, {UAS}, 0, "", "", UAS},
@@ -147,7 +147,7 @@ static const struct {
         {{"--claim", "--machine", IF}, {UAS, .partitions = 1}, 0, SWITCH_KEPT "\n", "", UAS},
         {{"--claim", IF}, {UAS, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, 3, "", "step claim: in use: open of sda by x\\x0aEND 0 a b\n", UAS},
         {{"--claim-again", IF}, {UAS, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, 0, "It is claimed, until the standard input ends.\n", "", UAS},
-        {{"--claim-again", "--machine", IF}, {UAS, .partitions = 1, .prepare = mounted}, 3, "CLAIMED sda\nEND 3 claim in use: a mount or a program has claimed sda\n", "", UAS},
+        {{"--claim-again", "--machine", IF}, {UAS, .partitions = 1, .prepare = mounted}, 3, "CLAIMED sda\nEND 3 claim ␂in use: a mount or a program has claimed %s␟sda␃\n", "", UAS},
         /* clang-format on */
 };
 

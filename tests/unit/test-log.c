@@ -90,6 +90,13 @@ static void test_fields(void **state)
                 "DISK=sda\\x0aPRIORITY=0\n");
         free(sent);
         sent = NULL;
+        /* a sentence in parts */
+        log_ending(LOG_NOTICE, "4711", fields, ELEMENTSOF(fields), "␂%%s has it␟x\ny␃");
+        assert_string_equal(sent, "MESSAGE=x\\x0ay has it\nPRIORITY=5\nSYSLOG_IDENTIFIER=test\n"
+                                  "MESSAGE_ID=4711\nDISK=sda\\x0aPRIORITY=0\n"
+                                  "UASD_PARTS=␂%s has it␟x\\x0ay␃\n");
+        free(sent);
+        sent = NULL;
 }
 
 static void test_journal(void **state)

@@ -59,32 +59,32 @@ static void test_why_not(void **state)
                 const char *why;
         } table[] = {
                 /* clang-format off */
-                {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, SMART_FOUND, true}, NULL},
-                {{STATE_SETTLED, VERDICT_GOOD, "passed its trial", false, SMART_FOUND, true}, NULL},
-                {{STATE_INCAPABLE, VERDICT_UNKNOWN, "", false, SMART_FOUND, true}, NULL},
-                {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, SMART_FOUND, false}, "only root may ask it"},
-                {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, SMART_ABSENT, true},
+                {{STATE_SETTLED, VERDICT_UNKNOWN, false, SMART_FOUND, true}, NULL},
+                {{STATE_SETTLED, VERDICT_GOOD, false, SMART_FOUND, true}, NULL},
+                {{STATE_INCAPABLE, VERDICT_UNKNOWN, false, SMART_FOUND, true}, NULL},
+                {{STATE_SETTLED, VERDICT_UNKNOWN, false, SMART_FOUND, false}, "only root may ask it"},
+                {{STATE_SETTLED, VERDICT_UNKNOWN, false, SMART_ABSENT, true},
                  "smartctl's database does not have its bridge"},
-                {{STATE_SETTLED, VERDICT_UNKNOWN, "", true, SMART_FOUND, true}, "commands to it have timed out"},
-                {{STATE_SETTLED, VERDICT_GOOD, "on trial", false, SMART_FOUND, true}, "it is on trial"},
-                {{STATE_SETTLED, VERDICT_GOOD, "distrusted: it had to be reset", false, SMART_FOUND, true},
+                {{STATE_SETTLED, VERDICT_UNKNOWN, true, SMART_FOUND, true}, "commands to it have timed out"},
+                {{STATE_SETTLED, VERDICT_GOOD, false, SMART_FOUND, true, .on_trial = true}, "it is on trial"},
+                {{STATE_SETTLED, VERDICT_GOOD, false, SMART_FOUND, true, .distrusted = true},
                  "it is distrusted"},
-                {{STATE_SETTLED, VERDICT_BAD, "", false, SMART_FOUND, true},
+                {{STATE_SETTLED, VERDICT_BAD, false, SMART_FOUND, true},
                  "its bridge is known to be bad under uas"},
-                {{STATE_SWITCHING, VERDICT_GOOD, "", false, SMART_FOUND, true}, "it is being switched"},
-                {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_FOUND, true, .switching = true}, "it is being switched"},
-                {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_FOUND, true, .leased = true},
+                {{STATE_SWITCHING, VERDICT_GOOD, false, SMART_FOUND, true}, "it is being switched"},
+                {{STATE_SETTLED, VERDICT_GOOD, false, SMART_FOUND, true, .switching = true}, "it is being switched"},
+                {{STATE_SETTLED, VERDICT_GOOD, false, SMART_FOUND, true, .leased = true},
                  "it is leased, and its holder may be measuring it"},
-                {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_UNSUPPORTED, true},
+                {{STATE_SETTLED, VERDICT_GOOD, false, SMART_UNSUPPORTED, true},
                  "smartctl's database has its bridge as one that does not work"},
-                {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_UNREADABLE, true},
+                {{STATE_SETTLED, VERDICT_GOOD, false, SMART_UNREADABLE, true},
                  "smartctl's answer does not name the type of its bridge"},
-                {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_LATE, false},
+                {{STATE_SETTLED, VERDICT_GOOD, false, SMART_LATE, false},
                  "smartctl's answer about its bridge did not come in time"},
-                {{STATE_SETTLED, VERDICT_GOOD, "", false, SMART_ABSENT, true, .blocked = true},
+                {{STATE_SETTLED, VERDICT_GOOD, false, SMART_ABSENT, true, .blocked = true},
                  "the kernel blocks ATA commands to it under uas (flag t), and allows them under usb-storage"},
                 /* Under a lease it is switched and may be on trial. The lease is the reason that matters. */
-                {{STATE_SWITCHING, VERDICT_GOOD, "on trial", true, SMART_ABSENT, false, .leased = true, .switching = true},
+                {{STATE_SWITCHING, VERDICT_GOOD, true, SMART_ABSENT, false, .leased = true, .switching = true, .on_trial = true},
                  "it is leased, and its holder may be measuring it"},
                 /* clang-format on */
         };
@@ -98,8 +98,8 @@ static void test_why_not(void **state)
                 assert_string_equal(why ?: "", table[i].why ?: "");
         }
         for (size_t i = 0; i < ELEMENTSOF(never); i++)
-                assert_non_null(smart_why_not(&(struct smart_case){never[i], VERDICT_GOOD, "",
-                                                                   false, SMART_FOUND, true}));
+                assert_non_null(smart_why_not(
+                        &(struct smart_case){never[i], VERDICT_GOOD, false, SMART_FOUND, true}));
 }
 
 /* Flag t: by the kernel's rule for Seagate under uas, by its table, or by an entry, which replaces

@@ -5,17 +5,19 @@
 
 #include "common/exit-codes.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "common/util.h"
 #include "daemon/manager.h"
 
 int bus_append_text(sd_bus_message *m, const char *s)
 {
         size_t size = 4 * strlen(s) + 1;
-        _cleanup_free_ char *harmless = malloc(size);
+        _cleanup_free_ char *harmless = malloc(size), *whole = malloc(size);
 
-        if (!harmless)
+        if (!harmless || !whole)
                 return -ENOMEM;
-        return sd_bus_message_append_basic(m, 's', harmless_sentence(s, harmless, size));
+        (void) sentence_english(harmless_sentence(s, harmless, size), whole, size);
+        return sd_bus_message_append_basic(m, 's', whole);
 }
 
 char *bus_disk_path(const struct entry *e)
@@ -159,15 +161,16 @@ void bus_request_step(struct entry *e, const char *step)
 
 void bus_request_done(struct entry *e, int code, const char *step, const char *text)
 {
-        char path[JOB_PATH_MAX], harmless[1024];
+        char path[JOB_PATH_MAX], parts[2048], whole[2048];
 
         assert(e->request.number != 0);
         e->request.code = code < 0 ? UASD_EXIT_FAILED : code;
         (void) copy_string(e->request.step, sizeof(e->request.step), step);
         job_changed(e);
-        EMIT(e->manager, sd_bus_emit_signal, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss",
-             bus_job_path(e, path), e->life.disk.facts.interface, e->request.code, step,
-             harmless_sentence(text, harmless, sizeof(harmless)));
+        (void) harmless_sentence(text, parts, sizeof(parts));
+        EMIT(e->manager, sd_bus_emit_signal, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved",
+             "osisss", bus_job_path(e, path), e->life.disk.facts.interface, e->request.code, step,
+             sentence_english(parts, whole, sizeof(whole)), parts);
         e->request.number = 0;
         e->request.pending = false;
         EMIT(e->manager, sd_bus_emit_interfaces_removed, path, UASD_BUS_JOB, NULL);

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <systemd/sd-bus.h>
 
+#include "common/sentence.h"
+#include "daemon/bus/error.h"
 #include "daemon/queue.h"
 
 /* The message is the call: nothing else has to be kept. */
@@ -44,11 +46,14 @@ void bus_call_return_later(struct manager *m, struct bus_call *c, const char *wa
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r = sd_bus_message_new_method_return(call_message(c), &reply);
+        char text[1024];
 
         if (r < 0)
                 return;
         if (warning && *warning)
-                r = sd_bus_message_append(reply, "a{sv}", 1, "warning", "s", warning);
+                r = sd_bus_message_append(reply, "a{sv}", 2, "warning", "s",
+                                          sentence_english(warning, text, sizeof(text)), "parts",
+                                          "s", warning);
         else if (warning)
                 r = sd_bus_message_append(reply, "a{sv}", 0);
         if (r >= 0)
@@ -57,20 +62,25 @@ void bus_call_return_later(struct manager *m, struct bus_call *c, const char *wa
 
 void bus_call_fail(struct bus_call *c, const char *error, const char *format, ...)
 {
+        _cleanup_(sd_bus_error_free) sd_bus_error e = SD_BUS_ERROR_NULL;
         va_list ap;
 
         va_start(ap, format);
-        (void) sd_bus_reply_method_errorfv(call_message(c), error, format, ap);
+        (void) bus_error_set_valist(&e, error, format, ap);
         va_end(ap);
+        (void) bus_error_send(call_message(c), &e);
 }
 
 void bus_call_fail_errno(struct bus_call *c, int error, const char *format, ...)
 {
+        _cleanup_(sd_bus_error_free) sd_bus_error e = SD_BUS_ERROR_NULL, of = SD_BUS_ERROR_NULL;
         va_list ap;
 
+        (void) sd_bus_error_set_errno(&of, error);
         va_start(ap, format);
-        (void) sd_bus_reply_method_errnofv(call_message(c), -error, format, ap);
+        (void) bus_error_set_valist(&e, of.name, format, ap);
         va_end(ap);
+        (void) bus_error_send(call_message(c), &e);
 }
 
 /* ---- the caller ---- */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/bus/methods.h"
 
+#include <assert.h>
+
 #include "common/exit-codes.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "core/history.h"
 #include "core/request.h"
 #include "daemon/bus/answer.h"
+#include "daemon/bus/error.h"
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/lease.h"
 #include "daemon/feature/requests.h"
@@ -66,15 +69,15 @@ static int call_read_options(struct call *c, bool takes_force)
                 if (r < 0)
                         return r;
                 if (!takes_force || !streq(key, "force"))
-                        return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS,
-                                                 "No such option: %s", key);
+                        return bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                             "No such option: %s", key);
                 if (force >= 0)
-                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
-                                                "The option force is given twice.");
+                        return bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                             "The option force is given twice.");
                 r = sd_bus_message_read(c->message, "v", "b", &force);
                 if (r == -ENXIO) /* on the bus this error would mean a missing disk */
-                        return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
-                                                "The option force is a boolean (b).");
+                        return bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                             "The option force is a boolean (b).");
                 if (r < 0)
                         return r;
                 r = sd_bus_message_exit_container(c->message);
@@ -94,8 +97,8 @@ static int call_read_word(const struct call *c, const char **ret)
         if (r < 0)
                 return r;
         if (strlen(*ret) > ARGUMENT_MAX)
-                return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
-                                        "An argument is too long.");
+                return bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                     "An argument is too long.");
         return 0;
 }
 
@@ -126,9 +129,10 @@ static int call_find_id(struct call *c)
         const struct manager *m = c->manager;
         char key[HISTORY_KEY_MAX];
 
+        assert(c->id); /* an argument of these methods */
         if (!history_id_parse(c->id, key, sizeof(key)) || !streq(c->id, key))
-                return sd_bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
-                                        "That is no VID:PID:SERIAL.");
+                return bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                     "That is no VID:PID:SERIAL.");
         FOREACH_ENTRY (e, m)
                 if (!c->entry && history_id_is_of(c->id, &e->life.disk.facts))
                         c->entry = e;
@@ -146,9 +150,9 @@ static int call_find(struct call *c)
         if (c->entry)
                 return 0;
         if (startswith(path, DISK_PATH_PREFIX))
-                return sd_bus_error_set(c->error, UASD_BUS_ERROR_NO_SUCH_DISK,
-                                        "The disk was unplugged meanwhile.");
-        return sd_bus_error_set(c->error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
+                return bus_error_set(c->error, UASD_BUS_ERROR_NO_SUCH_DISK,
+                                     "The disk was unplugged meanwhile.");
+        return bus_error_set(c->error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
 }
 
 /* ---- the reasons to refuse ---- */
@@ -170,7 +174,7 @@ static int call_refuse_stopping(const struct call *c)
 {
         if (!c->manager->env.stopping)
                 return 0;
-        return sd_bus_error_set(c->error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
+        return bus_error_set(c->error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
 }
 
 /* A disk that is about to be mounted has no user yet. */
@@ -178,9 +182,9 @@ static int call_refuse_starting(const struct call *c)
 {
         if (c->manager->env.booted)
                 return 0;
-        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
-                                 "%s: the machine is still starting, and may be about to mount it.",
-                                 c->entry->life.disk.facts.interface);
+        return bus_error_set(c->error, UASD_BUS_ERROR_IN_USE,
+                             "%s: the machine is still starting, and may be about to mount it.",
+                             c->entry->life.disk.facts.interface);
 }
 
 /* Refuses if the disk can never be on that driver. */
@@ -191,9 +195,9 @@ static int call_refuse_impossible(const struct call *c, enum driver target)
 
         if (uas && (target != DRIVER_USB_STORAGE || f->caps.bot))
                 return 0;
-        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_INCAPABLE, "%s: %s", f->interface,
-                                 uas ? "this disk speaks only UAS"
-                                     : "this disk does not offer UAS completely");
+        return bus_error_set(c->error, UASD_BUS_ERROR_INCAPABLE, "%s: %s", f->interface,
+                             uas ? "this disk speaks only UAS"
+                                 : "this disk does not offer UAS completely");
 }
 
 static const char *refusal_bus_error(const struct refusal *no)
@@ -209,8 +213,8 @@ static int call_refuse(const struct call *c, const struct refusal *no)
 {
         if (no->code == UASD_EXIT_OK)
                 return 0;
-        return sd_bus_error_setf(c->error, refusal_bus_error(no), "%s: %s",
-                                 c->entry->life.disk.facts.interface, refusal_text(no));
+        return bus_error_set(c->error, refusal_bus_error(no), "%s: %s",
+                             c->entry->life.disk.facts.interface, refusal_text(no));
 }
 
 /* Returns 1 if the caller has the lease of the disk; refuses if another one has it. */
@@ -220,8 +224,8 @@ static int call_leased(const struct call *c)
                 return 0;
         if (lease_is_of(c->entry, call_handle(c)))
                 return 1;
-        return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s",
-                                 c->entry->life.disk.facts.interface, c->entry->life.disk.lease);
+        return bus_error_set(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s",
+                             c->entry->life.disk.facts.interface, c->entry->life.disk.lease);
 }
 
 /* ---- the methods ---- */
@@ -239,8 +243,8 @@ static int check_switch(struct call *c)
         if (*name)
                 c->value = driver_from_string(name);
         if (*name && c->value != DRIVER_UAS && c->value != DRIVER_USB_STORAGE)
-                return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS,
-                                         "No such driver to switch to: %s", name);
+                return bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS,
+                                     "No such driver to switch to: %s", name);
         r = call_refuse_stopping(c);
         if (r < 0)
                 return r;
@@ -272,22 +276,22 @@ static int call_refuse_trim(const struct call *c, enum trim_offer offer)
         const struct facts *f = &c->entry->life.disk.facts;
 
         if (c->force)
-                return sd_bus_error_setf(
+                return bus_error_set(
                         c->error, UASD_BUS_ERROR_REFUSED,
                         "%s: the kernel cannot use TRIM on this disk now: it shows no provisioning_mode.",
                         f->interface);
         if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE && facts_offer_uas(f))
-                return sd_bus_error_setf(
+                return bus_error_set(
                         c->error, UASD_BUS_ERROR_REFUSED,
                         "%s: under usb-storage uasd cannot see whether the disk offers TRIM. Switch it to uas first, or force it.",
                         f->interface);
         if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
-                return sd_bus_error_setf(
+                return bus_error_set(
                         c->error, UASD_BUS_ERROR_REFUSED,
                         "%s: under usb-storage uasd cannot see whether the disk offers TRIM. If you force it, a "
                         "bridge that cannot do it may lose data.",
                         f->interface);
-        return sd_bus_error_setf(
+        return bus_error_set(
                 c->error, UASD_BUS_ERROR_REFUSED,
                 "%s: the disk does not offer TRIM (LBPU). If you force it, a bridge that cannot do it "
                 "may lose data.",
@@ -299,8 +303,8 @@ static int check_trim(struct call *c)
         c->value = streq(c->words[0], "on");
         if (c->value || streq(c->words[0], "off"))
                 return 0;
-        return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s",
-                                 c->words[0]);
+        return bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s",
+                             c->words[0]);
 }
 
 static int do_trim(struct call *c)
@@ -316,7 +320,7 @@ static int do_trim(struct call *c)
 static int call_answer(struct call *c, int r)
 {
         if (r == -EBUSY)
-                return sd_bus_error_setf(
+                return bus_error_set(
                         c->error, UASD_BUS_ERROR_REFUSED,
                         "%s is being switched, and a switch is not stopped in the middle. A request made "
                         "meanwhile is carried out next.",
@@ -344,8 +348,8 @@ static int check_policy(struct call *c)
 
         c->value = policy_from_string(c->words[0]);
         if (c->value < 0)
-                return sd_bus_error_setf(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s",
-                                         c->words[0]);
+                return bus_error_set(c->error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s",
+                                     c->words[0]);
         if (!c->entry)
                 return 0;
         facts_now(c->entry, &f);
@@ -375,13 +379,13 @@ static int check_eject(struct call *c)
         if (r < 0)
                 return r;
         if (c->entry->life.disk.state == STATE_HELD)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
-                                         "%s is held, and about to be mounted.",
-                                         c->entry->life.disk.facts.interface);
+                return bus_error_set(c->error, UASD_BUS_ERROR_IN_USE,
+                                     "%s is held, and about to be mounted.",
+                                     c->entry->life.disk.facts.interface);
         if (switch_ejects(c->entry))
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
-                                         "%s is being ejected already.",
-                                         c->entry->life.disk.facts.interface);
+                return bus_error_set(c->error, UASD_BUS_ERROR_IN_USE,
+                                     "%s is being ejected already.",
+                                     c->entry->life.disk.facts.interface);
         return call_leased(c);
 }
 
@@ -394,8 +398,8 @@ static int do_inhibit(struct call *c)
         int r = inhibit_add(c->manager, disk, c->words[0], c->words[1], &fd);
 
         if (r == -EBUSY)
-                return sd_bus_error_set(c->error, SD_BUS_ERROR_LIMITS_EXCEEDED,
-                                        "There are too many inhibitors already.");
+                return bus_error_set(c->error, SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                     "There are too many inhibitors already.");
         if (r < 0)
                 return r;
         return sd_bus_reply_method_return(c->message, "h", fd);
@@ -414,18 +418,17 @@ static int check_lease(struct call *c)
         if (r < 0)
                 return r;
         if (d->facts.driver != DRIVER_UAS && d->facts.driver != DRIVER_USB_STORAGE)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_REFUSED,
-                                         "%s has no driver to measure.", id);
+                return bus_error_set(c->error, UASD_BUS_ERROR_REFUSED,
+                                     "%s has no driver to measure.", id);
         if (c->entry->lease)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", id,
-                                         d->lease);
+                return bus_error_set(c->error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", id,
+                                     d->lease);
         r = call_refuse_starting(c);
         if (r < 0)
                 return r;
         if (d->state == STATE_HELD || d->state == STATE_SWITCHING || c->entry->request.number)
-                return sd_bus_error_setf(c->error, UASD_BUS_ERROR_IN_USE,
-                                         "%s: a switch of it is under way or has been asked for.",
-                                         id);
+                return bus_error_set(c->error, UASD_BUS_ERROR_IN_USE,
+                                     "%s: a switch of it is under way or has been asked for.", id);
         return 0;
 }
 
@@ -455,8 +458,9 @@ static const struct method {
         /* clang-format on */
 };
 
-/* A handler for all of them. polkit's answer calls it again. */
-static int method_call(sd_bus_message *message, void *data, sd_bus_error *error)
+static int method_call(sd_bus_message *message, void *data, sd_bus_error *error);
+
+static int method_answer(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct call c = {.manager = data, .message = message, .error = error};
         const struct method *of = methods;
@@ -489,6 +493,16 @@ static int method_call(sd_bus_message *message, void *data, sd_bus_error *error)
         if (r < 0)
                 return r;
         return 1;
+}
+
+/* A handler for all of them. polkit's answer calls it again. */
+static int method_call(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        int r = method_answer(message, data, error);
+
+        if (r < 0 && sd_bus_error_is_set(error))
+                return bus_error_send(message, error);
+        return r;
 }
 
 /* The object is a disk or a job. */

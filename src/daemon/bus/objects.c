@@ -7,6 +7,7 @@
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "common/util.h"
 #include "core/disk-words.h"
 #include "core/property.h"
@@ -104,7 +105,7 @@ static int append_property(sd_bus_message *reply, const struct disk_property *p,
 {
         const struct disk *d = &e->life.disk;
         const char *at = (const char *) d + p->offset; /* as in a view, which begins with a disk */
-        char room[USB_STRING_MAX * 4];
+        char room[4096], text[2048];
 
         switch (p->kind) {
         case PROPERTY_HEX:
@@ -119,7 +120,8 @@ static int append_property(sd_bus_message *reply, const struct disk_property *p,
         case PROPERTY_OUTCOME:
                 return sd_bus_message_append(
                         reply, "(iss)", d->last_code, d->outcome.step,
-                        harmless_sentence(d->outcome.text, room, sizeof(room)));
+                        sentence_english(harmless_sentence(d->outcome.text, text, sizeof(text)),
+                                         room, sizeof(room)));
         case PROPERTY_TEXT:
         case _PROPERTY_KIND_MAX:
                 break;
@@ -483,7 +485,8 @@ static const sd_bus_vtable manager_vtable[] = {
         LOOK_UP("ListPolicies", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssbsas)", policies),
                 list_policies),
         SD_BUS_SIGNAL_WITH_ARGS(
-                "JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
+                "JobRemoved",
+                SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text, "s", parts), 0),
         SD_BUS_VTABLE_END,
 };
 

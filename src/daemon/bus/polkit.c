@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/bus/error.h"
 #include "daemon/bus/methods.h"
 
 #include <systemd/sd-login.h>
@@ -54,8 +55,8 @@ static int question_call_method(struct question *q, sd_bus_error *error)
         if (r < 0)
                 return r;
         if (q->disk[0] && !disk_find(q->manager, q->disk))
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK,
-                                         "%s was unplugged meanwhile.", q->disk);
+                return bus_error_set(error, UASD_BUS_ERROR_NO_SUCH_DISK,
+                                     "%s was unplugged meanwhile.", q->disk);
         return q->method(q->message, q->manager, error);
 }
 
@@ -105,24 +106,23 @@ static int question_on_verdict(sd_bus_message *reply, void *data, sd_bus_error *
         int may = false, challenge = false, r;
 
         if (sd_bus_message_is_method_error(reply, NULL)) {
-                (void) sd_bus_error_setf(
-                        &q->refused, SD_BUS_ERROR_ACCESS_DENIED,
-                        "Only root may do that, because polkit does not answer: %s",
-                        sd_bus_message_get_error(reply)->message ?: "no reason given");
+                (void) bus_error_set(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
+                                     "Only root may do that, because polkit does not answer: %s",
+                                     sd_bus_message_get_error(reply)->message ?: "no reason given");
                 return question_answered(q);
         }
         r = question_read_verdict(reply, &may, &challenge);
         if (r < 0)
-                (void) sd_bus_error_set_errnof(
-                        &q->refused, r, "polkit's answer is not understood: %s", strerror(-r));
+                (void) bus_error_set(&q->refused, SD_BUS_ERROR_FAILED,
+                                     "polkit's answer is not understood: %s", strerror(-r));
         else if (!may && challenge)
-                (void) sd_bus_error_setf(
+                (void) bus_error_set(
                         &q->refused, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
                         "a password is needed, and no agent can ask for it (polkit action %s).",
                         q->action);
         else if (!may)
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
-                                         "polkit does not allow it (action %s).", q->action);
+                (void) bus_error_set(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
+                                     "polkit does not allow it (action %s).", q->action);
         return question_answered(q);
 }
 
@@ -187,8 +187,8 @@ static int question_take_user(struct question *q, sd_bus_message *reply)
                 return 0;
         q->uid = uid;
         if (question_too_many(q)) {
-                (void) sd_bus_error_set(&q->refused, SD_BUS_ERROR_LIMITS_EXCEEDED,
-                                        "Too many of your requests wait for a password already.");
+                (void) bus_error_set(&q->refused, SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                     "Too many of your requests wait for a password already.");
                 return 0;
         }
         if (q->other_seat && !question_at_its_seat(q))
@@ -208,8 +208,8 @@ static int question_on_user(sd_bus_message *reply, void *data, sd_bus_error *err
         if (r > 0)
                 return 0;
         if (r < 0)
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
-                                         "Cannot find out which user asks: %s", strerror(-r));
+                (void) bus_error_set(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
+                                     "Cannot find out which user asks: %s", strerror(-r));
         return question_answered(q);
 }
 
@@ -231,7 +231,7 @@ static int question_answer(const struct question *q, const struct entry *e, sd_b
                 return sd_bus_error_copy(error, &q->refused);
         if (e && q->disk[0] &&
             !attachment_id_same(facts_attachment_id(&e->life.disk.facts), q->attachment))
-                return sd_bus_error_setf(
+                return bus_error_set(
                         error, UASD_BUS_ERROR_NO_SUCH_DISK,
                         "%s is another disk now: the first one was unplugged meanwhile.", q->disk);
         return 1;

@@ -4,6 +4,7 @@
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "core/learn.h"
 #include "core/machine.h"
 #include "daemon/feature/switches.h"
@@ -69,7 +70,7 @@ static void lease_name_holder(struct entry *e, pid_t pid)
 
         (void) snprintf(path, sizeof(path), "%ld/comm", (long) pid);
         if (pid > 0 && attr_read(e->manager->roots.proc, path, comm, sizeof(comm)) > 0)
-                (void) snprintf(d->lease, sizeof(d->lease), "%s (%ld) has it for itself.",
+                (void) sentence(d->lease, sizeof(d->lease), "%s (%ld) has it for itself.",
                                 make_harmless(comm, harmless, sizeof(harmless)), (long) pid);
         else
                 (void) copy_string(d->lease, sizeof(d->lease), "Somebody has it for himself.");
@@ -87,7 +88,7 @@ static void lease_on_pid(void *data, pid_t pid)
 
 static void lease_name_former(struct disk *d, enum driver restore)
 {
-        (void) snprintf(d->lease, sizeof(d->lease),
+        (void) sentence(d->lease, sizeof(d->lease),
                         "Somebody had it for himself: it goes back to %s.",
                         driver_to_string(restore));
 }

@@ -5,13 +5,24 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "core/disk-words.h"
 #include "core/history.h"
 #include "sys/io/boot.h"
 
-#define ENDING_MAX 512
+#define ENDING_MAX 1024
 
 /* Writes to the journal: each ending has its message id and the same fields. */
+
+static void ending_send(int level, const char *id, const struct log_field *fields, size_t n,
+                        const char *interface, const char *names, const char *text)
+{
+        char line[LOG_VALUE_MAX];
+
+        (void) sentence(line, sizeof(line), "%s%s%s: %s", interface, names[0] ? " " : "", names,
+                        text);
+        log_ending(level, id, fields, n, "%s", line);
+}
 
 static void ending_of(const struct entry *e, int level, const char *id, const char *text,
                       const char *from, const char *to, const char *step)
@@ -29,8 +40,7 @@ static void ending_of(const struct entry *e, int level, const char *id, const ch
                 {FIELD_STEP, step},
         };
 
-        log_ending(level, id, fields, ELEMENTSOF(fields), "%s%s%s: %s", d->facts.interface,
-                   names[0] ? " " : "", names, text);
+        ending_send(level, id, fields, ELEMENTSOF(fields), d->facts.interface, names, text);
 }
 
 static void ending_now(const struct entry *e, int level, const char *id, const char *text)
@@ -64,13 +74,13 @@ static const char *ended_at(char text[static ENDING_MAX], const char *how, bool 
         const struct outcome *o = &d->outcome;
 
         if (!o->step[0])
-                (void) snprintf(text, ENDING_MAX, "%s: %s", how, o->text);
+                (void) sentence(text, ENDING_MAX, "%s: %s", how, o->text);
         else if (astray)
-                (void) snprintf(text, ENDING_MAX, "%s; step %s: %s", how, o->step, o->text);
+                (void) sentence(text, ENDING_MAX, "%s; step %s: %s", how, o->step, o->text);
         else if (d->last_code == UASD_EXIT_ROLLED_BACK)
-                (void) snprintf(text, ENDING_MAX, "%s at step %s: %s", how, o->step, o->text);
+                (void) sentence(text, ENDING_MAX, "%s at step %s: %s", how, o->step, o->text);
         else
-                (void) snprintf(text, ENDING_MAX, "%s, step %s: %s", how, o->step, o->text);
+                (void) sentence(text, ENDING_MAX, "%s, step %s: %s", how, o->step, o->text);
         return text;
 }
 
@@ -80,16 +90,16 @@ static void report_end_of_switch(const struct entry *e)
         const struct outcome *o = &d->outcome;
         enum driver now = d->facts.driver;
         bool astray = now == DRIVER_NONE || (o->to != DRIVER_NONE && now != o->from);
-        char text[ENDING_MAX], how[64];
+        char text[ENDING_MAX], how[160];
 
         if (d->last_code == UASD_EXIT_OK)
                 ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED,
                                  o->text[0] ? o->text : "an interrupted switch was put in order");
         else if (d->last_code != UASD_EXIT_DEFERRED && astray) {
                 if (now == DRIVER_NONE)
-                        (void) snprintf(how, sizeof(how), "not brought back, it has no driver");
+                        (void) sentence(how, sizeof(how), "not brought back, it has no driver");
                 else
-                        (void) snprintf(how, sizeof(how), "not brought back, it is on %s",
+                        (void) sentence(how, sizeof(how), "not brought back, it is on %s",
                                         driver_to_string(now));
                 ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, ended_at(text, how, true, d));
         } else if (d->last_code == UASD_EXIT_ROLLED_BACK)
@@ -107,13 +117,13 @@ static void report_end_of_switch(const struct entry *e)
 void report_unplugged(const struct entry *e, const char *step)
 {
         const struct life *l = &e->life;
-        char text[128] = N_("unplugged in the middle of a switch");
+        char text[256] = N_("unplugged in the middle of a switch");
         const char *from = "";
 
         if (l->attempt.to !=
             DRIVER_NONE) { /* otherwise another process began it, or it is a recovery */
                 from = driver_to_string(l->attempt.from);
-                (void) snprintf(text, sizeof(text),
+                (void) sentence(text, sizeof(text),
                                 "unplugged in the middle of a switch from %s to %s", from,
                                 driver_to_string(l->attempt.to));
         }
@@ -124,7 +134,7 @@ void report_unplugged(const struct entry *e, const char *step)
 void report_state(const struct entry *e, enum state before)
 {
         const struct disk *d = &e->life.disk;
-        char text[512];
+        char text[ENDING_MAX];
 
         if (d->state == STATE_HELD) /* reported when it began */
                 return;
@@ -156,10 +166,10 @@ void report_state(const struct entry *e, enum state before)
 void report_distrust(const struct entry *e, const char *reason)
 {
         const struct facts *f = &e->life.disk.facts;
-        char text[512], why[HISTORY_TEXT_MAX];
+        char text[ENDING_MAX], why[HISTORY_TEXT_MAX];
 
         /* The record contains the time, the firmware and the kernel. */
-        (void) snprintf(text, sizeof(text), "it failed under uas and is distrusted: %s",
+        (void) sentence(text, sizeof(text), "it failed under uas and is distrusted: %s",
                         streq(f->distrust_reason, reason) ? history_clause(f, why, sizeof(why))
                                                           : reason);
         ending_now(e, LOG_WARNING, MESSAGE_DISTRUSTED, text);
@@ -176,9 +186,9 @@ void report_old_initramfs(const struct entry *e)
 
 void report_trouble(const struct entry *e, const struct finding *f)
 {
-        char text[512];
+        char text[ENDING_MAX];
 
-        (void) snprintf(text, sizeof(text),
+        (void) sentence(text, sizeof(text),
                         "trouble on uas, which is not held against the disk: %s; to blame: %s",
                         f->what, blame_sentence(f->blame));
         ending_now(e, LOG_WARNING, MESSAGE_TROUBLE, text);
@@ -186,7 +196,7 @@ void report_trouble(const struct entry *e, const struct finding *f)
 
 void report_diagnosis(const struct entry *e)
 {
-        char text[512];
+        char text[ENDING_MAX];
 
         ending_now(e, LOG_WARNING, MESSAGE_NOT_UAS,
                    disk_diagnosis(&e->life.disk, text, sizeof(text)));
@@ -194,9 +204,9 @@ void report_diagnosis(const struct entry *e)
 
 void report_cleared(const struct entry *e, const char *before)
 {
-        char text[512];
+        char text[ENDING_MAX];
 
-        (void) snprintf(text, sizeof(text),
+        (void) sentence(text, sizeof(text),
                         "it fails under usb-storage too, and is not distrusted any more for: %s",
                         before);
         ending_now(e, LOG_NOTICE, MESSAGE_CLEARED, text);
@@ -205,9 +215,9 @@ void report_cleared(const struct entry *e, const char *before)
 /* On either driver. */
 void report_dropping(const struct entry *e, unsigned times)
 {
-        char text[256];
+        char text[ENDING_MAX];
 
-        (void) snprintf(
+        (void) sentence(
                 text, sizeof(text),
                 "it dropped off the bus by itself and came back, %u times within ten minutes, which is not held against it; "
                 "to blame: the cable, a connector or the power supply",
@@ -233,9 +243,9 @@ void report_trim(const struct entry *e, bool on, bool force)
 
 void report_trim_of_another(const struct entry *e)
 {
-        char text[256];
+        char text[ENDING_MAX];
 
-        (void) snprintf(
+        (void) sentence(
                 text, sizeof(text),
                 "TRIM is kept on for another disk behind this bridge, so it stays off for this one. "
                 "Whether this one offers TRIM: uasctl status %s",
@@ -248,8 +258,8 @@ void report_ejected(const char *interface, const char *names, const char *usb_id
         const struct log_field fields[] = {
                 {FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};
 
-        log_ending(LOG_NOTICE, MESSAGE_EJECTED, fields, ELEMENTSOF(fields), "%s%s%s: %s", interface,
-                   names[0] ? " " : "", names, text);
+        ending_send(LOG_NOTICE, MESSAGE_EJECTED, fields, ELEMENTSOF(fields), interface, names,
+                    text);
 }
 
 void report_hold(const struct entry *e)

@@ -8,6 +8,7 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "core/history.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/report.h"
@@ -71,10 +72,10 @@ static struct outcome switch_run_outcome(const struct switch_run *run, const str
         if (o.code == UASD_EXIT_OK)
                 return o;
         if (end->exited)
-                (void) snprintf(o.text, sizeof(o.text), N_("uasd-switch ended by exit status %i"),
+                (void) sentence(o.text, sizeof(o.text), N_("uasd-switch ended by exit status %i"),
                                 end->status);
         else
-                (void) snprintf(o.text, sizeof(o.text), N_("uasd-switch ended by signal %i"),
+                (void) sentence(o.text, sizeof(o.text), N_("uasd-switch ended by signal %i"),
                                 end->status);
         return o;
 }
@@ -165,7 +166,7 @@ static void switch_run_start(struct entry *e, const struct action *a)
         if (r < 0) {
                 struct event failed = {.type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED};
 
-                (void) snprintf(failed.outcome.text, sizeof(failed.outcome.text),
+                (void) sentence(failed.outcome.text, sizeof(failed.outcome.text),
                                 N_("cannot start %s: %s"), PROGRAM_SWITCH, strerror(-r));
                 queue_event(e, &failed);
                 log_error("%s: cannot start uasd-switch: %s", e->life.disk.facts.interface,

@@ -11,8 +11,8 @@
 #include "common/names.h"
 #include "sys/io/clock.h"
 
-#define LINE_MOST 512 /* longer than any line of uasd-switch */
-#define ARGS_MOST 6   /* of uasd-switch, without --machine */
+#define LINE_MOST 1024 /* longer than any line of uasd-switch */
+#define ARGS_MOST 6    /* of uasd-switch, without --machine */
 
 struct child {
         child_end_fn ended; /* NULL: its end does not matter any more */

@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "common/sentence.h"
 #include "common/util.h"
 #include "core/history.h"
 #include "sys/io/boot.h"
@@ -15,7 +16,7 @@
 
 #define GENERATION "generation"
 /* a former record with its reason is so much longer than that of a trial, at most */
-#define ROOM 256
+#define ROOM 448
 /* The process with the lock writes two small files; it may hang in an fsync. */
 #define LOCK_USEC (10 * USEC_PER_SEC)
 
@@ -226,12 +227,12 @@ static int store_write_both(const struct roots *roots, const struct store_change
                 v = state_write(roots->var, path_join(STATE_DIR "/", c->name), text, true);
         /* /var may be on a file system that is mounted late. */
         if (e < 0 && v >= 0 && roots->etc >= 0)
-                (void) snprintf(
+                (void) sentence(
                         warning, sizeof(warning),
                         "Cannot write /etc/uasd/%s: %s. /var/lib/uasd has the change, which a boot may read too late.",
                         c->name, strerror(-e));
         else if (v < 0 && e >= 0 && roots->var >= 0)
-                (void) snprintf(
+                (void) sentence(
                         warning, sizeof(warning),
                         "Cannot write /var/lib/uasd/%s: %s. /etc/uasd has the change, and no copy of it.",
                         c->name, strerror(-v));

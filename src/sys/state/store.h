@@ -70,5 +70,5 @@ int store_change(const struct roots *roots, const struct store_change *c);
 
 /* Returns which of the two files the last store_change() of this process could not write, in
  * sentences; empty: it wrote both. */
-#define STORE_WARNING_MAX 256
+#define STORE_WARNING_MAX 512
 const char *store_warning(void);
