@@ -237,7 +237,11 @@ class Machine(unittest.TestCase):
         return one
 
     def driver_is(self, driver, seconds=20):
-        until(lambda: self.disk()['driver'] == driver, 'it is on ' + driver, seconds)
+        """uasctl reads the driver from the kernel, which uasd-switch has changed before uasd knows its end."""
+        def is_on_it():
+            one = self.disk()
+            return one['driver'] == driver and one['state'] != 'switching'
+        until(is_on_it, 'it is on ' + driver, seconds)
 
     def managed(self):
         p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects')
