@@ -33,7 +33,7 @@ from debian import ImageError, remove_tree, sh
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPE = os.path.join(HERE, "recipe")
 SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "builtin": "bookworm", "trixie": "trixie", "zfs": "bookworm",
-         "arm64": "bookworm"}
+         "arm64": "bookworm", "busybox": "bullseye"}
 ARCH = {"arm64": "arm64"}  # of a guest; the others are amd64
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"
@@ -346,6 +346,9 @@ class Image:
 
 def ensure(flavour="bookworm", deb=None):
     """The image of FLAVOUR with the package DEB (a path, or None) in it."""
+    if flavour == "busybox":
+        import busybox  # which builds on this module
+        return busybox.image()
     layer = product_layer(flavour, deb)
     image = Image(flavour, layer)
     with locked("image-" + flavour):

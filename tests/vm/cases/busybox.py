@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The bundle on a system without systemd, udev and D-Bus."""
+
+import re
+
+import busybox
+from context import case
+from evidence import only_disk
+
+# Programs that this system does not have.
+FOREIGN = re.compile("systemctl|journalctl|udevadm|systemd-hwdb")
+ROUNDS = 10
+
+
+def status(guest, name):
+    """A number of uasd's /proc/PID/status."""
+    return int(guest.out("sed -n 's/^%s:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$(pidof uasd)/status" % name))
+
+
+def sees_no_foreign(said):
+    assert not FOREIGN.search(said.out + said.err), said
+
+
+@case(image="busybox", product=False)
+def plugged_in(vm):
+    "Ten plug-ins: each time the disk is on uas before usb-storage has sent it a command, also when uas is not loaded yet."
+    disk = vm.disk(label="DATA")
+    guest = busybox.boot(vm)
+    assert guest.run("test -e /sys/bus/usb/drivers/uas").rc, "uas is loaded already"
+    for number in range(ROUNDS):
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas")
+        only_disk(guest, "settled")
+        stats = disk.stats()
+        assert stats["bot"]["commands"] == 0, (number, stats)
+        disk.unplug()
+        guest.wait_until("test ! -e /sys/bus/usb/devices/%s" % disk.interface)
+    assert guest.kernel_log().count("Attached SCSI disk") == ROUNDS, guest.kernel_log()
+    assert "usb-storage %s" % disk.interface in guest.kernel_log(), "usb-storage never had it"
+
+
+@case(image="busybox", product=False)
+def waits_and_tells(vm):
+    "A mounted disk waits for umount. Every verb works, and no text names a program of systemd or udev."
+    disk = vm.disk(label="DATA")
+    guest = busybox.boot(vm, disk, conf="Policy=usb-storage\n")
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    only_disk(guest, "settled")
+    guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file", check=True)
+    guest.run("uasctl policy sda uas", check=True)
+    one = only_disk(guest, "waiting")
+    assert one["driver"] == "usb-storage" and [user["where"] for user in one["busy"] if user["kind"] == "mount"] == ["/mnt"], one
+    for verb in ("list", "status", "status sda", "explain sda", "explain --all sda", "log", "report", "policy", "db", "switch sda uas --wait=1",
+                 "--help", "switch --help", "eject sda"):
+        sees_no_foreign(guest.run("uasctl " + verb))
+    assert guest.driver(disk.interface) == "usb-storage"
+    guest.run("umount /mnt", check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=20)
+    only_disk(guest, "settled")
+    guest.run("mount -t ext4 /dev/sda1 /mnt && grep -q kept /mnt/file && umount /mnt", check=True)
+    guest.run("uasctl switch sda usb-storage --wait=30", check=True)
+    assert guest.driver(disk.interface) == "usb-storage"
+    guest.run("uasctl eject sda", check=True)
+    guest.until(lambda: not guest.block_devices(disk.interface), what="ejected")
+    sees_no_foreign(guest.run("cat /run/uasd.log"))
+
+
+@case(image="busybox", product=False)
+def rolled_back(vm):
+    "A disk that fails under UAS goes back to usb-storage, with its data."
+    disk = vm.disk(label="DATA", wcache="volatile")
+    guest = busybox.boot(vm, disk, conf="Policy=usb-storage\n")
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    only_disk(guest, "settled")
+    guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file && umount /mnt", check=True)
+    disk.fault(name="fail", proto="uas", op="read")
+    done = guest.run("uasctl switch sda uas --wait=150", timeout=200)
+    assert done.rc == 7 and "verify" in done.err, done
+    sees_no_foreign(done)
+    assert guest.driver(disk.interface) == "usb-storage"
+    guest.run("mount -t ext4 /dev/sda1 /mnt && grep -q kept /mnt/file", check=True)
+
+
+@case(image="busybox", product=False)
+def at_rest(vm):
+    "With a disk on uas uasd has at most 4 MB of memory, and does not wake up for a minute. uas was loaded before uasd."
+    # A uasd that has looked for the module has libkmod's libcrypto for good, 1.8 MB: dlclose() does not remove that.
+    disk = vm.disk(label="DATA")
+    guest = busybox.boot(vm, disk, conf="TrialSec=0\n", first="modprobe uas")
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    guest.run("sleep 5")
+    before = status(guest, "voluntary_ctxt_switches")
+    guest.run("sleep 60", timeout=120)
+    woken = status(guest, "voluntary_ctxt_switches") - before
+    resident = status(guest, "VmRSS")
+    assert woken == 0, woken
+    assert resident <= 4096, "%d KiB" % resident
+
+
+@case(image="busybox", product=False)
+def removed(vm):
+    "--check names what is there; an upgrade beside a disk in use, and --remove, disturb nothing."
+    disk = vm.disk(label="DATA")
+    guest = busybox.boot(vm, disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    guest.run("mount -t ext4 /dev/sda1 /mnt", check=True)
+    checked = guest.run("/bundle/install.sh --check")
+    assert checked.rc == 0 and "Linux 5.10" in checked.out and re.search("^ok +uas", checked.out, re.M), checked
+    guest.run("/bundle/install.sh --init=none", check=True)
+    assert guest.driver(disk.interface) == "uas"
+    guest.run("uasctl list", check=True)
+    guest.run("/opt/uasd/install.sh --remove --purge", check=True)
+    guest.wait_until("! pidof uasd")
+    left = guest.run("ls -d /opt /usr/local/bin/uasctl /etc/uasd /run/uasd /var/lib/uasd 2>/dev/null").text
+    assert left == "", left
+    guest.run("echo more >/mnt/file && umount /mnt", check=True)
