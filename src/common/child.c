@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ static void close_between(unsigned first, unsigned last)
 {
         long limit = sysconf(_SC_OPEN_MAX);
 
-        if (first > last || close_range(first, last, 0) >= 0)
+        if (first > last || syscall(__NR_close_range, first, last, 0) >= 0)
                 return;
         for (unsigned fd = first; fd <= last && fd < (unsigned) limit;
              fd++) /* kernels before 5.9 */
@@ -164,7 +164,7 @@ static bool child_ended(pid_t pid, int pidfd, int msec)
 
 int child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec)
 {
-        _cleanup_close_ int pidfd = pidfd_open(pid, 0);
+        _cleanup_close_ int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
         int status;
 
         if (!child_ended(pid, pidfd, (int) ((limit_usec + USEC_PER_MSEC - 1) / USEC_PER_MSEC))) {

@@ -46,7 +46,7 @@ static char *journal_value(sd_journal *j, const char *field)
 
 int journal_boot(const struct roots *roots, char ret[static SD_ID128_STRING_MAX])
 {
-        char text[SD_ID128_UUID_STRING_MAX];
+        char text[40]; /* a UUID with its hyphens, and the end of the line */
         sd_id128_t id;
         int r;
 

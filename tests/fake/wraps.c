@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -344,7 +344,8 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 int __wrap_usleep(useconds_t usec)
 {
         if (fake && fake->left_polls > 0 && --fake->left_polls == 0) {
-                struct pollfd end = {.fd = pidfd_open(fake->left, 0), .events = POLLIN};
+                struct pollfd end = {.fd = (int) syscall(SYS_pidfd_open, fake->left, 0),
+                                     .events = POLLIN};
 
                 fake->opened_at = fake->n_ops;
                 (void) kill(fake->left, SIGKILL);

@@ -99,9 +99,27 @@ static void kmsg_take_records(struct manager *m, bool live)
         }
 }
 
+static void kmsg_resume(void *data)
+{
+        struct manager *m = data;
+
+        (void) sd_event_source_set_enabled(m->kmsg.source, SD_EVENT_ON);
+}
+
 static int kmsg_on_record(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
-        kmsg_take_records(data, true);
+        struct manager *m = data;
+        struct kmsg_watch *w = &m->kmsg;
+        usec_t now = now_monotonic(), period = w->often ? USEC_PER_SEC : STORAGE_PAUSE_USEC;
+
+        if (now - w->since >= period) {
+                w->since = now;
+                w->wakeups = 0;
+        }
+        if (w->wakeups++ >= (w->often ? WAKEUPS_PER_SEC : 1) &&
+            later_call(&w->pause, m->event, w->since + period - now, kmsg_resume, m) >= 0)
+                return sd_event_source_set_enabled(s, SD_EVENT_OFF);
+        kmsg_take_records(m, true);
         return 0;
 }
 
@@ -128,10 +146,8 @@ void kmsg_arm(struct manager *m)
                 kmsg_take_records(m, false);
         w->armed = wanted;
         w->often = often;
-        if (often)
-                (void) sd_event_source_set_ratelimit(w->source, USEC_PER_SEC, WAKEUPS_PER_SEC);
-        else
-                (void) sd_event_source_set_ratelimit(w->source, STORAGE_PAUSE_USEC, 1);
+        w->wakeups = 0;
+        later_cancel(&w->pause);
         (void) sd_event_source_set_enabled(w->source, wanted ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 

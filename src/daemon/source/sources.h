@@ -47,8 +47,11 @@ struct kmsg_watch {
         int fd; /* -1: not started, or the log cannot be read */
         sd_event_source *source;
         bool armed;
-        bool often;    /* a disk is on uas: records are read at once */
-        uint64_t next; /* the number behind that of the last record; 0: no record yet */
+        bool often; /* a disk is on uas: records are read at once */
+        unsigned wakeups;
+        usec_t since;       /* of the wakeups */
+        struct later pause; /* there were too many of them */
+        uint64_t next;      /* the number behind that of the last record; 0: no record yet */
 };
 /* Reads the kernel's log while a disk is on uas or usb-storage. The function returns true if an
  * account has changed. */
