@@ -131,6 +131,7 @@ static void test_many(void **state)
 static void test_files(void **state)
 {
         struct tree t;
+        int lib;
 
         tree_make(&t);
         tree_write(&t, "usr/lib/uasd/uasd.conf",
@@ -147,6 +148,12 @@ static void test_files(void **state)
         tree_link(&t, "etc/uasd/uasd.conf", "uasd.conf");
         assert_string_equal(load(&t), "uas, quiet 2, hold 4, unknown uas");
         assert_non_null(strstr(said, "/etc/uasd/uasd.conf:0: Too many levels of symbolic links\n"));
+        tree_link(&t, "etc/uasd/uasd.conf", "/dev/null");
+        lib = t.roots.lib;
+        t.roots.lib = -1; /* a system without /usr/lib */
+        assert_string_equal(load(&t), "uas, quiet 2, hold 4, unknown uas");
+        assert_null(strstr(said, "uasd.conf:0: "));
+        t.roots.lib = lib;
         tree_remove(&t);
 }
 

@@ -43,7 +43,9 @@ def package(how, name):
     """The package that provides HOW('NAME') of meson."""
     if how == "find_program":
         return owner(shutil.which(name))
-    if how == "dependency" and name != "dl":
+    if how == "dependency" and name == "threads":  # of libc, in whichever library
+        name = "c"
+    elif how == "dependency" and name != "dl":
         return owner(os.path.join(output("pkg-config", "--variable=pcfiledir", name), name + ".pc"))
     return owner(output("gcc", f"-print-file-name=lib{name}.a"))
 

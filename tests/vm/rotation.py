@@ -41,6 +41,7 @@ SUBJECTS = (
     ("src/sys/state/*", ("distrust.*", "trial.*", "no_room.*", "before_var.*")),
     ("src/hold/*", ("boot_order.*", "never_cost_a_boot.*", "root_on_usb.*", "unheld.*", "stacked.*", "plug_in.*", "no_initramfs.*",
                     "arm.*")),
+    ("src/sys/platform/*", ("busybox.*",)),
     ("src/daemon/*", ("around.*", "waiting.*", "lost_events.*", "many.*", "jobs.*", "lease.*", "service.*", "kept_off.*", "bus.*",
                       "soak.*", "incidents.*", "udisks.*", "slow.*")),
     ("src/core/*", ("bridges.*", "trial.*", "distrust.*", "health.*", "explained.*")),
@@ -49,7 +50,7 @@ SUBJECTS = (
     ("src/bench/*", ("bench.*",)),
     ("udev/*", ("boot_order.*", "plug_in.*", "users_*")),
     ("systemd/*", ("service.*", "exposure.*", "never_cost_a_boot.*", "slow.*")),
-    ("packaging/*", ("packages.*", "root_on_usb.*")),
+    ("packaging/*", ("packages.*", "root_on_usb.*", "busybox.*")),
     ("tests/vm/usbdisk/*", ("harness.*",)),
     ("tests/vm/machine.py", ("harness.*",)),
     # What the kernel and udev do, in a guest without uasd: it changes with the fake kernel, or with the kernel.

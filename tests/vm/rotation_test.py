@@ -34,7 +34,7 @@ def load(*path):
 
 check = load("tools", "check")
 run = load("tests", "vm", "run")
-MADE = frozenset(("bookworm", "vendor", "trixie"))
+MADE = frozenset(("bookworm", "vendor", "trixie", "busybox"))
 for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.py"))):
     importlib.import_module("cases." + os.path.basename(path)[:-3])
 FULL = [one for one in context.CASES if one.tier == "full" and one.sliced]

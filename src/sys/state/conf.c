@@ -100,6 +100,8 @@ static int conf_load_file(int dirfd, const char *path, void *data)
         struct load *l = data;
         int fd, line;
 
+        if (dirfd < 0) /* there is no /usr/lib */
+                return 0;
         (void) snprintf(l->path, sizeof(l->path), "%s/%s", dirfd == l->lib ? LIB_PATH : ETC_PATH,
                         path);
         fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -65,7 +65,7 @@ def waits_and_tells(vm):
     sees_no_foreign(guest.run("cat /run/uasd.log"))
 
 
-@case(image="busybox", product=False)
+@case(tier="full", image="busybox", product=False)
 def rolled_back(vm):
     "A disk that fails under UAS goes back to usb-storage, with its data."
     disk = vm.disk(label="DATA", wcache="volatile")
@@ -81,7 +81,7 @@ def rolled_back(vm):
     guest.run("mount -t ext4 /dev/sda1 /mnt && grep -q kept /mnt/file", check=True)
 
 
-@case(image="busybox", product=False)
+@case(tier="full", image="busybox", product=False)
 def at_rest(vm):
     "With a disk on uas uasd has at most 4 MB of memory, and does not wake up for a minute. uas was loaded before uasd."
     # A uasd that has looked for the module has libkmod's libcrypto for good, 1.8 MB: dlclose() does not remove that.
@@ -98,7 +98,7 @@ def at_rest(vm):
     assert resident <= 4096, "%d KiB" % resident
 
 
-@case(image="busybox", product=False)
+@case(tier="full", image="busybox", product=False)
 def removed(vm):
     "--check names what is there; an upgrade beside a disk in use, and --remove, disturb nothing."
     disk = vm.disk(label="DATA")
