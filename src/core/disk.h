@@ -49,7 +49,7 @@ struct user {
 struct outcome {
         int code;                     /* enum uasd_exit; -1: none yet */
         char step[24];                /* the last step */
-        char text[512];               /* a sentence, which may be in parts */
+        char text[384];               /* a sentence, which may be in parts */
         char claimed[BLOCK_NAME_MAX]; /* deferred: another process has the claim of this node; else
                                          empty */
         char opened[BLOCK_NAME_MAX]; /* deferred: the driver's count shows an open of this node that
@@ -77,7 +77,7 @@ struct disk {
         bool cancelled;  /* a user cancelled the switch that it wants: it stays on its driver */
         char *inhibited; /* "WHO: WHY." while no switch begins, else NULL */
         bool unattended; /* uasd would switch it, but is not running */
-        char lease[256]; /* a sentence about the holder of the lease; else empty */
+        char lease[192]; /* a sentence about the holder of the lease; else empty */
 };
 
 /* Returns true for the name of a USB interface ("2-1.4:1.0"). */

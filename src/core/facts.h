@@ -106,7 +106,7 @@ struct facts {
         enum driver override_target; /* of uasctl switch; DRIVER_NONE: none */
         bool override_forced;
         enum driver unknown_target; /* Unknown= of the configuration */
-        char distrust_reason[320];  /* the failure */
+        char distrust_reason[240];  /* the failure */
         char distrust_date[12];     /* "2026-11-20"; empty: unknown */
         char distrust_kernel[65];   /* kernel at the failure, as in uname(2); empty: unknown */
         bool cleared;        /* our history: it failed on uas, and then under usb-storage as well.
