@@ -114,7 +114,8 @@ static void log_send_sentence(int level, const char *text, const char *message_i
                 log_send(level, text, message_id, fields, n);
                 return;
         }
-        memcpy(all, fields, n * sizeof(*fields));
+        for (size_t i = 0; i < n; i++)
+                all[i] = fields[i];
         all[n] = (struct log_field){FIELD_PARTS, text};
         log_send(level, sentence_english(text, whole, sizeof(whole)), message_id, all,
                  n + (message_id != NULL));

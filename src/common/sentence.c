@@ -69,10 +69,10 @@ static const char *part_end(const char *s)
         for (unsigned depth = 0; *s; s++)
                 if (startswith(s, BEGIN))
                         depth++;
-                else if (startswith(s, END) && depth-- == 0)
+                else if (depth == 0 && (startswith(s, END) || startswith(s, VALUE)))
                         break;
-                else if (depth == 0 && startswith(s, VALUE))
-                        break;
+                else if (startswith(s, END))
+                        depth--;
         return s;
 }
 

@@ -48,8 +48,9 @@ def waits_and_tells(vm):
     only_disk(guest, "settled")
     guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file", check=True)
     guest.run("uasctl policy sda uas", check=True)
-    one = only_disk(guest, "waiting")
-    assert one["driver"] == "usb-storage" and [user["where"] for user in one["busy"] if user["kind"] == "mount"] == ["/mnt"], one
+    guest.until(lambda: [user["where"] for user in only_disk(guest, "waiting")["busy"] if user["kind"] == "mount"] == ["/mnt"],
+                what="the mount is named")
+    assert guest.driver(disk.interface) == "usb-storage"
     for verb in ("list", "status", "status sda", "explain sda", "explain --all sda", "log", "report", "policy", "db", "switch sda uas --wait=1",
                  "--help", "switch --help", "eject sda"):
         sees_no_foreign(guest.run("uasctl " + verb))
