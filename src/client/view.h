@@ -25,7 +25,7 @@ struct course {
         bool cancelled;
         char reason_id[64]; /* of a newer uasd: perhaps a word that is unknown here */
         char *inhibited;    /* the last six as in struct disk */
-        char lease[256];
+        char lease[LEASE_TEXT_MAX];
         struct outcome outcome;
         struct user *users;
         size_t n_users;

@@ -61,6 +61,8 @@ struct outcome {
 /* Takes a line of uasd-switch --machine. Returns false for its end, and for all lines after it. */
 bool outcome_take_line(struct outcome *o, const char *line);
 
+#define LEASE_TEXT_MAX 192
+
 struct disk {
         struct facts facts;
         char host[16]; /* "host0", empty without a driver */
@@ -77,7 +79,7 @@ struct disk {
         bool cancelled;  /* a user cancelled the switch that it wants: it stays on its driver */
         char *inhibited; /* "WHO: WHY." while no switch begins, else NULL */
         bool unattended; /* uasd would switch it, but is not running */
-        char lease[192]; /* a sentence about the holder of the lease; else empty */
+        char lease[LEASE_TEXT_MAX]; /* a sentence about the holder of the lease; else empty */
 };
 
 /* Returns true for the name of a USB interface ("2-1.4:1.0"). */

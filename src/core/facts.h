@@ -58,6 +58,8 @@ bool attachment_id_parse(const char *s, struct attachment_id *ret);
  * Everything that a decision needs to know about one interface. sys/ fills it, core/ reads it.
  * Strings from the device are unchanged: a caller that prints them must make them harmless.
  */
+#define DISTRUST_REASON_MAX 240
+
 struct facts {
         char interface[INTERFACE_NAME_MAX]; /* "2-1:1.0" */
         char port[INTERFACE_NAME_MAX];      /* "2-1" */
@@ -105,10 +107,10 @@ struct facts {
         bool trial_passed;
         enum driver override_target; /* of uasctl switch; DRIVER_NONE: none */
         bool override_forced;
-        enum driver unknown_target; /* Unknown= of the configuration */
-        char distrust_reason[240];  /* the failure */
-        char distrust_date[12];     /* "2026-11-20"; empty: unknown */
-        char distrust_kernel[65];   /* kernel at the failure, as in uname(2); empty: unknown */
+        enum driver unknown_target;                /* Unknown= of the configuration */
+        char distrust_reason[DISTRUST_REASON_MAX]; /* the failure */
+        char distrust_date[12];                    /* "2026-11-20"; empty: unknown */
+        char distrust_kernel[65]; /* kernel at the failure, as in uname(2); empty: unknown */
         bool cleared;        /* our history: it failed on uas, and then under usb-storage as well.
                                 distrust_reason has how */
         const char *trouble; /* how it fails under usb-storage on this attachment, of sign_what();

@@ -32,7 +32,7 @@ struct history {
         bool lost;       /* the disk could not be reached any more: applies to any kernel */
         bool failed;     /* it failed in a trial: policy uas does not move it to uas again */
         bool distrusted; /* for a trial: it was distrusted before, and is so afterwards */
-        char reason[320];
+        char reason[DISTRUST_REASON_MAX];
 };
 
 int history_parse(const char *value, struct history *ret);

@@ -2,6 +2,7 @@
 #include "ctl/contribute.h"
 
 #include "common/names.h"
+#include "common/sentence.h"
 #include "core/bridge-db.h"
 #include "ctl/context.h"
 #include "sys/state/history.h"
@@ -41,7 +42,7 @@ static int findings_take(const char *key, const struct history *h, void *data)
         struct findings *f = data;
         bool bad = h->state == HISTORY_DISTRUSTED || (h->state == HISTORY_TRIAL && h->distrusted);
         struct db_says *s = f->says;
-        char note[256];
+        char note[256], reason[DISTRUST_REASON_MAX];
 
         if (!startswith(key, f->key) || (!bad && h->state != HISTORY_PASSED))
                 return 0;
@@ -62,7 +63,8 @@ static int findings_take(const char *key, const struct history *h, void *data)
                          strcspn(h->date, "T"));
         (void) concat(note, sizeof(note), "Linux ", h->kernel);
         if (bad && h->reason[0])
-                text_add(note, sizeof(note), ": %s", h->reason);
+                text_add(note, sizeof(note), ": %s",
+                         sentence_fill(h->reason, reason, sizeof(reason)));
         copy_plain(s->note, sizeof(s->note), note);
         return 0;
 }

@@ -233,6 +233,12 @@ class Report(unittest.TestCase):
         self.assertNotIn('UASD_DB_1', out)
         self.assertTrue(out.endswith('\t\tUS_FL_NO_REPORT_OPCODES | US_FL_NO_ATA_1X),\n'), out)
 
+    def test_hwdb_in_parts(self):
+        "uasd-switch records the reason as a format and its values. The entry is for a file in English."
+        self.history(('PRIVATE1@0000:00:14.0/ss/1', 'state=distrusted firmware=0214 kernel=6.1.0 boot=- date=2025-11-21T15:45:07Z failed=1 '
+                      'reason=\u2402%s (step %s)\u241fit failed\u241fbind\u2403'))
+        self.assertIn(';Linux 6.1.0: it failed (step bind)\n', self.tree.run('report', '--hwdb', 'sda').stdout)
+
     def test_hwdb_hostile(self):
         """No name ends a line, a string or a comment."""
         self.tree.disk('2-4', 'sdd', serial='S4', product=b'a\x1b";#\\\xc3\x80*/')
