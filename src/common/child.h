@@ -18,9 +18,9 @@
 pid_t child_fork(const int *keep, size_t n, int *ret_fd);
 
 /*
- * A program to start. It closes its copies of all other descriptors but the three itself: when the
- * exec has replaced the memory, the kernel closes what has O_CLOEXEC a moment later. A node of the
- * disk that is still open then would count as a use.
+ * A program to start. It closes its copies of all other descriptors itself. The kernel closes what
+ * has O_CLOEXEC a moment after the exec, and until then an open node of the disk would count as a
+ * use.
  */
 struct program {
         const char *const *argv;

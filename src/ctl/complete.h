@@ -8,6 +8,6 @@
  * N begins another command), or ":nospace" (the word goes on).
  *
  * words: those after uasctl, NULL-terminated. Of "--option=value", bash makes three. root: as in
- * struct ctl. Returns NULL, or the word "bench", whose program has to be asked.
+ * struct ctl. Returns NULL, or the word "bench": then uasctl-bench has to be asked.
  */
 char **complete_line(const char *root, char **words);

@@ -34,6 +34,17 @@ int verb_forget(struct ctl *c, char **args)
 /* A sync of a slow disk takes minutes. A switch that is under way comes before it. */
 #define EJECT_USEC (600 * USEC_PER_SEC)
 
+static void eject_done(const struct view *v)
+{
+        log_info("%s: ejected. You can unplug it.", VIEW_LABEL(v));
+}
+
+static void eject_in_use(const struct ctl *c, const struct view *v)
+{
+        log_error("%s: cannot be ejected, because it is in use:", VIEW_LABEL(v));
+        say_in_use(c, v);
+}
+
 static int eject_alone(struct ctl *c)
 {
         const struct view *v = c->v;
@@ -42,13 +53,12 @@ static int eject_alone(struct ctl *c)
         if (v->disk.n_users == 0)
                 alone_run(c, "--eject", NULL, progress_show, NULL, &o);
         if (o.code == UASD_EXIT_OK) {
-                log_info("%s: ejected. You can unplug it.", VIEW_LABEL(v));
+                eject_done(v);
                 return o.code;
         }
-        if (v->disk.n_users > 0) {
-                log_error("%s: cannot be ejected, because it is in use:", VIEW_LABEL(v));
-                say_in_use(c, v);
-        } else
+        if (v->disk.n_users > 0)
+                eject_in_use(c, v);
+        else
                 log_error("%s: the eject failed: %s", VIEW_LABEL(v), o.text);
         return o.code == UASD_EXIT_DEFERRED ? UASD_EXIT_REFUSED : o.code;
 }
@@ -68,16 +78,15 @@ int verb_eject(struct ctl *c, char **args)
                 return eject_alone(c);
         r = request_call(&c->client, &c->remote, &call, NULL);
         if (r == UASD_EXIT_OK)
-                log_info("%s: ejected. You can unplug it.", VIEW_LABEL(v));
+                eject_done(v);
         if (!*call.ret_in_use)
                 return r;
         v = NULL;
         if (local_refresh(&c->client.roots, &c->remote, &now) >= 0)
                 v = views_find(&now, call.disk);
-        if (v && v->disk.n_users > 0) {
-                log_error("%s: cannot be ejected, because it is in use:", VIEW_LABEL(v));
-                say_in_use(c, v);
-        } else
+        if (v && v->disk.n_users > 0)
+                eject_in_use(c, v);
+        else
                 log_error("%s", in_use);
         return r;
 }

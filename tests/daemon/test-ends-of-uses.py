@@ -38,27 +38,23 @@ class Uses(Machine):
         self.disk()  # an answer shows that uasd has processed the earlier events
         return os.path.getsize(self.tree.path('looks'))
 
-    def test_interface(self):
-        "An event of the interface, or of a block device of the disk, makes uasd read the disk again."
+    def bound_by(self, event):
         self.conf('[uasd]\nPolicy=ignore\n')
         self.both()
         self.bind(None)
         self.event('unbind usb 2-1:1.0 2-1:1.0')
         until(lambda: self.disk()['driver'] is None, 'it is seen')
         self.bind('usb-storage')
-        self.event('add block sdz 2-1:1.0')
+        self.event(event)
         self.driver_is('usb-storage')
+
+    def test_interface(self):
+        "An event of the interface, or of a block device of the disk, makes uasd read the disk again."
+        self.bound_by('add block sdz 2-1:1.0')
 
     def test_host(self):
         "Before Linux 4.14 no `bind` reports a driver: the SCSI host of the disk does."
-        self.conf('[uasd]\nPolicy=ignore\n')
-        self.both()
-        self.bind(None)
-        self.event('unbind usb 2-1:1.0 2-1:1.0')
-        until(lambda: self.disk()['driver'] is None, 'it is seen')
-        self.bind('usb-storage')
-        self.event('add scsi host0 2-1:1.0')
-        self.driver_is('usb-storage')
+        self.bound_by('add scsi host0 2-1:1.0')
 
     def test_no_udevd(self):
         """Without a udevd the events of the kernel report the end of a use; with one, which may start later and be killed, its own

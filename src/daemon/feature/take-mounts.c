@@ -2,7 +2,6 @@
 #include "daemon/feature/take-mounts.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 #include "common/child.h"
@@ -26,36 +25,27 @@
 
 #define HOOKS ETC_PATH "/" ETC_TAKE_MOUNTS
 
-/* Returns the path of a hook, which only root can have written. /proc/self/fd would not do: the
- * interpreter of a script opens it after the descriptors are closed. */
-static bool take_hook_path(const struct roots *roots, const char *name, char ret[static PATH_MAX])
+/* Only root can have written a hook. */
+static bool take_hook_is_safe(const struct roots *roots, const char *name)
 {
-        char fd[32], etc[PATH_MAX];
         struct stat st;
-        ssize_t n;
 
-        if (strchr(name, '/') ||
-            fstatat(roots->etc, path_join(ETC_TAKE_MOUNTS "/", name), &st, 0) < 0 ||
-            !S_ISREG(st.st_mode) || !(st.st_mode & S_IXUSR) || st.st_uid != geteuid() ||
-            (st.st_mode & (S_IWGRP | S_IWOTH)))
-                return false;
-        (void) snprintf(fd, sizeof(fd), "/proc/self/fd/%i", roots->etc);
-        n = readlink(fd, etc, sizeof(etc) - 1);
-        if (n < 0)
-                return false;
-        etc[n] = '\0';
-        return snprintf(ret, PATH_MAX, "%s/" ETC_TAKE_MOUNTS "/%s", etc, name) < PATH_MAX;
+        return fstatat(roots->etc, path_join(ETC_TAKE_MOUNTS "/", name), &st, 0) >= 0 &&
+               S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR) && st.st_uid == geteuid() &&
+               !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* Starts `HOOK release|mount INTERFACE`. Returns its pid, or -errno. */
 static pid_t take_hook_start(const struct entry *e, const char *name, const char *word)
 {
         const struct disk *d = &e->life.disk;
-        char path[PATH_MAX], disks[256], names[sizeof(disks) + sizeof("UASD_DISKS=")];
-        const char *const argv[] = {path, word, d->facts.interface, NULL},
+        const struct manager *m = e->manager;
+        char disks[256], names[sizeof(disks) + sizeof("UASD_DISKS=")];
+        const char *const argv[] = {path_join(m->root ?: "", HOOKS "/", name), word,
+                                    d->facts.interface, NULL},
                           *const env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", names, NULL};
 
-        if (!take_hook_path(&e->manager->roots, name, path))
+        if (strchr(name, '/') || !take_hook_is_safe(&m->roots, name))
                 return -ENOENT;
         (void) snprintf(names, sizeof(names), "UASD_DISKS=%s",
                         luns_names(d->luns, d->n_luns, disks, sizeof(disks)));

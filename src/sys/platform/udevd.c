@@ -12,10 +12,10 @@
 /* A udevd that was killed leaves its socket, but the kernel lists only those that are open. */
 bool udevd_runs(const struct roots *roots)
 {
-        char *line = NULL;
+        _cleanup_fclose_ FILE *list = NULL;
+        _cleanup_free_ char *line = NULL;
         size_t room = 0;
         bool open = false;
-        FILE *list;
         int fd;
 
         if (faccessat(roots->run, UDEV_CONTROL, F_OK, 0) < 0)
@@ -30,7 +30,5 @@ bool udevd_runs(const struct roots *roots)
         }
         while (!open && read_line(list, &line, &room) > 0)
                 open = strstr(line, "/run/" UDEV_CONTROL);
-        free(line);
-        (void) fclose(list);
         return open;
 }

@@ -8,10 +8,10 @@
 #define MODPROBE_FILE "zzz-uasd.conf"
 
 /*
- * libkmod reads the same files, but kmod_config_get_options() returns no file and no line, which
- * remedies name, and no error of a file that cannot be read. It adds the options of /proc/cmdline,
- * even for a tree in another folder, and takes 3.5 million instructions to load: twice those of
- * `uasctl list`.
+ * libkmod reads the same files. But kmod_config_get_options() returns no file and no line, which
+ * remedies name. It returns no error of a file that cannot be read. It adds the options of
+ * /proc/cmdline, even for a tree in another folder, and takes 3.5 million instructions to load:
+ * twice those of `uasctl list`.
  */
 
 /*
