@@ -20,6 +20,8 @@ import blocks
 import disks
 from disks import other, put
 
+# After so many rounds with something wrong a run ends: what remains is found again in each of them, after a long wait.
+ENOUGH = 3
 DOES = ("write", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdirat", "sendmsg", "fsync", "ioctl",
         "finit_module", "clone", "clone3", "kill", "wait4", "poll", "ppoll", "openat2")
 REAL = disks.SWITCH + ".vm"  # a name of at most 15 characters, or ps cuts it
@@ -82,6 +84,7 @@ class Kills:
         self.random = random.Random(config["seed"])
         self.count = dict.fromkeys(("rounds", "killed", "records", "moved", "back", "daemon"), 0)
         self.wrong = []
+        self.rounds_wrong = 0
         self.foreign = config["quirks"]
         self.fed = 0
         self.lossy = False  # unsynced data may be lost
@@ -197,6 +200,7 @@ class Kills:
             if who != "daemon":
                 self.fed = 1  # it replaces the one before, and stays
         self.count["rounds"] += 1
+        known = len(self.wrong)
         try:
             self.check(what)
         except AssertionError as error:
@@ -215,6 +219,7 @@ class Kills:
             if told:
                 self.wrong.append("%s: journal: %s" % (what, told))
                 print("WRONG %s: journal: %s" % (what, told), flush=True)
+        self.rounds_wrong += len(self.wrong) > known
         now = disks.driver(self.interface)
         self.count["moved" if now == target else "back"] += 1
         print("%-60s %s" % (what, "%s; on %s" % (done or "not reached", now)), flush=True)
@@ -310,7 +315,7 @@ class Kills:
         print("%s: %d calls after %s that do something" % (want["who"], len(does), want["after"]), flush=True)
         end = time.monotonic() + want["seconds"]
         for call, nth in sample(does, want.get("does"), self.random):
-            if time.monotonic() > end:
+            if time.monotonic() > end or self.rounds_wrong >= ENOUGH:
                 self.count["left"] = self.count.get("left", 0) + 1
                 continue
             self.ready()
@@ -324,7 +329,7 @@ class Kills:
         plan = self.plan(want)
         end = time.monotonic() + want["seconds"]
         total = sum(map(len, plan.values()))
-        while any(plan.values()) and time.monotonic() < end:
+        while any(plan.values()) and time.monotonic() < end and self.rounds_wrong < ENOUGH:
             before = disks.driver(self.interface)
             if not plan[before]:
                 self.request(other(before))
