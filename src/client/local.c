@@ -97,8 +97,11 @@ static void read_one(const struct roots *roots, const struct config *c, const ch
                 (void) disk_diagnosis(&v.disk, v.diagnosis, sizeof(v.diagnosis));
         else
                 view_describe(&v);
-        if (course) /* of a newer uasd: a word that is unknown here */
+        if (course) {
+                /* of a newer uasd: a word that is unknown here */
                 memcpy(v.reason_id, course->reason_id, sizeof(v.reason_id));
+                memcpy(v.former, course->former, sizeof(v.former));
+        }
         views_add(views, &v);
 }
 

@@ -17,11 +17,12 @@ static char *copy_if_said(const char *s)
 
 static int read_course(sd_bus_message *m, struct course *ret)
 {
-        const char *id, *state, *target, *reason, *verdict, *inhibited, *lease, *step, *text;
+        const char *id, *state, *target, *reason, *verdict, *inhibited, *lease, *step, *text,
+                *former;
         int r, s, t = DRIVER_NONE, w, cancelled, code;
 
         r = sd_bus_message_read(m, UASD_BUS_COURSE, &id, &state, &target, &reason, &verdict,
-                                &cancelled, &inhibited, &lease, &code, &step, &text);
+                                &cancelled, &inhibited, &lease, &code, &step, &text, &former);
         if (r <= 0)
                 return r;
         s = state_from_string(state);
@@ -37,6 +38,7 @@ static int read_course(sd_bus_message *m, struct course *ret)
                                .inhibited = copy_if_said(inhibited),
                                .outcome.code = code};
         (void) copy_string(ret->interface, sizeof(ret->interface), id);
+        (void) copy_string(ret->former, sizeof(ret->former), former);
         (void) copy_string(ret->reason_id, sizeof(ret->reason_id), reason);
         (void) sentence_fill(lease, ret->lease, sizeof(ret->lease));
         (void) copy_string(ret->outcome.step, sizeof(ret->outcome.step), step);

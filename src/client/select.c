@@ -66,6 +66,17 @@ static bool fits_serial_in_any_case(const struct view *v, const char *what)
         return v->disk.facts.serial[0] && strcasecmp(v->disk.facts.serial, what) == 0;
 }
 
+/* It is being switched: its block device has gone for a moment, and no other disk has that name. */
+static bool fits_former_block(const struct view *v, const char *what)
+{
+        size_t n = strlen(what);
+
+        for (const char *p = v->former; (p = strstr(p, what)); p += n)
+                if ((p == v->former || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+                        return true;
+        return false;
+}
+
 /* A part of "Samsung Portable SSD T7". Names of block devices are none: a disk may have gone, and
  * another one have its name. */
 static bool fits_product(const struct view *v, const char *what)
@@ -237,10 +248,15 @@ int select_disks(const struct roots *roots, const struct views *v, const char *w
                 bool (*fits)(const struct view *v, const char *what);
                 int (*add)(struct selection *s, const char *what); /* or this, on this machine */
         } kinds[] = {
-                {.fits = fits_interface}, {.fits = fits_port},
-                {.fits = fits_block},     {.add = add_block_name},
-                {.fits = fits_ids},       {.add = add_by_id},
-                {.fits = fits_serial},    {.fits = fits_serial_in_any_case},
+                {.fits = fits_interface},
+                {.fits = fits_port},
+                {.fits = fits_block},
+                {.add = add_block_name},
+                {.fits = fits_former_block},
+                {.fits = fits_ids},
+                {.add = add_by_id},
+                {.fits = fits_serial},
+                {.fits = fits_serial_in_any_case},
                 {.fits = fits_product},
         };
         struct selection s = {.roots = roots, .views = v, .found = found};
@@ -250,7 +266,9 @@ int select_disks(const struct roots *roots, const struct views *v, const char *w
                 return 0;
         if (strchr(what, '/')) {
                 r = add_path(&s, what);
-                if (r == -ENOENT) /* a serial number may have a slash */
+                if (r == -ENOENT && startswith(what, "/dev/"))
+                        add_matching(&s, fits_former_block, what + strlen("/dev/"));
+                if (r == -ENOENT && s.n == 0) /* a serial number may have a slash */
                         add_matching(&s, fits_ids, what);
                 if (r == -ENOENT && s.n == 0)
                         add_matching(&s, fits_serial, what);

@@ -19,6 +19,7 @@ struct view *views_find(const struct views *v, const char *interface);
 /* uasd alone knows this of a disk. */
 struct course {
         char interface[INTERFACE_NAME_MAX];
+        char former[64]; /* "sda sdb": its block devices before the switch under way */
         enum state state;
         enum driver target;
         enum verdict verdict;

@@ -10,9 +10,10 @@
 #define UASD_BUS_DISK "org.uasd1.Disk"
 #define UASD_BUS_JOB "org.uasd1.Job"
 /* A disk in the answer of ListDisks, as only uasd knows it: id, state, target, reason_id,
- * verdict, cancelled, inhibited, lease; code, step and text of the outcome. And a user: the id of
- * its disk, then as in the property Busy. */
-#define UASD_BUS_COURSE "(sssssbssiss)"
+ * verdict, cancelled, inhibited, lease, then code, step and text of the outcome. The last one has
+ * the names of its block devices before a switch that is under way. */
+#define UASD_BUS_COURSE "(sssssbssisss)"
+/* A user: the id of its disk, then as in the property Busy. */
 #define UASD_BUS_COURSE_USER "(ssssssus)"
 /* prefix of a UUID in Busy, for a holder that is not a block device */
 #define HOLDER_BTRFS "btrfs "

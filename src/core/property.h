@@ -16,6 +16,7 @@ struct view {
         char diagnosis[320]; /* a sentence, or "" */
         char reason[2048];   /* a sentence */
         char reason_id[64];  /* a stable word */
+        char former[64];     /* "sda sdb": its block devices before the switch under way */
         int users_error;     /* 0, or -errno: the users could not be found */
 };
 

@@ -520,7 +520,8 @@ static int append_course(sd_bus_message *m, const struct fake *f)
                 m, UASD_BUS_COURSE, f->id,
                 version && streq(version, "words") ? "dreaming" : f->state ?: "settled", "uas",
                 "fastest", "unknown", false, "", "", f->outcome.text ? f->outcome.code : -1,
-                f->outcome.step ?: "", f->outcome.text ?: "");
+                f->outcome.step ?: "", f->outcome.text ?: "",
+                f->state && streq(f->state, "switching") ? f->block : "");
 }
 
 static int append_user(sd_bus_message *m, const struct fake *f)

@@ -5,9 +5,11 @@
 The arguments are uasd-in-tree, uasctl-in-tree and fake-uasd.
 """
 
+import glob
 import json
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import sys
@@ -137,12 +139,17 @@ class Contract:
         self.assertIn('it was cancelled', waiting.stderr.read())
 
     def test_name_while_switching(self):
-        "The name of a disk that is just being switched is unknown. The message names the port."
+        "A disk that is just being switched has no block device, and keeps its name. For another name the message tells the port."
         p = self.begin('switch', 'sdg', 'uas')
         until(lambda: self.one('sdg')['state'] == 'switching', 'it is being switched')
         said = self.ctl('status', 'sdq', code=4).stderr
         self.assertEqual(said, "uasctl: There is no USB disk 'sdq'; uasctl lists them.\n"
                                'uasctl: 2-7:1.0 is being switched and may get another name. Its port is always its name: 2-7\n')
+        os.unlink(self.tree.path('sys/class/block/sdg'))
+        [block] = glob.glob(self.tree.path('sys/bus/usb/devices/2-7:1.0/host*/target*/*/block'))
+        shutil.rmtree(block)
+        one = self.one('sdg')
+        self.assertEqual((one['interface'], one['disks']), ('2-7:1.0', []))
         self.unplug()
         self.assertEqual(p.wait(patience()), 4)
 

@@ -100,6 +100,8 @@ static int setup(void **state)
         add_view(f, "2-3:1.1", "sde", "SERIAL2", 0x0003);
         add_view(f, "2-4:1.0", "sdf", "A/B", 0x0004);
         (void) copy_string(f->views.list[4].disk.facts.product, USB_STRING_MAX, "Portable T7");
+        (void) copy_string(f->views.list[4].former, sizeof(f->views.list[4].former), "sdx sdy");
+        (void) copy_string(f->views.list[1].former, sizeof(f->views.list[1].former), "sdb");
         (void) copy_string(f->views.list[4].disk.facts.manufacturer, USB_STRING_MAX, "Acme");
         (void) copy_string(f->views.list[1].disk.facts.product, USB_STRING_MAX, "sdq disk x");
         make_dir(dir, "devices/virtual/block/vda/slaves");
@@ -146,6 +148,11 @@ static void words(void **state)
                 {"sdb", 1, "2-1:1.0"}, /* not the one with this serial */
                 {"sdb1", 1, "2-1:1.0"},
                 {"sdz", 0},
+                {"sdx", 1, "2-4:1.0"}, /* it had this name before its switch */
+                {"sdy", 1, "2-4:1.0"},
+                {"/dev/sdy", 1, "2-4:1.0"},
+                {"dy", 0},
+                {"sd", 0},
                 {"dm-0", 1, "2-1:1.0"},
                 {"dm-1", 2, "2-1:1.0"},
                 {"1209:0001", 1, "2-1:1.0"},

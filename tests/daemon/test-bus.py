@@ -52,7 +52,7 @@ class Daemon(Machine):
         self.both()
         p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'ListDisks', 'b', 'true')
         courses, users = json.loads(p.stdout)['data']
-        told = {one[0]: [*one[:5], one[7], one[8:], [user[1:] for user in users if user[0] == one[0]]] for one in courses}
+        told = {one[0]: [*one[:5], one[7], one[8:11], [user[1:] for user in users if user[0] == one[0]]] for one in courses}
         names = 'Id', 'State', 'Target', 'ReasonId', 'Verdict', 'Lease', 'Outcome', 'Busy'
         self.assertEqual(told, {disk['Id']: [disk[name] for name in names] for disk in self.managed_disks()})
         self.assertEqual(len(told), 2)

@@ -12,6 +12,7 @@
 #include "core/disk-words.h"
 #include "core/property.h"
 #include "daemon/feature/inhibit.h"
+#include "daemon/feature/switches.h"
 #include "daemon/feature/users.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
@@ -224,17 +225,18 @@ static const sd_bus_vtable disk_more_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-static int append_course(sd_bus_message *reply, const struct disk *d)
+static int append_course(sd_bus_message *reply, const struct entry *e)
 {
+        const struct disk *d = &e->life.disk;
         char lease[4 * sizeof(d->lease)], text[4 * sizeof(d->outcome.text)];
 
-        return sd_bus_message_append(reply, UASD_BUS_COURSE, d->facts.interface,
-                                     state_to_string(d->state), driver_or_empty(d->decision.target),
-                                     disk_reason_id(d), verdict_to_string(d->facts.verdict),
-                                     d->cancelled, d->inhibited ?: "", /* harmless already */
-                                     harmless_sentence(d->lease, lease, sizeof(lease)),
-                                     d->last_code, d->outcome.step,
-                                     harmless_sentence(d->outcome.text, text, sizeof(text)));
+        return sd_bus_message_append(
+                reply, UASD_BUS_COURSE, d->facts.interface, state_to_string(d->state),
+                driver_or_empty(d->decision.target), disk_reason_id(d),
+                verdict_to_string(d->facts.verdict), d->cancelled,
+                d->inhibited ?: "", /* harmless already */
+                harmless_sentence(d->lease, lease, sizeof(lease)), d->last_code, d->outcome.step,
+                harmless_sentence(d->outcome.text, text, sizeof(text)), switch_run_names(e->run));
 }
 
 /* As the answer to a call: GetDisk, or a call of the object itself. */
@@ -363,7 +365,7 @@ static int list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
         if (r < 0)
                 return r;
         FOREACH_ENTRY (e, m) {
-                r = append_course(reply, &e->life.disk);
+                r = append_course(reply, e);
                 if (r < 0)
                         return r;
         }

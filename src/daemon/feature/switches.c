@@ -28,6 +28,7 @@ struct switch_run {
         struct entry *entry; /* NULL: the disk has gone */
         char step[sizeof(
                 ((struct outcome *) NULL)->step)]; /* the last one that it reported; empty: none */
+        char names[64]; /* of the block devices, which have gone meanwhile */
         bool recovering;
         /* recovery: the end of the switch that left the record, if it was our child */
         struct outcome killed;
@@ -46,6 +47,13 @@ const char *switch_run_step(const struct switch_run *run)
         if (!run || !run->step[0])
                 return NULL;
         return run->step;
+}
+
+const char *switch_run_names(const struct switch_run *run)
+{
+        if (!run)
+                return "";
+        return run->names;
 }
 
 static void switch_run_on_line(void *data, const char *line, const struct outcome *so_far)
@@ -131,6 +139,7 @@ static int switch_run_spawn(struct entry *e, const char *const *args,
         *run = *template;
         run->manager = e->manager;
         run->entry = e;
+        (void) luns_names(e->life.disk.luns, e->life.disk.n_luns, run->names, sizeof(run->names));
         switch_mark_unreported(e, true);
         r = child_switch(e->manager, args, switch_run_on_line, switch_run_on_end, run);
         if (r < 0) {

@@ -23,3 +23,5 @@ void switch_run_reported(struct entry *e);
 void switch_run_orphan(struct switch_run *run);
 /* Returns the last reported step; NULL: none. */
 const char *switch_run_step(const struct switch_run *run);
+/* Returns the names of the block devices that its disk had at the beginning; "" without a run. */
+const char *switch_run_names(const struct switch_run *run);
