@@ -21,7 +21,11 @@ libmount1 libblkid1 libudev1 libsystemd0 libsmartcols1 libinih1 libjson-c5
 libkmod2 openssh-server openssh-client
 """.split()
 
+# There these have other names. Its own installer merges /usr, and usrmerge says that it is.
+BULLSEYE = {"polkitd": "policykit-1"}
+
 PACKAGES = {
+    "bullseye": [BULLSEYE.get(name, name) for name in COMMON] + ["libaio1", "usrmerge"],
     "bookworm": COMMON + ["libaio1"],
     "trixie": COMMON + ["libaio1t64", "systemd-cryptsetup"],
 }
@@ -150,6 +154,9 @@ def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists
            "--setup-hook=mkdir -p \"$1/var/cache/apt/archives\"; "
            "find '%s' -name '*.deb' -exec cp -l -t \"$1/var/cache/apt/archives\" {} + || true" % debs]
     cmd += ["--aptopt=" + line for line in host_apt_options()]
+    if suite == "bullseye":
+        # A merged /usr, as Debian's installer makes it. The packages of later releases do that themselves.
+        cmd += ["--setup-hook=for name in bin sbin lib lib64; do mkdir -p \"$1/usr/$name\" && ln -s \"usr/$name\" \"$1/$name\"; done"]
     if lists:
         cmd += ["--skip=cleanup/apt/lists"]
     if arch != "amd64":

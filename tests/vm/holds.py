@@ -19,7 +19,7 @@ MONITOR = {
     "/etc/systemd/system/vm-monitor.service":
         "[Unit]\nDefaultDependencies=no\nBefore=systemd-udev-trigger.service\n"
         "[Service]\nExecStart=/bin/udevadm monitor --udev --property\n"
-        "StandardOutput=truncate:%s\n"
+        "StandardOutput=file:%s\n"
         "ExecStartPost=/bin/sh -c 'until grep -q UDEV %s; do sleep 0.05; done'\n" % (LOG, LOG),
     "/etc/systemd/system/sysinit.target.wants/vm-monitor.service":
         cpio.Link("../vm-monitor.service"),
@@ -67,9 +67,10 @@ class Timeline:
         held = [one for one in mine if one.held]
         self.appeared = mine[0].time if mine else None
         self.was_held = bool(held)
+        # An old systemd names a unit by its description only.
         # PID 1 starts the dead man's timer before the first message of the hold.
-        self.began = when(guest, r"systemd\[1\]: Started uasd-release@")
-        self.timer = when(guest, r"systemd\[1\]: (Starting|Started|Finished) uasd-release@\S+service")
+        self.began = when(guest, r"systemd\[1\]: Started (\S+ - )?Deadline for Holding the Mounts")
+        self.timer = when(guest, r"systemd\[1\]: (Starting|Started|Finished) (\S+ - )?Release the Mounts")
         self.released = next((one.time for one in mine if held and one.time > held[-1].time), None)
         self.mounted = when(guest, r"EXT4-fs \(%s\d*\): mounted" % name, "-b -k")
         self.driver = guest.driver(disk.interface)

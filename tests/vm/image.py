@@ -32,8 +32,8 @@ from debian import ImageError, remove_tree, sh
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPE = os.path.join(HERE, "recipe")
-SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "builtin": "bookworm", "trixie": "trixie", "zfs": "bookworm",
-         "arm64": "bookworm", "busybox": "bullseye"}
+SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "builtin": "bookworm", "trixie": "trixie", "bullseye": "bullseye",
+         "zfs": "bookworm", "arm64": "bookworm", "busybox": "bullseye"}
 ARCH = {"arm64": "arm64"}  # of a guest; the others are amd64
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"
@@ -286,10 +286,27 @@ def foreign(deb, arch):
     return path
 
 
+def older(deb):
+    """The package of Debian 11 that belongs to DEB, in a folder beside it; built from this tree if it is not there. Python is too old
+    for that of bench."""
+    path = os.path.join(os.path.dirname(deb), "bullseye", os.path.basename(deb))
+    with locked("older"):
+        if not os.path.exists(path):
+            say("building the package for Debian 11 ...")
+            partial = os.path.dirname(path) + ".new"
+            remove_tree(partial)
+            os.makedirs(partial)
+            sh([os.path.join(HERE, "../packages/old"), partial])
+            os.rename(partial, os.path.dirname(path))
+    return path
+
+
 def product_layer(flavour, deb):
     base = flavour_layer(flavour)
     if not deb:
         return base
+    if flavour == "bullseye":
+        deb = older(deb)
     if arch_of(flavour) != "amd64":
         deb = foreign(deb, arch_of(flavour))
     layer = Layer("product-" + flavour,

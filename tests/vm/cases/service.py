@@ -29,6 +29,20 @@ def killed_often(vm):
     back(guest, before)
 
 
+@case(image="bullseye")
+def known_to_systemd_247(vm):
+    "The oldest systemd knows all settings of the units, and takes the rules; a disk is moved both ways there."
+    disk = vm.disk()
+    guest = vm.resume(disks=[disk])
+    assert guest.run("systemd-analyze verify %s uasd-settle.service uasd-boot-entry.service uasd-trials.service uasd-metrics.timer"
+                     % " ".join(UNITS)).text == ""
+    assert guest.out("journalctl -b -u systemd-udevd -o cat | grep -i uasd; true") == ""
+    guest.wait_disk(disk.interface)
+    for driver in "usb-storage", "uas":
+        guest.run("uasctl switch %s %s --wait=30" % (disk.interface, driver), 60, check=True)
+        assert guest.driver(disk.interface) == driver
+
+
 @case(tier="full", cpus=2)
 def isolate(vm):
     "`systemctl isolate` within a hold: uasd and the hold's timer stay, and the timer ends the hold."
