@@ -187,18 +187,20 @@ class LeftOut(unittest.TestCase):
         self.assertEqual(check.left_out(output), {":test_a": "needs root", ":test_b": "no bus", ":test_d": "the test says why"})
 
     def test_closing(self):
-        "The end names all that was left out, by its reason, and then counts."
+        "The end names all that was left out, by its reason, then what failed, and then counts."
         report = check.Report()
 
         def close():
             report.case("ok", "unit/x", 1)
+            report.case("FAIL", "vm/a.b", 9, note="it was held", log=["more of it"])
             report.case("skip", "vm", 0, note="guests need root")
             report.case("skip", "fresh/bookworm", 0, note="bare roots need root")
             report.case("skip", "unit/y:test_a", 0, note="guests need root")
             with mock.patch.object(check.os, "_exit"):
                 report.close()
-        self.assertEqual(said(close).splitlines()[-4:], ["time: 0 s", "left out: vm, unit/y:test_a: guests need root",
-                                                         "left out: fresh/bookworm: bare roots need root", "1 passed, 0 failed, 3 skipped"])
+        self.assertEqual(said(close).splitlines()[-5:], ["time: 0 s", "left out: vm, unit/y:test_a: guests need root",
+                                                         "left out: fresh/bookworm: bare roots need root", "failed: vm/a.b  it was held",
+                                                         "1 passed, 1 failed, 3 skipped"])
 
     def test_times(self):
         "The slice of the full tier has a limit of its own, and its time is not that of the default tier."
