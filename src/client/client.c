@@ -16,6 +16,7 @@
 #include "common/util.h"
 #include "sys/io/boot.h"
 #include "sys/io/programs.h"
+#include "sys/platform/off.h"
 
 #define SOCKET_MAX (sizeof("/proc/self/fd//" RUN_PRIVATE_SOCKET) + 16)
 
@@ -53,14 +54,10 @@ static const char *why_not_understood(const struct client *c, char ret[static WH
         return ret;
 }
 
-/* PID 1 would start it without an error, and it would end at once. */
-static bool is_off(const struct client *c)
-{
-        return cmdline_has(&c->roots, CMDLINE_OFF);
-}
-
 static const char *why_no_answer(const struct client *c, int error, char ret[static WHY_MAX])
 {
+        const char *off;
+
         switch (error) {
         case -ETIMEDOUT:
                 return _("uasd runs, but does not answer");
@@ -69,9 +66,12 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
         case -ENETDOWN: /* uasd may run: only root has another way to it */
                 return _("the system bus (D-Bus) does not answer");
         default:
-                if (is_off(c))
-                        return _("uasd is off: uasd=off is on the kernel command line");
-                return _("uasd is not running");
+                /* PID 1 would start it without an error, and it would end at once. */
+                off = uasd_off(&c->roots);
+                if (!off)
+                        return _("uasd is not running");
+                (void) snprintf(ret, WHY_MAX, _("uasd is off: %s"), _(off));
+                return ret;
         }
 }
 
@@ -131,14 +131,16 @@ static int tell_unconnected(const struct client *c, int error)
                 log_error("%s", why);
         else if (error == -ENETDOWN)
                 log_error("%s, and only uasd can do that. root reaches uasd without the bus.", why);
-        else if (is_off(c))
+        else if (cmdline_has(&c->roots, CMDLINE_OFF))
                 log_error("%s, and only uasd can do that. Restart the machine without that word.",
                           why);
+        else if (uasd_off(&c->roots))
+                log_error("%s.", why);
         else
                 log_error("%s, and only it can do that.", why);
         if (error == -ETIMEDOUT)
                 (void) client_say_command(c, REMEDY_WHY_NOT, NULL, _("To see the reason:"));
-        else if (error != -EBADMSG && error != -ENETDOWN && !is_off(c))
+        else if (error != -EBADMSG && error != -ENETDOWN && !uasd_off(&c->roots))
                 (void) client_say_command(c, REMEDY_START, NULL, _("To start it:"));
         return UASD_EXIT_FAILED;
 }

@@ -5,7 +5,7 @@
 #include "common/names.h"
 #include "ctl/events.h"
 #include "ctl/options.h"
-#include "sys/io/boot.h"
+#include "sys/platform/off.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
 #include "term/terminal.h"
@@ -13,7 +13,7 @@
 /* Returns true if root asks, uasd-switch is installed, and uasd is not switched off. */
 static bool root_may_switch(const struct ctl *c)
 {
-        return geteuid() == 0 && !cmdline_has(&c->client.roots, CMDLINE_OFF) &&
+        return geteuid() == 0 && !uasd_off(&c->client.roots) &&
                access(path_join(c->root ?: "", PROGRAM_SWITCH), X_OK) == 0;
 }
 

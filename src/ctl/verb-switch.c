@@ -17,6 +17,7 @@
 #include "ctl/quirks-say.h"
 #include "ctl/verbs.h"
 #include "sys/io/clock.h"
+#include "sys/platform/off.h"
 #include "sys/state/attachment.h"
 
 /* uasd takes a free disk at once: one that still waits after this is in use. */
@@ -96,10 +97,14 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
         _cleanup_(courses_done) struct courses courses = {};
         const struct course *course = NULL;
         struct plan plan;
+        const char *off = uasd_off(&c->client.roots);
         int r = ctl_read(c, FROM_KERNEL, what);
 
         if (r != UASD_EXIT_OK)
                 return r;
+        if (off)
+                return log_failure(UASD_EXIT_FAILED, "%s: would not be switched: %s",
+                                   VIEW_LABEL(c->v), _(off));
         plan_switch(c->v, w->target, w->force, &plan);
         if (source_ask(&c->client, REMOTE_ORDER, false, &c->remote, &courses))
                 course = courses_find(&courses, c->v->disk.facts.interface);

@@ -8,7 +8,7 @@
 #include "common/sentence.h"
 #include "daemon/loop.h"
 #include "daemon/manager.h"
-#include "sys/io/boot.h"
+#include "sys/platform/off.h"
 
 static int uasd_on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
 {
@@ -45,6 +45,7 @@ static int uasd_run(struct manager *m)
 int main(int argc, char *argv[])
 {
         struct manager *m = NULL;
+        const char *off;
         sigset_t mask;
         int r;
 
@@ -71,9 +72,10 @@ int main(int argc, char *argv[])
                 log_error("cannot go on: %s", strerror(-r));
                 return 1;
         }
-        if (cmdline_has(&m->roots, CMDLINE_OFF)) {
-                log_notice(CMDLINE_OFF " on the kernel command line: doing nothing");
-                (void) sd_notify(0, "READY=1\nSTATUS=Switched off on the kernel command line");
+        off = uasd_off(&m->roots);
+        if (off) {
+                log_notice("switching no disk: %s", off);
+                (void) sd_notifyf(0, "READY=1\nSTATUS=Off: %s", off);
                 return 0;
         }
         r = uasd_run(m);

@@ -9,6 +9,7 @@
 #include "sys/facts.h"
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"
+#include "sys/platform/off.h"
 #include "sys/state/attachment.h"
 #include "sys/state/settings.h"
 #include "sys/state/switch-record.h"
@@ -106,7 +107,7 @@ static bool event_adds_disk(const struct block_event *e)
 
 bool hold_forbidden(const struct roots *roots)
 {
-        return cmdline_has(roots, CMDLINE_OFF) || cmdline_has(roots, CMDLINE_NO_HOLD);
+        return cmdline_has(roots, CMDLINE_NO_HOLD) || uasd_off(roots);
 }
 
 /*

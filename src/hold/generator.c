@@ -10,6 +10,7 @@
 #include "common/util.h"
 #include "hold/allowed.h"
 #include "sys/io/boot.h"
+#include "sys/platform/off.h"
 #include "sys/state/conf.h"
 
 /* A shorter hold has no use. */
@@ -21,8 +22,7 @@ static int limits_generate(const struct roots *roots, int dirfd)
         struct config c;
         int r;
 
-        if (cmdline_has(roots, CMDLINE_OFF) || cmdline_has(roots, CMDLINE_NO_HOLD) ||
-            !service_enabled(roots))
+        if (uasd_off(roots) || cmdline_has(roots, CMDLINE_NO_HOLD) || !service_enabled(roots))
                 return 0;
         r = conf_load(roots, &c, NULL, NULL);
         if (r < 0)

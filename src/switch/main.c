@@ -11,6 +11,7 @@
 #include "switch/signals.h"
 #include "switch/tasks.h"
 #include "switch/transaction.h"
+#include "sys/platform/off.h"
 #include "sys/state/conf.h"
 
 /* The task of this process. */
@@ -157,6 +158,13 @@ int main(int argc, char *argv[])
         if (roots_open(&t.roots, NULL) < 0 || conf_load(&t.roots, &t.config, NULL, NULL) < 0) {
                 log_error("no sysfs on /sys");
                 return UASD_EXIT_FAILED;
+        }
+        if (!switch_locks_there(&t.roots)) {
+                (void) copy_string(t.result.step, sizeof(t.result.step), "record");
+                (void) tx_fail(&t, UASD_EXIT_FAILED, -ENOSYS, "no disk can be switched: %s",
+                               NO_SWITCH_LOCKS);
+                report_end(&t);
+                return t.result.code;
         }
         if (task == TASK_CLAIM || task == TASK_CLAIM_AGAIN) {
                 if (transaction_claim(&t, task == TASK_CLAIM_AGAIN) != UASD_EXIT_OK)

@@ -53,9 +53,9 @@ class Stop(Machine):
         self.tree.write('proc/cmdline', 'root=/dev/vda1 uasd=off quiet\n')
         told = self.notified()
         daemon = self.start_daemon()
-        self.assertEqual(told(), 'READY=1\nSTATUS=Switched off on the kernel command line')
+        self.assertEqual(told(), 'READY=1\nSTATUS=Off: uasd=off is on the kernel command line')
         self.assertEqual(daemon.wait(patience()), 0)
-        self.assertIn('uasd=off on the kernel command line: doing nothing', self.journal())
+        self.assertIn('switching no disk: uasd=off is on the kernel command line', self.journal())
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/private')))
 
     def test_ends_before_it_answers(self):
