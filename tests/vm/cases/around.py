@@ -9,7 +9,7 @@ import time
 from context import case
 from evidence import gone, only_disk, switch, waiting, well, when
 from holds import boot
-from users import ask, goes, settled
+from users import ask, daemon, goes, settled, waits_for
 
 
 @case(image="vendor", cpus=2)
@@ -43,6 +43,39 @@ def services_gone(vm):
     guest.run("umount /mnt", check=True)
     well(guest, disk, "usb-storage")
     assert guest.out("systemctl show -P MainPID uasd") == pid
+
+
+UDEVD = "systemd-udevd-kernel.socket systemd-udevd-control.socket systemd-udevd"
+
+
+def listens(guest):
+    """The netlink sockets of uasd, by their groups."""
+    pid = guest.out("systemctl show -P MainPID uasd")
+    return sorted(guest.out("awk '$1 != \"sk\" && $3 == %s {print $2, $4}' /proc/net/netlink" % pid).splitlines())
+
+
+@case(tier="full", image="vendor", cpus=2)
+def udevd_comes_and_goes(vm):
+    "udevd is stopped, and started again: each time a new disk is switched, and uasd sees the end of each use, once."
+    disk = vm.disk(label="DATA")
+    guest = settled(vm, [disk])
+    before, sockets = daemon(guest), listens(guest)
+    assert sockets, guest.out("cat /proc/net/netlink")
+    for number in range(2):
+        guest.run("systemctl %s %s" % (("stop", "start")[number], UDEVD), check=True)
+        assert guest.run("pgrep -x systemd-udevd").rc == (1, 0)[number]
+        gone(guest, disk)
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas")
+        well(guest, disk, "uas")
+        waits_for(guest, disk, "mount /dev/sda1 /mnt", {"kind": "mount"}, "umount /mnt")
+        # The loop device alone keeps the file system: only its own event says that it has gone.
+        waits_for(guest, disk, "mount /dev/sda1 /mnt && truncate -s 1M /mnt/file && losetup /dev/loop1 /mnt/file && umount -l /mnt",
+                  {"kind": "loop"}, "losetup -d /dev/loop1")
+        well(guest, disk, "uas")
+        assert listens(guest) == sockets, (listens(guest), sockets)
+    assert daemon(guest) == before
+    assert "kernel events were lost" not in guest.journal("-b -u uasd")
 
 
 @case(tier="full", cpus=2)
