@@ -18,6 +18,7 @@ void facts_bridge(const struct facts *f, struct bridge *ret)
                 .speed_mbps = f->speed_mbps,
                 .status_streams = f->caps.status_streams,
                 .max_power = f->caps.max_power,
+                .kernel = f->kernel,
                 .manufacturer = f->manufacturer,
                 .product = f->product,
         };

@@ -90,6 +90,7 @@ struct facts {
         bool uas_kept_away; /* uas is not loaded, and may not or cannot be loaded */
         enum uas_module
                 uas_module; /* the reason for that; UAS_MODULE_UNKNOWN if it was not checked */
+        unsigned kernel;    /* LINUX() of the kernel that runs; 0: unknown */
         char quirks[QUIRKS_MAX + 1];      /* the parameter, without its newline */
         char quirks_own[QUIRK_ENTRY_MAX]; /* our entry in it, which keeps such disks off uas; empty:
                                              none */

@@ -138,11 +138,11 @@ static int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid,
         return strv_push(&k->left_out, &k->n_left_out, entry);
 }
 
-static int keepoff_add(struct keepoff *k, const struct kept_disk *d, bool instead)
+static int keepoff_add(struct keepoff *k, const struct kept_disk *d, unsigned kernel, bool instead)
 {
         /* The firmware of a disk that is not plugged in is unknown: use the kernel's rows for any
          * firmware. */
-        const struct bridge b = {.vid = d->vid, .pid = d->pid, .any_bcd = true};
+        const struct bridge b = {.vid = d->vid, .pid = d->pid, .any_bcd = true, .kernel = kernel};
         char entry[QUIRK_ENTRY_MAX], others[QUIRKS_MAX + 1];
 
         if (quirks_entry(k->quirks, &b, DRIVER_USB_STORAGE, entry) == 0)
@@ -177,7 +177,7 @@ int keepoff_entries(const struct kept_disks *k, const char *others, bool instead
                             (d->policy == POLICY_USB_STORAGE) != (pass == 0) ||
                             !keepoff_wanted(k, d->vid, d->pid))
                                 continue;
-                        r = keepoff_add(&made, d, instead);
+                        r = keepoff_add(&made, d, k->kernel, instead);
                         if (r < 0)
                                 return r;
                 }

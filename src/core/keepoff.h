@@ -24,6 +24,7 @@ struct kept_disk {
 struct kept_disks {
         struct kept_disk *list;
         size_t n;
+        unsigned kernel; /* LINUX() of the kernel for which entries are made; 0: unknown */
 };
 
 void kept_disks_done(struct kept_disks *k);

@@ -3,7 +3,11 @@
 #include "core/quirks.h"
 
 /*
- * The facts of unusual_uas.h, the same in Linux 6.1, 6.12, 7.2.13 and 7.3.
+ * The facts of unusual_uas.h, the same in Linux 5.10.262, 6.1, 6.12, 7.2.13 and 7.3. Rows with a
+ * limit differ in Linux 4.4.302, or in late releases of 4.9 and 4.14. A stable kernel gets new rows
+ * too: a limit is the oldest series that has the row, in its last release. Kernels before 4.4 count
+ * as 4.4.
+ *
  * tests/unit/test-kernel-table.py compares them with Debian's newest kernel; see
  * tools/kernel-table. Also some rows of unusual_devs.h: those with IGNORE_UAS, and those of disks
  * that may support UAS. Our entry would remove their flags, such as ALWAYS_SYNC, without which
@@ -14,57 +18,83 @@ struct kernel_row {
         uint16_t vid, pid, bcd_min, bcd_max;
         const char *letters;
         const char *name;
+        unsigned since, until; /* LINUX(), from the one and before the other; 0: no limit */
 };
+#define ALWAYS 0, 0
+#define SINCE(major, minor) LINUX(major, minor), 0
+#define BEFORE(major, minor) 0, LINUX(major, minor)
 
 /* In the id tables of both drivers. */
 static const struct kernel_row uas_rows[] = {
-        {0x054c, 0x087d, 0x0000, 0x9999, "f", "Sony PSZ-HA*"},
-        {0x059f, 0x105f, 0x0000, 0x9999, "fk", "LaCie 2Big Quadra USB3"},
-        {0x059f, 0x1061, 0x0000, 0x9999, "fk", "LaCie Rugged USB3-FW"},
-        {0x0781, 0x55e8, 0x0000, 0x9999, "u", "SanDisk"},
-        {0x090c, 0x2000, 0x0000, 0x9999, "u", "Hiksemi External HDD"},
-        {0x0984, 0x0301, 0x0128, 0x0128, "u", "Apricorn"},
-        {0x0b05, 0x1932, 0x0000, 0x9999, "u", "ASUS External HDD"},
-        {0x0bc2, 0x331a, 0x0000, 0x9999, "j", "Seagate Expansion Desk"},
-        {0x125f, 0xa94a, 0x0160, 0x0160, "t", "ADATA Portable HDD CH94"},
-        {0x13fd, 0x3940, 0x0000, 0x0309, "tr", "Initio Corporation INIC-3069"},
-        {0x152d, 0x0539, 0x0000, 0x9999, "f", "JMicron JMS539"},
-        {0x152d, 0x0567, 0x0000, 0x9999, "f", "JMicron JMS567"},
-        {0x152d, 0x0578, 0x0000, 0x9999, "", "JMicron JMS567"},
-        {0x152d, 0x0583, 0x0000, 0x9999, "f", "JMicron JMS583Gen 2"},
-        {0x154b, 0xf009, 0x0000, 0x9999, "tf", "PNY PNY ELITE PSSD"},
-        {0x154b, 0xf00b, 0x0000, 0x9999, "t", "PNY Pro Elite SSD"},
-        {0x154b, 0xf00d, 0x0000, 0x9999, "t", "PNY Pro Elite SSD"},
-        {0x17ef, 0x3899, 0x0000, 0x9999, "u", "Thinkplus External HDD"},
-        {0x2109, 0x0711, 0x0000, 0x9999, "t", "VIA VL711"},
-        {0x2537, 0x1068, 0x0000, 0x9999, "u", "Norelsys NS1068X"},
-        {0x357d, 0x7788, 0x0000, 0x9999, "fu", "JMicron JMS566"},
-        {0x4971, 0x1012, 0x0000, 0x9999, "u", "Hitachi External HDD"},
-        {0x4971, 0x8017, 0x0000, 0x9999, "f", "SimpleTech External HDD"},
-        {0x4971, 0x8024, 0x0000, 0x9999, "y", "SimpleTech External HDD"},
+        {0x054c, 0x087d, 0x0000, 0x9999, "f", "Sony PSZ-HA*", ALWAYS},
+        {0x059f, 0x105f, 0x0000, 0x9999, "fk", "LaCie 2Big Quadra USB3", SINCE(4, 14)},
+        {0x059f, 0x1061, 0x0000, 0x9999, "fk", "LaCie Rugged USB3-FW", SINCE(4, 14)},
+        {0x059f, 0x105f, 0x0000, 0x9999, "f", "LaCie 2Big Quadra USB3", BEFORE(4, 14)},
+        {0x059f, 0x1061, 0x0000, 0x9999, "u", "LaCie Rugged USB3-FW", BEFORE(4, 14)},
+        {0x0781, 0x55e8, 0x0000, 0x9999, "u", "SanDisk", SINCE(4, 14)},
+        {0x090c, 0x2000, 0x0000, 0x9999, "u", "Hiksemi External HDD", SINCE(4, 5)},
+        {0x0984, 0x0301, 0x0128, 0x0128, "u", "Apricorn", ALWAYS},
+        {0x0b05, 0x1932, 0x0000, 0x9999, "u", "ASUS External HDD", SINCE(4, 14)},
+        {0x0bc2, 0x331a, 0x0000, 0x9999, "j", "Seagate Expansion Desk", ALWAYS},
+        {0x125f, 0xa94a, 0x0160, 0x0160, "t", "ADATA Portable HDD CH94", SINCE(4, 14)},
+        {0x13fd, 0x3940, 0x0000, 0x0309, "tr", "Initio Corporation INIC-3069", SINCE(4, 14)},
+        {0x13fd, 0x3940, 0x0000, 0x9999, "tr", "Initio Corporation INIC-3069", BEFORE(4, 14)},
+        {0x152d, 0x0539, 0x0000, 0x9999, "f", "JMicron JMS539", ALWAYS},
+        {0x152d, 0x0567, 0x0000, 0x9999, "f", "JMicron JMS567", ALWAYS},
+        {0x152d, 0x0578, 0x0000, 0x9999, "", "JMicron JMS567", ALWAYS},
+        {0x152d, 0x0583, 0x0000, 0x9999, "f", "JMicron JMS583Gen 2", SINCE(4, 5)},
+        {0x154b, 0xf009, 0x0000, 0x9999, "tf", "PNY PNY ELITE PSSD", SINCE(4, 14)},
+        {0x154b, 0xf00b, 0x0000, 0x9999, "t", "PNY Pro Elite SSD", ALWAYS},
+        {0x154b, 0xf00d, 0x0000, 0x9999, "t", "PNY Pro Elite SSD", ALWAYS},
+        {0x17ef, 0x3899, 0x0000, 0x9999, "u", "Thinkplus External HDD", SINCE(4, 5)},
+        {0x2109, 0x0711, 0x0000, 0x9999, "t", "VIA VL711", ALWAYS},
+        {0x2537, 0x1068, 0x0000, 0x9999, "u", "Norelsys NS1068X", ALWAYS},
+        {0x357d, 0x7788, 0x0000, 0x9999, "fu", "JMicron JMS566", ALWAYS},
+        {0x4971, 0x1012, 0x0000, 0x9999, "u", "Hitachi External HDD", ALWAYS},
+        {0x4971, 0x8017, 0x0000, 0x9999, "f", "SimpleTech External HDD", ALWAYS},
+        {0x4971, 0x8024, 0x0000, 0x9999, "y", "SimpleTech External HDD", SINCE(4, 5)},
 };
 
 /* Only in usb-storage's id table, before the rows above. */
 static const struct kernel_row storage_rows[] = {
-        {0x0480, 0xd010, 0x0100, 0x9999, "y", "Toshiba External USB 3.0"},
-        {0x0525, 0xa4a5, 0x0000, 0x9999, "o", "Linux File-backed Storage Gadget"},
-        {0x090c, 0x3350, 0x0000, 0xffff, "b", "SMI SM3350"},
-        {0x0bc2, 0x2300, 0x0000, 0x9999, "p", "Seagate Portable HDD"},
-        {0x0bc2, 0x3332, 0x0000, 0x9999, "w", "Seagate External"},
-        {0x1058, 0x070a, 0x0000, 0x9999, "p", "Western Digital My Passport HDD"},
-        {0x13fd, 0x3609, 0x0209, 0x0209, "r", "Initio Corporation INIC-3619"},
-        {0x152d, 0x0567, 0x0114, 0x0117, "", "JMicron USB to ATA/ATAPI Bridge"},
-        {0x152d, 0x9561, 0x0000, 0x9999, "f", "JMicron JMS56x"},
-        {0x2109, 0x0715, 0x0000, 0x9999, "u", "VIA Labs, Inc. VL817 SATA Bridge"},
-        {0x2ca3, 0x0031, 0x0000, 0x9999, "t", "DJI CineSSD"},
-        {0x357d, 0x7788, 0x0114, 0x0114, "u", "JMicron USB to ATA/ATAPI Bridge"},
+        {0x0480, 0xd010, 0x0100, 0x9999, "y", "Toshiba External USB 3.0", SINCE(4, 5)},
+        {0x0525, 0xa4a5, 0x0000, 0x9999, "o", "Linux File-backed Storage Gadget", ALWAYS},
+        {0x090c, 0x3350, 0x0000, 0xffff, "b", "SMI SM3350", ALWAYS},
+        {0x0bc2, 0x2300, 0x0000, 0x9999, "p", "Seagate Portable HDD", ALWAYS},
+        {0x0bc2, 0x3332, 0x0000, 0x9999, "w", "Seagate External", ALWAYS},
+        {0x1058, 0x070a, 0x0000, 0x9999, "p", "Western Digital My Passport HDD", ALWAYS},
+        {0x13fd, 0x3609, 0x0209, 0x0209, "r", "Initio Corporation INIC-3619", SINCE(4, 5)},
+        {0x152d, 0x0567, 0x0114, 0x0117, "", "JMicron USB to ATA/ATAPI Bridge", ALWAYS},
+        {0x152d, 0x9561, 0x0000, 0x9999, "f", "JMicron JMS56x", ALWAYS},
+        {0x2109, 0x0715, 0x0000, 0x9999, "u", "VIA Labs, Inc. VL817 SATA Bridge", SINCE(4, 5)},
+        {0x2ca3, 0x0031, 0x0000, 0x9999, "t", "DJI CineSSD", ALWAYS},
+        {0x357d, 0x7788, 0x0114, 0x0114, "u", "JMicron USB to ATA/ATAPI Bridge", ALWAYS},
 };
+
+unsigned linux_version(const char *release)
+{
+        unsigned long long major, minor;
+
+        if (take_uint(&release, 10, UINT8_MAX, &major) < 0 || *release++ != '.' ||
+            take_uint(&release, 10, UINT8_MAX, &minor) < 0)
+                return 0;
+        return LINUX((unsigned) major, (unsigned) minor);
+}
+
+/* Returns true for a row of this disk in the kernel that runs. */
+static bool kernel_row_holds(const struct kernel_row *row, const struct bridge *b)
+{
+        if (row->vid != b->vid || row->pid != b->pid)
+                return false;
+        return b->kernel ? row->since <= b->kernel && (!row->until || b->kernel < row->until)
+                         : !row->until;
+}
 
 static const struct kernel_row *kernel_row_find(const struct kernel_row *rows, size_t n,
                                                 const struct bridge *b)
 {
         for (size_t i = 0; i < n; i++)
-                if (rows[i].vid == b->vid && rows[i].pid == b->pid && rows[i].bcd_min <= b->bcd &&
+                if (kernel_row_holds(rows + i, b) && rows[i].bcd_min <= b->bcd &&
                     b->bcd <= rows[i].bcd_max)
                         return rows + i;
         return NULL;
@@ -98,7 +128,7 @@ static letters_t find_letters(const struct kernel_row *rows, size_t n, const str
         for (row = rows; row < rows + n; row++) {
                 letters_t letters;
 
-                if (row->vid != b->vid || row->pid != b->pid)
+                if (!kernel_row_holds(row, b))
                         continue;
                 letters = row_letters(row);
                 if (row->bcd_min > 0 || row->bcd_max < 0x9999)
@@ -126,7 +156,8 @@ static letters_t rule_letters(const struct bridge *b, const char **ret_name)
                 return LETTER('t');
         }
         if (b->vid == 0x0bda && b->pid == 0x9210 && b->manufacturer && b->product &&
-            streq(b->manufacturer, "HIKSEMI") && streq(b->product, "MD202")) {
+            (!b->kernel || b->kernel >= LINUX(4, 14)) && streq(b->manufacturer, "HIKSEMI") &&
+            streq(b->product, "MD202")) {
                 *ret_name = "HIKSEMI MD202";
                 return LETTER_U;
         }

@@ -140,8 +140,11 @@ int quirks_entry(const char *string, const struct bridge *b, enum driver target,
                 break;
         }
         ret_entry[0] = '\0';
-        if (right)
+        if (right || !quirk_letter_find('u', b->kernel)) /* without it no entry has a say in uas */
                 return 0;
+        for (char c = 'a'; c <= 'z'; c++)
+                if (!quirk_letter_find(c, b->kernel))
+                        letters &= ~LETTER(c);
         n = snprintf(ret_entry, QUIRK_ENTRY_MAX, "%04x:%04x:", b->vid, b->pid);
         letters_format(letters, ret_entry + n);
         return 1;

@@ -14,6 +14,8 @@
 #define QUIRKS_MAX 127
 /* usb_stor_adjust_quirks() knows these letters and ignores every other character. */
 #define QUIRK_LETTERS "abcdefghijklmnoprstuwy"
+/* Versions of Linux in order: its release as a number. 0: unknown, which counts as the newest. */
+#define LINUX(major, minor) ((major) << 8 | (minor))
 #define QUIRK_ENTRY_MAX 40 /* "vvvv:pppp:" and every letter once, with its NUL */
 
 /* The source of the kernel's own flags for a bridge. */
@@ -31,6 +33,7 @@ struct bridge {
         unsigned speed_mbps;
         unsigned status_streams;
         uint8_t max_power;
+        unsigned kernel;                    /* LINUX() of the kernel that runs */
         const char *manufacturer, *product; /* may be NULL */
 };
 
@@ -67,13 +70,17 @@ int quirks_find(const char *string, uint16_t vid, uint16_t pid,
  * it. NULL: none. */
 const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *ret_n);
 
+/* Returns LINUX() of a release as in uname(2), or 0. */
+unsigned linux_version(const char *release);
+
 struct quirk_letter {
         const char *flag;  /* of drivers/usb/storage/usb.c, without US_FL_ */
         const char *means; /* a clause: what the kernel does for a disk with it */
+        unsigned since;    /* the first LINUX() that knows it; 0: all do */
 };
 
-/* NULL: the kernel ignores such a letter. */
-const struct quirk_letter *quirk_letter_find(char letter);
+/* NULL: this kernel ignores such a letter. */
+const struct quirk_letter *quirk_letter_find(char letter, unsigned kernel);
 
 /* Copies the text of that entry. Returns 1, or 0 with an empty ret if there is none, or it is too
  * long to be ours. */
@@ -82,9 +89,10 @@ int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid,
 
 /*
  * Makes the entry for `target`: the letters in force for that driver (those of the matching entry,
- * else the kernel's own) with or without 'u'. If 'u' is removed from an entry, the kernel's letters
- * for uas are added again: the author of 'u' cleared them by accident. Returns 1 and the entry
- * ("1209:5a5a:fu"), or 0 if the string is already right for the target.
+ * else the kernel's own) with or without 'u'. It has no letter that this kernel ignores. If 'u' is
+ * removed from an entry, the kernel's letters for uas are added again: the author of 'u' cleared
+ * them by accident. Returns 1 and the entry ("1209:5a5a:fu"). Returns 0 if the string is already
+ * right for the target, or if this kernel has no 'u'.
  */
 int quirks_entry(const char *string, const struct bridge *b, enum driver target,
                  char ret_entry[static QUIRK_ENTRY_MAX]);

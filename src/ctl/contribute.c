@@ -147,7 +147,7 @@ static void print_unusual(const struct facts *f, bool bad)
         print_quoted(f->product);
         printf("USB_SC_DEVICE, USB_PR_DEVICE, NULL,\n\t\t");
         for (const char *p = letters; *p; p++) {
-                const struct quirk_letter *letter = quirk_letter_find(*p);
+                const struct quirk_letter *letter = quirk_letter_find(*p, f->kernel);
 
                 if (!letter)
                         continue;

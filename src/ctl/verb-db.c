@@ -5,6 +5,7 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
+#include "sys/facts.h"
 #include "sys/udev/hwdb.h"
 #include "sys/udev/udevdb.h"
 
@@ -15,9 +16,22 @@
 struct known_bridge {
         unsigned short vid, pid;
         int bcd; /* firmware; -1: not known, because no disk with this bridge is plugged in */
+        unsigned kernel; /* LINUX() of the one that runs */
         struct db_entry entry;
         char platform[PLATFORM_MAX];
 };
+
+static bool kernel_forbids(const struct known_bridge *b)
+{
+        const struct bridge bridge = {.vid = b->vid,
+                                      .pid = b->pid,
+                                      .bcd = (uint16_t) b->bcd,
+                                      .any_bcd = b->bcd < 0,
+                                      .kernel = b->kernel};
+
+        return (kernel_letters(&bridge, DRIVER_UAS) | kernel_letters(&bridge, DRIVER_USB_STORAGE)) &
+               LETTER_U;
+}
 
 static const char *verdict_why(const struct known_bridge *b, const struct db_word *w,
                                bool any_firmware)
@@ -27,6 +41,9 @@ static const char *verdict_why(const struct known_bridge *b, const struct db_wor
                         "A local rule or hwdb file says so (UASD_VERDICT), and that goes before all statements.");
         if (w->conflict)
                 return N_("The sources contradict each other.");
+        if (w->kernel_alone && !kernel_forbids(b))
+                return N_(
+                        "No source has a verdict but the table of newer kernels, which keeps this bridge off UAS. This kernel does not.");
         if (w->kernel_alone)
                 return N_(
                         "No other source has a verdict, but the kernel's own table keeps this bridge off UAS.");
@@ -194,6 +211,7 @@ int verb_db(struct ctl *c, char **args)
         if (r != UASD_EXIT_OK)
                 return r;
         platform_read(&c->client.roots, b.platform);
+        b.kernel = linux_running(&c->client.roots);
         if (args[0] && ctl_parse_bridge(args[0], &b.vid, &b.pid) && !ctl_is_plugged_in(c, args[0]))
                 return show_absent(c, &b);
         r = ctl_choose(c, args);

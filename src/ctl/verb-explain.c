@@ -98,7 +98,7 @@ static const char *remedy_of_quirk(const struct explanation *t, char *ret, size_
 }
 
 /* The meaning of each letter, except of u, which the rows explain. */
-static void print_letters(const struct quirk_word *w)
+static void print_letters(const struct quirk_word *w, unsigned kernel)
 {
         const char *letters = strrchr(w->entry, ':');
         char text[160];
@@ -107,7 +107,7 @@ static void print_letters(const struct quirk_word *w)
                 return;
         for (const char *p = letters + 1; *p; p++) {
                 char letter = (char) tolower((unsigned char) *p);
-                const struct quirk_letter *known = quirk_letter_find(letter);
+                const struct quirk_letter *known = quirk_letter_find(letter, kernel);
 
                 if (letter == 'u')
                         continue;
@@ -117,7 +117,7 @@ static void print_letters(const struct quirk_word *w)
         }
 }
 
-static void print_quirks(const struct explanation *t)
+static void print_quirks(const struct explanation *t, unsigned kernel)
 {
         if (t->n_words)
                 putchar('\n');
@@ -129,7 +129,7 @@ static void print_quirks(const struct explanation *t)
                                 quirk_word_who(w, who, sizeof(who)),
                                 quirk_word_effect(w, effect, sizeof(effect)));
                 output_sentence(i == 0 ? "Quirks" : "", text);
-                print_letters(w);
+                print_letters(w, kernel);
                 if (w->effect > QUIRK_SECOND)
                         output_sentence("", quirk_word_remedy(w, text, sizeof(text)));
         }
@@ -311,7 +311,7 @@ static void explanation_print(const struct ctl *c, const struct view *v,
         print_gentler(c, v);
         putchar('\n');
         explain_print_rows(c, t);
-        print_quirks(t);
+        print_quirks(t, v->disk.facts.kernel);
         quirk_slips_print(t->slips, t->n_slips, t->n_words == 0);
         print_advice(c, v->disk.facts.interface, t);
 }

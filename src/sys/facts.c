@@ -3,6 +3,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/sysfs.h"
 #include "sys/quirks/keepoff.h"
 #include "sys/quirks/param.h"
 #include "sys/state/attachment.h"
@@ -101,8 +102,18 @@ void facts_recall_attachment(const struct roots *roots, struct facts *f)
         facts_read_trouble(a.trouble, f);
 }
 
+unsigned linux_running(const struct roots *roots)
+{
+        char release[65];
+
+        if (attr_read(roots->proc, "sys/kernel/osrelease", release, sizeof(release)) <= 0)
+                return 0;
+        return linux_version(release);
+}
+
 void facts_complete(const struct roots *roots, const struct config *c, struct facts *f)
 {
+        f->kernel = linux_running(roots);
         facts_read_quirks(roots, f);
         keepoff_own(roots, f->vid, f->pid, f->quirks_own);
         f->unknown_target = c->unknown_target;

@@ -64,6 +64,25 @@ class Db(unittest.TestCase):
         self.assertEqual([s['firmware_fits'] for s in found['database']['statements']], [None])
         self.assertRegex(self.db('2537:1068'), r'(?m)^yes +bad +any ')
 
+    def test_old_kernel(self):
+        "The table and the letters are those of the kernel that runs."
+        self.tree.disk('2-2', 'sdb', ids=(0x0b05, 0x1932), serial='S2')
+        self.tree.disk('2-3', 'sdc', ids=(0x4971, 0x8024), serial='S3')
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '4971:8024:y\n')
+        self.tree.write('etc/uasd/uasd.conf', '[Disk 4971:8024]\nPolicy=usb-storage\n')
+        for release, kept_off, y, line in (
+                ('4.4.302+', False, 'the kernel ignores this letter', '4971:8024:u'),
+                ('5.10.0-32-amd64', True, 'the kernel flushes the cache even if the disk reports none', '4971:8024:uy')):
+            with self.subTest(release):
+                self.tree.write('proc/sys/kernel/osrelease', release + '\n')
+                reason = "the kernel's own table keeps this bridge off UAS" if kept_off else 'This kernel does not.'
+                self.assertIn(reason, ' '.join(self.db('17ef:3899').split()))
+                rows = json.loads(self.tree.run('explain', '--json', 'sdb').stdout)['disks'][0]['rows']
+                self.assertEqual([row['fits'] for row in rows if row['reason_id'] == 'kernel-table'], [kept_off])
+                said = ' '.join(self.tree.run('explain', 'sdc').stdout.split())
+                self.assertIn('y: ' + y, said)
+                self.assertIn(f'quirks={line}\n', self.tree.run('policy', '--kernel', '--no-legend', 'sdc').stdout)
+
     def test_one_verdict(self):
         "Every screen has the same verdict. The kernel's own table gives none: the decision has another row for it."
         self.tree.disk('2-2', 'sdb', ids=(0x2537, 0x1068), serial='S2')

@@ -77,9 +77,11 @@ def read_kernel_table():
     rows = {}
     for table in "uas", "storage":
         body = re.search(r"struct kernel_row %s_rows\[\] = \{(.*?)\n\};" % table, text, re.S).group(1)
-        found = re.findall(r'\{0x(\w{4}), 0x(\w{4}), 0x(\w{4}), 0x(\w{4}), "(\w*)", ', body)
+        found = re.findall(r'\{0x(\w{4}),\s+0x(\w{4}),\s+0x(\w{4}),\s+0x(\w{4}),\s+"(\w*)",([^}]*)\}', body)
         assert len(found) == body.count("{") > 10
-        for vid, pid, low, high, letters in found:
+        for vid, pid, low, high, letters, more in found:
+            if "BEFORE" in more:  # not in a newer kernel
+                continue
             match = "usb:v%sp%s*" % (vid.upper(), pid.upper())
             rows.setdefault(match, []).append((int(low, 16), int(high, 16), letters, table))
     return rows

@@ -19,11 +19,11 @@ LETTERS = {  # usb_stor_adjust_quirks()
     'IGNORE_RESIDUE': 'r', 'SINGLE_LUN': 's', 'NO_ATA_1X': 't', 'IGNORE_UAS': 'u', 'NO_WP_DETECT': 'w', 'ALWAYS_SYNC': 'y'}
 
 
-def kernel():
+def kernel(file='kernel-table.tsv'):
     """The version, and the rows: {table: [(vid, pid, low, high, letters, name)]}, and the literals of the rules."""
     tables = {'uas': [], 'storage': []}
     rules = []
-    with open(os.path.join(TOP, 'tests/unit/kernel-table.tsv')) as f:
+    with open(os.path.join(TOP, 'tests/unit', file)) as f:
         lines = f.read().splitlines()
     for line in lines[2:]:
         table, *fields = line.split('\t')
@@ -36,15 +36,24 @@ def kernel():
     return re.search(r'Facts of (\S+ \S+)', lines[1]).group(1), tables, rules
 
 
-def ours():
+def holds(limit, version):
+    """Whether a row with this limit is in that kernel; None: in the newest."""
+    numbers = [int(one) for one in re.findall(r'\d+', limit)]
+    if 'SINCE' in limit:
+        return version is None or version >= numbers
+    return 'ALWAYS' in limit or version is not None and version < numbers
+
+
+def ours(version=None):
     """The same of kernel-table.c."""
     with open(os.path.join(TOP, 'src/core/kernel-table.c')) as f:
         text = f.read()
     tables = {}
     for table in 'uas', 'storage':
         body = re.search(r'struct kernel_row %s_rows\[\] = \{(.*?)\n\};' % table, text, re.S).group(1)
-        tables[table] = [(*row[:4], ''.join(sorted(row[4])), row[5])
-                         for row in re.findall(r'\{0x(\w{4}), 0x(\w{4}), 0x(\w{4}), 0x(\w{4}), "(\w*)", "([^"]*)"\}', body)]
+        found = re.findall(r'\{0x(\w{4}),\s+0x(\w{4}),\s+0x(\w{4}),\s+0x(\w{4}),\s+"(\w*)",\s+"([^"]*)"([^}]*)\}', body)
+        assert len(found) == body.count('{')
+        tables[table] = [(*row[:4], ''.join(sorted(row[4])), row[5]) for row in found if holds(row[6], version)]
     rule = re.search(r'(?ms)^static letters_t rule_letters\(.*?^\}', text).group(0)
     return text, tables, re.findall(r'0x(\w{4})', rule) + re.findall(r'"([A-Z0-9]+)"', rule)
 
@@ -82,6 +91,17 @@ class KernelTable(unittest.TestCase):
         for one in ids:
             there = [row[:5] for row in self.kernel['storage'] if row[:2] == one and row[:5] not in of_uas]
             self.assertEqual(there, [row[:5] for row in self.ours['storage'] if row[:2] == one], self.version)
+
+    def test_old(self):
+        """The rows for Linux 4.4. Its rows of single Seagate disks say less than the rule for all of them."""
+        _, tables, rules = kernel('kernel-table-4.4.tsv')
+        _, ours_then, our_rules = ours([4, 4])
+        seagate = [row for row in tables['uas'] if row[0] == '0bc2' and row[4] == 't']
+        self.assertEqual(len(seagate), 9)
+        self.assertIn('0bc2', rules)
+        self.assertEqual(ours_then['uas'], [row for row in tables['uas'] if row not in seagate])
+        self.assertLess(set(rules), set(our_rules))
+        self.assertEqual([row for row in ours_then['storage'] if row[:2] == ('2109', '0715')], [])
 
     def test_rules(self):
         """The code of uas-detect.h names the same ids and strings."""

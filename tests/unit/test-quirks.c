@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+#define LACIE "LaCie Rugged USB3-FW"
 #define ASMEDIA "ASMedia ASM105x, perhaps the ASM1051 with broken UAS"
 
 #define LONG_17 "10000000000001209" /* an unsigned long of 64 or 32 bits wraps around to 1209 */
@@ -127,6 +128,36 @@ static void test_kernel(void **state)
                  false,
                  KERNEL_SAYS_NOTHING,
                  NULL},
+                /* the tables of older kernels */
+                {{0x059f, 0x1061, .kernel = LINUX(4, 4)}, "", true, KERNEL_TABLE_UAS, LACIE},
+                {{0x059f, 0x1061, .kernel = LINUX(4, 13)}, "", true, KERNEL_TABLE_UAS, LACIE},
+                {{0x059f, 0x1061, .kernel = LINUX(4, 14)}, "fk", false, KERNEL_TABLE_UAS, LACIE},
+                {{0x059f, 0x1061, .kernel = LINUX(7, 2)}, "fk", false, KERNEL_TABLE_UAS, LACIE},
+                {{0x059f, 0x1061}, "fk", false, KERNEL_TABLE_UAS, LACIE},
+                {{0x13fd, 0x3940, 0x0310, .kernel = LINUX(4, 4)},
+                 "rt",
+                 false,
+                 KERNEL_TABLE_UAS,
+                 "Initio Corporation INIC-3069"},
+                {{0x13fd, 0x3940, 0x0310, .kernel = LINUX(5, 10)},
+                 "",
+                 false,
+                 KERNEL_SAYS_NOTHING,
+                 NULL},
+                {{0x0b05, 0x1932, .kernel = LINUX(4, 4)}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0b05, 0x1932, .kernel = LINUX(5, 10)},
+                 "",
+                 true,
+                 KERNEL_TABLE_UAS,
+                 "ASUS External HDD"},
+                {{0x2109, 0x0715, .kernel = LINUX(4, 4)}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD202",
+                  .kernel = LINUX(4, 4)},
+                 "",
+                 false,
+                 KERNEL_SAYS_NOTHING,
+                 NULL},
+                {{0x0bc2, 0xab38, .kernel = LINUX(4, 4)}, "t", false, KERNEL_RULE, "Seagate"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -153,7 +184,13 @@ static void test_entry(void **state)
                                    any_jms567 = {0x152d, 0x0567, .any_bcd = true},
                                    apricorn = {0x0984, 0x0301, 0x0128},
                                    any_apricorn = {0x0984, 0x0301, .any_bcd = true},
-                                   any_hitachi = {0x4971, 0x1012, .any_bcd = true};
+                                   any_hitachi = {0x4971, 0x1012, .any_bcd = true},
+                                   old_toshiba = {0x0480, 0xd010, 0x0100, SS,
+                                                  .kernel = LINUX(4, 4)},
+                                   old_lacie = {0x059f, 0x105f, SS, .kernel = LINUX(4, 4)},
+                                   any_old = {0x059f, 0x1061, .any_bcd = true,
+                                              .kernel = LINUX(4, 4)},
+                                   oldest = {0x1209, 0x5a5a, SS, .kernel = LINUX(3, 10)};
         static const struct {
                 const char *string;
                 const struct bridge *b;
@@ -203,6 +240,11 @@ static void test_entry(void **state)
                 {"", &any_apricorn, DRIVER_USB_STORAGE, "0984:0301:u"},
                 {"", &any_apricorn, DRIVER_UAS, NULL},
                 {"", &any_hitachi, DRIVER_USB_STORAGE, NULL},
+                /* an old kernel has fewer rows, and fewer letters than the entry of the user */
+                {"", &old_toshiba, DRIVER_USB_STORAGE, "0480:d010:u"},
+                {"059f:105f:kufy", &old_lacie, DRIVER_UAS, "059f:105f:f"},
+                {"", &any_old, DRIVER_USB_STORAGE, NULL},
+                {"", &oldest, DRIVER_USB_STORAGE, NULL},
                 /* no driver to make possible */
                 {"", &plain, DRIVER_NONE, NULL},
                 {"1209:5a5a:u", &plain, DRIVER_OTHER, NULL},
@@ -222,6 +264,32 @@ static void test_entry(void **state)
                 assert_row(i, quirks_entry(string, table[i].b, table[i].target, entry) == 0);
                 assert_int_equal(quirks_remove(string, table[i].entry, back), 1);
                 assert_row(i, streq(back, table[i].string));
+        }
+}
+
+static void test_letters_of_a_kernel(void **state)
+{
+        static const struct {
+                const char *release;
+                unsigned kernel;
+                const char *unknown;
+        } table[] = {
+                {"3.10.108", LINUX(3, 10), "fgjktuy"},
+                {"4.4.302+", LINUX(4, 4), "ky"},
+                {"5.10.0-32-amd64", LINUX(5, 10), ""},
+                {"6.12-rc1", LINUX(6, 12), ""},
+                {"", 0, ""},
+                {"6", 0, ""},
+                {"6.x", 0, ""},
+                {"6.256", 0, ""},
+                {"-1.2", 0, ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                assert_row(i, linux_version(table[i].release) == table[i].kernel);
+                for (const char *p = QUIRK_LETTERS; *p; p++)
+                        assert_row(i, !quirk_letter_find(*p, table[i].kernel) ==
+                                              (strchr(table[i].unknown, *p) != NULL));
         }
 }
 
@@ -400,11 +468,12 @@ static void test_fit(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_find),     cmocka_unit_test(test_kernel),
-                cmocka_unit_test(test_entry),    cmocka_unit_test(test_longest_entry),
-                cmocka_unit_test(test_prepend),  cmocka_unit_test(test_remove),
-                cmocka_unit_test(test_fit),      cmocka_unit_test(test_without),
-                cmocka_unit_test(test_entry_of), cmocka_unit_test(test_next),
+                cmocka_unit_test(test_find),          cmocka_unit_test(test_kernel),
+                cmocka_unit_test(test_entry),         cmocka_unit_test(test_letters_of_a_kernel),
+                cmocka_unit_test(test_longest_entry), cmocka_unit_test(test_prepend),
+                cmocka_unit_test(test_remove),        cmocka_unit_test(test_fit),
+                cmocka_unit_test(test_without),       cmocka_unit_test(test_entry_of),
+                cmocka_unit_test(test_next),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,6 +120,7 @@ int kept_disks_read(const struct roots *roots, const struct config *c, const cha
         history_here(roots, &d.here);
         if (kernel)
                 (void) copy_string(d.here.kernel, sizeof(d.here.kernel), kernel);
+        d.disks.kernel = linux_version(d.here.kernel);
         r = history_each(roots, kept_disk_take_record, &d);
         if (r < 0)
                 return r;
