@@ -335,6 +335,7 @@ class Trouble(Machine):
         self.assertIsNone(self.disk()['diagnosis'])
         self.fails_on_storage(3, 400)
         self.assertEqual([self.names().count(name) for name in ('DISTRUSTED', 'CLEARED', 'NOT_UAS')], [1, 1, 1])
+        until(lambda: 'cleared' in self.disk()['history'], 'a child has recorded it')
         for _restart in range(2):
             one = self.disk()
             self.assertEqual((one['driver'], one['state'], one['reason_id'], one['target']), ('usb-storage', 'settled', 'not-uas', None))
