@@ -29,6 +29,7 @@ PACKAGES = {
     "bookworm": COMMON + ["libaio1"],
     "trixie": COMMON + ["libaio1t64", "systemd-cryptsetup"],
 }
+PACKAGES["sid"] = PACKAGES["trixie"]
 
 # qemu-user's name for a foreign architecture.
 EMULATED = {"arm64": "qemu-aarch64"}

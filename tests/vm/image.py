@@ -33,7 +33,7 @@ from debian import ImageError, remove_tree, sh
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPE = os.path.join(HERE, "recipe")
 SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "builtin": "bookworm", "trixie": "trixie", "bullseye": "bullseye",
-         "zfs": "bookworm", "arm64": "bookworm", "busybox": "bullseye"}
+         "sid": "sid", "zfs": "bookworm", "arm64": "bookworm", "busybox": "bullseye"}
 ARCH = {"arm64": "arm64"}  # of a guest; the others are amd64
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"

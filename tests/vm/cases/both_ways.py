@@ -24,7 +24,7 @@ def written(disk, where):
         return hashlib.sha256(file.read(16 << 20)).hexdigest()
 
 
-@case(tier="fast", image=("bookworm", "vendor"), cpus=2, also=("trixie", "bullseye"))
+@case(tier="fast", image=("bookworm", "vendor"), cpus=2, also=("trixie", "bullseye", "sid"))
 def unsynced_writes_survive(vm):
     "Mainline: raw writes without fsync survive both switches, with a volatile write cache; quirks of others too."
     disk = vm.disk(size="96M", wcache="volatile")
@@ -113,7 +113,7 @@ def asked_and_answered(vm):
     assert guest.run("uasctl switch sda sideways").rc == 2
 
 
-@case(tier="fast", limit=120, cpus=2, also=("trixie", "bullseye"))
+@case(tier="fast", limit=120, cpus=2, also=("trixie", "bullseye", "sid"))
 def refused_and_forced(vm):
     "A bridge in the kernel's table: refused with 6 as --dry-run says, with 0 done by force; a refused request leaves nothing behind."
     disk = vm.disk(label="DATA", vid=0x2109, pid=0x0715)
@@ -136,7 +136,7 @@ def refused_and_forced(vm):
     assert guest.driver(disk.interface) == "usb-storage"
 
 
-@case(limit=300, cpus=2, also=("trixie", "bullseye"))
+@case(limit=300, cpus=2, also=("trixie", "bullseye", "sid"))
 def unreadable_under_uas(vm):
     "A disk that uas cannot read any more, all of it or part, is what usb-storage is there for: it goes over, and is whole."
     disk = vm.disk(size="12M", partitions=["4M", None])

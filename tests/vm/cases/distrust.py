@@ -125,7 +125,7 @@ while not os.path.exists(stop):
 """
 
 
-@case(tier="default", limit=200, also=("trixie", "bullseye"))
+@case(tier="default", limit=200, also=("trixie", "bullseye", "sid"))
 def met_somebody_on_the_way_back(vm):
     "Its reads fail under uas, and just then somebody has it open: not taken from under him, and off uas when he has gone."
     disk = vm.disk(label="DATA")

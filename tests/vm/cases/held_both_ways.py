@@ -44,7 +44,7 @@ def kept_trixie(vm):
     mounted_on_storage_alone(guest, disk)
 
 
-@case(image="trixie", also=("bullseye",))
+@case(image="trixie", also=("bullseye", "sid"))
 def dead_man(vm):
     "The daemon killed before the hold begins, with other releases of systemd: the timer, and mounted on uas."
     disk = vm.disk(label="DATA")

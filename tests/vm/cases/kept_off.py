@@ -208,7 +208,7 @@ def speaks_uas_alone(vm):
     guest.run("mount LABEL=DATA /mnt && umount /mnt", check=True)
 
 
-@case(image="bookworm", limit=300, also=("trixie", "bullseye"))
+@case(image="bookworm", limit=300, also=("trixie", "bullseye", "sid"))
 def rolled_back(vm):
     "A first trial on uas that fails its verify: on a stock kernel the disk is never on uas again, over replugs and a restart of uasd, until somebody says forget; the entries of others stay."
     guest = vm.resume()

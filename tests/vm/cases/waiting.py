@@ -9,7 +9,7 @@ from users import at_rest
 QUIET = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=2\n"}
 
 
-@case(tier="fast", image="vendor", cpus=2, also=("trixie", "bullseye"))
+@case(tier="fast", image="vendor", cpus=2, also=("trixie", "bullseye", "sid"))
 def switched_after_umount(vm):
     "A mounted disk stays untouched and is listed as waiting; after umount it is switched, its data intact."
     disk = vm.disk(label="DATA")
