@@ -75,11 +75,19 @@ void alone_run(const struct ctl *c, const char *option, const char *target, alon
                                 WTERMSIG(status));
 }
 
-void alone_say_in_use(const struct ctl *c, const struct view *v)
+int alone_refuse(const struct ctl *c, const struct outcome *o)
 {
+        const struct view *v = c->v;
+
+        if (*o->text)
+                log_error("%s: %s (step %s)", VIEW_LABEL(v), o->text, o->step);
+        else
+                log_error("%s: in use, and still on %s:", VIEW_LABEL(v),
+                          view_driver(v) ?: _("no driver"));
         say_in_use(c, v);
         if (v->users_error < 0)
                 log_info("  Cannot find its users: %s", strerror(-v->users_error));
         log_info("Only uasd waits until it is free, and uasd is not running.");
         (void) client_say_command(&c->client, REMEDY_START, NULL, _("To start it:"));
+        return UASD_EXIT_REFUSED;
 }

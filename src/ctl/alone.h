@@ -13,5 +13,6 @@ typedef void (*alone_step_fn)(const char *disk, const char *step, void *data);
  * The outcome always has a code. */
 void alone_run(const struct ctl *c, const char *option, const char *target, alone_step_fn step,
                void *data, struct outcome *ret);
-/* Says who uses the disk, that only uasd waits until it is free, and how uasd is started here. */
-void alone_say_in_use(const struct ctl *c, const struct view *v);
+/* Says what keeps the selected disk, that only uasd waits until it is free, and how uasd is started
+ * here. Returns the exit status: the request is not kept. */
+int alone_refuse(const struct ctl *c, const struct outcome *o);

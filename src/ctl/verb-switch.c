@@ -108,6 +108,8 @@ static int dry_run(struct ctl *c, const char *what, const struct wish *w)
         plan_switch(c->v, w->target, w->force, &plan);
         if (source_ask(&c->client, REMOTE_ORDER, false, &c->remote, &courses))
                 course = courses_find(&courses, c->v->disk.facts.interface);
+        else if (plan.code == UASD_EXIT_DEFERRED)
+                return alone_refuse(c, &(struct outcome){});
         if (course && course->lease[0])
                 return log_failure(UASD_EXIT_REFUSED, "%s: would not be switched. %s",
                                    VIEW_LABEL(c->v), course->lease);
@@ -304,14 +306,8 @@ static int switch_alone(struct ctl *c, struct wish *w)
                 say_trim_is_lost(c, v, plan.decision.target);
                 alone_run(c, NULL, driver_to_string(plan.decision.target), on_step, w, &o);
         }
-        if (o.code == UASD_EXIT_DEFERRED) {
-                log_info("%s: in use, and still on %s:", VIEW_LABEL(v),
-                         view_driver(v) ?: _("no driver"));
-                if (*o.text)
-                        log_info("  %s", o.text);
-                alone_say_in_use(c, v);
-                return o.code;
-        }
+        if (o.code == UASD_EXIT_DEFERRED)
+                return alone_refuse(c, &o);
         r = tell_outcome(VIEW_LABEL(v), &o);
         if (r == UASD_EXIT_OK)
                 r = switch_mark(c, w);

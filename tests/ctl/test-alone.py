@@ -7,6 +7,7 @@
 
 import glob
 import os
+import pathlib
 import sys
 import unittest
 
@@ -46,7 +47,7 @@ class Alone(unittest.TestCase):
         return line.strip()
 
     def marks(self):
-        return ''.join(open(path).read() for path in glob.glob(self.tree.path('run/uasd/attachment/*')))
+        return ''.join(pathlib.Path(path).read_text() for path in glob.glob(self.tree.path('run/uasd/attachment/*')))
 
     def mounted(self):
         self.tree.write('proc/1/mountinfo', '20 1 8:2 / / rw - ext4 /dev/sdz2 rw\n30 20 8:0 / /mnt/usb rw - ext4 /dev/sda rw\n')
@@ -72,14 +73,15 @@ class Alone(unittest.TestCase):
         """It is refused, with the users, the need of uasd, and how that is started here."""
         self.switch('END 0 verify moved')
         self.mounted()
-        said = self.run_ctl('switch', 'sda', 'uas', code=3)
+        said = self.run_ctl('switch', 'sda', 'uas', code=6)
         self.assertIsNone(self.asked())
+        self.assertIn('2-1:1.0 (sda): in use, and still on usb-storage:', said)
         self.assertIn('mounted on /mnt/usb (sda)', said)
         self.assertIn('To free it: umount /mnt/usb', said)
         self.assertIn('Only uasd waits until it is free, and uasd is not running.', said)
         self.assertIn('To start it: /etc/init.d/uasd start', said)
         self.assertEqual(self.marks(), '')
-        self.run_ctl('switch', '--dry-run', 'sda', 'uas', code=3)
+        self.assertTrue(self.run_ctl('switch', '--dry-run', 'sda', 'uas', code=6).endswith(' ' + said))
         said = self.run_ctl('eject', 'sda', code=6)
         self.assertIsNone(self.asked())
         self.assertIn('cannot be ejected, because it is in use:', said)
@@ -87,8 +89,8 @@ class Alone(unittest.TestCase):
 
     def test_used_meanwhile(self):
         self.switch('STEP claim 1', 'CLAIMED sda', 'END 3 claim in use: sda')
-        said = self.run_ctl('switch', 'sda', 'uas', code=3)
-        self.assertIn('in use: sda', said)
+        said = self.run_ctl('switch', 'sda', 'uas', code=6)
+        self.assertIn('2-1:1.0 (sda): in use: sda (step claim)', said)
         self.assertIn('Only uasd waits', said)
         self.assertIn('in use: sda', self.run_ctl('eject', 'sda', code=6))
         self.assertEqual(self.marks(), '')

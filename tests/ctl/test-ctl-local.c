@@ -638,7 +638,7 @@ static void dry_runs(void **state)
         assert_int_equal(RUN(f, &o, out, "switch", "sdb"), UASD_EXIT_OK);
         assert_int_equal(RUN(f, &o, out, "switch", "sdz"), UASD_EXIT_NO_DISK);
         write_text(f->roots.proc, "1/mountinfo", "30 20 8:17 / /mnt/usb rw - ext4 /dev/sdb1 rw\n");
-        assert_int_equal(RUN(f, &o, out, "switch", "sdb", "uas"), UASD_EXIT_DEFERRED);
+        assert_int_equal(RUN(f, &o, out, "switch", "sdb", "uas"), UASD_EXIT_REFUSED);
         assert_string_equal(out, ""); /* this text belongs on stderr */
 }
 
