@@ -93,6 +93,8 @@
 #define PROGRAM_DECIDE PKGLIBEXECDIR "/uasd-hold-decide"
 #define PROGRAM_PID1 PKGLIBEXECDIR "/uasd-pid1"
 #define PROGRAM_BENCH PKGLIBEXECDIR "/uasctl-bench"
+/* only in the bundle */
+#define BRIDGES_TEXT PKGLIBEXECDIR "/../hwdb.d/61-uasd.hwdb"
 #define SWITCH_KEPT "KEPT" /* its message: the claim is held */
 
 /* Units */

@@ -187,7 +187,7 @@ int report_hwdb(const struct ctl *c, const struct view *v)
         struct db_entry known;
         int r = findings_read(c, f, &found);
 
-        (void) bridgedb_read(&c->client.roots, f->port, &known);
+        (void) bridgedb_read(&c->client.roots, f, &known);
         if (r < 0 && r != -ENOBUFS)
                 return log_failure(UASD_EXIT_FAILED, "%s: cannot read its history: %s",
                                    f->interface, strerror(-r));

@@ -164,6 +164,8 @@ static int show_absent(const struct ctl *c, struct known_bridge *b)
 {
         int r = hwdb_read(b->vid, b->pid, "", &b->entry);
 
+        if (r <= 0 && bridgedb_read_text(&c->client.roots, b->vid, b->pid, &b->entry) >= 0)
+                r = 0;
         if (r < 0) {
                 log_error("Cannot read udev's hardware database: %s", strerror(-r));
                 if (!client_say_command(&c->client, REMEDY_HWDB, NULL, _("To build it:")))
@@ -190,7 +192,7 @@ static void bridges_show(struct ctl *c, struct known_bridge *b)
                 b->vid = f->vid;
                 b->pid = f->pid;
                 b->bcd = f->bcd;
-                (void) bridgedb_read(&c->client.roots, f->port, &b->entry);
+                (void) bridgedb_read(&c->client.roots, f, &b->entry);
                 if (c->json) {
                         append(c->json, put_members(json_disk(v),
                                                     {"database", json_database(&b->entry, b->bcd,

@@ -357,7 +357,7 @@ static void json_facts(const struct ctl *c, const struct view *v, const struct h
         if (c->options->given & OPTION_REDACT)
                 redact_quirks(&quirks);
         platform_read(&c->client.roots, platform);
-        (void) bridgedb_read(&c->client.roots, f->port, &entry);
+        (void) bridgedb_read(&c->client.roots, f, &entry);
         append(disks,
                put_members(json_disk(v),
                            {"rows", json_rows(rows, explain(f, rows, ELEMENTSOF(rows)), false)},

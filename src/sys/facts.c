@@ -18,7 +18,7 @@ void facts_judge(const struct roots *roots, struct facts *f)
 
         f->verdict = VERDICT_UNKNOWN;
         f->verdict_by_past = f->verdict_disputed = false;
-        if (bridgedb_read(roots, f->port, &entry) > 0) {
+        if (bridgedb_read(roots, f, &entry) > 0) {
                 char platform[PLATFORM_MAX];
                 struct db_word word;
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from tree import Tree
+from tree import LIBEXEC, Tree
 
 PROGRAM = sys.argv[1]
 HWDB = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../udev/61-uasd.hwdb')
@@ -131,6 +131,24 @@ class Db(unittest.TestCase):
         self.assertNotIn('systemd-hwdb', self.db('152d:0578', code=1))
         self.tree.programs('systemd-hwdb')
         self.assertIn('To build it: systemd-hwdb update\n', self.db('152d:0578', code=1))
+
+    def test_bundle(self):
+        "The bundle has the database as text, for systems without udev."
+        self.tree.disk('2-2', 'sdb', 'uas', ids=(0x152d, 0x0578), serial='S2')
+        self.host('x86')
+        self.assertEqual(self.fields('sdb')['Verdict'], 'unknown')
+        os.unlink(self.tree.path('etc/udev/hwdb.bin'))
+        os.unlink(self.tree.path('etc/udev/hwdb.d/61-uasd.hwdb'))
+        shutil.copytree(os.path.dirname(HWDB), self.tree.path(f'{LIBEXEC}/../hwdb.d'))
+        for host, verdict in ('x86', 'good'), ('raspberrypi,4-model-b', 'bad'):
+            self.host(host)
+            self.assertEqual([self.fields(disk)['Verdict'] for disk in ('152d:0578', 'sdb')], [verdict] * 2)
+        self.assertEqual([d['verdict'] for d in json.loads(self.tree.run('list', '--json').stdout)['disks']], ['unknown', 'bad'])
+        self.assertEqual(self.fields('1234:5678')['Reason'], 'The database does not know this bridge.')
+        # The statements end with the entry, which may be for two bridges.
+        self.tree.write(f'{LIBEXEC}/../hwdb.d/61-uasd.hwdb', '#\nusb:v0000p0001*\nusb:v0000p0002*\n UASD_DB_1=good;*;*;A;2026\n\nusb:v0000p0003*\n UASD_DB_2=bad;*;*;B;2026\n')
+        for bridge, verdict in ('0000:0001', 'good'), ('0000:0002', 'good'), ('0000:0003', 'unknown'):
+            self.assertEqual(self.fields(bridge)['Verdict'], verdict)
 
 
 if __name__ == '__main__':

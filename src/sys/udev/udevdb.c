@@ -6,6 +6,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 
 /* All of these are root's, so that a record which is larger is not udev's. */
@@ -47,13 +48,19 @@ static int udevdb_find(const char *record, const char *prefix, char *ret, size_t
         return 0;
 }
 
-int udevdb_get(const char *record, const char *key, char *ret, size_t size)
+static int udevdb_find_property(const char *lines, const char *before, const char *key, char *ret,
+                                size_t size)
 {
         char prefix[64];
 
-        if (!concat(prefix, sizeof(prefix), "E:", key, "="))
+        if (!concat(prefix, sizeof(prefix), before, key, "="))
                 return -ENAMETOOLONG;
-        return udevdb_find(record, prefix, ret, size);
+        return udevdb_find(lines, prefix, ret, size);
+}
+
+int udevdb_get(const char *record, const char *key, char *ret, size_t size)
+{
+        return udevdb_find_property(record, "E:", key, ret, size);
 }
 
 bool udevdb_has_tag(const char *record, const char *tag)
@@ -102,14 +109,37 @@ static int bridgedb_get(const void *from, const char *key, char *ret, size_t siz
         return udevdb_get(from, key, ret, size);
 }
 
-int bridgedb_read(const struct roots *roots, const char *port, struct db_entry *ret)
+static int bridgedb_get_text(const void *from, const char *key, char *ret, size_t size)
+{
+        return udevdb_find_property(from, " ", key, ret, size);
+}
+
+int bridgedb_read_text(const struct roots *roots, uint16_t vid, uint16_t pid, struct db_entry *ret)
+{
+        _cleanup_free_ char *text = NULL;
+        char match[32], *lines, *end;
+        size_t size;
+        int r = state_read_text(roots->etc, ".." BRIDGES_TEXT, &text, &size);
+
+        if (r <= 0)
+                return r < 0 ? r : -ENOENT;
+        (void) snprintf(match, sizeof(match), "\nusb:v%04Xp%04X*\n", vid, pid);
+        lines = strstr(text, match);
+        end = lines ? strstr(lines, "\n\n") : NULL;
+        if (end)
+                *end = '\0';
+        return db_fill(ret, bridgedb_get_text, lines);
+}
+
+int bridgedb_read(const struct roots *roots, const struct facts *f, struct db_entry *ret)
 {
         _cleanup_free_ char *record = NULL;
         char id[UDEVDB_ID_MAX];
 
-        if (udevdb_usb_id(roots, port, id))
+        if (udevdb_usb_id(roots, f->port, id))
                 record = udevdb_read(roots, id);
-        return db_fill(ret, bridgedb_get, record);
+        return db_fill(ret, bridgedb_get, record) > 0 ||
+               bridgedb_read_text(roots, f->vid, f->pid, ret) > 0;
 }
 
 void platform_read(const struct roots *roots, char ret[static PLATFORM_MAX])

@@ -39,10 +39,13 @@ int udevdb_property(const struct roots *roots, const char *id, const char *key, 
 int udevdb_initialized(const struct roots *roots, const char *id, usec_t *ret_usec);
 
 /*
- * Reads from udev's record what the hwdb says about the USB device at this port. Opens no hwdb and
- * asks no device. Returns 1, or 0 and an empty entry.
+ * Reads from udev's record what the hwdb says about a USB device. Opens no hwdb and asks no device.
+ * Without a word there it looks into the bundle's text. Returns 1, or 0 and an empty entry.
  */
-int bridgedb_read(const struct roots *roots, const char *port, struct db_entry *ret);
+int bridgedb_read(const struct roots *roots, const struct facts *f, struct db_entry *ret);
+/* Reads only the bundle's 61-uasd.hwdb, which no udev has compiled. Returns as above; -ENOENT: uasd
+ * is not from a bundle. */
+int bridgedb_read_text(const struct roots *roots, uint16_t vid, uint16_t pid, struct db_entry *ret);
 
 /* Reads the names of this host: the device tree's `compatible`, or the machine's architecture
  * without a device tree. */
