@@ -64,6 +64,7 @@
 /* a directory that exists if systemd is PID 1: sd_booted(3) */
 #define RUN_SYSTEMD_BOOTED "systemd/system"
 #define RUN_SYSTEM_BUS_SOCKET "dbus/system_bus_socket"
+#define RUN_JOURNALD "systemd/journal"
 #define RUN_UDEV_DATA "udev/data"
 
 /* Below /etc and /usr/lib, and stored state */

@@ -2,6 +2,7 @@
 #include "ctl/context.h"
 #include "ctl/options.h"
 
+#include "common/names.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
@@ -27,11 +28,11 @@ static void print_event(const struct log_entry *e)
                     text);
 }
 
-static void say_what_is_missing(const struct events *e)
+static void say_what_is_missing(const struct roots *roots, const struct events *e)
 {
         bool root = geteuid() == 0;
 
-        if (!e->journal && root)
+        if (!e->journal && (root || faccessat(roots->run, RUN_JOURNALD, F_OK, 0) < 0))
                 log_info("There is no journal: this is only the history.");
         else if (!e->journal)
                 log_info(
@@ -72,7 +73,7 @@ static void log_read_events(const struct ctl *c, const struct events_filter *fil
         r = events_from_records(&c->client.roots, filter, ret);
         if (r < 0)
                 log_warning("Cannot read the history: %s", strerror(-r));
-        say_what_is_missing(ret);
+        say_what_is_missing(&c->client.roots, ret);
         events_sort(ret);
 }
 

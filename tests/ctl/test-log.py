@@ -45,11 +45,14 @@ class Log(unittest.TestCase):
 
     # Records
 
-    NO_JOURNAL = 'uasctl: There is no journal{}: this is only the history.\n'.format(
-        '' if os.geteuid() == 0 else ' that this user may read (root and the group systemd-journal may)')
+    NO_JOURNAL = 'uasctl: There is no journal: this is only the history.\n'
 
     def test_nothing(self):
+        "A user who is not root may have to join a group, but only where journald runs."
         self.log(talk=self.NO_JOURNAL + 'uasctl: There are no events.\n')
+        os.makedirs(self.tree.path('run/systemd/journal'))
+        other = '' if os.geteuid() == 0 else ' that this user may read (root and the group systemd-journal may)'
+        self.log(talk=self.NO_JOURNAL.replace('journal', 'journal' + other) + 'uasctl: There are no events.\n')
 
     def test_records(self):
         self.tree.write('etc/uasd/history', 'generation=1\n' +
