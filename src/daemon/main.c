@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "common/names.h"
@@ -44,7 +47,7 @@ static int uasd_run(struct manager *m)
 
 int main(int argc, char *argv[])
 {
-        struct manager *m = NULL;
+        static struct manager *m; /* it lives as long as the process */
         const char *off;
         sigset_t mask;
         int r;
@@ -56,8 +59,7 @@ int main(int argc, char *argv[])
                         (void) printf("uasd %s\n", UASD_VERSION);
                         return 0;
                 }
-                log_error("uasd takes no arguments; it is started as %s. See uasd(8).",
-                          UNIT_SERVICE);
+                log_error("uasd takes no arguments. See uasd(8).");
                 return 2;
         }
         (void) sigemptyset(&mask);
@@ -77,6 +79,11 @@ int main(int argc, char *argv[])
                 log_notice("switching no disk: %s", off);
                 (void) sd_notifyf(0, "READY=1\nSTATUS=Off: %s", off);
                 return 0;
+        }
+        /* A package of a NAS starts it as another user until root has allowed more. */
+        if (faccessat(m->roots.run, ".", W_OK, AT_EACCESS) < 0 && errno == EACCES) {
+                log_error("only root can run uasd: this user may not write to /run");
+                return 1;
         }
         r = uasd_run(m);
         if (r < 0)

@@ -16,8 +16,8 @@ GONE = 'there is no USB storage interface ' + NOBODY
 
 
 class Uasd(unittest.TestCase):
-    def run_uasd(self, *args, code):
-        p = subprocess.run([UASD, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience())
+    def run_uasd(self, *args, code, **user):
+        p = subprocess.run([UASD, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience(), **user)
         self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
         return p
 
@@ -29,6 +29,11 @@ class Uasd(unittest.TestCase):
         for args in ('--help',), ('--version', 'x'), ('x',), ('',):
             with self.subTest(args=args):
                 self.assertIn('uasd takes no arguments', self.run_uasd(*args, code=2).stderr)
+
+    def test_not_root(self):
+        "A uasd that could do nothing ends, and says why."
+        other = {'user': 65534, 'group': 65534, 'extra_groups': []} if os.geteuid() == 0 else {}
+        self.assertIn('only root can run uasd', self.run_uasd(code=1, **other).stderr)
 
 
 class SwitchProgram(unittest.TestCase):
