@@ -90,6 +90,15 @@ class Take(Machine):
         self.assertIn('2-1:1.0: no program in /etc/uasd/release.d has unmounted it', self.journal())
         self.assertEqual(self.mark(), [])
 
+    def test_killed_hook(self):
+        "A hook that is killed after it has unmounted the disk mounts it again."
+        self.hook('10-dies', f'umount {self.at}; kill -KILL $$')
+        self.hook('20-fails', 'exit 1')
+        self.both()
+        until(lambda: self.hooks()[1:] and os.path.ismount(self.at), 'it is mounted again')
+        self.assertEqual(self.hooks(), ['10-dies release 2-1:1.0 sdz', '10-dies mount 2-1:1.0 sdz'])
+        self.driver_is('uas')
+
     def test_of_others(self):
         "Only root's own files are run: no one else may write to them."
         self.hook('open', f'exec umount {self.at}', mode=0o777)

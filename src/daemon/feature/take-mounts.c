@@ -53,11 +53,12 @@ static pid_t take_hook_start(const struct entry *e, const char *name, const char
                 .argv = argv, .env = env, .fds = {-1, -1, -1}, .new_signals = true});
 }
 
-static bool take_hook_run(const struct entry *e, const char *name, const char *word)
+/* Returns its exit status, or -errno if it did not start or did not end by itself. */
+static int take_hook_run(const struct entry *e, const char *name, const char *word)
 {
         pid_t pid = take_hook_start(e, name, word);
 
-        return pid > 0 && child_exit_status(pid, TAKE_HOOK_USEC, 1000) == 0;
+        return pid < 0 ? pid : child_exit_status(pid, TAKE_HOOK_USEC, 1000);
 }
 
 static int take_note(const struct roots *roots, const struct entry *e, const char *hook)
@@ -70,7 +71,8 @@ static int take_note(const struct roots *roots, const struct entry *e, const cha
 }
 
 /* The first hook that succeeds has unmounted the disk: its name is the answer. The mark comes
- * first: if uasd dies now, the next one has the disk mounted again. */
+ * first: if uasd dies now, the next one has the disk mounted again. A hook that was killed may have
+ * unmounted the disk, too: it has to mount it again. */
 static void take_in_child(const struct roots *roots, void *data, int out)
 {
         const struct entry *e = data;
@@ -79,7 +81,11 @@ static void take_in_child(const struct roots *roots, void *data, int out)
         if (dir_list(roots->etc, ETC_TAKE_MOUNTS, "", &names) < 0)
                 return;
         for (char **n = names; n && *n; n++) {
-                if (take_note(roots, e, *n) < 0 || !take_hook_run(e, *n, "release"))
+                int r = take_note(roots, e, *n);
+
+                if (r >= 0)
+                        r = take_hook_run(e, *n, "release");
+                if (r != 0 && r != -ETIMEDOUT && r != -ECANCELED)
                         continue;
                 (void) !write(out, *n, strlen(*n));
                 return;
@@ -91,7 +97,7 @@ static void take_mount_in_child(const struct roots *roots, void *data, int out)
 {
         const struct entry *e = data;
 
-        if (take_hook_run(e, e->take.hook, "mount"))
+        if (take_hook_run(e, e->take.hook, "mount") == 0)
                 (void) !write(out, "", 1);
         (void) take_note(roots, e, "");
 }
