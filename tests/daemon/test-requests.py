@@ -213,6 +213,10 @@ class Requests(Machine):
         self.offers(SCSI, 0x80)
         self.tree.write(SCSI + '/block/sdz/queue/discard_max_bytes', '0\n')
         self.both()
+        self.assertIn('Only udev turns it on, and no udevd runs here.', self.ctl('trim', 'sdz', 'on').stderr)
+        self.tree.write('run/udev/control', '')
+        self.tree.write('proc/net/unix', '/run/udev/control\n')
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
 
         def rule():
             until(lambda: self.read(SCSI + '/block/sdz/uevent') == CHANGE, 'udev hears of it')
