@@ -41,7 +41,7 @@ SUBJECTS = (
     ("src/sys/state/*", ("distrust.*", "trial.*", "no_room.*", "before_var.*")),
     ("src/hold/*", ("boot_order.*", "never_cost_a_boot.*", "root_on_usb.*", "unheld.*", "stacked.*", "plug_in.*", "no_initramfs.*",
                     "arm.*")),
-    ("src/sys/platform/*", ("busybox.*",)),
+    ("src/sys/platform/*", ("busybox.*", "no_systemd.*")),
     ("src/daemon/*", ("around.*", "waiting.*", "lost_events.*", "many.*", "jobs.*", "lease.*", "service.*", "kept_off.*", "bus.*",
                       "soak.*", "incidents.*", "udisks.*", "slow.*")),
     ("src/core/*", ("bridges.*", "trial.*", "distrust.*", "health.*", "explained.*")),
