@@ -101,7 +101,7 @@
 /* Units */
 #define UNIT_SERVICE "uasd.service"
 #define UNIT_BOOT_ENTRY "uasd-boot-entry.service"
-#define UNIT_MODPROBE "modprobe@%s.service"
+#define UNIT_MODPROBE(module) "modprobe@" module ".service"
 #define UNIT_RELEASE_TIMER "uasd-release@%s.timer" /* instance: interface, unit-name escaped */
 
 /* udev properties */

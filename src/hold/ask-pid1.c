@@ -221,9 +221,9 @@ static int ask_release(const struct roots *roots, const char *interface)
         return pid1_arm_release(pid1, awake_in(LONGEST), interface);
 }
 
-static int ask_load(const struct roots *roots, const char *module)
+static int ask_start(const struct roots *roots, const char *unit)
 {
-        return pid1_load_module(roots, module, awake_in(LONGEST));
+        return pid1_start(roots, unit, awake_in(LONGEST));
 }
 
 static const struct question {
@@ -235,7 +235,7 @@ static const struct question {
         /* clang-format off */
         {PID1_ASK_STATE,   2, false, ask_state},
         {PID1_ASK_RELEASE, 3, true,  ask_release},
-        {PID1_ASK_LOAD,    3, false, ask_load},
+        {PID1_ASK_START,   3, false, ask_start},
         {PID1_ASK_HOLD,    3, true,  ask_hold},
         /* clang-format on */
 };
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
         log_open("uasd-pid1", LOG_INFO);
         if (!q) {
                 (void) fputs(
-                        "usage: uasd-pid1 state | release INTERFACE | load MODULE | hold INTERFACE\n"
+                        "usage: uasd-pid1 state | release INTERFACE | start UNIT | hold INTERFACE\n"
                         "uasd-switch and uasd-hold start it.\n",
                         stderr);
                 return 2;

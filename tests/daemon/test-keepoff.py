@@ -179,9 +179,9 @@ class KeptOff(Machine):
         with open(self.tree.path('run/uasd/quirks')) as f:
             self.assertEqual(f.readline(), 'quirks=\n')
 
-    def modules(self):
-        """The modules that PID 1 was asked to load."""
-        path = self.tree.path('modules')
+    def units(self):
+        """The units that PID 1 was asked to start."""
+        path = self.tree.path('units')
         if not os.path.exists(path):
             return []
         with open(path) as f:
@@ -193,21 +193,21 @@ class KeptOff(Machine):
         self.unplug()
         self.tree.write('etc/uasd/policy', '1209:5a5a:S2=usb-storage\n')
         self.both()
-        self.assertEqual(self.modules(), ['usb_storage'])
+        self.assertEqual(self.units(), ['modprobe@usb_storage.service'])
         self.loaded('dead:beef:f')
         until(lambda: self.quirks() == '1209:5a5a:u,dead:beef:f', 'it is kept off')
-        self.assertEqual(self.modules(), ['usb_storage'])
+        self.assertEqual(self.units(), ['modprobe@usb_storage.service'])
 
     def test_module_not_needed(self):
         "No module is loaded if no disk is kept off."
         os.unlink(self.tree.path(PARAMETER))
         self.tree.write('etc/uasd/policy', '1209:5a5a:S1=uas\n1209:5a5a:S2=usb-storage\n')
         self.both()
-        self.assertEqual(self.modules(), [])
+        self.assertEqual(self.units(), [])
         self.ctl('policy', 'sdz', 'ignore')
-        self.assertEqual(self.modules(), [])
+        self.assertEqual(self.units(), [])
         self.ctl('policy', 'sdz', 'usb-storage')
-        self.assertEqual(self.modules(), ['usb_storage'])
+        self.assertEqual(self.units(), ['modprobe@usb_storage.service'])
 
     def uas_alone(self):
         """The disk has only the UAS setting."""

@@ -48,19 +48,20 @@ pid_t __wrap_child_spawn(const struct program *p)
         return __real_child_spawn(&in_tree);
 }
 
-int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const char *module,
-                                  sd_bus **ret);
-int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const char *module,
-                                  sd_bus **ret)
+int __real_pid1_start_later(const struct roots *r, sd_event *event, const char *unit, sd_bus **ret);
+int __wrap_pid1_start_later(const struct roots *r, sd_event *event, const char *unit, sd_bus **ret);
+int __wrap_pid1_start_later(const struct roots *r, sd_event *event, const char *unit, sd_bus **ret)
 {
         char path[4096];
         FILE *f;
 
-        (void) snprintf(path, sizeof(path), "%s/modules", top);
+        if (!streq(unit, "modprobe@usb_storage.service"))
+                return __real_pid1_start_later(r, event, unit, ret);
+        (void) snprintf(path, sizeof(path), "%s/units", top);
         f = fopen(path, "ae");
         if (!f)
                 return -errno;
-        (void) fprintf(f, "%s\n", module);
+        (void) fprintf(f, "%s\n", unit);
         (void) fclose(f);
         return 0;
 }

@@ -264,9 +264,9 @@ class Programs(unittest.TestCase):
         self.assertNotIn('-', self.asks_pid1('release', '2-1:1.0'))
         self.assertEqual(self.asked(pid1), [RELEASE])
 
-    def test_pid1_load(self):
+    def test_pid1_start(self):
         pid1 = self.pid1('answer')
-        loading = subprocess.Popen([PID1, 'load', 'uas'], env=self.env, stdout=subprocess.PIPE, text=True)
+        loading = subprocess.Popen([PID1, 'start', 'modprobe@uas.service'], env=self.env, stdout=subprocess.PIPE, text=True)
         self.addCleanup(lambda: privatebus.kill(loading))
         self.assertTrue(select.select([pid1.stdout], [], [], patience())[0], 'PID 1 was asked nothing')
         self.assertEqual(pid1.stdout.readline(), 'StartUnit modprobe@uas.service\n')
@@ -285,7 +285,7 @@ class Programs(unittest.TestCase):
             self.assertEqual(self.asks_pid1(*args), '-%d\n' % errno.ETIMEDOUT)
 
     def test_pid1_usage(self):
-        for args in (), ('2-1:1.0',), ('state', 'x'), ('release',), ('release', '../x'), ('hold', '2-1:1.0', 'x'), ('load',):
+        for args in (), ('2-1:1.0',), ('state', 'x'), ('release',), ('release', '../x'), ('hold', '2-1:1.0', 'x'), ('start',):
             with self.subTest(args=args):
                 p = subprocess.run([PID1, *args], env=self.env, capture_output=True, text=True, timeout=patience())
                 self.assertEqual((p.returncode, p.stdout), (2, ''))

@@ -67,14 +67,14 @@ static int usec(sd_bus *pid1)
                              "UnitsLoadFinishTimestampMonotonic", &v);
 }
 
-static int module(sd_bus *pid1)
+static int start(sd_bus *pid1)
 {
-        return pid1_load_module(&roots, "uas", awake_in(SHORT));
+        return pid1_start(&roots, "modprobe@uas.service", awake_in(SHORT));
 }
 
 static void all_time_out(void)
 {
-        static int (*const calls[])(sd_bus *) = {state, timer, usec, module};
+        static int (*const calls[])(sd_bus *) = {state, timer, usec, start};
 
         for (size_t i = 0; i < ELEMENTSOF(calls); i++) {
                 struct awake began = now_awake();
@@ -223,7 +223,7 @@ static void test_numbers(void **state)
 }
 
 /* The call returns when its own job has ended, not when another one has. */
-static void test_module(void **state)
+static void test_start(void **state)
 {
         sd_bus *pid1 = answering();
         struct awake began = now_awake();
@@ -234,22 +234,22 @@ static void test_module(void **state)
                 order("job\n");
                 _exit(0);
         }
-        assert_true(pid1_load_module(&roots, "uas", awake_in(LONG)) >= 0);
+        assert_true(pid1_start(&roots, "modprobe@uas.service", awake_in(LONG)) >= 0);
         assert_in_range(awake_since(began), 2 * SHORT, LONG);
         (void) waitpid(later, NULL, 0);
-        assert_int_equal(pid1_load_module(&roots, "uas", awake_in(SHORT)), -ETIMEDOUT);
+        assert_int_equal(pid1_start(&roots, "modprobe@uas.service", awake_in(SHORT)), -ETIMEDOUT);
         over(pid1);
 }
 
 /* Without a wait: the answer comes through the event loop and ends the connection. */
-static void test_module_later(void **state)
+static void test_start_later(void **state)
 {
         sd_bus *pid1 = answering(), *later = NULL;
         sd_event *event = NULL;
         struct awake deadline = awake_in(2 * LONG);
 
         assert_true(sd_event_new(&event) >= 0);
-        assert_true(pid1_load_module_later(&roots, event, "usb_storage", &later) >= 0);
+        assert_true(pid1_start_later(&roots, event, "one.service", &later) >= 0);
         assert_non_null(later);
         while (later && awake_left(deadline) > 0)
                 assert_true(sd_event_run(event, USEC_PER_SEC / 10) >= 0);
@@ -258,14 +258,13 @@ static void test_module_later(void **state)
         over(pid1);
 }
 
-static void test_module_later_without(void **state)
+static void test_start_later_without(void **state)
 {
         sd_bus *later = NULL;
         sd_event *event = NULL;
 
         assert_true(sd_event_new(&event) >= 0);
-        assert_int_equal(pid1_load_module_later(&ROOTS_NULL, event, "usb_storage", &later),
-                         -ENOENT);
+        assert_int_equal(pid1_start_later(&ROOTS_NULL, event, "one.service", &later), -ENOENT);
         assert_null(later);
         sd_event_unref(event);
 }
@@ -297,9 +296,9 @@ int main(int argc, char **argv)
                                            cmocka_unit_test(test_mute),
                                            cmocka_unit_test(test_states),
                                            cmocka_unit_test(test_numbers),
-                                           cmocka_unit_test(test_module),
-                                           cmocka_unit_test(test_module_later),
-                                           cmocka_unit_test(test_module_later_without)};
+                                           cmocka_unit_test(test_start),
+                                           cmocka_unit_test(test_start_later),
+                                           cmocka_unit_test(test_start_later_without)};
 
         assert_true(argc > 1);
         program = argv[1];

@@ -189,8 +189,8 @@ __attribute__((no_sanitize("address", "undefined"))) void *__wrap_dlsym(void *li
 
 int __wrap_pid1_ask_and_wait(const char *verb, const char *what, struct awake deadline)
 {
-        assert_string_equal(verb, PID1_ASK_LOAD);
-        assert_string_equal(what, "uas");
+        assert_string_equal(verb, PID1_ASK_START);
+        assert_string_equal(what, "modprobe@uas.service");
         assert_in_range(awake_left(deadline), USEC_PER_SEC, 60 * USEC_PER_SEC);
         asked_pid1++;
         if (have.pid1 == 0)

@@ -58,7 +58,7 @@ static void keepoff_load_storage(struct manager *m)
                 return;
         log_info("PID 1 is asked to load " MODULE_STORAGE
                  ", for disks that are to be kept off uas");
-        r = pid1_load_module_later(&m->roots, m->event, MODULE_STORAGE, &m->keepoff.pid1);
+        r = pid1_start_later(&m->roots, m->event, UNIT_MODPROBE(MODULE_STORAGE), &m->keepoff.pid1);
         if (r < 0)
                 log_warning("PID 1 cannot be asked to load " MODULE_STORAGE ": %s", strerror(-r));
 }

@@ -23,7 +23,7 @@ int pid1_there(const struct roots *roots);
 /* The arguments of uasd-pid1 */
 #define PID1_ASK_STATE "state"     /* the answer: enum pid1_state */
 #define PID1_ASK_RELEASE "release" /* and an interface: pid1_arm_release() */
-#define PID1_ASK_LOAD "load"       /* and a module: pid1_load_module() */
+#define PID1_ASK_START "start"     /* and a unit: pid1_start() */
 /* and an interface: "release", if a hold can begin now (hold/ask-pid1.c) */
 #define PID1_ASK_HOLD "hold"
 

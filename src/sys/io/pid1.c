@@ -188,15 +188,13 @@ static int pid1_start_and_wait(sd_bus *pid1, const char *unit, struct awake dead
         return 0;
 }
 
-int pid1_load_module(const struct roots *roots, const char *module, struct awake deadline)
+int pid1_start(const struct roots *roots, const char *unit, struct awake deadline)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
-        char unit[64];
         int r = pid1_open(roots, &pid1);
 
         if (r < 0)
                 return r;
-        (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
         return pid1_start_and_wait(pid1, unit, deadline);
 }
 
@@ -224,13 +222,4 @@ int pid1_start_later(const struct roots *roots, sd_event *event, const char *uni
                 return r;
         *ret = TAKE_PTR(pid1);
         return r;
-}
-
-int pid1_load_module_later(const struct roots *roots, sd_event *event, const char *module,
-                           sd_bus **ret)
-{
-        char unit[64];
-
-        (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
-        return pid1_start_later(roots, event, unit, ret);
 }

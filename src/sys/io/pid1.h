@@ -44,18 +44,14 @@ int pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret);
 /* Starts UNIT_RELEASE_TIMER for the interface, again if it runs: the dead man's timer of a hold. */
 int pid1_arm_release(sd_bus *pid1, struct awake deadline, const char *interface);
 /*
- * Lets PID 1 load a module, by modprobe@.service, and waits for the end of the job. modprobe
- * honours a blacklist there. Returns 0 if the job is done; the module may still be missing. Or
- * -ETIMEDOUT, or another -errno.
+ * Lets PID 1 start a unit, and waits for the end of the job. Returns 0 if the job is done; the unit
+ * may have failed. Or -ETIMEDOUT, or another -errno.
  */
-int pid1_load_module(const struct roots *roots, const char *module, struct awake deadline);
+int pid1_start(const struct roots *roots, const char *unit, struct awake deadline);
 /*
  * The same, without waiting. ret: the connection. When PID 1 has answered, it is closed and becomes
  * NULL. A caller that ends before that has to close it.
  */
-int pid1_load_module_later(const struct roots *roots, sd_event *event, const char *module,
-                           sd_bus **ret);
-/* Lets PID 1 start a unit, in the same way. */
 int pid1_start_later(const struct roots *roots, sd_event *event, const char *unit, sd_bus **ret);
 
 /* Reads the answer to Get of the property SystemState. */

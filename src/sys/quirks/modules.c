@@ -146,7 +146,8 @@ int uas_module_load(const struct roots *roots)
         if (r == -EPERM) {
                 if (kmod_is_blacklisted(&kmod, "uas"))
                         return -EACCES;
-                r = pid1_ask_and_wait(PID1_ASK_LOAD, "uas", awake_in(LOAD_USEC));
+                r = pid1_ask_and_wait(PID1_ASK_START, UNIT_MODPROBE(DRIVER_NAME_UAS),
+                                      awake_in(LOAD_USEC));
         }
         /* udev may have loaded it meanwhile. */
         if (uas_driver_is_there(roots))
