@@ -66,7 +66,7 @@ static void local_complete(const struct roots *roots, const struct config *c, st
         struct attachment_mark mark = {};
 
         facts_complete(roots, c, &d->facts);
-        facts_complete_module(roots, &d->facts);
+        facts_complete_module(roots, c->module, &d->facts);
         decide(&d->facts, &d->decision);
         (void) attachment_read(roots, &d->facts, &mark);
         d->cancelled = mark.cancelled && decision_wants_switch(&d->facts, &d->decision);

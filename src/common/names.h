@@ -30,6 +30,8 @@
 #define SYSFS_USB_DEVICES "bus/usb/devices"
 #define SYSFS_USB_DRIVERS "bus/usb/drivers"
 #define MODULE_STORAGE "usb_storage"
+/* The module that the DSM package of bb-qq/uas installs */
+#define MODULE_OF_DSM "/var/packages/uas/target/uas/uas.ko"
 #define SYSFS_DRIVERS_PROBE "bus/usb/drivers_probe"
 #define SYSFS_COMPATIBLE "firmware/devicetree/base/compatible"
 #define SYSFS_STORAGE_STATE "module/usb_storage/initstate"
@@ -101,6 +103,7 @@
 /* Units */
 #define UNIT_SERVICE "uasd.service"
 #define UNIT_BOOT_ENTRY "uasd-boot-entry.service"
+#define UNIT_MODULE "uasd-module.service"
 #define UNIT_MODPROBE(module) "modprobe@" module ".service"
 #define UNIT_RELEASE_TIMER "uasd-release@%s.timer" /* instance: interface, unit-name escaped */
 

@@ -21,6 +21,7 @@ void config_done(struct config *c)
         for (size_t i = 0; i < c->n_rules; i++)
                 free(c->rules[i].serial);
         free(c->rules);
+        free(c->module);
         config_init(c);
 }
 
@@ -126,6 +127,19 @@ static int set_disk(struct config *c, const char *disk, const char *key, const c
         return set_rule(c, vid, pid, serial, (enum policy) policy);
 }
 
+static int set_module(struct config *c, const char *path)
+{
+        char *copy = NULL;
+
+        if (*path && (*path != '/' || strlen(path) >= CONFIG_PATH_MAX))
+                return -EINVAL;
+        if (*path && !(copy = strdup(path)))
+                return -ENOMEM;
+        free(c->module);
+        c->module = copy;
+        return 0;
+}
+
 int config_set(struct config *c, const char *section, const char *key, const char *value)
 {
         const char *disk = startswith(section, DISK_PREFIX);
@@ -161,6 +175,8 @@ int config_set(struct config *c, const char *section, const char *key, const cha
                 c->take_mounts = streq(value, "boot");
                 return 0;
         }
+        if (streq(key, "Module"))
+                return set_module(c, value);
         if (streq(key, "QuietSec"))
                 return parse_seconds(value, &c->quiet_usec);
         if (streq(key, "HoldSec"))

@@ -22,9 +22,13 @@ struct config {
         bool boot_entry_auto; /* BootEntry=, default ask: a person writes the boot entry of a disk
                                */
         bool take_mounts; /* TakeMounts=, default no: what other programs mounted at boot stays */
+        char *module;     /* Module=, an absolute path; default NULL: that of the system */
         struct disk_rule *rules;
         size_t n_rules;
 };
+
+/* A longer Module= is invalid. */
+#define CONFIG_PATH_MAX 256
 
 void config_init(struct config *c);
 void config_done(struct config *c);

@@ -217,6 +217,10 @@ static void found_uas_kept_away(const struct policy_input *in, char *ret, size_t
                 [UAS_MODULE_INSTALL_LINE] =
                         "uas is not loaded: modprobe.d has an install line for it",
                 [UAS_MODULE_MISSING] = "this kernel has no module uas, or it is not installed",
+                [UAS_MODULE_NO_LOADER] =
+                        "uas is not loaded: libkmod cannot load it, and the system has no modprobe, no insmod",
+                [UAS_MODULE_REFUSED] =
+                        "uas is not loaded: the file of Module= is refused, see uasctl module",
         };
 
         if (in->f->uas_kept_away)
@@ -396,8 +400,8 @@ const struct decision_row policy_rows[_REASON_MAX] = {
          .remedy = "uasctl policy DISK auto", .advise = advise_policy},
         [REASON_UAS_KEPT_AWAY] = {.word = "uas-kept-away", .brief = "no-module", .choice = "usb-storage, if it speaks BOT",
          .found = found_uas_kept_away,
-         .means = "The module uas is blacklisted, replaced by an install line, or missing.",
-         .remedy = "Remove the blacklist or install line from modprobe.d, or install the module. To keep one disk off uas: uasctl policy DISK usb-storage"},
+         .means = "The module uas is blacklisted, replaced by an install line, refused, or missing.",
+         .remedy = "Remove the blacklist or install line from modprobe.d, or install the module, or name its file in Module= of uasd.conf. To keep one disk off uas: uasctl policy DISK usb-storage"},
         [REASON_DISTRUSTED] = {.word = "distrusted", .target = DRIVER_USB_STORAGE,
          .no = "no error is on record", .found = found_distrusted,
          .means = "UAS has failed with this disk before.",

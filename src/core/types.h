@@ -98,6 +98,9 @@ enum uas_module {
         UAS_MODULE_BLACKLISTED,
         UAS_MODULE_INSTALL_LINE, /* an install line in modprobe.d */
         UAS_MODULE_MISSING,      /* this kernel has none, or it is not installed */
+        UAS_MODULE_NO_LOADER, /* it is installed, but there is no libkmod, modprobe or insmod for it
+                               */
+        UAS_MODULE_REFUSED,   /* the file of Module= */
         _UAS_MODULE_MAX,
 };
 

@@ -174,6 +174,11 @@ static void offer_directories(const struct completion *c)
         puts(":directories");
 }
 
+static void offer_files(const struct completion *c)
+{
+        puts(":files");
+}
+
 static void offer_hosts(const struct completion *c)
 {
         puts(":hosts");
@@ -190,7 +195,8 @@ static const struct {
         void (*offer)(const struct completion *c);
 } kinds[] = {
         {"COLUMN", offer_columns}, {"DIR", offer_directories}, {"DISK", offer_disks},
-        {"HOST", offer_hosts},     {"TIME", offer_times},      {"VERB", offer_verbs},
+        {"HOST", offer_hosts},     {"PATH", offer_files},      {"TIME", offer_times},
+        {"VERB", offer_verbs},
 };
 
 /* A word of "[DISK]" or "[on|off]". */

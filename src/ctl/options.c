@@ -25,6 +25,7 @@ const struct ctl_option option_rows[] = {
         {OPTION_WAIT, 0, "wait", "[=SECONDS]", AT(wait), N_("Wait for the end, at most that long")},
         {OPTION_KERNEL, 0, "kernel", NULL, 0, N_("Print lines for boot loader and modprobe.d")},
         {OPTION_WRITE, 0, "write", NULL, 0, N_("With --kernel: change the file that this machine boots with")},
+        {OPTION_LOAD, 0, "load", NULL, 0, N_("Load the module, if it fits")},
         {OPTION_DISK, 0, "disk", "=DISK", AT(disk), N_("Inhibit only switches of this disk")},
         {OPTION_WHY, 0, "why", "=TEXT", AT(why), N_("The reason, for other users to read")},
         {OPTION_LIST, 0, "list", NULL, 0, N_("Show the inhibitors")},

@@ -34,6 +34,7 @@ enum option_bit {
         OPTION_LINES = 1 << 22,
         OPTION_FOLLOW = 1 << 23,
         OPTION_ALL = 1 << 24,
+        OPTION_LOAD = 1 << 25,
 };
 #define OPTIONS_OF_ALL                                                                             \
         (OPTION_HELP | OPTION_VERSION | OPTION_NO_LEGEND | OPTION_NO_PAGER |                       \

@@ -36,6 +36,7 @@ const struct verb verbs[] = {
          N_("Run a command during which no switch begins"), verb_inhibit},
         {"lease", 1, 2, 0, FROM_NOWHERE, "DISK [kernel]", N_("Take a disk for one program, which gives orders on the standard input"), verb_lease},
         {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, FROM_NOWHERE, "DISK [on|off]", N_("Show or set whether the kernel uses TRIM on a disk"), verb_trim, 1},
+        {"module", 0, 1, OPTION_LOAD, FROM_NOWHERE, "[PATH]", N_("Check whether the module uas fits this kernel: that of PATH, of uasd.conf, or of the system"), verb_module},
 
         {"bench", 0, ANY, 0, FROM_NOWHERE, "[DISK]", N_("Measure a disk, and compare its drivers"), NULL, .group = N_("Measure and report")},
         {"metrics", 0, 0, OPTION_TEXTFILE, FROM_KERNEL, "", N_("Print metrics of all disks, for Prometheus"), verb_metrics},

@@ -101,7 +101,8 @@ static int entry_on_unbound(sd_event_source *s, usec_t usec, void *data)
  */
 static void module_look_ahead(struct entry *e)
 {
-        if (!e->module_looked && uas_module_state(&e->manager->roots, &e->module_seen) < 0)
+        if (!e->module_looked &&
+            uas_module_state(&e->manager->roots, e->manager->config.module, &e->module_seen) < 0)
                 e->module_seen = UAS_MODULE_UNKNOWN;
         e->module_looked = true;
 }
@@ -115,7 +116,7 @@ static void module_complete(struct entry *e, struct facts *f)
         if (ahead != UAS_MODULE_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
                 facts_take_module(f, ahead);
         else
-                facts_complete_module(&e->manager->roots, f);
+                facts_complete_module(&e->manager->roots, e->manager->config.module, f);
 }
 
 static void entry_note_unbound(struct entry *e, struct facts *f)

@@ -102,20 +102,6 @@ static void undo_claim(struct transaction *t)
         claim_drop(&t->claim);
 }
 
-static const char *why_no_module(int error)
-{
-        switch (error) {
-        case -ENOENT:
-                return N_("this kernel has none");
-        case -EPERM:
-                return N_("modprobe.d has an install line for it");
-        case -EACCES:
-                return N_("modprobe.d blacklists it: load it by hand, or remove that");
-        default:
-                return strerror(-error);
-        }
-}
-
 /* Reads the quirks parameter. ret_left: the entry of an earlier bind that is still in it, or "". */
 static int read_quirks_locked(struct transaction *t, char ret_left[static QUIRK_ENTRY_MAX])
 {
@@ -165,6 +151,7 @@ static int check_quirks_room(struct transaction *t)
 
 static int step_prepare(struct transaction *t)
 {
+        char why[MODULE_WHY_MAX];
         int r;
 
         if (t->from == DRIVER_NONE) {
@@ -173,10 +160,10 @@ static int step_prepare(struct transaction *t)
                         return r;
         }
         if (t->to == DRIVER_UAS) {
-                r = uas_module_load(&t->roots);
+                r = uas_module_load(&t->roots, t->config.module, why);
                 if (r < 0)
                         return tx_fail(t, UASD_EXIT_FAILED, r,
-                                       "the module uas cannot be loaded: %s", why_no_module(r));
+                                       "the module uas cannot be loaded: %s", why);
         }
         r = check_quirks_room(t);
         if (r < 0)

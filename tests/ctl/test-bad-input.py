@@ -23,8 +23,8 @@ FIO = shutil.which('fio')
 
 # Verbs that call the daemon, with the words after the verb that would change a disk.
 NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'eject': [], 'monitor': []}
-# They have their own arguments and tests: test-bench.py and test-lease.py.
-APART = {'bench', 'inhibit', 'lease', 'help'}
+# They have their own arguments and tests: test-bench.py, test-lease.py and test-module.py.
+APART = {'bench', 'inhibit', 'lease', 'module', 'help'}
 BENCH = ['bench', 'sda', '--driver=usb-storage', '--profile=one']
 # Verbs that print JSON, with the largest number of arguments for that. All others refuse --json.
 PRINTS_JSON = {'list': 1, 'status': 1, 'explain': 1, 'db': 1, 'log': 1, 'policy': 1, 'trim': 1, 'monitor': 1}

@@ -61,13 +61,13 @@ class Completion(unittest.TestCase):
     @classmethod
     def arguments(cls):
         lines = {}
-        for verb in set(cls.spoken.verbs) - {'inhibit', 'help'}:
+        for verb in set(cls.spoken.verbs) - {'inhibit', 'help', 'module'}:
             disks, values = DISKS if cls.spoken.takes_disk(verb) else set(), cls.spoken.values(verb)
             more = DISKS if cls.spoken.takes_disks(verb) else set()
             lines |= {f'uasctl {verb} ': disks, f'uasctl {verb} -q s': {d for d in disks if d.startswith('s')},
                       f'uasctl {verb} sda ': more or values, f'uasctl {verb} -q sda u': {v for v in values if v.startswith('u')},
                       f'uasctl {verb} sda uas ': more}
-        return lines | {'uasctl help ': set(cls.spoken.verbs), 'uasctl help log ': set(), 'uasctl status 9': set(), 'uasctl status 1-3': set(), 'uasctl status /dev/nul': {'/dev/null'},
+        return lines | {'uasctl help ': set(cls.spoken.verbs), 'uasctl help log ': set(), 'uasctl status 9': set(), 'uasctl status 1-3': set(), 'uasctl status /dev/nul': {'/dev/null'}, 'uasctl module /dev/nul': {'/dev/null'},
                         'uasctl -H nas switch sda us': {'usb-storage'}, 'uasctl switch --wait=5 ': DISKS, 'uasctl switch --wait ': DISKS,
                         'uasctl log --since 1h ': DISKS, 'uasctl bench -n 5 ': DISKS, 'uasctl bench --driver uas --size=1G s': {'sda', 'sdb', 'sdc'},
                         'uasctl policy --kernel 2': {'2-1'}, 'uasctl policy --kernel --write sda ': DRIVERS | {'auto'}, 'uasctl bench show ': RESULTS, 'uasctl bench --show ': RESULTS,

@@ -100,7 +100,7 @@ class Completion(unittest.TestCase):
         disks = self.disks()
         for verb, arguments in self.verbs.items():
             takes = 'DISK' in arguments
-            if verb in ('inhibit', 'help'):  # they take a command, and a verb
+            if verb in ('inhibit', 'help', 'module'):  # they take a command, a verb, and a file
                 continue
             self.assertEqual(self.bash(verb, ''), disks if takes else set(), verb)
             self.assertEqual(self.bash(verb, '--quiet', 'sd'), {d for d in disks if d.startswith('sd')} if takes else set())
@@ -185,7 +185,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete('status', ''), {'sda': '2-1', '2-1': 'sda', 'sdb': '1-1.4', '1-1.4': 'sdb', 'sdc': '1-2', '1-2': 'sdc'})
 
     def test_what_the_shell_completes(self):
-        for words, offer in {('status', '/d'): ':files', ('metrics', '--textfile='): ':directories', ('bench', '--file', ''): ':files',
+        for words, offer in {('status', '/d'): ':files', ('module', ''): ':files', ('metrics', '--textfile='): ':directories', ('bench', '--file', ''): ':files',
                              ('-H', ''): ':hosts', ('bench', '--clients='): ':hosts', ('inhibit', ''): ':command 2',
                              ('-q', 'inhibit', '--why', 'x', 'ls', '-'): ':command 5'}.items():
             self.assertEqual(self.complete(*words), {offer: ''}, words)

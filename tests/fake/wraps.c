@@ -14,6 +14,7 @@
 #include "sys/io/pid1.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
+#include "sys/quirks/modules.h"
 #include "sys/udev/uevents.h"
 #include "sys/usb/usbdisk.h"
 #include "sys/users/users.h"
@@ -281,11 +282,28 @@ int __wrap_unread_control(const struct claim *c, unsigned lun)
                               fake->usb[0].pulled || fake->usb[0].broken_by_uas ? -EIO : 0);
 }
 
-int __wrap_uas_module_load(const struct roots *r)
+/* As tests/sys/test-modules.c knows them from the real one. */
+static const char *module_reason(int error)
+{
+        switch (error) {
+        case -ENOENT:
+                return "this kernel has none";
+        case -EPERM:
+                return "modprobe.d has an install line for it";
+        case -EACCES:
+                return "modprobe.d blacklists it: load it by hand, or remove that";
+        default:
+                return strerror(-error);
+        }
+}
+
+int __wrap_uas_module_load(const struct roots *r, const char *module, char *why)
 {
         int k = op_begin("module");
 
-        return k < 0 ? k : op_end("module", kernel_load_uas());
+        k = k < 0 ? k : op_end("module", kernel_load_uas());
+        (void) snprintf(why, MODULE_WHY_MAX, "%s", module_reason(k));
+        return k;
 }
 
 /* ---- time and events ---- */

@@ -54,7 +54,7 @@ WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, struct a
         struct unread *u);
 WRAPPED(int, unread_again, const struct claim *c, struct unread *u);
 WRAPPED(int, unread_control, const struct claim *c, unsigned lun);
-WRAPPED(int, uas_module_load, const struct roots *r);
+WRAPPED(int, uas_module_load, const struct roots *r, const char *module, char *why);
 WRAPPED(uint64_t, now_and_asleep, uint64_t *ret_asleep);
 WRAPPED(uint64_t, now_boottime, void);
 WRAPPED(struct awake, now_awake, void);

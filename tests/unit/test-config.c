@@ -132,6 +132,28 @@ static void test_set(void **state)
         config_done(&c);
 }
 
+static void test_module_path(void **state)
+{
+        char longest[CONFIG_PATH_MAX + 1] = "/";
+        struct config c;
+
+        memset(longest + 1, 'x', CONFIG_PATH_MAX - 1);
+        config_init(&c);
+        assert_null(c.module);
+        assert_int_equal(config_set(&c, "uasd", "Module", longest), -EINVAL);
+        longest[CONFIG_PATH_MAX - 1] = '\0';
+        assert_int_equal(config_set(&c, "uasd", "Module", longest), 0);
+        assert_string_equal(c.module, longest);
+        assert_int_equal(config_set(&c, "uasd", "Module", "/odd/uas.ko"), 0);
+        assert_int_equal(config_set(&c, "uasd", "Module", "uas.ko"), -EINVAL);
+        assert_string_equal(c.module, "/odd/uas.ko");
+        assert_int_equal(config_set(&c, "uasd", "Module", ""), 0);
+        assert_null(c.module);
+        assert_int_equal(config_set(&c, "uasd", "Module", "/odd/uas.ko"), 0);
+        config_done(&c);
+        assert_null(c.module);
+}
+
 static void test_most_particular(void **state)
 {
         static const struct {
@@ -163,6 +185,7 @@ int main(void)
                 cmocka_unit_test(test_seconds),
                 cmocka_unit_test(test_defaults),
                 cmocka_unit_test(test_set),
+                cmocka_unit_test(test_module_path),
                 cmocka_unit_test(test_most_particular),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,15 +132,25 @@ def bundle():
             for folder, _, names in os.walk(made.dir) for name in names}
 
 
-def boot(vm, *disks, conf="", first=":"):
-    """The guest with uasd installed and, after the command FIRST, running; then DISKS plugged in."""
+def uas_module():
+    """The bytes of the kernel's uas.ko."""
+    base = tree()
+    return pathlib.Path(base.tree(), "lib/modules", images.guest_abi(base), "kernel/drivers/usb/storage/uas.ko").read_bytes()
+
+
+def start(guest):
+    guest.run("/opt/uasd/lib/uasd/uasd >>/run/uasd.log 2>&1 </dev/null &", check=True)
+    guest.wait_until("! uasctl list 2>&1 | grep 'not running'")
+
+
+def boot(vm, *disks, conf="", first=":", more=None):
+    """The guest with uasd installed and, after the command FIRST, running; then DISKS plugged in. more: further files."""
     with context.clock_stopped():
-        files = {**bundle(), "etc/uasd/uasd.conf": "[uasd]\nQuietSec=1\n" + conf}
+        files = {**bundle(), "etc/uasd/uasd.conf": "[uasd]\nQuietSec=1\n" + conf, **(more or {})}
     guest = vm.guest("busybox")
     guest.boot(initramfs=files, wait="agent")
     guest.run("/bundle/install.sh --init=none && " + first, check=True)
-    guest.run("/opt/uasd/lib/uasd/uasd >/run/uasd.log 2>&1 </dev/null &", check=True)
-    guest.wait_until("! uasctl list 2>&1 | grep 'not running'")
+    start(guest)
     for disk in disks:
         guest.plug(disk)
     return guest

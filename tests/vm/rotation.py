@@ -36,7 +36,7 @@ SUBJECTS = (
     ("src/switch/*", ("killed.*", "races.*", "halfway.*", "rollback.*", "cut_short.*", "spin_up.*", "no_room.*", "both_ways.*",
                       "eject.*", "errors.*", "difference.*")),
     ("src/sys/users/*", ("users_*", "remedies.*")),
-    ("src/sys/quirks/*", ("kept_off.*", "held_both_ways.*", "mainline.*")),
+    ("src/sys/quirks/*", ("kept_off.*", "held_both_ways.*", "mainline.*", "busybox.*")),
     ("src/sys/block/*", ("races.*", "killed.*", "seen_once.*")),
     ("src/sys/state/*", ("distrust.*", "trial.*", "no_room.*", "before_var.*")),
     ("src/hold/*", ("boot_order.*", "never_cost_a_boot.*", "root_on_usb.*", "unheld.*", "stacked.*", "plug_in.*", "no_initramfs.*",

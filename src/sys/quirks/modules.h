@@ -3,19 +3,20 @@
 
 #include "core/keepoff.h"
 #include "sys/io/roots.h"
+#include "sys/quirks/module-file.h"
 
 /*
- * The uas module: through libkmod, or by PID 1 in the service, which may not load modules. No shell
- * runs, so a module with an install line is not loaded.
+ * The uas module: the file of Module= (NULL: none), or the module of the system. libkmod loads
+ * the latter, or PID 1 for the service, which may not load modules. No shell runs, so a module with
+ * an install line is not loaded. Without libkmod, or without its indexes, the system's
+ * modprobe or insmod loads it. usb-storage is never unloaded or replaced.
  */
 
-int uas_module_state(const struct roots *roots, enum uas_module *ret);
-/*
- * -ENOENT: no such module. -EPERM: install line. -EACCES: blacklisted, and this process may not
- * load it itself. A blacklist is meant only for aliases, but modprobe@.service follows it.
- */
-int uas_module_load(const struct roots *roots);
+/* Returns 0, or -errno if it cannot be known now. */
+int uas_module_state(const struct roots *roots, const char *file, enum uas_module *ret);
+/* Returns 0, or -errno and the reason. */
+int uas_module_load(const struct roots *roots, const char *file, char why[static MODULE_WHY_MAX]);
 
 /* Fills facts.uas_kept_away and facts.uas_module. */
 void facts_take_module(struct facts *f, enum uas_module state);
-void facts_complete_module(const struct roots *roots, struct facts *f);
+void facts_complete_module(const struct roots *roots, const char *file, struct facts *f);

@@ -4,6 +4,7 @@
 import re
 
 import busybox
+import context
 from context import case
 from evidence import only_disk
 
@@ -64,6 +65,51 @@ def waits_and_tells(vm):
     guest.run("uasctl eject sda", check=True)
     guest.until(lambda: not guest.block_devices(disk.interface), what="ejected")
     sees_no_foreign(guest.run("cat /run/uasd.log"))
+
+
+@case(image="busybox", product=False)
+def module_elsewhere(vm):
+    "A uas.ko of another kernel is refused with its reason, and changes nothing. One that fits is loaded, wherever it is."
+    disk = vm.disk(label="DATA")
+    with context.clock_stopped():
+        fits = busybox.uas_module()
+    other = fits.replace(b"vermagic=5.10.0-", b"vermagic=5.10.1-")
+    assert other != fits
+    guest = busybox.boot(vm, conf="Module=/odd/other.ko\n", first="rm /lib/modules/*/kernel/drivers/usb/storage/uas.ko",
+                         more={"odd/uas.ko": fits, "odd/other.ko": other})
+    modules, log = guest.out("sort /proc/modules"), guest.kernel_log()
+    checked = guest.run("uasctl module")
+    assert checked.rc == 1, checked
+    assert re.fullmatch(r"uasctl: /odd/other.ko is refused: it was built for the kernel '5\.10\.1-[^']*', and this is '5\.10\.0-[^']*'\.\n",
+                        checked.err), checked
+    assert guest.run("uasctl module --load").rc == 1
+    assert (guest.out("sort /proc/modules"), guest.kernel_log()) == (modules, log)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    only_disk(guest, "settled")
+    assert "the file of Module= is refused" in guest.out("uasctl explain sda")
+    assert guest.run("uasctl switch sda uas --wait=30", timeout=60).rc
+    assert guest.driver(disk.interface) == "usb-storage"
+    assert guest.run("test -e /sys/module/uas").rc
+
+    checked = guest.run("uasctl module /odd/uas.ko")
+    assert checked.rc == 0 and "/odd/uas.ko is the module uas for this kernel.\n" in checked.out, checked
+    guest.run("kill $(pidof uasd); sed -i s/other/uas/ /etc/uasd/uasd.conf", check=True)
+    guest.wait_until("! pidof uasd")
+    busybox.start(guest)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    assert guest.kernel_log().count("registered new interface driver usb-storage") == 1, "usb-storage was unloaded"
+
+
+@case(image="busybox", product=False)
+def module_by_modprobe(vm):
+    "Without the indexes of kmod's depmod the system's modprobe loads uas, and the log says so."
+    disk = vm.disk(label="DATA")
+    guest = busybox.boot(vm, disk, first="rm /lib/modules/*/*.bin")
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    assert "modprobe has loaded the module uas" in guest.out("cat /run/uasd.log")
 
 
 @case(tier="full", image="busybox", product=False)

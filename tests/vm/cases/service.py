@@ -2,8 +2,10 @@
 """PID 1 and uasd: PID 1 restarts it without a limit, also when it hangs, and `systemctl isolate` stops nothing that a hold
 needs."""
 
+import re
+
 from context import case
-from evidence import listed, switch, well
+from evidence import listed, only_disk, switch, well
 from stepped import back, main_pid
 
 KILLS = 20
@@ -29,12 +31,35 @@ def killed_often(vm):
     back(guest, before)
 
 
+@case(image="vendor")
+def module_of_the_configuration(vm):
+    "uasd may not load the file of Module=: uasd-module.service does, with no other right. One that does not fit, it refuses."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    text = guest.out("systemd-analyze security --no-pager uasd-module.service")
+    assert float(re.search(r"Overall exposure level for uasd-module.service: ([0-9.]+)", text).group(1)) <= 3.1, text
+    guest.run("rmmod uas; mkdir /srv/odd && mv /lib/modules/$(uname -r)/kernel/drivers/usb/storage/uas.ko /srv/odd/ &&"
+              " chmod 664 /srv/odd/uas.ko", check=True)
+    guest.put("/etc/uasd/uasd.conf", "[uasd]\nModule=/srv/odd/uas.ko\n")
+    guest.run("systemctl restart uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    only_disk(guest, "settled")
+    guest.run("systemctl start uasd-module", check=True)
+    assert "/srv/odd/uas.ko is refused: other users may write it." in guest.journal("-b -u uasd-module")
+    assert guest.run("test -e /sys/module/uas").rc
+    guest.run("chmod 644 /srv/odd/uas.ko && systemctl restart uasd", check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    only_disk(guest, "settled")
+    assert "/srv/odd/uas.ko is loaded." in guest.journal("-b -u uasd-module"), guest.journal("-b -u uasd-module")
+
+
 @case(image="bullseye")
 def known_to_systemd_247(vm):
     "The oldest systemd knows all settings of the units, and takes the rules; a disk is moved both ways there."
     disk = vm.disk()
     guest = vm.resume(disks=[disk])
-    assert guest.run("systemd-analyze verify %s uasd-settle.service uasd-boot-entry.service uasd-trials.service uasd-metrics.timer"
+    assert guest.run("systemd-analyze verify %s uasd-settle.service uasd-boot-entry.service uasd-module.service uasd-trials.service uasd-metrics.timer"
                      % " ".join(UNITS)).text == ""
     assert guest.out("journalctl -b -u systemd-udevd -o cat | grep -i uasd; true") == ""
     guest.wait_disk(disk.interface)
