@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libkmod.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -36,14 +37,18 @@ static struct {
 #define NO_DRIVER 1 /* success, but there is no driver */
 
 static struct tree tree;
-static int open_things; /* libraries, contexts, modules, lists */
-static unsigned asked_pid1, inserted;
+/* Of this process and its children. */
+static struct {
+        int open; /* libraries, contexts, modules, lists */
+        unsigned inserted;
+} * seen;
+static unsigned asked_pid1, loaded_here;
 static const char *ran; /* the argument of the program */
 static char thing;
 
 static void *handle(void)
 {
-        open_things++;
+        seen->open++;
         return &thing;
 }
 
@@ -54,7 +59,7 @@ static struct kmod_ctx *new (const char *dirname, const char *const *config)
 
 static struct kmod_ctx *unref(struct kmod_ctx *ctx)
 {
-        open_things--;
+        seen->open--;
         return NULL;
 }
 
@@ -78,13 +83,13 @@ static struct kmod_module *get_module(const struct kmod_list *list)
 
 static struct kmod_module *module_unref(struct kmod_module *m)
 {
-        open_things--;
+        seen->open--;
         return NULL;
 }
 
 static int unref_list(struct kmod_list *list)
 {
-        open_things--;
+        seen->open--;
         return 0;
 }
 
@@ -109,7 +114,7 @@ static int insert(struct kmod_module *m, unsigned flags, const char *options,
 {
         /* no command runs, and a blacklist is only for aliases */
         assert_int_equal(flags, KMOD_PROBE_IGNORE_COMMAND);
-        inserted++;
+        seen->inserted++;
         if (have.insert == 0)
                 registered();
         return have.insert == NO_DRIVER ? 0 : have.insert;
@@ -140,7 +145,7 @@ static int from_path(struct kmod_ctx *ctx, const char *path, struct kmod_module 
 
 static int get_info(const struct kmod_module *m, struct kmod_list **ret)
 {
-        open_things++;
+        seen->open++;
         *ret = line(0);
         return 2;
 }
@@ -167,7 +172,7 @@ static const char *info_value(const struct kmod_list *i)
 
 static void free_list(struct kmod_list *l)
 {
-        open_things--;
+        seen->open--;
 }
 
 static int no_symbols(const struct kmod_module *m, struct kmod_list **ret)
@@ -178,7 +183,7 @@ static int no_symbols(const struct kmod_module *m, struct kmod_list **ret)
 static int insert_file(struct kmod_module *m, unsigned flags, const char *options)
 {
         assert_int_equal(flags, 0); /* the kernel ignores nothing */
-        inserted++;
+        seen->inserted++;
         if (have.insert == 0)
                 registered();
         return have.insert;
@@ -211,7 +216,7 @@ static const char *key(const struct kmod_config_iter *i)
 
 static void free_iter(struct kmod_config_iter *i)
 {
-        open_things--;
+        seen->open--;
 }
 
 void *__wrap_dlopen(const char *file, int mode);
@@ -222,12 +227,13 @@ int __wrap_pid1_ask_and_wait(const char *verb, const char *what, struct awake de
 
 void *__wrap_dlopen(const char *file, int mode)
 {
+        loaded_here++;
         return have.library ? handle() : NULL;
 }
 
 int __wrap_dlclose(void *library)
 {
-        open_things--;
+        seen->open--;
         return 0;
 }
 
@@ -299,11 +305,15 @@ int __wrap_pid1_ask_and_wait(const char *verb, const char *what, struct awake de
 bool __wrap_program_there(const struct roots *roots, const char *name);
 pid_t __wrap_child_spawn(const struct program *p);
 int __wrap_child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec);
+int __real_child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec);
 
 bool __wrap_program_there(const struct roots *roots, const char *name)
 {
         return streq(name, "modprobe") ? have.modprobe : have.insmod;
 }
+
+/* No process has it. */
+#define PROGRAM_PID (1 << 30)
 
 /* The program is in the last of the folders. */
 pid_t __wrap_child_spawn(const struct program *p)
@@ -315,12 +325,13 @@ pid_t __wrap_child_spawn(const struct program *p)
         assert_string_equal(p->argv[0], have.modprobe ? "/bin/modprobe" : "/bin/insmod");
         (void) copy_string(argument, sizeof(argument), p->argv[1]);
         ran = argument;
-        return 4711;
+        return PROGRAM_PID;
 }
 
 int __wrap_child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec)
 {
-        assert_int_equal(pid, 4711);
+        if (pid != PROGRAM_PID) /* the child that asks libkmod */
+                return __real_child_exit_status(pid, limit_usec, grace_msec);
         if (have.program == 0)
                 registered();
         return have.program;
@@ -332,7 +343,7 @@ static void tree_without_uas(void)
         tree_write(&tree, "proc/sys/kernel/osrelease", "6.1.0-test\n");
         tree_unlink(&tree, REGISTERED);
         assert_int_equal(unlinkat(tree.roots.sys, "bus/usb/drivers/uas", AT_REMOVEDIR), 0);
-        asked_pid1 = inserted = 0;
+        asked_pid1 = seen->inserted = 0;
         ran = NULL;
 }
 
@@ -384,13 +395,14 @@ static void test_module(void **state)
                                 unlinkat(tree.roots.sys, "bus/usb/drivers/uas", AT_REMOVEDIR), 0);
                 }
                 have = rows[i].have;
-                asked_pid1 = inserted = 0;
+                asked_pid1 = seen->inserted = loaded_here = 0;
                 r = uas_module_state(&tree.roots, NULL, &state_now);
-                if (r != rows[i].r || state_now != rows[i].state || open_things != 0)
+                if (r != rows[i].r || state_now != rows[i].state || seen->open != 0)
                         fail_msg("%s: %i, %u, %i not closed", rows[i].what, r, state_now,
-                                 open_things);
-                assert_int_equal(inserted, 0);
+                                 seen->open);
+                assert_int_equal(seen->inserted, 0);
                 facts_complete_module(&tree.roots, NULL, &f);
+                assert_int_equal(loaded_here, 0);
                 assert_int_equal(f.uas_module, rows[i].state);
                 assert_int_equal(f.uas_kept_away, rows[i].state > UAS_MODULE_LOADABLE);
                 r = uas_module_load(&tree.roots, NULL, why);
@@ -401,10 +413,10 @@ static void test_module(void **state)
                                 why, "modprobe.d blacklists it: load it by hand, or remove that");
                 else if (r == -ENOENT)
                         assert_string_equal(why, "this kernel has none");
-                if (r != rows[i].load || inserted != rows[i].inserted ||
-                    asked_pid1 != rows[i].pid1 || open_things != 0)
+                if (r != rows[i].load || seen->inserted != rows[i].inserted ||
+                    asked_pid1 != rows[i].pid1 || seen->open != 0)
                         fail_msg("%s: %i, inserted %u, PID 1 %u, %i not closed", rows[i].what, r,
-                                 inserted, asked_pid1, open_things);
+                                 seen->inserted, asked_pid1, seen->open);
                 tree_remove(&tree);
         }
 }
@@ -455,7 +467,7 @@ static void test_programs(void **state)
                 if (state_now != rows[i].state || r != rows[i].load ||
                     !streq(ran ?: "", rows[i].argument ?: "") ||
                     (rows[i].why && !streq(why, rows[i].why)) ||
-                    asked_pid1 != (rows[i].systemd ? 1 : 0) || open_things != 0)
+                    asked_pid1 != (rows[i].systemd ? 1 : 0) || seen->open != 0)
                         fail_msg("%s: state %u, %i, %s, PID 1 %u, %s", rows[i].what, state_now, r,
                                  ran ?: "no program", asked_pid1, why);
                 tree_remove(&tree);
@@ -502,7 +514,7 @@ static void test_file(void **state)
                 int r;
 
                 tree_without_uas();
-                tree_write(&tree, FILE_PATH + 1, "");
+                tree_write(&tree, &FILE_PATH[1], "");
                 assert_int_equal(fchmodat(tree.roots.etc, ".." FILE_PATH, 0644, 0), 0);
                 if (rows[i].path)
                         tree_write(&tree, rows[i].path, rows[i].text);
@@ -514,13 +526,13 @@ static void test_file(void **state)
                                       .pid1 = rows[i].pid1};
                 assert_int_equal(uas_module_state(&tree.roots, FILE_PATH, &state_now), 0);
                 assert_int_equal(state_now, UAS_MODULE_LOADABLE);
-                assert_int_equal(inserted, 0);
+                assert_int_equal(seen->inserted, 0);
                 r = uas_module_load(&tree.roots, FILE_PATH, why);
                 if (r != rows[i].load || (rows[i].why && !streq(why, rows[i].why)) ||
                     asked_pid1 != (rows[i].systemd && rows[i].insert == -EPERM ? 1 : 0) ||
-                    inserted != 1 || open_things != 0)
+                    seen->inserted != 1 || seen->open != 0)
                         fail_msg("%s: %i, PID 1 %u, %i not closed, %s", rows[i].what, r, asked_pid1,
-                                 open_things, why);
+                                 seen->open, why);
                 tree_remove(&tree);
         }
         unit = "modprobe@uas.service";
@@ -533,7 +545,7 @@ static void test_file_refused(void **state)
         enum uas_module state_now;
 
         tree_without_uas();
-        tree_write(&tree, FILE_PATH + 1, "");
+        tree_write(&tree, &FILE_PATH[1], "");
         tree_write(&tree, "run/systemd/system/x", "");
         assert_int_equal(fchmodat(tree.roots.etc, ".." FILE_PATH, 0666, 0), 0);
         have = (typeof(have)){.library = true, .context = true};
@@ -542,12 +554,12 @@ static void test_file_refused(void **state)
         assert_int_equal(uas_module_load(&tree.roots, FILE_PATH, why), -EINVAL);
         assert_string_equal(why, geteuid() == 0 ? "other users may write it"
                                                 : "it does not belong to root");
-        assert_int_equal(inserted + asked_pid1, 0);
+        assert_int_equal(seen->inserted + asked_pid1, 0);
         tree_remove(&tree);
         if (geteuid() != 0)
                 return;
         tree_without_uas();
-        tree_write(&tree, FILE_PATH + 1, "");
+        tree_write(&tree, &FILE_PATH[1], "");
         assert_int_equal(fchmodat(tree.roots.etc, ".." FILE_PATH, 0644, 0), 0);
         have.library = false;
         assert_int_equal(uas_module_load(&tree.roots, FILE_PATH, why), -ELIBACC);
@@ -607,5 +619,7 @@ int main(void)
                 cmocka_unit_test(test_opens),  cmocka_unit_test(test_has_one),
         };
 
+        seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(seen, MAP_FAILED);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

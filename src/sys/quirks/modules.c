@@ -208,7 +208,7 @@ int uas_module_load(const struct roots *roots, const char *file, char why[static
         return module_refuse(why, -ENODEV, N_("nothing failed, but the kernel has no driver uas"));
 }
 
-int uas_module_state(const struct roots *roots, const char *file, enum uas_module *ret)
+static int module_look(const struct roots *roots, const char *file, enum uas_module *ret)
 {
         _cleanup_(kmod_done) struct kmod kmod = {};
         struct module_compared compared;
@@ -216,10 +216,6 @@ int uas_module_state(const struct roots *roots, const char *file, enum uas_modul
         char why[MODULE_WHY_MAX];
         int r;
 
-        if (uas_driver_is_there(roots)) {
-                *ret = UAS_MODULE_THERE;
-                return 0;
-        }
         if (file) {
                 r = module_file_check(roots, file, &compared, why);
                 if (no_room_for_files(r))
@@ -237,6 +233,38 @@ int uas_module_state(const struct roots *roots, const char *file, enum uas_modul
                 (void) kmod.module_unref(uas);
         }
         return 0;
+}
+
+int uas_module_state(const struct roots *roots, const char *file, enum uas_module *ret)
+{
+        const int keep[] = {ROOTS_FDS(roots)};
+        struct {
+                int r;
+                enum uas_module state;
+        } answer = {.r = -EIO};
+        pid_t pid;
+        int fd, r;
+
+        if (uas_driver_is_there(roots)) {
+                *ret = UAS_MODULE_THERE;
+                return 0;
+        }
+        pid = child_fork(keep, ELEMENTSOF(keep), &fd);
+        if (pid < 0)
+                return pid;
+        if (pid == 0) {
+                answer.r = module_look(roots, file, &answer.state);
+                (void) !write(fd, &answer, sizeof(answer));
+                _exit(0);
+        }
+        r = child_exit_status(pid, LOAD_USEC, 0);
+        if (r == 0 && read(fd, &answer, sizeof(answer)) != sizeof(answer))
+                r = -EIO;
+        (void) close(fd);
+        if (r < 0)
+                return r;
+        *ret = answer.state;
+        return answer.r;
 }
 
 void facts_take_module(struct facts *f, enum uas_module state)

@@ -12,7 +12,8 @@
  * modprobe or insmod loads it. usb-storage is never unloaded or replaced.
  */
 
-/* Returns 0, or -errno if it cannot be known now. */
+/* Returns 0, or -errno if it cannot be known now. A child asks libkmod: its libcrypto, of 2 MB,
+ * would stay in this process after dlclose(). */
 int uas_module_state(const struct roots *roots, const char *file, enum uas_module *ret);
 /* Returns 0, or -errno and the reason. */
 int uas_module_load(const struct roots *roots, const char *file, char why[static MODULE_WHY_MAX]);

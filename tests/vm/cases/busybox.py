@@ -130,10 +130,9 @@ def rolled_back(vm):
 
 @case(tier="full", image="busybox", product=False)
 def at_rest(vm):
-    "With a disk on uas uasd has at most 4 MB of memory, and does not wake up for a minute. uas was loaded before uasd."
-    # A uasd that has looked for the module has libkmod's libcrypto for good, 1.8 MB: dlclose() does not remove that.
+    "With a disk on uas uasd has at most 4 MB of memory, and does not wake up for a minute. It has looked for the module."
     disk = vm.disk(label="DATA")
-    guest = busybox.boot(vm, disk, conf="TrialSec=0\n", first="modprobe uas")
+    guest = busybox.boot(vm, disk, conf="TrialSec=0\n")
     guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled")
     guest.run("sleep 5")
