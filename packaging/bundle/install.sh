@@ -143,8 +143,9 @@ pidfile=/run/uasd.pid
 END
         cat <<'END'
 
+# Also a uasd of the version before, and asked by a user who is not root.
 running() {
-        pid=$(cat $pidfile 2>/dev/null) && [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f $daemon)" ]
+        pid=$(cat $pidfile 2>/dev/null) && [ "$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | head -n 1)" = $daemon ]
 }
 
 # A switch that has begun goes on: only uasd itself gets the signal.
@@ -163,6 +164,13 @@ start() {
         running && return 0
         $daemon </dev/null >/dev/null 2>&1 &
         echo $! >$pidfile
+        # Until the shell has become uasd.
+        n=0
+        until running; do
+                [ $n -lt 10 ] || return 1
+                n=$((n + 1))
+                sleep 1
+        done
 }
 
 case ${1:-} in
@@ -259,7 +267,7 @@ control() {
                         if has update-rc.d; then update-rc.d uasd defaults >/dev/null
                         elif has chkconfig; then chkconfig --add uasd
                         else say "Have $script started at boot: no update-rc.d or chkconfig is here."; fi
-                        "$script" start
+                        "$script" restart
                 else
                         "$script" stop
                         if has update-rc.d; then mv "$script" "$script.old" && update-rc.d uasd remove >/dev/null; mv "$script.old" "$script"
