@@ -5,6 +5,7 @@
 #     ./install.sh [--init=NAME] [--no-start] [FOLDER]    FOLDER instead of /opt/uasd, which then is a link to it
 #     ./install.sh --check [--init=NAME]                  changes nothing: says what would work on this machine
 #     ./install.sh --remove [--purge]                     undoes it; --purge deletes the settings of the disks, too
+#     ./install.sh --show --init=NAME                     prints the start script, for a package of the system
 #
 # NAME: systemd, openrc, sysvinit, runit, s6, procd, busybox, or none, which writes no start script.
 set -u
@@ -248,6 +249,14 @@ write_start_script() {
         note "file $script"
 }
 
+show_all() {
+        case $init in
+        openrc | procd | systemd | sysvinit) "write_$init" ;;
+        runit | s6) write_run ;;
+        *) die "$init has no start script." ;;
+        esac
+}
+
 # $1: start, stop. With "none" nothing is started.
 control() {
         case $init in
@@ -451,10 +460,11 @@ while [ $# -gt 0 ]; do
         case $1 in
         --check) verb=check ;;
         --remove) verb=remove ;;
+        --show) verb=show ;;
         --purge) purge=yes ;;
         --no-start) start=no ;;
         --init=*) init=${1#--init=} ;;
-        --help | -h) sed -n '3,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        --help | -h) sed -n '3,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
         -*) die "unknown option $1: see --help." ;;
         *) folder_wanted=${1%/} ;;
         esac
