@@ -22,7 +22,8 @@ import image as images
 SUITE = "bullseye"
 PACKAGES = ["linux-image-amd64", "linux-headers-amd64", "linux-source-5.10", "make", "gcc-10", "xz-utils", "busybox-static", "kmod",
             "qemu-guest-agent"]
-DRIVERS = ["virtio_pci", "virtio_console", "virtio_rng", "xhci_pci", "sd_mod", "crc32c_generic", "ext4", "loop", "usb_storage", "uas"]
+DRIVERS = ["virtio_pci", "virtio_console", "virtio_blk", "virtio_rng", "xhci_pci", "sd_mod", "crc32c_generic", "ext4", "loop",
+           "usb_storage", "uas"]
 # uas is not loaded: uasd does that.
 LOADED = DRIVERS[:-1]
 INIT = """#!/bin/busybox sh
@@ -143,13 +144,17 @@ def start(guest):
     guest.wait_until("! uasctl list 2>&1 | grep 'not running'")
 
 
-def boot(vm, *disks, conf="", first=":", more=None):
-    """The guest with uasd installed and, after the command FIRST, running; then DISKS plugged in. more: further files."""
+def boot(vm, *disks, conf="", first=":", more=None, early=(), guest=None, drives=()):
+    """The guest with uasd installed and running, then DISKS plugged in. FIRST runs before uasd starts, with the disks EARLY.
+    more: further files."""
     with context.clock_stopped():
         files = {**bundle(), "etc/uasd/uasd.conf": "[uasd]\nQuietSec=1\n" + conf, **(more or {})}
-    guest = vm.guest("busybox")
-    guest.boot(initramfs=files, wait="agent")
-    guest.run("/bundle/install.sh --init=none && " + first, check=True)
+    guest = guest or vm.guest("busybox")
+    guest.boot(initramfs=files, wait="agent", disks=early, drives=drives)
+    guest.run("/bundle/install.sh --init=none", check=True)
+    for disk in early:
+        guest.wait_disk(disk.interface)
+    guest.run(first, check=True)
     start(guest)
     for disk in disks:
         guest.plug(disk)

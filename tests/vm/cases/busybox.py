@@ -161,3 +161,88 @@ def removed(vm):
     left = guest.run("ls -d /opt /usr/local/bin/uasctl /etc/uasd /run/uasd /var/lib/uasd 2>/dev/null").text
     assert left == "", left
     guest.run("echo more >/mnt/file && umount /mnt", check=True)
+
+
+@case(image="busybox", product=False, limit=120)
+def mounted_at_boot(vm):
+    "A disk that was mounted before uasd waits. TakeMounts=boot has it unmounted, moved, and mounted again by its line in fstab."
+    disk = vm.disk(label="DATA")
+    fstab = "echo /dev/sda1 /mnt ext4 defaults 0 0 >/etc/fstab && mount /mnt && echo kept >/mnt/file"
+    hook = " && mkdir /etc/uasd/release.d && ln -s /opt/uasd/lib/release.d/mounts /etc/uasd/release.d/"
+    guest = busybox.boot(vm, conf="TakeMounts=boot\n", first=fstab, early=[disk])
+    only_disk(guest, "waiting")
+    assert guest.driver(disk.interface) == "usb-storage"
+    guest.run("kill $(pidof uasd)" + hook, check=True)
+    guest.wait_until("! pidof uasd")
+    busybox.start(guest)
+    guest.wait_disk(disk.interface, driver="uas")
+    guest.wait_until("grep -q '^/dev/sda1 /mnt ' /proc/mounts && grep kept /mnt/file")
+    sees_no_foreign(guest.run("cat /run/uasd.log"))
+
+
+@case(tier="full", image="busybox", product=False)
+def distrusted(vm):
+    "A disk that failed under UAS stays on usb-storage when it is plugged in again, until `uasctl forget`."
+    disk = vm.disk(label="DATA", faults=[{"name": "fail", "proto": "uas", "op": "read"}])
+    guest = busybox.boot(vm, disk)
+    one = only_disk(guest, "failed", timeout=150)
+    assert one["driver"] == "usb-storage" and one["history"].startswith("distrusted: "), one
+    disk.clear_faults()
+    disk.unplug()
+    guest.wait_until("test ! -e /sys/bus/usb/devices/%s" % disk.interface)
+    disk.reset_stats()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    assert only_disk(guest, "settled")["reason_id"] == "distrusted"
+    assert disk.stats()["set_interface"].get("1", 0) == 0, "it was on uas again"
+    guest.run("uasctl forget %s" % disk.interface, check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=30)
+    sees_no_foreign(guest.run("cat /run/uasd.log"))
+
+
+@case(tier="full", image="busybox", product=False)
+def upgraded_while_it_waits(vm):
+    "The bundle is installed over itself while a mounted disk waits: the new uasd moves it after umount, and no byte is lost."
+    disk = vm.disk(label="DATA", wcache="volatile")
+    guest = busybox.boot(vm, disk, conf="Policy=usb-storage\n")
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    only_disk(guest, "settled")
+    guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file && uasctl policy sda uas", check=True)
+    only_disk(guest, "waiting")
+    before = guest.out("pidof uasd")
+    guest.run("/bundle/install.sh --init=none", check=True)
+    assert guest.out("pidof uasd") == before, "an upgrade without a start script leaves uasd running"
+    only_disk(guest, "waiting")
+    guest.run("kill %s" % before, check=True)
+    guest.wait_until("! pidof uasd")
+    busybox.start(guest)
+    only_disk(guest, "waiting")
+    guest.run("echo more >>/mnt/file && umount /mnt", check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=30)
+    only_disk(guest, "settled")
+    guest.run("mount -t ext4 /dev/sda1 /mnt && test \"$(cat /mnt/file)\" = 'kept\nmore'", check=True)
+
+
+@case(tier="full", image="busybox", product=False, limit=400)
+def power_cut(vm):
+    "A machine that loses its power in a trial comes back with the disk on usb-storage, and with all that was synced."
+    disk = vm.disk(label="DATA", wcache="volatile")
+    settings = vm.media()
+    settings.partition().ext4("SETTINGS", 1)
+    kept = "mount -t ext4 /dev/vdb1 /etc/uasd && printf '[uasd]\\nQuietSec=1\\n' >/etc/uasd/uasd.conf"
+    guest = busybox.boot(vm, disk, first=kept, drives=[settings])
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "trial")
+    guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file && sync", check=True)
+    guest.run("echo lost >/mnt/other", check=True)
+    guest.power_cut()
+    disk.reset_stats()
+    busybox.boot(vm, disk, first=kept, guest=guest, drives=[settings])
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    one = only_disk(guest, "settled")
+    assert (one["driver"], one["reason_id"]) == ("usb-storage", "distrusted"), one
+    assert "went down in the middle of its trial" in one["history"], one
+    assert disk.stats()["set_interface"].get("1", 0) == 0, "it was on uas again"
+    guest.run("mount -t ext4 /dev/sda1 /mnt && grep -q kept /mnt/file && umount /mnt", check=True)
+    guest.run("uasctl forget sda", check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=30)
