@@ -17,6 +17,7 @@ import types
 import context
 import cpio
 import debian
+import evidence
 import image as images
 
 SUITE = "bullseye"
@@ -158,4 +159,12 @@ def boot(vm, *disks, conf="", first=":", more=None, early=(), guest=None, drives
     start(guest)
     for disk in disks:
         guest.plug(disk)
+    return guest
+
+
+def on_storage(vm, disk):
+    """The guest with DISK settled on usb-storage, by the policy of its configuration."""
+    guest = boot(vm, disk, conf="Policy=usb-storage\n")
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    evidence.only_disk(guest, "settled")
     return guest

@@ -44,9 +44,7 @@ def plugged_in(vm):
 def waits_and_tells(vm):
     "A mounted disk waits for umount. Every verb works, and no text names a program of systemd or udev."
     disk = vm.disk(label="DATA")
-    guest = busybox.boot(vm, disk, conf="Policy=usb-storage\n")
-    guest.wait_disk(disk.interface, driver="usb-storage")
-    only_disk(guest, "settled")
+    guest = busybox.on_storage(vm, disk)
     guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file", check=True)
     guest.run("uasctl policy sda uas", check=True)
     guest.until(lambda: [user["where"] for user in only_disk(guest, "waiting")["busy"] if user["kind"] == "mount"] == ["/mnt"],
@@ -116,9 +114,7 @@ def module_by_modprobe(vm):
 def rolled_back(vm):
     "A disk that fails under UAS goes back to usb-storage, with its data."
     disk = vm.disk(label="DATA", wcache="volatile")
-    guest = busybox.boot(vm, disk, conf="Policy=usb-storage\n")
-    guest.wait_disk(disk.interface, driver="usb-storage")
-    only_disk(guest, "settled")
+    guest = busybox.on_storage(vm, disk)
     guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file && umount /mnt", check=True)
     disk.fault(name="fail", proto="uas", op="read")
     done = guest.run("uasctl switch sda uas --wait=150", timeout=200)
@@ -204,9 +200,7 @@ def distrusted(vm):
 def upgraded_while_it_waits(vm):
     "The bundle is installed over itself while a mounted disk waits: the new uasd moves it after umount, and no byte is lost."
     disk = vm.disk(label="DATA", wcache="volatile")
-    guest = busybox.boot(vm, disk, conf="Policy=usb-storage\n")
-    guest.wait_disk(disk.interface, driver="usb-storage")
-    only_disk(guest, "settled")
+    guest = busybox.on_storage(vm, disk)
     guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file && uasctl policy sda uas", check=True)
     only_disk(guest, "waiting")
     before = guest.out("pidof uasd")

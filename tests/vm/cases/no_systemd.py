@@ -62,9 +62,7 @@ def without_uasd(vm):
 def ends_of_uses(vm):
     "A loop device, and a process that opened the disk by another node, keep it where it is. uasd hears of each end without udevd."
     disk = vm.disk(label="DATA")
-    guest = busybox.boot(vm, disk, conf="Policy=usb-storage\n")
-    guest.wait_disk(disk.interface, driver="usb-storage")
-    only_disk(guest, "settled")
+    guest = busybox.on_storage(vm, disk)
     guest.run("mount -t ext4 /dev/sda1 /mnt && dd if=/dev/zero of=/mnt/file bs=1M count=1 && losetup /dev/loop0 /mnt/file && umount -l /mnt", check=True)
     guest.run("uasctl policy sda uas", check=True)
     names(guest, "loop of sda1")
