@@ -35,9 +35,9 @@ static const char *grub_command(const struct roots *roots)
  */
 static const char *entries_command(const struct roots *roots)
 {
-        char release[65];
+        char release[KERNEL_RELEASE_MAX];
 
-        if (attr_read(roots->proc, "sys/kernel/osrelease", release, sizeof(release)) > 0 &&
+        if (kernel_release(roots, release) &&
             faccessat(roots->lib, path_join("modules/", release, "/vmlinuz"), F_OK, 0) == 0 &&
             program_there(roots, remedy_rows[REMEDY_KERNEL_INSTALL].program))
                 return remedy_rows[REMEDY_KERNEL_INSTALL].words;

@@ -42,10 +42,10 @@ static int read_config(int dirfd, const char *path)
  */
 static int kernel_config_uas(const struct roots *roots)
 {
-        char release[65];
+        char release[KERNEL_RELEASE_MAX];
         int r;
 
-        if (attr_read(roots->proc, "sys/kernel/osrelease", release, sizeof(release)) <= 0)
+        if (!kernel_release(roots, release))
                 return -ENODATA;
         r = read_config(roots->etc, path_join("../boot/config-", release));
         if (r == -ENODATA)

@@ -3,7 +3,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/sysfs.h"
+#include "sys/io/boot.h"
 #include "sys/quirks/keepoff.h"
 #include "sys/quirks/param.h"
 #include "sys/state/attachment.h"
@@ -104,9 +104,9 @@ void facts_recall_attachment(const struct roots *roots, struct facts *f)
 
 unsigned linux_running(const struct roots *roots)
 {
-        char release[65];
+        char release[KERNEL_RELEASE_MAX];
 
-        if (attr_read(roots->proc, "sys/kernel/osrelease", release, sizeof(release)) <= 0)
+        if (!kernel_release(roots, release))
                 return 0;
         return linux_version(release);
 }

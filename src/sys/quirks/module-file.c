@@ -10,11 +10,10 @@
 #include "common/names.h"
 #include "common/sentence.h"
 #include "common/util.h"
-#include "sys/io/ask-pid1.h"
+#include "sys/io/boot.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/kmod.h"
 
-#define RELEASE_MAX 65
 #define DEP_MAX (16 << 20)
 #define UAS_ALIAS "ic08isc06ip62"   /* of the interfaces that uas takes */
 #define GOT "_GLOBAL_OFFSET_TABLE_" /* of the compiler: the kernel skips it */
@@ -118,12 +117,6 @@ static uint64_t seen_version(const struct seen *s, const char *symbol)
 
 /* ---- the modules of the running kernel ---- */
 
-static void release_read(const struct roots *roots, char ret[static RELEASE_MAX])
-{
-        if (attr_read(roots->proc, "sys/kernel/osrelease", ret, RELEASE_MAX) <= 0)
-                ret[0] = '\0';
-}
-
 /* path: the beginning of a line of modules.dep. The file may be compressed. */
 static bool dep_is(const char *path, size_t n, const char *file)
 {
@@ -155,12 +148,12 @@ int module_file_find(const struct roots *roots, const char *file, char ret[stati
 {
         _cleanup_free_ char *text = NULL;
         _cleanup_close_ int fd = -1;
-        char release[RELEASE_MAX], folder[MODULE_PATH_MAX];
+        char release[KERNEL_RELEASE_MAX], folder[MODULE_PATH_MAX];
         const char *const folders[] = {folder, MODULES};
         size_t size;
         int r;
 
-        release_read(roots, release);
+        (void) kernel_release(roots, release);
         (void) concat(folder, sizeof(folder), MODULES, release, "/");
         fd = openat(roots->etc, path_join(TOP, folder, "modules.dep"), O_RDONLY | O_CLOEXEC);
         if (fd >= 0) {
@@ -303,13 +296,13 @@ static int check_content(const struct roots *roots, const struct seen *s,
                          struct module_compared *ret, char *why)
 {
         struct seen refs[REFS_MAX] = {};
-        char release[RELEASE_MAX];
+        char release[KERNEL_RELEASE_MAX];
         size_t n;
         int r = check_name(s, why);
 
         if (r < 0)
                 return r;
-        release_read(roots, release);
+        (void) kernel_release(roots, release);
         n = refs_read(roots, s->kmod, refs);
         r = check_vermagic(s, refs, n, release, why);
         if (r == 0)

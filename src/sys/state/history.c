@@ -5,6 +5,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/boot.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/store.h"
 
@@ -16,7 +17,7 @@ void history_here(const struct roots *roots, struct here *ret)
         *ret = (struct here){0};
         if (roots->proc < 0)
                 return;
-        (void) attr_read(roots->proc, "sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
+        (void) kernel_release(roots, ret->kernel);
         (void) attr_read(roots->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
 }
 
