@@ -91,7 +91,7 @@ static bool service_masked_in(int dirfd)
 static bool service_wanted_in(int dirfd)
 {
         _cleanup_strv_ char **names = NULL;
-        int n = dirfd < 0 ? 0 : dir_list(dirfd, UNITS, "", &names);
+        int n = dir_list(dirfd, UNITS, "", &names);
         char target[PATH_MAX];
 
         for (int i = 0; i < n; i++)

@@ -38,8 +38,6 @@ bool hold_untouched(const struct roots *roots, const struct usb_disk *d)
         struct hold_mark before;
         int r;
 
-        if (!attachment_fresh(roots, &d->facts))
-                return false;
         r = hold_read(roots, d->facts.interface, &before);
         if (r < 0 ||
             (r > 0 && attachment_id_same(before.attachment, facts_attachment_id(&d->facts))))

@@ -74,8 +74,8 @@ enum known_as block_known_as(const struct roots *roots, const struct block *b);
 /* Returns true if the kernel command line forbids holds, and switches before udev announces a disk.
  */
 bool hold_forbidden(const struct roots *roots);
-/* Returns true if udev has not announced the disk, it has no users, and it was neither held nor
- * moved on this attachment. */
+/* Returns true if udev has not announced the disk, it has no users, and it was not held on this
+ * attachment. */
 bool hold_untouched(const struct roots *roots, const struct usb_disk *d);
 
 /* Reads the strings of a disk from udev's record. Policy depends on them; sysfs would take the

@@ -83,6 +83,8 @@ static void test_timeouts(void **state)
                  -EBADMSG}, /* longer than any time */
                 {"etc/crypttab", "luks UUID=x none luks,x-systemd.device-timeout=30s\n", 30},
                 {"etc/crypttab", "luks UUID=x /key:UUID=y luks,keyfile-timeout=10s,discard\n", 10},
+                {"etc/crypttab",
+                 "luks UUID=x /key:UUID=y keyfile-timeout=31s,x-systemd.device-timeout=29s\n", 29},
                 {"etc/crypttab", "luks UUID=x /key:UUID=y keyfile-timeout=soon\n", -EBADMSG},
                 {"proc/cmdline", "luks.options=keyfile-timeout=26,discard\n", 26},
                 {"proc/cmdline", "luks.options=x-systemd.device-timeout=28,keyfile-timeout=27s\n",
@@ -121,6 +123,21 @@ static void test_timeouts(void **state)
                 {"proc/cmdline", "systemd.swap-extra=LABEL=s:x-systemd.device-timeout=23\n", 23},
                 {"proc/cmdline", "rootflags=ro,x-systemd.device-timeout=infinity quiet\n", 90},
                 {"proc/cmdline", "rootflags=x-systemd.device-timeout=x quiet\n", -EBADMSG},
+                {"proc/cmdline",
+                 "rootflags=x-systemd.device-timeout=34 "
+                 "systemd.mount-extra=LABEL=x:/mnt:ext4:x-systemd.device-timeout=33\n",
+                 33},
+                {"proc/cmdline",
+                 "systemd.default_device_timeout_sec=36 systemd.default_timeout_start_sec=35\n",
+                 35},
+                {"proc/cmdline", "systemd.default_device_timeout_sec=soon\n", -EBADMSG},
+                {"etc/systemd/system.conf", "[Manager]\nDefaultDeviceTimeoutSec=soon\n", -EBADMSG},
+                {"etc/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=soon\n",
+                 -EBADMSG},
+                {"run/credentials/@system/fstab.extra",
+                 "LABEL=x /mnt ext4 x-systemd.device-timeout=soon\n", -EBADMSG},
+                {"etc/systemd/system/dev-sda1.device", "[Unit]\nJobTimeoutSec=soon\n", -EBADMSG},
+                {"etc/systemd/system/dev-sda1.device", "[Unit]\nJobTimeoutSec=37\n", 37},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
