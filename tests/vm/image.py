@@ -278,7 +278,7 @@ def foreign(deb, arch):
             say("building the package for %s ..." % arch)
             folder = os.path.join(cache_dir(), "runs", "foreign-%s.%d" % (arch, os.getpid()))
             try:
-                sh([os.path.join(HERE, "../../tools/release"), "--dry-run", "--arch", arch, "--url", "file:/", folder])
+                sh([os.path.join(HERE, "../../tools/release"), "--dry-run", "--arch", arch, folder])
                 for made in glob.glob(folder + "/**/*_%s.deb" % arch, recursive=True):
                     shutil.copy(made, os.path.dirname(path))
             finally:
