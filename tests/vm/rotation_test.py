@@ -4,11 +4,13 @@
     python3 tests/vm/rotation_test.py        (from anywhere)
 """
 
+import fnmatch
 import glob
 import importlib.machinery
 import importlib.util
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,6 +51,15 @@ def never(_one):
 
 
 class Guests(unittest.TestCase):
+    def test_named_in_pages(self):
+        "A page names only cases that exist."
+        for page in ("stacks", "nas"):
+            with open(os.path.join(rotation.TOP, "docs", page + ".md"), encoding="utf-8") as file:
+                named = re.findall(r"`(?:tests/vm/run )?'?([a-z_]+\.[a-z_*]+)'?`", file.read())
+            self.assertTrue(named, page)
+            for name in named:
+                self.assertTrue(fnmatch.filter((one.name for one in context.CASES), name), name)
+
     def test_processors(self):
         "A third of the cases has two processors."
         two = [one for one in context.CASES if one.cpus.count > 1]
