@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/feature/take-mounts.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include "common/child.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "core/disk.h"
 #include "daemon/work/child.h"
 #include "sys/io/clock.h"
+#include "sys/io/hooks.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/users/users.h"
 
 #define TAKE_UPTIME_SEC (5 * 60)
-/* A hook that takes longer is killed. */
-#define TAKE_HOOK_USEC (30 * USEC_PER_SEC)
 /* By then a free disk has been switched. If it still waits, something else uses it. */
 #define TAKE_LONGEST_USEC (60 * USEC_PER_SEC)
 
@@ -25,32 +20,17 @@
 
 #define HOOKS ETC_PATH "/" ETC_TAKE_MOUNTS
 
-/* Only root can have written a hook. */
-static bool take_hook_is_safe(const struct roots *roots, const char *name)
-{
-        struct stat st;
-
-        return fstatat(roots->etc, path_join(ETC_TAKE_MOUNTS "/", name), &st, 0) >= 0 &&
-               S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR) && st.st_uid == geteuid() &&
-               !(st.st_mode & (S_IWGRP | S_IWOTH));
-}
-
 /* Starts `HOOK release|mount INTERFACE`. Returns its pid, or -errno. */
 static pid_t take_hook_start(const struct entry *e, const char *name, const char *word)
 {
         const struct disk *d = &e->life.disk;
-        const struct manager *m = e->manager;
         char disks[256], names[sizeof(disks) + sizeof("UASD_DISKS=")];
-        const char *const argv[] = {path_join(m->root ?: "", HOOKS "/", name), word,
-                                    d->facts.interface, NULL},
-                          *const env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", names, NULL};
+        const char *const args[] = {word, d->facts.interface, NULL}, *const env[] = {HOOK_PATH,
+                                                                                     names, NULL};
 
-        if (strchr(name, '/') || !take_hook_is_safe(&m->roots, name))
-                return -ENOENT;
         (void) snprintf(names, sizeof(names), "UASD_DISKS=%s",
                         luns_names(d->luns, d->n_luns, disks, sizeof(disks)));
-        return child_spawn(&(struct program){
-                .argv = argv, .env = env, .fds = {-1, -1, -1}, .new_signals = true});
+        return hook_start(&e->manager->roots, e->manager->root, ETC_TAKE_MOUNTS, name, args, env);
 }
 
 /* Returns its exit status, or -errno if it did not start or did not end by itself. */
@@ -58,7 +38,7 @@ static int take_hook_run(const struct entry *e, const char *name, const char *wo
 {
         pid_t pid = take_hook_start(e, name, word);
 
-        return pid < 0 ? pid : child_exit_status(pid, TAKE_HOOK_USEC, 1000);
+        return pid < 0 ? pid : hook_end(pid);
 }
 
 static int take_note(const struct roots *roots, const struct entry *e, const char *hook)
