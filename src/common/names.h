@@ -58,6 +58,8 @@
 #define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind"
 /* position up to which the kernel's messages have been evaluated */
 #define RUN_KMSG RUN_DIR "/kmsg"
+/* a file for each event that is not passed to the hooks yet: their environment */
+#define RUN_EVENT RUN_DIR "/event"
 #define RUN_INITRAMFS RUN_DIR "/initramfs" /* the history in the initramfs of this kernel */
 /* in the initramfs: a device is waited for, so nothing is held any more */
 #define RUN_WAITED_FOR RUN_DIR "/waited-for"
@@ -78,6 +80,7 @@
 #define STATE_DIR "lib/uasd"            /* below /var */
 #define ETC_DIR "uasd"
 #define ETC_TAKE_MOUNTS ETC_DIR "/release.d" /* the hooks of TakeMounts= */
+#define ETC_EVENT ETC_DIR "/event.d"         /* the hooks of uasd-event@.service */
 #define STATE_POLICY "policy"
 #define STATE_TRIM "trim"
 #define STATE_HISTORY "history"
@@ -92,6 +95,8 @@
 #define BENCH_SHARE_SHOWN "/usr/share/uasd/bench"
 #define BENCH_SUFFIX ".fio"
 
+#define PROGRAM_UASD PKGLIBEXECDIR "/uasd"
+#define OPTION_EVENT "--event" /* of uasd, for the hooks */
 #define PROGRAM_SWITCH PKGLIBEXECDIR "/uasd-switch"
 #define PROGRAM_DECIDE PKGLIBEXECDIR "/uasd-hold-decide"
 #define PROGRAM_PID1 PKGLIBEXECDIR "/uasd-pid1"
@@ -104,6 +109,7 @@
 #define UNIT_SERVICE "uasd.service"
 #define UNIT_BOOT_ENTRY "uasd-boot-entry.service"
 #define UNIT_MODULE "uasd-module.service"
+#define UNIT_EVENT(name) "uasd-event@", name, ".service" /* for path_join() */
 #define UNIT_MODPROBE(module) "modprobe@" module ".service"
 #define UNIT_RELEASE_TIMER "uasd-release@%s.timer" /* instance: interface, unit-name escaped */
 

@@ -428,6 +428,17 @@ static unsigned dropping_add(struct dropping *p, usec_t now)
         return p->n;
 }
 
+bool drops_dropped(const struct drops *d, const struct facts *f, usec_t now)
+{
+        for (size_t i = 0; i < ELEMENTSOF(d->ports); i++) {
+                const struct dropping *p = d->ports + i;
+
+                if (streq(p->port, f->port) && dropping_is_same(p, f))
+                        return p->n > 0 && now <= p->at[p->n - 1] + DROPS_MEMORY_USEC;
+        }
+        return false;
+}
+
 unsigned drops_came(struct drops *d, const struct facts *f, usec_t now, usec_t asleep)
 {
         struct dropping *p = dropping_find(d, f->port);

@@ -192,3 +192,6 @@ void drops_gone(struct drops *d, const struct facts *f, bool explained, usec_t n
 
 /* A disk has come. Returns its number of drops if that is enough and not reported yet, else 0. */
 unsigned drops_came(struct drops *d, const struct facts *f, usec_t now, usec_t asleep);
+
+/* Returns true if the disk at this port has dropped within the memory. */
+bool drops_dropped(const struct drops *d, const struct facts *f, usec_t now);

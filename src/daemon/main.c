@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/sentence.h"
+#include "daemon/feature/event-hooks.h"
 #include "daemon/loop.h"
 #include "daemon/manager.h"
 #include "sys/platform/off.h"
@@ -48,13 +49,13 @@ static int uasd_run(struct manager *m)
 int main(int argc, char *argv[])
 {
         static struct manager *m; /* it lives as long as the process */
-        const char *off;
+        const char *off, *event = argc == 3 && streq(argv[1], OPTION_EVENT) ? argv[2] : NULL;
         sigset_t mask;
         int r;
 
         log_open("uasd", getenv("UASD_DEBUG") ? LOG_DEBUG : LOG_INFO);
         sentences_have(SENTENCE_IN_PARTS);
-        if (argc > 1) {
+        if (argc > 1 && !event) {
                 if (argc == 2 && streq(argv[1], "--version")) {
                         (void) printf("uasd %s\n", UASD_VERSION);
                         return 0;
@@ -73,6 +74,10 @@ int main(int argc, char *argv[])
         if (r < 0) {
                 log_error("cannot go on: %s", strerror(-r));
                 return 1;
+        }
+        if (event) { /* uasd-event@.service */
+                event_hooks_run(m, event);
+                return 0;
         }
         off = uasd_off(&m->roots);
         if (off) {

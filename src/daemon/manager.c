@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/actions.h"
+#include "daemon/feature/event-hooks.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/report.h"
 #include "daemon/feature/switches.h"
@@ -196,6 +197,7 @@ int manager_start(struct manager *m)
         keepoff_schedule(m);
         queue_drain(m);
         kmsg_start(m, trouble_sign);
+        event_hooks_start(m);
         return 0;
 }
 

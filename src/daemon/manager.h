@@ -76,6 +76,7 @@ struct entry {
                 struct later limit;
                 bool tried, late;
         } take;          /* feature/take-mounts.c */
+        unsigned told;   /* feature/event-hooks.c: bits of enum hook_event */
         usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 
@@ -101,6 +102,14 @@ struct boot_entry {
         sd_bus *pid1;     /* connection on which PID 1 is asked for it */
         bool watches;     /* the folders of the file */
         struct later again;
+};
+
+/* The hooks for events. */
+struct event_hooks {
+        struct child *worker; /* it starts them */
+        bool again;           /* there is a new event */
+        struct later later;   /* the next try */
+        usec_t pause;         /* until that */
 };
 
 struct manager {
@@ -133,6 +142,7 @@ struct manager {
         TAILQ_HEAD(inhibitor_list, inhibitor) inhibitors; /* feature/inhibit.c: the oldest first */
         struct keepoff_state keepoff;                     /* feature/keepoff.c */
         struct boot_entry boot_entry;                     /* feature/boot-entry.c */
+        struct event_hooks event_hooks;                   /* feature/event-hooks.c */
         struct drops drops; /* feature/trouble.c: ports where disks come and go by themselves */
 };
 

@@ -8,6 +8,7 @@
 #include "core/learn.h"
 #include "core/machine.h"
 #include "daemon/actions.h"
+#include "daemon/feature/event-hooks.h"
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/lease.h"
@@ -163,6 +164,7 @@ static void entry_take_disk(struct entry *e, struct usb_disk *d, struct attachme
                 e->life.attempt.tried = ret_mark->tried;
                 e->life.attempt.last = ret_mark->switched_to;
                 e->life.cancelled = ret_mark->cancelled;
+                e->told = ret_mark->told;
         }
 }
 
@@ -259,6 +261,7 @@ static void rescan_how(struct manager *m, const char *name, enum event_type how)
         if (new) {
                 bus_disk_added(e);
                 trouble_came(e);
+                event_hooks_link(e);
         } else if (!streq(before, after))
                 bus_disk_changed(e);
 }

@@ -18,14 +18,15 @@
 
 /*
  * uasd for the machine in a folder, which is the first argument. It starts $UASD_SWITCH instead of
- * uasd-switch. The file "modules" in the folder gets the modules that uasd asks PID 1 to load.
- * "journal" gets the messages to the journal: a line for each field, and an empty line after each
- * message. They also go to stderr. A line in the FIFO "uevents", if it exists, is an event, "ACTION
- * SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists,
- * each fsync makes the file "in-fsync" and waits until a test has removed it. The file "looks" gets
- * a byte for each quick look for users. With a file "no-uevents" the kernel gives no events, with a
- * file "no-fork" uasd gets no child. logind's "run/systemd/seats" is that of the folder. The user
- * who runs the test is root for uasd, on the bus and at the private socket.
+ * uasd-switch, and itself as `uasd --event`. The file "modules" in the folder gets the modules that
+ * uasd asks PID 1 to load. "journal" gets the messages to the journal: a line for each field, and
+ * an empty line after each message. They also go to stderr. A line in the FIFO "uevents", if it
+ * exists, is an event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While
+ * the file "at-fsync" exists, each fsync makes the file "in-fsync" and waits until a test has
+ * removed it. The file "looks" gets a byte for each quick look for users. With a file "no-uevents"
+ * the kernel gives no events, with a file "no-fork" uasd gets no child. logind's
+ * "run/systemd/seats" is that of the folder. The user who runs the test is root for uasd, on the
+ * bus and at the private socket.
  *
  * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
@@ -36,16 +37,40 @@ pid_t __real_child_spawn(const struct program *p);
 pid_t __wrap_child_spawn(const struct program *p);
 pid_t __wrap_child_spawn(const struct program *p)
 {
-        const char *argv[20] = {p->argv[0]};
+        const char *argv[20] = {p->argv[0]}, *const *rest = p->argv + 1;
         struct program in_tree = *p;
+        size_t n = 1;
 
         if (streq(p->argv[0], PROGRAM_SWITCH) && getenv("UASD_SWITCH"))
                 argv[0] = getenv("UASD_SWITCH");
-
-        for (size_t i = 1; p->argv[i - 1] && i < ELEMENTSOF(argv); i++)
-                argv[i] = p->argv[i];
+        if (streq(p->argv[0], PROGRAM_UASD)) {
+                argv[0] = "/proc/self/exe";
+                argv[n++] = top;
+        }
+        while (*rest && n < ELEMENTSOF(argv) - 1)
+                argv[n++] = *rest++;
         in_tree.argv = argv;
         return __real_child_spawn(&in_tree);
+}
+
+/* "limits" gets the limit of each program that uasd waits for. With a file "no-patience" it is only
+ * a second. */
+int __real_child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec);
+int __wrap_child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec);
+int __wrap_child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec)
+{
+        char path[PATH_MAX];
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/limits", top);
+        f = fopen(path, "ae");
+        if (f) {
+                (void) fprintf(f, "%llu\n", (unsigned long long) limit_usec);
+                (void) fclose(f);
+        }
+        (void) snprintf(path, sizeof(path), "%s/no-patience", top);
+        return __real_child_exit_status(pid, access(path, F_OK) < 0 ? limit_usec : 1000000,
+                                        grace_msec);
 }
 
 int __real_pid1_start_later(const struct roots *r, sd_event *event, const char *unit, sd_bus **ret);
@@ -296,10 +321,11 @@ int __real_main(int argc, char *argv[]);
 int __wrap_main(int argc, char *argv[]);
 int __wrap_main(int argc, char *argv[])
 {
-        if (argc != 2)
-                return fprintf(stderr, "usage: uasd-in-tree ROOT\n"), 2;
+        if (argc < 2)
+                return fprintf(stderr, "usage: uasd-in-tree ROOT [ARGUMENT...]\n"), 2;
         top = argv[1];
         stderr_to_journal();
         (void) setenv("UASD_DEBUG", "1", false);
-        return __real_main(1, argv);
+        argv[1] = argv[0];
+        return __real_main(argc - 1, argv + 1);
 }

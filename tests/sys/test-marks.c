@@ -114,10 +114,10 @@ static void test_two_processes(void **state)
 /* A change keeps the other fields. */
 static void test_fields(void **state)
 {
-        const struct attachment_mark all = {true,      DRIVER_UAS, true,
-                                            true,      true,       DRIVER_UAS,
-                                            true,      true,       "none it stalls",
-                                            DRIVER_UAS},
+        const struct attachment_mark all = {true,       DRIVER_UAS, true,
+                                            true,       true,       DRIVER_UAS,
+                                            true,       true,       "none it stalls",
+                                            DRIVER_UAS, 5},
                                      none = {.override_target = DRIVER_NONE};
         struct attachment_mark m;
         struct tree t;
@@ -137,6 +137,7 @@ static void test_fields(void **state)
                 assert_int_equal(m.untold, field != MARK_UNTOLD);
                 assert_string_equal(m.trouble, field == MARK_TROUBLE ? "" : "none it stalls");
                 assert_int_equal(m.lease, field == MARK_LEASE ? DRIVER_NONE : DRIVER_UAS);
+                assert_int_equal(m.told, field == MARK_TOLD ? 0 : 5);
                 assert_int_equal(m.switched_to, field == MARK_SWITCHED ? DRIVER_NONE : DRIVER_UAS);
                 assert_int_equal(attachment_change(&t.roots, &facts, MARK_ALL, &all), 0);
         }

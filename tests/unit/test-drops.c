@@ -186,11 +186,28 @@ static void test_full(void **state)
         assert_int_equal(drop(&d, "2-3", now++), 0); /* 2-2 has replaced it */
 }
 
+/* One drop is enough, for ten minutes, and for this disk. */
+static void test_dropped(void **state)
+{
+        struct facts f = {.port = "2-1"}, other = {.port = "2-1", .vid = 1},
+                     elsewhere = {.port = "2-2"};
+        struct drops d = {0};
+
+        assert_false(drops_dropped(&d, &f, 100 * SEC));
+        assert_int_equal(drop(&d, "2-1", 100), 0);
+        assert_true(drops_dropped(&d, &f, 100 * SEC));
+        assert_false(drops_dropped(&d, &other, 100 * SEC));
+        assert_false(drops_dropped(&d, &elsewhere, 100 * SEC));
+        assert_true(drops_dropped(&d, &f, 700 * SEC));
+        assert_false(drops_dropped(&d, &f, 701 * SEC));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_stories),
                 cmocka_unit_test(test_full),
+                cmocka_unit_test(test_dropped),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "common/sentence.h"
 #include "core/disk-words.h"
 #include "core/history.h"
+#include "daemon/feature/event-hooks.h"
 #include "sys/io/boot.h"
 
 #define ENDING_MAX 1024
@@ -24,7 +25,7 @@ static void ending_send(int level, const char *id, const struct log_field *field
         log_ending(level, id, fields, n, "%s", line);
 }
 
-static void ending_of(const struct entry *e, int level, const char *id, const char *text,
+static void ending_of(struct entry *e, int level, const char *id, const char *text,
                       const char *from, const char *to, const char *step)
 {
         const struct disk *d = &e->life.disk;
@@ -41,9 +42,10 @@ static void ending_of(const struct entry *e, int level, const char *id, const ch
         };
 
         ending_send(level, id, fields, ELEMENTSOF(fields), d->facts.interface, names, text);
+        event_hooks_ending(e, id, text, from, to);
 }
 
-static void ending_now(const struct entry *e, int level, const char *id, const char *text)
+static void ending_now(struct entry *e, int level, const char *id, const char *text)
 {
         const struct disk *d = &e->life.disk;
 
@@ -52,7 +54,7 @@ static void ending_now(const struct entry *e, int level, const char *id, const c
 }
 
 /* Uses the drivers of the switch: the present driver and the present target may be others. */
-static void ending_of_switch(const struct entry *e, int level, const char *id, const char *text)
+static void ending_of_switch(struct entry *e, int level, const char *id, const char *text)
 {
         const struct disk *d = &e->life.disk;
         const struct outcome *o = &d->outcome;
@@ -84,7 +86,7 @@ static const char *ended_at(char text[static ENDING_MAX], const char *how, bool 
         return text;
 }
 
-static void report_end_of_switch(const struct entry *e)
+static void report_end_of_switch(struct entry *e)
 {
         const struct disk *d = &e->life.disk;
         const struct outcome *o = &d->outcome;
@@ -114,7 +116,7 @@ static void report_end_of_switch(const struct entry *e)
 }
 
 /* Reported directly, since a disk that has gone has no outcome any more. */
-void report_unplugged(const struct entry *e, const char *step)
+void report_unplugged(struct entry *e, const char *step)
 {
         const struct life *l = &e->life;
         char text[256] = N_("unplugged in the middle of a switch");
@@ -131,7 +133,7 @@ void report_unplugged(const struct entry *e, const char *step)
                   step);
 }
 
-void report_state(const struct entry *e, enum state before)
+void report_state(struct entry *e, enum state before)
 {
         const struct disk *d = &e->life.disk;
         char text[ENDING_MAX];
@@ -163,7 +165,7 @@ void report_state(const struct entry *e, enum state before)
                          disk_reason(d, text, sizeof(text)));
 }
 
-void report_distrust(const struct entry *e, const char *reason)
+void report_distrust(struct entry *e, const char *reason)
 {
         const struct facts *f = &e->life.disk.facts;
         char text[ENDING_MAX], why[HISTORY_TEXT_MAX];
@@ -184,7 +186,7 @@ void report_old_initramfs(const struct entry *e)
                 e->life.disk.facts.interface, command ? ": " : "", command ?: "");
 }
 
-void report_trouble(const struct entry *e, const struct finding *f)
+void report_trouble(struct entry *e, const struct finding *f)
 {
         char text[ENDING_MAX];
 
@@ -194,7 +196,7 @@ void report_trouble(const struct entry *e, const struct finding *f)
         ending_now(e, LOG_WARNING, MESSAGE_TROUBLE, text);
 }
 
-void report_diagnosis(const struct entry *e)
+void report_diagnosis(struct entry *e)
 {
         char text[ENDING_MAX];
 
@@ -202,7 +204,7 @@ void report_diagnosis(const struct entry *e)
                    disk_diagnosis(&e->life.disk, text, sizeof(text)));
 }
 
-void report_cleared(const struct entry *e, const char *before)
+void report_cleared(struct entry *e, const char *before)
 {
         char text[ENDING_MAX];
 
@@ -213,7 +215,7 @@ void report_cleared(const struct entry *e, const char *before)
 }
 
 /* On either driver. */
-void report_dropping(const struct entry *e, unsigned times)
+void report_dropping(struct entry *e, unsigned times)
 {
         char text[ENDING_MAX];
 
@@ -225,12 +227,12 @@ void report_dropping(const struct entry *e, unsigned times)
         ending_now(e, LOG_WARNING, MESSAGE_TROUBLE, text);
 }
 
-void report_trial(const struct entry *e)
+void report_trial(struct entry *e)
 {
         ending_now(e, LOG_NOTICE, MESSAGE_TRIAL_PASSED, "it has passed its trial on uas");
 }
 
-void report_trim(const struct entry *e, bool on, bool force)
+void report_trim(struct entry *e, bool on, bool force)
 {
         if (!on)
                 ending_now(e, LOG_NOTICE, MESSAGE_TRIM, "TRIM is not kept on for it any more");
@@ -241,7 +243,7 @@ void report_trim(const struct entry *e, bool on, bool force)
                 ending_now(e, LOG_NOTICE, MESSAGE_TRIM, "TRIM is kept on for it");
 }
 
-void report_trim_of_another(const struct entry *e)
+void report_trim_of_another(struct entry *e)
 {
         char text[ENDING_MAX];
 
@@ -262,12 +264,12 @@ void report_ejected(const char *interface, const char *names, const char *usb_id
                     text);
 }
 
-void report_hold(const struct entry *e)
+void report_hold(struct entry *e)
 {
         ending_now(e, LOG_INFO, MESSAGE_HELD, "its mounts are held until it has been decided on");
 }
 
-void report_release(const struct entry *e)
+void report_release(struct entry *e)
 {
         ending_now(e, LOG_NOTICE, MESSAGE_RELEASED,
                    "its hold has ended: it may be mounted on the driver it has");

@@ -10,6 +10,7 @@
 #include "common/names.h"
 #include "common/sentence.h"
 #include "core/history.h"
+#include "daemon/feature/event-hooks.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/report.h"
 #include "daemon/feature/trouble.h"
@@ -90,10 +91,12 @@ static struct outcome switch_run_outcome(const struct switch_run *run, const str
 
 /* Marks a switch until its end is in the journal. If uasd is killed meanwhile, it finds the mark
  * when it starts. */
-static void switch_mark_unreported(const struct entry *e, bool untold)
+static void switch_mark_unreported(struct entry *e, bool untold)
 {
-        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_UNTOLD,
-                                 &(struct attachment_mark){.untold = untold});
+        const struct attachment_mark mark = {.untold = untold, .told = e->told};
+
+        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_UNTOLD | MARK_TOLD,
+                                 &mark);
 }
 
 void switch_run_reported(struct entry *e)
@@ -171,6 +174,8 @@ static void switch_run_start(struct entry *e, const struct action *a)
         args[n++] = attachment_arg(f, attachment);
         args[n++] = f->interface;
         args[n] = driver_to_string(a->target);
+        if (f->driver != DRIVER_NONE) /* after a failed roll-back uasd tries again: one event */
+                (void) event_hooks_again(e, a->target);
         r = switch_run_spawn(e, args, &(struct switch_run){.killed.code = -1});
         if (r < 0) {
                 struct event failed = {.type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED};

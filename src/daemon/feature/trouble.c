@@ -2,6 +2,7 @@
 #include "daemon/feature/trouble.h"
 
 #include "common/log.h"
+#include "daemon/feature/event-hooks.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/report.h"
 #include "daemon/work/records.h"
@@ -43,8 +44,9 @@ void trouble_begin(struct entry *e, enum driver d)
 
 void trouble_forget(struct entry *e)
 {
-        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_TROUBLE,
-                                 &(struct attachment_mark){.trouble = ""});
+        (void) attachment_change(
+                &e->manager->roots, &e->life.disk.facts, MARK_TROUBLE | MARK_TOLD,
+                &(struct attachment_mark){.trouble = "", .told = event_hooks_again(e, DRIVER_UAS)});
         e->life.disk.facts.trouble = NULL;
 }
 

@@ -58,6 +58,7 @@ static const struct state_field mark_fields[] = {
         STATE_FIELD("SWITCHED_TO", VALUE_DRIVER, attachment_mark, switched_to),
         STATE_FIELD("TROUBLE", VALUE_TEXT, attachment_mark, trouble),
         STATE_FIELD("TAKEN_BY", VALUE_TEXT, attachment_mark, taken_by),
+        STATE_FIELD("TOLD", VALUE_NUMBER, attachment_mark, told),
 };
 static const struct state_type mark_type = {mark_fields, ELEMENTSOF(mark_fields), false};
 static const unsigned marks_of[ELEMENTSOF(mark_fields)] = {
@@ -73,6 +74,7 @@ static const unsigned marks_of[ELEMENTSOF(mark_fields)] = {
         MARK_SWITCHED,
         MARK_TROUBLE,
         MARK_TAKEN,
+        MARK_TOLD,
 };
 
 int attachment_read(const struct roots *roots, const struct facts *f, struct attachment_mark *ret)

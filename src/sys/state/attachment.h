@@ -41,6 +41,7 @@ struct attachment_mark {
         char trouble[176]; /* its failure under usb-storage, "CAUSE WHAT" (sys/facts.c); empty: none
                             */
         enum driver lease; /* driver after the lease; DRIVER_NONE: not leased */
+        unsigned told;     /* events that the hooks have got, bits of enum hook_event */
         char taken_by[32]; /* the hook that unmounts it, and mounts it again; empty: none */
         /*
          * A switch was tried in the initramfs. The programs there read only this mark, and change
@@ -75,7 +76,8 @@ enum attachment_field {
         MARK_SWITCHED = 1 << 7,
         MARK_TROUBLE = 1 << 8,
         MARK_TAKEN = 1 << 9,
-        MARK_ALL = (1 << 10) - 1,
+        MARK_TOLD = 1 << 10,
+        MARK_ALL = (1 << 11) - 1,
 };
 int attachment_change(const struct roots *roots, const struct facts *f, unsigned fields,
                       const struct attachment_mark *to);

@@ -59,7 +59,7 @@ def known_to_systemd_247(vm):
     "The oldest systemd knows all settings of the units, and takes the rules; a disk is moved both ways there."
     disk = vm.disk()
     guest = vm.resume(disks=[disk])
-    assert guest.run("systemd-analyze verify %s uasd-settle.service uasd-boot-entry.service uasd-module.service uasd-trials.service uasd-metrics.timer"
+    assert guest.run("systemd-analyze verify %s uasd-settle.service uasd-boot-entry.service uasd-module.service uasd-trials.service uasd-event@x.service uasd-metrics.timer"
                      % " ".join(UNITS)).text == ""
     assert guest.out("journalctl -b -u systemd-udevd -o cat | grep -i uasd; true") == ""
     guest.wait_disk(disk.interface)
