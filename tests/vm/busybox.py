@@ -121,7 +121,7 @@ def image():
 def bundle():
     """{path: value} of the bundle of this working tree, unpacked in /bundle."""
     top = os.path.dirname(os.path.dirname(images.HERE))
-    made = images.Layer("bundle", images.digest(*(os.path.join(top, name) for name in ("src", "meson.build", "packaging/bundle", "packaging/release.d", "udev/61-uasd.hwdb"))))
+    made = images.Layer("bundle", images.digest(*(os.path.join(top, name) for name in ("src", "meson.build", "packaging/bundle", "packaging/release.d", "contrib/event.d", "udev/61-uasd.hwdb"))))
 
     def fill(path):
         with tempfile.TemporaryDirectory() as work:
