@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/param.h>
 
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
@@ -11,6 +12,7 @@
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/param.h"
+#include "sys/usb/link.h"
 
 #define TEXTFILE "uasd.prom"
 #define BYTES_PER_MBIT 125000
@@ -86,7 +88,7 @@ struct measured {
 
 /* ---- the machine ---- */
 
-static uint64_t count_endings(const struct events *e, const char *word)
+static uint64_t count_events(const struct events *e, const char *word)
 {
         uint64_t n = 0;
 
@@ -121,46 +123,146 @@ static void write_machine(struct metrics_writer *w, const struct measured *m)
         for (size_t i = 0; m->events->journal && events_word(i); i++)
                 metrics_sample(
                         w,
-                        FAMILY("uasd_endings_total", true,
+                        FAMILY("uasd_events_total", true,
                                "Journal entries of uasd in this boot: switches, roll-backs, distrust."),
-                        count_endings(m->events, events_word(i)),
-                        LABELS({"event", events_word(i)}));
+                        count_events(m->events, events_word(i)), LABELS({"event", events_word(i)}));
 }
 
 /* ---- a disk ---- */
 
-#define OF_DISK(v) "interface", (v)->disk.facts.interface
+/*
+ * The label of a disk: VID:PID:SERIAL, so that it has the same series at another port and under the
+ * other driver. Where the serial number is missing, or another disk has it, the port follows. A
+ * sample that is there twice would make the whole text invalid.
+ */
+#define DISK_LABEL_MAX (sizeof("1209:5a5a:@") + USB_STRING_MAX + INTERFACE_NAME_MAX)
 
-/* Labels that have the names and values of members of JSON. */
-static void write_info(struct metrics_writer *w, const struct view *v)
+static const char *metrics_disk(const struct views *views, const struct view *v,
+                                char ret[static DISK_LABEL_MAX])
 {
-        static const char *const names[] = {"interface",    "vendor_id", "product_id", "revision",
-                                            "manufacturer", "product",   "serial",     "driver",
-                                            "target",       "policy",    "verdict",    "reason_id"};
-        struct metric_label labels[ELEMENTSOF(names) + 1] = {};
+        const struct facts *f = &v->disk.facts;
+        size_t same = 0;
+
+        for (size_t i = 0; i < views->n; i++) {
+                const struct facts *other = &views->list[i].disk.facts;
+
+                same += f->vid == other->vid && f->pid == other->pid &&
+                        streq(f->serial, other->serial);
+        }
+        (void) snprintf(ret, DISK_LABEL_MAX, "%04x:%04x:%s%s%s", f->vid, f->pid, f->serial,
+                        *f->serial && same == 1 ? "" : "@",
+                        *f->serial && same == 1 ? "" : f->interface);
+        return ret;
+}
+
+#define OF_DISK(views, v) "disk", metrics_disk(views, v, (char[DISK_LABEL_MAX]){})
+
+/* Labels that do not change as long as the disk is the same. They have the names and values of
+ * members of JSON. */
+static void write_info(struct metrics_writer *w, const struct views *views, const struct view *v)
+{
+        static const char *const names[] = {"vendor_id",    "product_id", "revision",
+                                            "manufacturer", "product",    "serial"};
+        struct metric_label labels[ELEMENTSOF(names) + 2] = {{OF_DISK(views, v)}};
         _cleanup_(json_putp) json_object *o = json_disk(v);
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                labels[i] = (struct metric_label){names[i], member(o, names[i])};
-        metrics_sample(w, FAMILY("uasd_disk_info", false, "Identity, driver and target of a disk."),
-                       1, labels);
+                labels[i + 1] = (struct metric_label){names[i], member(o, names[i])};
+        metrics_sample(w, FAMILY("uasd_disk_info", false, "Identity of a disk."), 1, labels);
 }
 
-static void write_state(struct metrics_writer *w, const struct view *v)
+static void write_port(struct metrics_writer *w, const struct views *views, const struct view *v)
 {
-        for (enum state s = 0; s < _STATE_MAX; s++)
-                metrics_sample(w,
-                               FAMILY("uasd_disk_state", false,
-                                      "1 for the present state of a disk, 0 for all others."),
-                               s == v->disk.state,
-                               LABELS({OF_DISK(v)}, {"state", state_to_string(s)}));
+        metrics_sample(w,
+                       FAMILY("uasd_disk_port_info", false, "Port at which a disk is plugged in."),
+                       1, LABELS({OF_DISK(views, v)}, {"interface", v->disk.facts.interface}));
 }
 
-static void write_numbers(struct metrics_writer *w, const struct views *views)
+/* One sample for each word. Only the present one is 1. */
+enum metric_set {
+        METRIC_SET_STATE,
+        METRIC_SET_DRIVER,
+        METRIC_SET_TARGET,
+        METRIC_SET_POLICY,
+        METRIC_SET_VERDICT,
+        _METRIC_SET_MAX,
+};
+
+struct metric_words {
+        unsigned n, present;
+        const char *words[MAX(_STATE_MAX, _DRIVER_MAX)];
+};
+
+#define METRIC_WORDS(name, max, now)                                                               \
+        ({                                                                                         \
+                struct metric_words _w = {.n = (max), .present = (now)};                           \
+                for (unsigned _i = 0; _i < _w.n; _i++)                                             \
+                        _w.words[_i] = name##_to_string(_i);                                       \
+                _w;                                                                                \
+        })
+
+static struct metric_words metric_words_of(enum metric_set which, const struct disk *d)
+{
+        switch (which) {
+        case METRIC_SET_STATE:
+                return METRIC_WORDS(state, _STATE_MAX, d->state);
+        case METRIC_SET_DRIVER:
+                return METRIC_WORDS(driver, _DRIVER_MAX, d->facts.driver);
+        case METRIC_SET_TARGET:
+                return METRIC_WORDS(driver, _DRIVER_MAX, d->decision.target);
+        case METRIC_SET_POLICY:
+                return METRIC_WORDS(policy, _POLICY_MAX, d->facts.policy);
+        case METRIC_SET_VERDICT:
+                return METRIC_WORDS(verdict, _VERDICT_MAX, d->facts.verdict);
+        case _METRIC_SET_MAX:
+                break;
+        }
+        return (struct metric_words){};
+}
+
+static void write_sets(struct metrics_writer *w, const struct views *views)
+{
+        static const struct metric_family families[_METRIC_SET_MAX] = {
+                {"uasd_disk_state", false, "1 for the present state of a disk, 0 for all others."},
+                {"uasd_disk_driver", false,
+                 "1 for the present driver of a disk, 0 for all others."},
+                {"uasd_disk_target", false,
+                 "1 for the driver that a disk should have, 0 for all others."},
+                {"uasd_disk_policy", false, "1 for the policy of a disk, 0 for all others."},
+                {"uasd_disk_verdict", false,
+                 "1 for the verdict of the database on a bridge, 0 for all others."},
+        };
+
+        for (enum metric_set s = 0; s < _METRIC_SET_MAX; s++)
+                for (size_t i = 0; i < views->n; i++) {
+                        const struct view *v = &views->list[i];
+                        const struct metric_words words = metric_words_of(s, &v->disk);
+
+                        for (unsigned k = 0; k < words.n; k++)
+                                metrics_sample(w, &families[s], k == words.present,
+                                               LABELS({OF_DISK(views, v)},
+                                                      {families[s].name + strlen("uasd_disk_"),
+                                                       words.words[k]}));
+                }
+}
+
+static bool metrics_link_slow(const struct roots *roots, const struct facts *f)
+{
+        struct link_facts link = {};
+        const char *hub;
+
+        link_read(roots, f, &link);
+        return link_limit(&link, &hub) != LINK_LIMIT_NONE;
+}
+
+static void write_numbers(struct metrics_writer *w, const struct roots *roots,
+                          const struct views *views)
 {
         static const struct metric_family families[] = {
                 {"uasd_disk_link_speed_bytes", false,
                  "Speed of the USB link, in bytes per second."},
+                {"uasd_disk_link_slow", false,
+                 "1 if a disk could be linked faster: uasctl status has the advice."},
                 {"uasd_disk_distrusted", false,
                  "1 if a disk is distrusted at this port, with this firmware and kernel."},
                 {"uasd_disk_trial_passed", false, "1 if a disk has passed its trial on uas."},
@@ -172,12 +274,13 @@ static void write_numbers(struct metrics_writer *w, const struct views *views)
                 for (size_t i = 0; i < views->n; i++) {
                         const struct disk *d = &views->list[i].disk;
                         const int64_t values[] = {(int64_t) d->facts.speed_mbps * BYTES_PER_MBIT,
+                                                  metrics_link_slow(roots, &d->facts),
                                                   d->facts.distrusted, d->facts.trial_passed,
                                                   d->outcome.code};
 
                         if (values[k] >= 0) /* otherwise there was no switch */
                                 metrics_sample(w, &families[k], (uint64_t) values[k],
-                                               LABELS({OF_DISK(&views->list[i])}));
+                                               LABELS({OF_DISK(views, &views->list[i])}));
                 }
 }
 
@@ -192,6 +295,23 @@ static const struct metric_family of_lun[_SCSI_COUNT_MAX] = {
         [SCSI_COUNT_TIMEOUTS] = {"uasd_scsi_timeouts_total", true, "SCSI commands that timed out."},
 };
 
+static void write_luns(struct metrics_writer *w, const struct views *views, const struct view *v)
+{
+        for (size_t i = 0; i < v->disk.n_luns; i++) {
+                const struct lun *l = &v->disk.luns[i];
+                char number[16];
+
+                (void) snprintf(number, sizeof(number), "%u", l->lun);
+                if (l->disk.name[0])
+                        metrics_sample(
+                                w,
+                                FAMILY("uasd_lun_info", false, "Name of a block device of a disk."),
+                                1,
+                                LABELS({OF_DISK(views, v)}, {"lun", number},
+                                       {"device", l->disk.name}));
+        }
+}
+
 static void write_count(struct metrics_writer *w, const struct measured *m, enum scsi_count which,
                         const struct view *v)
 {
@@ -204,7 +324,7 @@ static void write_count(struct metrics_writer *w, const struct measured *m, enum
                         continue;
                 (void) snprintf(number, sizeof(number), "%u", l->lun);
                 metrics_sample(w, &of_lun[which], count,
-                               LABELS({OF_DISK(v)}, {"device", l->disk.name}, {"lun", number}));
+                               LABELS({OF_DISK(m->views, v)}, {"lun", number}));
         }
 }
 
@@ -212,10 +332,13 @@ static void metrics_write(struct metrics_writer *w, const struct measured *m)
 {
         write_machine(w, m);
         for (size_t i = 0; i < m->views->n; i++)
-                write_info(w, &m->views->list[i]);
+                write_info(w, m->views, &m->views->list[i]);
         for (size_t i = 0; i < m->views->n; i++)
-                write_state(w, &m->views->list[i]);
-        write_numbers(w, m->views);
+                write_port(w, m->views, &m->views->list[i]);
+        write_sets(w, m->views);
+        write_numbers(w, m->roots, m->views);
+        for (size_t i = 0; i < m->views->n; i++)
+                write_luns(w, m->views, &m->views->list[i]);
         for (enum scsi_count k = 0; k < _SCSI_COUNT_MAX; k++)
                 for (size_t i = 0; i < m->views->n; i++)
                         write_count(w, m, k, &m->views->list[i]);

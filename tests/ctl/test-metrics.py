@@ -20,6 +20,8 @@ COUNTS = {'iorequest_cnt': 0x1234, 'iodone_cnt': 0x1230, 'ioerr_cnt': 5, 'iotmo_
 # Ends a label, a line and the file; contains escapes, invalid UTF-8 and a bell.
 HOSTILE = b'a"} 1\\n\\ \x07\xff\xe2\x82\xac {x="y"} # EOF'
 
+FIRST, SECOND = '1209:5a5a:S1', r'1209:5a5a:a"} 1\x5cn\x5c \x07\xff€ {x="y"} # EOF'
+
 
 class Metrics(unittest.TestCase):
     def setUp(self):
@@ -49,25 +51,49 @@ class Metrics(unittest.TestCase):
         self.two_disks()
         m = self.metrics()
         self.assertEqual(self.value(m, 'uasd_up'), 0)
-        self.assertEqual(self.value(m, 'uasd_disk_info', interface='2-1:1.0', driver='uas', serial='S1', vendor_id='1209',
-                                    product_id='5a5a', revision='0214', target='uas', policy='auto', verdict='unknown',
-                                    manufacturer='Maker', product='Disk', reason_id='unknown-bridge'), 1)
-        states = {dict(l)['state']: v for (n, l), v in m.items() if n == 'uasd_disk_state' and dict(l)['interface'] == '1-1.4:1.0'}
+        [info] = [dict(l) for n, l in m if n == 'uasd_disk_info' and dict(l)['disk'] == FIRST]
+        self.assertEqual(info, {'disk': FIRST, 'vendor_id': '1209', 'product_id': '5a5a', 'revision': '0214', 'manufacturer': 'Maker',
+                                'product': 'Disk', 'serial': 'S1'})
+        self.assertEqual(self.value(m, 'uasd_disk_port_info', disk=FIRST, interface='2-1:1.0'), 1)
+        self.assertEqual(self.value(m, 'uasd_lun_info', disk=FIRST, lun='0', device='sda'), 1)
         with open(os.path.join(HERE, '../../src/core/types.c')) as f:
-            words = re.findall(r'\[STATE_\w+\] = "(\w+)"', f.read())
-        self.assertEqual(states, {word: int(word == 'settled') for word in words})
-        self.assertEqual(self.value(m, 'uasd_disk_link_speed_bytes', interface='2-1:1.0'), 625000000)
-        self.assertEqual(self.value(m, 'uasd_disk_link_speed_bytes', interface='1-1.4:1.0'), 60000000)
+            types = f.read()
+        for name, kind, word in ('state', 'STATE', 'settled'), ('driver', 'DRIVER', 'usb-storage'), ('target', 'DRIVER', 'uas'), \
+                ('policy', 'POLICY', 'auto'), ('verdict', 'VERDICT', 'unknown'):
+            words = dict.fromkeys(re.findall(rf'\[{kind}_(?!BY_)\w+\] = "([\w-]+)"', types))
+            for disk, now in (FIRST, 'uas' if name == 'driver' else word), (SECOND, word):
+                found = {dict(l)[name]: v for (n, l), v in m.items() if n == f'uasd_disk_{name}' and dict(l)['disk'] == disk}
+                self.assertEqual(found, {one: int(one == now) for one in words}, (name, disk))
+        for disk, speed, slow in (FIRST, 625000000, 0), (SECOND, 60000000, 1):
+            self.assertEqual(self.value(m, 'uasd_disk_link_speed_bytes', disk=disk), speed)
+            self.assertEqual(self.value(m, 'uasd_disk_link_slow', disk=disk), slow)
         for name, count in zip(('requests', 'completed', 'errors', 'timeouts'), COUNTS.values()):
-            self.assertEqual(self.value(m, f'uasd_scsi_{name}_total', interface='2-1:1.0', device='sda', lun='0'), count)
+            self.assertEqual(self.value(m, f'uasd_scsi_{name}_total', disk=FIRST, lun='0'), count)
         # This kernel has no such counter.
-        self.assertFalse([l for n, l in m if n == 'uasd_scsi_timeouts_total' and dict(l)['device'] == 'sdb'])
+        self.assertFalse([l for n, l in m if n == 'uasd_scsi_timeouts_total' and dict(l)['disk'] == SECOND])
         # There was no switch since plug-in.
         self.assertFalse([l for n, l in m if n == 'uasd_disk_last_switch_code'])
 
+    def test_another_port(self):
+        "The same disk at another port, with another driver and name: the same series, except those that say where it is."
+        self.tree.disk('2-1', 'sda', 'uas', counts=COUNTS)
+        before = set(self.metrics())
+        self.tree.close()
+        self.tree = Tree(PROGRAM)
+        self.addCleanup(self.tree.close)
+        self.tree.disk('2-3', 'sdc', 'usb-storage', counts=COUNTS)
+        self.assertEqual({n for n, _ in before ^ set(self.metrics())}, {'uasd_disk_port_info', 'uasd_lun_info'})
+
+    def test_twins(self):
+        "Disks without a serial number, or with the same one, have series of their own."
+        for port, block, serial in ('2-1', 'sda', 'S1'), ('2-2', 'sdb', 'S1'), ('2-3', 'sdc', ''):
+            self.tree.disk(port, block, serial=serial)
+        self.assertEqual(sorted(dict(l)['disk'] for n, l in self.metrics() if n == 'uasd_disk_info'),
+                         ['1209:5a5a:@2-3:1.0', '1209:5a5a:S1@2-1:1.0', '1209:5a5a:S1@2-2:1.0'])
+
     def test_hostile_names(self):
         self.two_disks()
-        serial = [dict(l)['serial'] for n, l in self.metrics() if n == 'uasd_disk_info' and dict(l)['interface'] == '1-1.4:1.0']
+        serial = [dict(l)['serial'] for n, l in self.metrics() if n == 'uasd_disk_info' and dict(l)['serial'] != 'S1']
         self.assertEqual(serial, ['a"} 1\\x5cn\\x5c \\x07\\xff€ {x="y"} # EOF'])
 
     def test_record(self):
@@ -76,9 +102,9 @@ class Metrics(unittest.TestCase):
         for state, distrusted, passed in ('distrusted', 1, 0), ('passed', 0, 1):
             self.tree.write('etc/uasd/history', 'generation=1\n' + line.format(state))
             m = self.metrics()
-            self.assertEqual(self.value(m, 'uasd_disk_distrusted', interface='2-1:1.0'), distrusted)
-            self.assertEqual(self.value(m, 'uasd_disk_trial_passed', interface='2-1:1.0'), passed)
-            self.assertEqual(self.value(m, 'uasd_disk_distrusted', interface='1-1.4:1.0'), 0)
+            self.assertEqual(self.value(m, 'uasd_disk_distrusted', disk=FIRST), distrusted)
+            self.assertEqual(self.value(m, 'uasd_disk_trial_passed', disk=FIRST), passed)
+            self.assertEqual(self.value(m, 'uasd_disk_distrusted', disk=SECOND), 0)
 
     def test_quirks(self):
         self.tree.write('sys/module/usb_storage/parameters/quirks', '152d:0578:u,1209:5a5a:f\n')
@@ -87,15 +113,15 @@ class Metrics(unittest.TestCase):
         self.assertEqual(self.value(m, 'uasd_quirks_size_bytes'), 127)
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
-    def test_endings(self):
+    def test_events(self):
         with open(os.path.join(HERE, '../../src/common/names.h')) as f:
             ids = dict(re.findall(r'#define MESSAGE_(\w+) "([0-9a-f]{32})"', f.read()))
         self.tree.journal({'MESSAGE_ID': ids['SWITCHED'], '_BOOT_ID': 'f' * 32}, *[{'MESSAGE_ID': ids['SWITCHED']}] * 2,
                           {'MESSAGE_ID': ids['ROLLED_BACK']}, {'MESSAGE_ID': ids['FAILED'], '_UID': '1000'}, {'MESSAGE': 'x'})
         m = self.metrics()
-        self.assertEqual({dict(l)['event']: v for (n, l), v in m.items() if n == 'uasd_endings_total'},
+        self.assertEqual({dict(l)['event']: v for (n, l), v in m.items() if n == 'uasd_events_total'},
                          {**{name.lower().replace('_', '-'): 0 for name in ids}, 'switched': 2, 'rolled-back': 1})
-        self.assertIn('uasd_endings_total{event="switched"} 2\n', self.tree.run('metrics').stdout)
+        self.assertIn('uasd_events_total{event="switched"} 2\n', self.tree.run('metrics').stdout)
 
     # For node_exporter
 
@@ -155,7 +181,7 @@ class Metrics(unittest.TestCase):
         self.two_disks()
         with open(os.path.join(HERE, '../../man/uasctl.1.scd')) as f:
             manual = f.read().split('# METRICS')[1].split('# EXIT STATUS')[0]
-        families = {n for n, _ in self.metrics()} | {'uasd_disk_last_switch_code', 'uasd_endings_total'}  # tested elsewhere
+        families = {n for n, _ in self.metrics()} | {'uasd_disk_last_switch_code', 'uasd_events_total'}  # tested elsewhere
         self.assertEqual(families, set(re.findall(r'\*(uasd_\w+)\*', manual)))
 
     @unittest.skipUnless(shutil.which('promtool'), 'no promtool (tools/setup-host)')
@@ -172,7 +198,7 @@ class Metrics(unittest.TestCase):
         """The parser above refuses what a real one refuses."""
         self.two_disks()
         good = self.tree.run('metrics', '-q').stdout
-        for a, b in (('# EOF\n', ''), ('# EOF\n', '# EOF'), ('{interface="2-1:1.0"}', '{interface="2-1:"1.0"}'),
+        for a, b in (('# EOF\n', ''), ('# EOF\n', '# EOF'), ('{disk="1209:5a5a:S1"}', '{disk="1209:"5a5a:S1"}'),
                      ('uasd_up 0', 'uasd_up 0\nuasd_up 0'), ('uasd_up 0', 'uasd_up  0'), ('uasd_up 0', 'uasd_up 0,5'),
                      ('# TYPE uasd_up gauge\n', ''), ('# TYPE uasd_up gauge', '# TYPE uasd_up info'),
                      ('uasd_up 0', 'uasd_up 0\n'), ('# HELP uasd_scsi_errors_total', '# TYPE uasd_scsi_errors_total counter\n# HELP x'),

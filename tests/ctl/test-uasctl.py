@@ -441,9 +441,9 @@ class Switches(Uasctl):
         self.assertEqual((p.returncode, p.stderr), (0, ''))
         m = openmetrics.parse(p.stdout.encode())
         self.assertEqual(m['uasd_up', ()], 1)
-        self.assertEqual(m['uasd_disk_last_switch_code', (('interface', '2-3:1.0'),)], 7)
-        self.assertEqual(m['uasd_disk_state', (('interface', '2-3:1.0'), ('state', 'failed'))], 1)
-        self.assertEqual(m['uasd_disk_state', (('interface', '2-3:1.0'), ('state', 'waiting'))], 0)
+        self.assertEqual(m['uasd_disk_last_switch_code', (('disk', '1209:5a5a:S1'),)], 7)
+        self.assertEqual(m['uasd_disk_state', (('disk', '1209:5a5a:S1'), ('state', 'failed'))], 1)
+        self.assertEqual(m['uasd_disk_state', (('disk', '1209:5a5a:S1'), ('state', 'waiting'))], 0)
 
 
 class Monitor(Uasctl):
