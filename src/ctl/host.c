@@ -36,14 +36,14 @@ static void host_add_option(FILE *out, const struct ctl_option *row, const struc
         host_quote(out, value);
 }
 
-static char *host_command(const struct options *o, char **words)
+char *host_command(const struct options *o, char **words, const char *variables)
 {
         const char *no_color = getenv("NO_COLOR");
         char *command = NULL;
         size_t size;
         FILE *out = need(open_memstream(&command, &size));
 
-        (void) fputs(isempty(no_color) ? "uasctl" : "NO_COLOR=1 uasctl", out);
+        (void) fprintf(out, "%s%suasctl", variables, isempty(no_color) ? "" : "NO_COLOR=1 ");
         for (size_t i = 0; i < n_option_rows; i++)
                 if (o->given & option_rows[i].bit & ~OPTION_HOST)
                         host_add_option(out, &option_rows[i], o);
@@ -57,29 +57,34 @@ static char *host_command(const struct options *o, char **words)
         return command;
 }
 
+int host_status(const char *host, char **words, int status)
+{
+        if (status == -ENOENT)
+                return log_failure(UASD_EXIT_TOOL_MISSING,
+                                   "%s: ssh is not installed (openssh-client)", host);
+        if (status < 0)
+                return log_failure(UASD_EXIT_FAILED, "Cannot run ssh: %s", strerror(-status));
+        if (WIFSIGNALED(status))
+                return UASD_EXIT_BY_SIGNAL + WTERMSIG(status);
+        if (WEXITSTATUS(status) == SSH_FAILED)
+                return log_failure(UASD_EXIT_FAILED, "%s: ssh cannot connect to it", host);
+        if (WEXITSTATUS(status) == UASD_EXIT_NOT_FOUND && !streq(words[0] ?: "", VERB_INHIBIT))
+                return log_failure(UASD_EXIT_TOOL_MISSING, "%s: uasctl is not installed there",
+                                   host);
+        return WEXITSTATUS(status);
+}
+
 int host_run(const struct options *o, char **words)
 {
-        _cleanup_free_ char *command = host_command(o, words);
+        _cleanup_free_ char *command = host_command(o, words, "");
         bool tty = !o->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
         /* With a terminal there, uasctl can ask for a password, uses colours and ends at ^C. */
         const char *argv[] = {"ssh", tty ? "-t" : "-T", "--", o->host, command, NULL};
         pid_t pid = child_spawn(&(struct program){
                 .argv = argv, .exec = execvpe, .fds = {-1, -1, -1}, .foreground = true});
-        int status;
+        int status = 0;
 
-        if (pid == -ENOENT)
-                return log_failure(UASD_EXIT_TOOL_MISSING,
-                                   "%s: ssh is not installed (openssh-client)", o->host);
         if (pid >= 0 && TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0)
                 pid = -errno;
-        if (pid < 0)
-                return log_failure(UASD_EXIT_FAILED, "Cannot run ssh: %s", strerror(-pid));
-        if (WIFSIGNALED(status))
-                return UASD_EXIT_BY_SIGNAL + WTERMSIG(status);
-        if (WEXITSTATUS(status) == SSH_FAILED)
-                return log_failure(UASD_EXIT_FAILED, "%s: ssh cannot connect to it", o->host);
-        if (WEXITSTATUS(status) == UASD_EXIT_NOT_FOUND && !streq(words[0] ?: "", VERB_INHIBIT))
-                return log_failure(UASD_EXIT_TOOL_MISSING, "%s: uasctl is not installed there",
-                                   o->host);
-        return WEXITSTATUS(status);
+        return host_status(o->host, words, pid < 0 ? pid : status);
 }

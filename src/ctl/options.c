@@ -33,7 +33,7 @@ const struct ctl_option option_rows[] = {
         {OPTION_REDACT, 0, "redact", NULL, 0, N_("Leave out private data, such as serial numbers and mount points")},
         {OPTION_HWDB, 0, "hwdb", "=DISK", AT(hwdb), N_("Print the results of this disk as an entry for the bridge database")},
         {OPTION_JSON, 'j', "json", "[=short|pretty]", AT(json_form), N_("Print JSON, on one line or on many")},
-        {OPTION_HOST, 'H', "host", "=[USER@]HOST", AT(host), N_("Run uasctl on another machine, by ssh")},
+        {OPTION_HOST, 'H', "host", "=[USER@]HOST,...", AT(host), N_("Run uasctl on another machine, by ssh; list: on several")},
         {OPTION_NO_LEGEND, 0, "no-legend", NULL, 0, N_("Print no headings")},
         {OPTION_NO_PAGER, 0, "no-pager", NULL, 0, N_("Do not show long text through a pager")},
         {OPTION_NO_ASK_PASSWORD, 0, "no-ask-password", NULL, 0, N_("Do not ask for a password")},
@@ -132,6 +132,15 @@ static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
         return 0;
 }
 
+/* To ssh a word that begins with a dash is an option. */
+static bool options_hosts_valid(const char *hosts)
+{
+        for (const char *at = hosts; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+                if (!*at || *at == ',' || *at == '-')
+                        return false;
+        return true;
+}
+
 /* Fills in the other fields. Reports errors. Returns 0 or -EINVAL. */
 static int options_check(struct options *o)
 {
@@ -145,7 +154,7 @@ static int options_check(struct options *o)
         o->wait_usec = UINT64_MAX;
         if (json_open(o->json_form) < 0)
                 log_error("--json=%s: the forms are short and pretty.", o->json_form);
-        else if (o->host && (!*o->host || *o->host == '-')) /* to ssh that is an option */
+        else if (o->host && !options_hosts_valid(o->host))
                 log_error("--host= takes a machine: [USER@]HOST.");
         else if (o->wait && parse_seconds(o->wait, &o->wait_usec) < 0)
                 log_error("--wait=%s is no time: it takes 30, 500ms or 5min.", o->wait);

@@ -6,6 +6,7 @@
 #include "ctl/complete.h"
 #include "ctl/context.h"
 #include "ctl/host.h"
+#include "ctl/hosts.h"
 #include "ctl/output.h"
 #include "ctl/verbs.h"
 
@@ -86,6 +87,12 @@ int uasctl_run(int argc, char **argv, const char *root)
         /* A program reads the others, or a person with another language. */
         if (!o.json && verb->run != verb_report && verb->run != verb_metrics)
                 sentences_have(SENTENCE_TRANSLATED);
+        if (o.host && strchr(o.host, ',') && verb->run != verb_list)
+                return log_failure(UASD_EXIT_USAGE,
+                                   "With several machines only list works: uasctl -H %s list",
+                                   o.host);
+        if (o.host && strchr(o.host, ','))
+                return hosts_list(&o, argv + first);
         if (o.host)
                 return host_run(&o, argv + first);
         r = roots_open(&roots, root);

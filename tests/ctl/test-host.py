@@ -133,6 +133,61 @@ class Host(unittest.TestCase):
         self.assertEqual((p.returncode, p.stdout), (77, ''))
         self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: ssh is not installed (openssh-client)')
 
+    # Several machines
+
+    SOME = 'case "$*" in *" -- down "*) echo "no route" >&2; exit 255;; *" -- empty "*) exit 127;; esac; exec sh -c "$last"'
+
+    def test_list_of_many(self):
+        """One table, in the order of the machines. One that does not answer is a line."""
+        here = [line.split() for line in subprocess.run([*self.here, 'list'], env=self.env, capture_output=True, text=True).stdout.splitlines()]
+        p = self.far('-H', 'root@nas,down,b', 'list', ssh=self.SOME, code=1)
+        rows = [line.split() for line in p.stdout.splitlines()]
+        self.assertEqual(rows[0], ['HOST', *here[0]])
+        self.assertEqual([row[1:] for row in rows if row[0] == 'root@nas'], here[1:])
+        self.assertEqual([row[1:] for row in rows if row[0] == 'b'], here[1:])
+        [down] = [line for line in p.stdout.splitlines() if line.startswith('down ')]
+        self.assertIn('no answer', down)
+        self.assertEqual([row[0] for row in rows[1:]], ['root@nas'] * (len(here) - 1) + ['down'] + ['b'] * (len(here) - 1))
+        self.assertIn('uasctl: down: no route\nuasctl: down: ssh cannot connect to it\n', p.stderr)
+        self.assertIn('uasctl: b: uasctl: uasd is not running', p.stderr)
+        self.assertEqual(sorted(self.ssh_asked()), sorted(
+            f"-T -o BatchMode=yes -o ConnectTimeout=10 -- {host} UASCTL_CELLS=1 uasctl -- 'list'" for host in ('root@nas', 'down', 'b')))
+
+    def test_many_options(self):
+        p = self.far('-H', 'a,b', '--no-legend', '-q', '-o', 'disks,state', ssh=self.SOME)
+        here = subprocess.run([*self.here, 'list', '-q', '--no-legend', '-o', 'disks,state'], env=self.env, capture_output=True, text=True).stdout
+        self.assertEqual([line.split() for line in p.stdout.splitlines()], [[host, *line.split()] for host in 'ab' for line in here.splitlines()])
+        self.assertEqual(p.stderr, '')
+        p = self.far('-H', 'a,empty', 'list', 'sda', '-o', 'disks', ssh=self.SOME, code=77)
+        self.assertEqual(p.stdout.split(), ['HOST', 'DISKS', 'a', 'sda', 'empty', '-'])
+        self.assertIn('empty: uasctl is not installed there', p.stderr)
+        p = self.far('-H', 'a,b', 'list', 'sdz', ssh=self.SOME, code=4)
+        self.assertEqual(p.stdout, '')
+        self.assertIn("uasctl: b: uasctl: There is no USB disk 'sdz'", p.stderr)
+
+    def test_many_as_json(self):
+        "Each disk names its machine."
+        here = json.loads(subprocess.run([*self.here, '--json'], env=self.env, capture_output=True, check=True).stdout)
+        answer = json.loads(self.far('-H', 'a,down,b', 'list', '--json', ssh=self.SOME, code=1).stdout)
+        self.assertEqual(answer, {'version': 1, 'disks': [{**disk, 'machine': host} for host in 'ab' for disk in here['disks']], 'no_answer': ['down']})
+
+    def test_many_at_a_time(self):
+        "The slowest machine decides how long it takes."
+        meet = f'touch {self.dir}/met-$$; while [ "$(ls {self.dir}/met-* | wc -l)" -lt 3 ]; do sleep 0.05; done; exit 255'
+        self.far('-H', 'a,b,c', ssh=meet, code=1)
+
+    def test_not_a_table(self):
+        "Another version, or a program that greets: its lines are reported, and make no row."
+        p = self.far('-H', 'a,b', 'list', '--no-legend', ssh='printf "hello\\nx\\ty\\t\\n"')
+        self.assertEqual(p.stdout, '')
+        self.assertIn('uasctl: a: hello\n', p.stderr)
+
+    def test_many_refused(self):
+        for args in (['-H', 'a,b', 'status'], ['-H', 'a,b', 'switch', 'sda'], ['-H', 'a,b', '--tree'], ['-H', 'a,', 'list'], ['-H', ',a', 'list'],
+                     ['-H', 'a,-oProxyCommand=reboot', 'list'], ['-H', 'a,b', '-o', 'nonsense'], ['-H', ','.join(['a'] * 257), 'list']):
+            self.assertEqual(self.far(*args, code=2).stdout, '')
+        self.assertFalse(os.path.exists(os.path.join(self.dir, 'ssh-asked')))
+
     def test_usage(self):
         """A mistake is reported here, and ssh is not run. It would take -oProxyCommand= as an option."""
         for args in (['--host=', 'list'], ['-H', '-oProxyCommand=reboot', 'list'], ['-H', 'nas', 'lits'], ['-H', 'nas', 'wait'],
