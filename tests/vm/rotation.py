@@ -51,6 +51,7 @@ SUBJECTS = (
     ("udev/*", ("boot_order.*", "plug_in.*", "users_*")),
     ("systemd/*", ("service.*", "exposure.*", "never_cost_a_boot.*", "slow.*")),
     ("packaging/*", ("packages.*", "root_on_usb.*", "busybox.*")),
+    ("contrib/*", ("service.*",)),
     ("tests/vm/usbdisk/*", ("harness.*",)),
     ("tests/vm/machine.py", ("harness.*",)),
     # What the kernel and udev do, in a guest without uasd: it changes with the fake kernel, or with the kernel.

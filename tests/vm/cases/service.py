@@ -54,6 +54,32 @@ def module_of_the_configuration(vm):
     assert "/srv/odd/uas.ko is loaded." in guest.journal("-b -u uasd-module"), guest.journal("-b -u uasd-module")
 
 
+HOOK = """#!/bin/bash
+{ env | grep ^UASD_ | sort; cat /proc/self/cgroup; (: </dev/tcp/127.0.0.1/9) 2>&1; } >>/root/hook
+"""
+
+
+@case()
+def event_hooks(vm):
+    "A passed trial: PID 1 runs the hook in a unit of its own, with the network that uasd has not. A restart of uasd repeats nothing."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nTrialSec=2\n"})
+    guest.put("/etc/uasd/event.d/test", HOOK, mode=0o755)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    for driver in "usb-storage", "uas":  # the first switch to uas is a trial
+        switch(guest, disk, driver)
+    guest.wait_until("grep -q refused /root/hook", 60)
+    text = guest.out("cat /root/hook")
+    for line in "UASD_EVENT=trial-passed", "UASD_INTERFACE=" + disk.interface, "UASD_FROM=uas", "Connection refused":
+        assert line in text, text
+    assert re.search(r"uasd.event@trial.passed-[0-9.]+\.service", text), text
+    guest.run("systemctl restart uasd", check=True)
+    only_disk(guest, "settled")
+    assert guest.out("cat /root/hook") == text
+    assert guest.out("systemctl --failed --no-legend --plain") == "" and guest.out("ls /run/uasd/event") == ""
+
+
 @case(image="bullseye")
 def known_to_systemd_247(vm):
     "The oldest systemd knows all settings of the units, and takes the rules; a disk is moved both ways there."
