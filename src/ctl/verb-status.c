@@ -131,6 +131,17 @@ static void print_one(const struct ctl *c, const struct view *v, const struct he
         mentions_print(names);
 }
 
+static json_object *status_json_freeing(const struct ctl *c, const struct view *v)
+{
+        _cleanup_(freeing_done) struct freeing_list list = {};
+        json_object *commands = json_list();
+
+        freeing_read(&c->client.roots, &v->disk, &list);
+        for (size_t i = 0; i < list.n; i++)
+                append(commands, new_string(list.commands[i]));
+        return commands;
+}
+
 static void status_print(struct ctl *c, const struct view *v)
 {
         _cleanup_(health_done) struct health h = {};
@@ -144,6 +155,7 @@ static void status_print(struct ctl *c, const struct view *v)
                 append(c->json, put_members(json_disk(v), {"commands", json_commands(&h)},
                                             {"trim", json_trim(&h, v->disk.facts.driver)},
                                             {"smart", json_smart(&h)}, {"names", TAKE_PTR(names)},
+                                            {"to_free", status_json_freeing(c, v)},
                                             {"link", json_link(&h.link)}));
         else
                 print_one(c, v, &h, names);

@@ -77,7 +77,8 @@ int main(void)
                                                .why_not = "it is distrusted",
                                                .passed = -1,
                                                .temperature = INT_MIN}}};
-        json_object *names = json_list(), *inhibitors = json_list(), *signs = json_list();
+        json_object *names = json_list(), *inhibitors = json_list(), *signs = json_list(),
+                    *commands = json_list();
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
         struct log_entry happened[] = {
                 {.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
@@ -118,6 +119,8 @@ int main(void)
         json_print_line(sample_json(&f, "commands", json_commands(&health)));
         json_print_line(sample_json(&f, "names", names));
         json_print_line(sample_json(&f, "smart", json_smart(&health)));
+        append(commands, json_object_new_string("umount /mnt/usb"));
+        json_print_line(sample_json(&f, "to_free", commands));
         json_print_line(sample_json(&f, "trim", json_trim(&health, DRIVER_UAS)));
         json_print_line(sample_json(&f, "kernel", json_object_new_string("It chooses uas.")));
         json_print_line(sample_json(&f, "unbound", json_object_new_string("uas gave up on it.")));

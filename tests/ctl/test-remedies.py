@@ -6,6 +6,7 @@
 """
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -129,6 +130,8 @@ class Freeing(unittest.TestCase):
         lines = re.split(r'\n {12}', field[1]) if field else []
         env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS='unix:path=/nonexistent/bus', LC_ALL='C.UTF-8', TERM='xterm', NO_COLOR='1')
         shown, _ = terminal.run([PROGRAM, self.tree.top, '-q', '--no-pager', 'status', 'sda'], env, 40)
+        [one] = json.loads(self.tree.run('status', '-q', '--json', 'sda').stdout)['disks']
+        self.assertEqual(one['to_free'], [line for line in lines if not line.endswith('.')])
         for line in lines:
             if not line.endswith('.'):  # a command is never broken
                 self.assertRegex(shown, r'(?m)^ *(?:To free: )?' + re.escape(line) + r'\r$')

@@ -6,6 +6,7 @@ again."""
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import time
@@ -112,6 +113,24 @@ class Daemon(Machine):
         self.assertEqual([one['SystemDisk'] for one in (slow, fast)], [False, False])
         self.assertIn('SuperSpeed', slow['Advice'])
         self.assertEqual(fast['Advice'], '')
+
+    def test_sentences(self):
+        "Sentences has the others in parts. With its values filled in, a format is the English sentence."
+        self.tree.disk('1-3', 'sdy', 'uas', product='Slow', speed=480)
+        self.both()
+        self.use(True)
+        self.switch()
+
+        def filled(text):
+            inner = re.compile('␂([^␂␟␃]*)((?:␟[^␂␟␃]*)*)␃')
+            while (m := inner.search(text)):
+                values = iter(m[2].split('␟')[1:])
+                text = text[:m.start()] + re.sub(r'%(%|[\d.*lzh-]*[a-z])', lambda one: '%' if one[1] == '%' else next(values), m[1]) + text[m.end():]
+            return text
+        slow, busy = sorted(self.managed_disks(), key=lambda one: one['SpeedMbps'])
+        self.assertEqual({name: filled(text) for name, text in slow['Sentences'].items()}, {name: slow[name] for name in ('Reason', 'Advice')})
+        self.assertEqual({name: filled(text) for name, text in busy['Sentences'].items()}, {'Reason': busy['Reason']})
+        self.assertIn('␂Waits for %s until nothing uses it: %s.␟usb-storage␟', busy['Sentences']['Reason'])
 
     def test_activation(self):
         "D-Bus starts the unit through the link that enabling makes."

@@ -215,9 +215,45 @@ static int get_moment(sd_bus *bus, const char *path, const char *interface, cons
         return sd_bus_message_append(reply, "t", boottime_to_realtime(moment));
 }
 
+/* The same sentences for a program that translates them: in parts, see common/sentence.h. */
+static int get_sentences(sd_bus *bus, const char *path, const char *interface, const char *property,
+                         sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+        static const char *const names[] = {"Reason", "History", "Diagnosis", "Outcome", "Advice"};
+        struct entry *e = data;
+        const struct disk *d = &e->life.disk;
+        struct link_facts link = {};
+        char room[4096], text[8192];
+        int r = sd_bus_message_open_container(reply, 'a', "{ss}");
+
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                const struct disk_property *p = disk_property_find(names[i]);
+                const char *said = d->outcome.text;
+
+                if (!p) {
+                        link_read(&e->manager->roots, &d->facts, &link);
+                        said = link_advice(&link, room, sizeof(room));
+                } else if (p->say) {
+                        sentence_refresh(p, e);
+                        said = p->say(d, room, sizeof(room));
+                }
+                if (isempty(said))
+                        continue;
+                r = sd_bus_message_append(reply, "{ss}", names[i],
+                                          harmless_sentence(said, text, sizeof(text)));
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
+}
+
 static const sd_bus_vtable disk_more_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("Advice", "s", get_advice, 0, SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
+        SD_BUS_PROPERTY("Sentences", "a{ss}", get_sentences, 0,
+                        SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
         SD_BUS_PROPERTY("Trim", "s", get_trim, 0, SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
         SD_BUS_PROPERTY("SystemDisk", "b", get_system_disk, 0, 0),
         SD_BUS_PROPERTY("TrialEnds", "t", get_moment, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
